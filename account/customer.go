@@ -1,0 +1,69 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Customer is a merchant's record of somebody who buys there. It holds no money.
+type Customer struct {
+	ID        string   `json:"id"`     // cus_…
+	Object    string   `json:"object"` // always "customer"
+	Name      string   `json:"name"`
+	Email     string   `json:"email"`
+	Phone     string   `json:"phone_number"` // +233XXXXXXXXX or empty
+	Livemode  bool     `json:"livemode"`
+	CreatedAt api.Time `json:"created_at"`
+}
+
+var customers = storage.NewCollection[Customer]("customers", nil)
+
+// CustomerParams describe a customer. Everything is optional.
+type CustomerParams struct {
+	Name  string `json:"name,omitempty"`
+	Email string `json:"email,omitempty"`
+	Phone string `json:"phone_number,omitempty"`
+}
+
+// CreateCustomer makes a customer of the calling merchant.
+func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p CustomerParams) (*Customer, error) {
+	if err := api.CheckText("name", p.Name, api.MaxName); err != nil {
+		return nil, err
+	}
+	if err := api.CheckText("email", p.Email, api.MaxName); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.Phone, err = parsePhone("phone_number", p.Phone); err != nil {
+		return nil, err
+	}
+	call := engine.Call{Name: "customer.create", Params: p}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
+		c := Customer{
+			ID: tx.NewID("cus_"), Object: "customer", Name: p.Name, Email: p.Email, Phone: p.Phone,
+			Livemode: caller.Live, CreatedAt: api.At(tx.Now),
+		}
+		if _, err := customers.Insert(tx, caller.Scope(), c.ID, c); err != nil {
+			return nil, fmt.Errorf("account: create customer: %w", err)
+		}
+		return &c, nil
+	})
+}
+
+// Customer returns one customer of the calling merchant.
+func (s *Service) Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error) {
+	var c *Customer
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := get(tx, customers, caller.Scope(), id, "customer")
+		if err != nil {
+			return err
+		}
+		c = &o.Value
+		return nil
+	})
+	return c, err
+}

@@ -1,0 +1,261 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// An API key is sk_test_ or sk_live_, then 43 characters of base 62 (256 bits)
+// and 6 of checksum, so that a mistyped key, or a text that only looks like one
+// to a secret scanner, is told apart without asking the store.
+const (
+	testPrefix    = "sk_test_"
+	livePrefix    = "sk_live_"
+	secretChars   = 43
+	checksumChars = 6
+)
+
+// lastUsedStep is how exact LastUsed is: noting each use would turn every read
+// into a write.
+const lastUsedStep = time.Hour
+
+// Key is an API key of a merchant. The secret itself is not kept.
+type Key struct {
+	ID     string `json:"id"`     // key_…
+	Object string `json:"object"` // always "api_key"
+	Name   string `json:"name"`
+	// Secret is set only on the key that CreateKey and RollKey return.
+	Secret string `json:"secret,omitempty"`
+	// Hint is the beginning and the end of the secret, to recognise it by.
+	Hint     string `json:"hint"`
+	Livemode bool   `json:"livemode"`
+	// ReadOnly keys cannot change anything.
+	ReadOnly bool `json:"read_only"`
+	// Resources limits the key to these nouns, as "qr_codes"; empty allows all.
+	Resources []string  `json:"resources,omitempty"`
+	CreatedAt api.Time  `json:"created_at"`
+	LastUsed  *api.Time `json:"last_used,omitempty"` // exact to the hour
+	// ExpiresAt is when the key ends: at its revocation, or when the overlap of a
+	// roll is over.
+	ExpiresAt *api.Time `json:"expires_at,omitempty"`
+}
+
+type keyRecord struct {
+	Key
+	Hash string `json:"hash"` // SHA-256 of the secret, hexadecimal
+}
+
+var apiKeys = storage.NewCollection("api_keys", []storage.Field[keyRecord]{
+	{
+		Column: storage.Column{Name: "hash", Type: storage.Text},
+		Value:  func(k *keyRecord) any { return k.Hash },
+	},
+}, storage.UniqueGlobally("hash", "hash"))
+
+// KeyParams describe a new key. The zero value is a key that may do everything.
+type KeyParams struct {
+	Name      string
+	ReadOnly  bool
+	Resources []string
+}
+
+// Access is what a valid key allows.
+type Access struct {
+	Merchant  string
+	Live      bool
+	ReadOnly  bool
+	Resources []string
+}
+
+// Allows reports whether the key may read, or change, a noun such as
+// "qr_codes".
+func (a Access) Allows(resource string, write bool) bool {
+	if write && a.ReadOnly {
+		return false
+	}
+	return len(a.Resources) == 0 || slices.Contains(a.Resources, resource)
+}
+
+// CreateKey makes a key for the caller's merchant and mode. The secret is in the
+// answer and can never be read again.
+func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p KeyParams) (*Key, error) {
+	if err := api.CheckText("name", p.Name, api.MaxName); err != nil {
+		return nil, err
+	}
+	var key *Key
+	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		if _, err := MerchantTx(tx, caller.Merchant); err != nil {
+			return err
+		}
+		var err error
+		key, err = s.createKey(tx, p)
+		return err
+	})
+	return key, err
+}
+
+func (s *Service) createKey(tx *engine.Tx, p KeyParams) (*Key, error) {
+	secret := newSecret(tx.Caller.Live)
+	r := keyRecord{
+		Key: Key{
+			ID: tx.NewID("key_"), Object: "api_key", Name: p.Name, Hint: secret[:12] + "…" + secret[len(secret)-4:],
+			Livemode: tx.Caller.Live, ReadOnly: p.ReadOnly, Resources: p.Resources, CreatedAt: api.At(s.engine.Clock()),
+		},
+		Hash: hashSecret(secret),
+	}
+	if _, err := apiKeys.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
+		return nil, fmt.Errorf("account: create key: %w", err)
+	}
+	key := r.Key
+	key.Secret = secret
+	return &key, nil
+}
+
+// RollKey makes a new key with the old one's rights, and lets the old one work
+// for the overlap that it takes to put the new one everywhere.
+func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, overlap time.Duration) (*Key, error) {
+	if overlap < 0 {
+		return nil, api.Invalid("overlap", "The overlap must not be negative.")
+	}
+	var key *Key
+	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := get(tx, apiKeys, caller.Scope(), id, "API key")
+		if err != nil {
+			return err
+		}
+		if err := s.expire(tx, o, overlap); err != nil {
+			return err
+		}
+		key, err = s.createKey(tx, KeyParams{Name: o.Value.Name, ReadOnly: o.Value.ReadOnly, Resources: o.Value.Resources})
+		return err
+	})
+	return key, err
+}
+
+// RevokeKey ends a key at once. Revoking it again changes nothing.
+func (s *Service) RevokeKey(ctx context.Context, caller api.Caller, id string) error {
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := get(tx, apiKeys, caller.Scope(), id, "API key")
+		if err != nil {
+			return err
+		}
+		return s.expire(tx, o, 0)
+	})
+}
+
+func (s *Service) expire(tx *engine.Tx, o *storage.Object[keyRecord], in time.Duration) error {
+	at := s.engine.Clock().Add(in)
+	if end := o.Value.ExpiresAt; end != nil && !at.Before(end.Time) {
+		return nil
+	}
+	o.Value.ExpiresAt = api.AtOrNil(at)
+	if err := apiKeys.Replace(tx, o); err != nil {
+		return fmt.Errorf("account: expire key: %w", err)
+	}
+	return nil
+}
+
+// Keys lists the keys of the caller's merchant and mode, newest first.
+func (s *Service) Keys(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Key], error) {
+	var list *api.List[Key]
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		page, more, err := api.ListPage(tx, apiKeys, storage.Query{Scope: caller.Scope()}, p, "API key")
+		if err != nil {
+			return err
+		}
+		data := make([]Key, len(page))
+		for i, o := range page {
+			data[i] = o.Value.Key
+		}
+		list = api.NewList("", data, more)
+		return nil
+	})
+	return list, err
+}
+
+// Authenticate returns what a key allows. Every key that does not work, for
+// whatever reason, is the same api_key_invalid.
+func (s *Service) Authenticate(ctx context.Context, secret string) (Access, error) {
+	invalid := api.Errorf(api.APIKeyInvalid, "", "The API key is not valid. Send a current secret key as Authorization: Bearer sk_….")
+	if !wellFormed(secret) {
+		return Access{}, invalid
+	}
+	var o *storage.Object[keyRecord]
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		var err error
+		o, err = apiKeys.Find(tx, "hash", storage.Scope{}, hashSecret(secret))
+		return err
+	})
+	if errors.Is(err, storage.ErrNotFound) {
+		return Access{}, invalid
+	}
+	if err != nil {
+		return Access{}, fmt.Errorf("account: find key: %w", err)
+	}
+	now := s.engine.Clock()
+	if end := o.Value.ExpiresAt; end != nil && !now.Before(end.Time) {
+		return Access{}, invalid
+	}
+	if used := o.Value.LastUsed; used == nil || now.Sub(used.Time) >= lastUsedStep {
+		s.noteUse(ctx, o, now)
+	}
+	return Access{
+		Merchant: o.Scope.Merchant, Live: o.Scope.Live,
+		ReadOnly: o.Value.ReadOnly, Resources: o.Value.Resources,
+	}, nil
+}
+
+// noteUse is a courtesy: a call does not fail because it could not be noted.
+func (s *Service) noteUse(ctx context.Context, o *storage.Object[keyRecord], now time.Time) {
+	err := s.engine.Store.Update(ctx, func(tx storage.Tx) error {
+		noted := *o
+		noted.Value.LastUsed = api.AtOrNil(now)
+		return apiKeys.Replace(tx, &noted)
+	})
+	if err != nil && !errors.Is(err, storage.ErrConflict) { // another request has noted it
+		s.engine.Log.WarnContext(ctx, "the use of an API key could not be noted", "key", o.ID, "error", err)
+	}
+}
+
+func newSecret(live bool) string {
+	prefix := testPrefix
+	if live {
+		prefix = livePrefix
+	}
+	body := prefix + ids.Secret(rand.Reader, secretChars)
+	return body + checksum(body)
+}
+
+func wellFormed(secret string) bool {
+	if !strings.HasPrefix(secret, testPrefix) && !strings.HasPrefix(secret, livePrefix) {
+		return false
+	}
+	if len(secret) != len(testPrefix)+secretChars+checksumChars || !ids.IsBase62(secret[len(testPrefix):]) {
+		return false
+	}
+	body := secret[:len(secret)-checksumChars]
+	return checksum(body) == secret[len(body):]
+}
+
+// checksum is CRC-32 in base 62, which takes exactly six characters.
+func checksum(body string) string {
+	return ids.Base62(int64(crc32.ChecksumIEEE([]byte(body))), checksumChars)
+}
+
+func hashSecret(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}

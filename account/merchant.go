@@ -1,0 +1,160 @@
+package account
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Merchant accepts and sends money. One merchant has both modes.
+type Merchant struct {
+	ID     string `json:"id"` // mer_…
+	Object string `json:"object"`
+	Name   string `json:"name"`
+	// Phone is the business phone: one-time codes and receipts go there.
+	Phone     string `json:"phone"`
+	Email     string `json:"email"`
+	Address   string `json:"address"`
+	ServiceID string `json:"service_id"`
+	// Logo is a PNG or JPEG picture of at most 256 KiB, shown on hosted pages and
+	// documents.
+	Logo      []byte   `json:"logo,omitempty"`
+	CreatedAt api.Time `json:"created_at"`
+}
+
+// Merchants are kept once for both modes, under the operator's test scope.
+var merchants = storage.NewCollection[Merchant]("merchants", nil)
+
+const maxLogo = 256 << 10
+
+// MerchantParams describe a merchant.
+type MerchantParams struct {
+	Name    string // required
+	Phone   string // any way of writing a number of Ghana
+	Email   string
+	Address string
+	Logo    []byte
+}
+
+func (p *MerchantParams) check() error {
+	if err := checkName(p.Name); err != nil {
+		return err
+	}
+	var err error
+	if p.Phone, err = parsePhone("phone", p.Phone); err != nil {
+		return err
+	}
+	if err := api.CheckText("email", p.Email, api.MaxName); err != nil {
+		return err
+	}
+	if err := api.CheckText("address", p.Address, api.MaxText); err != nil {
+		return err
+	}
+	if len(p.Logo) > maxLogo {
+		return api.Invalid("logo", "A logo may have at most %d KiB.", maxLogo>>10)
+	}
+	if len(p.Logo) > 0 && LogoType(p.Logo) == "" {
+		return api.Invalid("logo", "A logo must be a PNG or JPEG picture.")
+	}
+	return nil
+}
+
+// LogoType returns the media type of a logo, or "" when it is neither PNG nor
+// JPEG.
+func LogoType(logo []byte) string {
+	switch {
+	case bytes.HasPrefix(logo, []byte("\x89PNG\r\n\x1a\n")):
+		return "image/png"
+	case bytes.HasPrefix(logo, []byte("\xff\xd8\xff")):
+		return "image/jpeg"
+	}
+	return ""
+}
+
+// CreateMerchant makes a merchant, with a service id that is known in both modes.
+func (s *Service) CreateMerchant(ctx context.Context, p MerchantParams) (*Merchant, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	var m Merchant
+	err := s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+		id := tx.NewID("mer_")
+		serviceID, err := newServiceID(tx, ownerMerchant, id, false, true)
+		if err != nil {
+			return err
+		}
+		m = Merchant{
+			ID: id, Object: "merchant", Name: p.Name, Phone: p.Phone, Email: p.Email, Address: p.Address,
+			ServiceID: serviceID, Logo: p.Logo, CreatedAt: api.At(tx.Now),
+		}
+		_, err = merchants.Insert(tx, operator(false), id, m)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("account: create merchant: %w", err)
+	}
+	return &m, nil
+}
+
+// UpdateMerchant replaces what MerchantParams describe.
+func (s *Service) UpdateMerchant(ctx context.Context, id string, p MerchantParams) (*Merchant, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	var m Merchant
+	err := s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+		o, err := get(tx, merchants, operator(false), id, "merchant")
+		if err != nil {
+			return err
+		}
+		o.Value.Name, o.Value.Phone, o.Value.Email, o.Value.Address, o.Value.Logo = p.Name, p.Phone, p.Email, p.Address, p.Logo
+		m = o.Value
+		return merchants.Replace(tx, o)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("account: update merchant: %w", err)
+	}
+	return &m, nil
+}
+
+// Merchant returns one merchant.
+func (s *Service) Merchant(ctx context.Context, id string) (*Merchant, error) {
+	var m *Merchant
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		var err error
+		m, err = MerchantTx(tx, id)
+		return err
+	})
+	return m, err
+}
+
+// MerchantTx is Merchant in the caller's transaction.
+func MerchantTx(tx storage.ReadTx, id string) (*Merchant, error) {
+	o, err := get(tx, merchants, operator(false), id, "merchant")
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value, nil
+}
+
+// Merchants lists all merchants, newest first, for the operator.
+func (s *Service) Merchants(ctx context.Context, p api.Page) (*api.List[Merchant], error) {
+	var list *api.List[Merchant]
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		page, more, err := api.ListPage(tx, merchants, storage.Query{Scope: operator(false)}, p, "merchant")
+		if err != nil {
+			return err
+		}
+		data := make([]Merchant, len(page))
+		for i, o := range page {
+			data[i] = o.Value
+		}
+		list = api.NewList("", data, more)
+		return nil
+	})
+	return list, err
+}

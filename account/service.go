@@ -1,0 +1,99 @@
+// Package account knows who holds money and who may call: merchants and their
+// API keys, consumers with wallets, cash agents with floats, a merchant's
+// customers, service ids, PINs, and the balances of all of them.
+//
+// It owns those records, and the reading and checking of the ledger. It does not
+// own what moves money: the nouns that do so post to the accounts named in
+// internal/chart, each in its own transaction.
+//
+// Merchants, consumers, agents and service ids belong to the operator; those of
+// live and of test mode are strangers to each other. Only API keys and customers
+// belong to a merchant.
+package account
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/internal/pin"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Status is whether an account may be used.
+type Status string
+
+// The statuses of consumers and cash agents. A frozen or suspended account is
+// refused with wallet_not_active, a closed one does not exist any more.
+const (
+	Active    Status = "active"
+	Frozen    Status = "frozen"
+	Suspended Status = "suspended"
+	Closed    Status = "closed"
+)
+
+var statuses = []string{string(Active), string(Frozen), string(Suspended), string(Closed)}
+
+func (s Status) check() error {
+	switch s {
+	case Active, Frozen, Suspended, Closed:
+		return nil
+	}
+	return api.Invalid("status", "status must be active, frozen, suspended or closed.")
+}
+
+// Service keeps accounts. It is safe for concurrent use.
+type Service struct {
+	engine *engine.Engine
+	hasher *pin.Hasher
+	guard  pin.Guard
+}
+
+// New returns the service.
+func New(e *engine.Engine) *Service {
+	return &Service{engine: e, hasher: pin.NewHasher()}
+}
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind {
+	return []*storage.Kind{
+		merchants.Kind(), apiKeys.Kind(), consumers.Kind(), agents.Kind(),
+		customers.Kind(), serviceIDs.Kind(), pins.Kind(),
+	}
+}
+
+// operator is the scope of what belongs to no merchant.
+func operator(live bool) storage.Scope { return storage.Scope{Live: live} }
+
+func checkName(name string) error {
+	if name == "" {
+		return api.Missing("name")
+	}
+	return api.CheckText("name", name, api.MaxName)
+}
+
+// parsePhone returns the kept form of a number, or "" for an empty one.
+func parsePhone(param, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	number, err := phone.Parse(text)
+	if err != nil {
+		return "", api.Errorf(api.InvalidPhoneNumber, param, "%s is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.", param).WithCause(err)
+	}
+	return number, nil
+}
+
+// get reads one object of a collection and says NoSuch when there is none.
+func get[T any](tx storage.ReadTx, c *storage.Collection[T], scope storage.Scope, id, object string) (*storage.Object[T], error) {
+	o, err := c.Get(tx, scope, id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, api.NoSuch(object)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("account: get %s: %w", object, err)
+	}
+	return o, nil
+}

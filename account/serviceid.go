@@ -1,0 +1,58 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// owner is what kind of account a service id belongs to.
+type owner string
+
+const (
+	ownerConsumer owner = "consumer"
+	ownerAgent    owner = "cash_agent"
+	ownerMerchant owner = "merchant"
+)
+
+// serviceID says whose a service id is. The id of the record is the service id,
+// which makes it unique over all kinds of accounts.
+type serviceID struct {
+	Owner   owner  `json:"owner"`
+	Account string `json:"account"`
+}
+
+var serviceIDs = storage.NewCollection[serviceID]("service_ids", nil)
+
+// firstServiceID is added to the sequence, so that ids have a fixed length for
+// the first million accounts.
+const firstServiceID = 1_000_000
+
+// newServiceID gives the account the next service id in the given modes.
+func newServiceID(tx *engine.Tx, o owner, account string, modes ...bool) (string, error) {
+	n, err := tx.Next("service_ids")
+	if err != nil {
+		return "", fmt.Errorf("account: next service id: %w", err)
+	}
+	id := fmt.Sprintf("SVC%d", firstServiceID+n)
+	for _, live := range modes {
+		if _, err := serviceIDs.Insert(tx, operator(live), id, serviceID{Owner: o, Account: account}); err != nil {
+			return "", fmt.Errorf("account: keep service id: %w", err)
+		}
+	}
+	return id, nil
+}
+
+// findServiceID returns whose a service id is, or nil.
+func findServiceID(tx storage.ReadTx, live bool, id string) (*serviceID, error) {
+	o, err := serviceIDs.Get(tx, operator(live), id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("account: read service id: %w", err)
+	}
+	return &o.Value, nil
+}

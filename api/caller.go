@@ -1,0 +1,37 @@
+package api
+
+import "github.com/seed-7082ffec/payments/storage"
+
+// Caller says on whose behalf a service method runs. Every object belongs to
+// one merchant and one mode; what belongs to another does not exist for the
+// caller.
+//
+// The services trust it: whoever fills it in has authenticated the merchant,
+// as package httpapi does with API keys.
+type Caller struct {
+	// Merchant is the merchant's id (mer_…).
+	Merchant string
+	// Live is true for live mode, false for test mode.
+	Live bool
+	// RequestID (req_…) is kept with the events that the call causes. Optional.
+	RequestID string
+	// IdempotencyKey makes a mutating call safe to repeat: a call with the same
+	// key and the same parameters returns the first call's result for 30 days and
+	// does nothing. 1 to 255 printable ASCII characters; empty for none.
+	IdempotencyKey string
+	// Replayed, where not nil, is set to true when the result is that of an
+	// earlier call with the same key.
+	Replayed *bool
+}
+
+// Scope returns the caller's part of the store.
+func (c Caller) Scope() storage.Scope {
+	return storage.Scope{Merchant: c.Merchant, Live: c.Live}
+}
+
+// MarkReplayed records that the result is an earlier call's.
+func (c Caller) MarkReplayed() {
+	if c.Replayed != nil {
+		*c.Replayed = true
+	}
+}

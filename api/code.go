@@ -1,0 +1,101 @@
+package api
+
+// ErrorType groups the codes by what the caller can do about them.
+type ErrorType string
+
+// The types of errors.
+const (
+	// InvalidRequest: the request itself is at fault; mend it.
+	InvalidRequest ErrorType = "invalid_request_error"
+	// Authentication: the key is missing or not valid.
+	Authentication ErrorType = "authentication_error"
+	// Permission: the key or the PIN does not allow it.
+	Permission ErrorType = "permission_error"
+	// Payment: well formed, but refused by the state of the world.
+	Payment ErrorType = "payment_error"
+	// Idempotency: the idempotency key stands for another request.
+	Idempotency ErrorType = "idempotency_error"
+	// RateLimit: too many tries; wait.
+	RateLimit ErrorType = "rate_limit_error"
+	// Fault: our fault, or the surroundings'; try again later.
+	Fault ErrorType = "api_error"
+)
+
+// Code is what programs switch on. Codes are part of the interface and never
+// change their meaning.
+type Code string
+
+// Codes of requests.
+const (
+	ParameterMissing     Code = "parameter_missing"
+	ParameterInvalid     Code = "parameter_invalid"
+	ResourceMissing      Code = "resource_missing"
+	CurrencyNotSupported Code = "currency_not_supported"
+	InvalidJSON          Code = "invalid_json"
+	BodyTooLarge         Code = "body_too_large"
+	UnsupportedMediaType Code = "unsupported_media_type"
+	MethodNotAllowed     Code = "method_not_allowed"
+	NotFound             Code = "not_found"
+	EventTypeUnknown     Code = "event_type_unknown"
+	InternalError        Code = "internal_error"
+	Unavailable          Code = "service_unavailable"
+	RateLimited          Code = "rate_limited"
+)
+
+// Codes of authentication, permission and idempotency.
+const (
+	APIKeyMissing         Code = "api_key_missing"
+	APIKeyInvalid         Code = "api_key_invalid"
+	PermissionDenied      Code = "permission_denied"
+	PINInvalid            Code = "pin_invalid"
+	PINLocked             Code = "pin_locked"
+	IdempotencyKeyInvalid Code = "idempotency_key_invalid"
+	IdempotencyKeyReused  Code = "idempotency_key_reused"
+	IdempotencyKeyInUse   Code = "idempotency_key_in_use"
+)
+
+// Codes of QR codes and of money that moves.
+const (
+	InvalidQR           Code = "invalid_qr"
+	InvalidConsumerQR   Code = "invalid_consumer_qr"
+	QRInactive          Code = "qr_inactive"
+	QRExpired           Code = "qr_expired"
+	QRLimitReached      Code = "qr_limit_reached"
+	AccountNotFound     Code = "account_not_found"
+	AmountRequired      Code = "amount_required"
+	WalletNotActive     Code = "wallet_not_active"
+	InsufficientBalance Code = "insufficient_balance"
+	InvalidPhoneNumber  Code = "invalid_phone_number"
+)
+
+// Type returns the type that belongs to the code. Codes without an entry are
+// faults of the request.
+func (c Code) Type() ErrorType {
+	if t, ok := types[c]; ok {
+		return t
+	}
+	return InvalidRequest
+}
+
+var types = map[Code]ErrorType{
+	APIKeyMissing: Authentication,
+	APIKeyInvalid: Authentication,
+
+	PermissionDenied: Permission,
+	PINInvalid:       Permission,
+	PINLocked:        Permission,
+
+	IdempotencyKeyReused: Idempotency,
+	IdempotencyKeyInUse:  Idempotency,
+
+	QRInactive:          Payment,
+	QRExpired:           Payment,
+	QRLimitReached:      Payment,
+	WalletNotActive:     Payment,
+	InsufficientBalance: Payment,
+
+	RateLimited: RateLimit,
+
+	InternalError: Fault,
+	Unavailable:   Fault,
+}

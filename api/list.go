@@ -1,0 +1,123 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Sizes of pages.
+const (
+	DefaultLimit = 10
+	MaxLimit     = 100
+)
+
+// Page asks for one page of a list, newest first. The zero value asks for the
+// ten newest.
+type Page struct {
+	// Limit is the largest number of objects wanted, 1 to 100; 0 stands for 10.
+	Limit int
+	// StartingAfter is an object's id; the page holds what is older.
+	StartingAfter string
+	// EndingBefore is an object's id; the page holds what is directly newer.
+	// Both at once are refused.
+	EndingBefore string
+}
+
+// List is one page of objects in the envelope of the interface.
+type List[T any] struct {
+	Object  string `json:"object"` // always "list"
+	Data    []T    `json:"data"`
+	HasMore bool   `json:"has_more"`
+	URL     string `json:"url"`
+}
+
+// NewList returns the envelope of a page.
+func NewList[T any](url string, data []T, more bool) *List[T] {
+	if data == nil {
+		data = []T{}
+	}
+	return &List[T]{Object: "list", Data: data, HasMore: more, URL: url}
+}
+
+// Check refuses a page that cannot be served.
+func (p Page) Check() error {
+	if p.Limit < 0 || p.Limit > MaxLimit {
+		return Invalid("limit", "limit must be an integer from 1 to %d.", MaxLimit)
+	}
+	if p.StartingAfter != "" && p.EndingBefore != "" {
+		return Invalid("ending_before", "Give either starting_after or ending_before, not both.")
+	}
+	return nil
+}
+
+// Size returns the page's limit with the default filled in.
+func (p Page) Size() int {
+	if p.Limit == 0 {
+		return DefaultLimit
+	}
+	return p.Limit
+}
+
+// Cursor returns the id at which the page starts, and the parameter's name;
+// both are empty for the first page.
+func (p Page) Cursor() (param, id string) {
+	if p.StartingAfter != "" {
+		return "starting_after", p.StartingAfter
+	}
+	if p.EndingBefore != "" {
+		return "ending_before", p.EndingBefore
+	}
+	return "", ""
+}
+
+// Times limits a list to objects with a time in the half-open interval
+// [From, Until). A zero time leaves that end open.
+type Times struct {
+	From, Until time.Time
+}
+
+// Empty reports that nothing is excluded.
+func (t Times) Empty() bool { return t.From.IsZero() && t.Until.IsZero() }
+
+// ListPage reads the page of a collection that q selects, in tx. The cursor
+// must be an object of q's scope: one that was deleted is refused, never
+// skipped. object is the noun used in that refusal.
+func ListPage[T any](tx storage.ReadTx, c *storage.Collection[T], q storage.Query, p Page, object string) ([]*storage.Object[T], bool, error) {
+	if err := p.Check(); err != nil {
+		return nil, false, err
+	}
+	q.Limit, q.After, q.Before = p.Size(), p.StartingAfter, p.EndingBefore
+	if param, id := p.Cursor(); id != "" {
+		if _, err := tx.Get(c.Kind(), q.Scope, id); err != nil {
+			return nil, false, cursorError(err, param, object)
+		}
+	}
+	return c.List(tx, q)
+}
+
+func cursorError(err error, param, object string) error {
+	if errors.Is(err, storage.ErrNotFound) {
+		return NoSuchCursor(param, object)
+	}
+	return fmt.Errorf("api: read %s: %w", param, err)
+}
+
+// Where adds a filter on a text column to a query's conditions; the empty value
+// filters nothing.
+func Where(conditions []storage.Equal, column, value string) []storage.Equal {
+	if value == "" {
+		return conditions
+	}
+	return append(conditions, storage.Equal{Column: column, Value: value})
+}
+
+// InTimes adds a filter on a time column to a query's ranges.
+func InTimes(ranges []storage.Range, column string, t Times) []storage.Range {
+	if t.Empty() {
+		return ranges
+	}
+	return append(ranges, storage.Range{Column: column, From: t.From, Until: t.Until})
+}

@@ -1,0 +1,167 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Currency is the only currency of the interface.
+const Currency = "GHS"
+
+// Time is a time whose JSON is RFC 3339 in UTC with milliseconds:
+// "2026-01-31T08:15:00.000Z".
+type Time struct{ time.Time }
+
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// At returns t as it is stored and shown, rounded down to the millisecond.
+func At(t time.Time) Time { return Time{storage.Instant(t)} }
+
+// AtOrNil returns nil for the zero time.
+func AtOrNil(t time.Time) *Time {
+	if t.IsZero() {
+		return nil
+	}
+	at := At(t)
+	return &at
+}
+
+// String returns the time as its JSON has it.
+func (t Time) String() string { return t.UTC().Format(timeLayout) }
+
+// MarshalJSON implements json.Marshaler.
+func (t Time) MarshalJSON() ([]byte, error) { return []byte(`"` + t.String() + `"`), nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Time) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	parsed, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return err
+	}
+	*t = At(parsed)
+	return nil
+}
+
+// GHS is an amount in cedis whose JSON is a plain number: 150, 150.5. The
+// decimal is exact; no float is involved in either direction.
+type GHS struct{ decimal.Decimal }
+
+// Pesewas returns an amount given in pesewas, of which a cedi has 100.
+func Pesewas(n int64) GHS { return GHS{decimal.New(n, -2)} }
+
+// MarshalJSON implements json.Marshaler.
+func (a GHS) MarshalJSON() ([]byte, error) { return []byte(a.Decimal.String()), nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *GHS) UnmarshalJSON(data []byte) error {
+	if len(data) > 32 || bytes.ContainsAny(data, "eE\"") {
+		return errors.New("api: an amount is a plain number")
+	}
+	d, err := decimal.NewFromString(string(data))
+	if err != nil {
+		return errors.New("api: an amount is a plain number")
+	}
+	a.Decimal = d
+	return nil
+}
+
+// Metadata is the caller's own data on an object: at most 50 keys of at most
+// 40 characters, with strings of at most 500 characters, numbers or booleans.
+// Numbers read from JSON are json.Number, and go out as they came.
+type Metadata map[string]any
+
+// Limits of metadata.
+const (
+	maxMetadataKeys  = 50
+	maxMetadataKey   = 40
+	maxMetadataValue = 500
+)
+
+// MarshalJSON implements json.Marshaler: nil is an empty object.
+func (m Metadata) MarshalJSON() ([]byte, error) {
+	if m == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]any(m))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *Metadata) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var plain map[string]any
+	if err := d.Decode(&plain); err != nil {
+		return err
+	}
+	*m = plain
+	return nil
+}
+
+// Merge returns m changed by an update: a key given as nil or "" is dropped,
+// every other one set. m itself stays as it is.
+func (m Metadata) Merge(update Metadata) Metadata {
+	merged := make(Metadata, len(m)+len(update))
+	for k, v := range m {
+		merged[k] = v
+	}
+	for k, v := range update {
+		if v == nil || v == "" {
+			delete(merged, k)
+			continue
+		}
+		merged[k] = v
+	}
+	return merged
+}
+
+// Check refuses metadata beyond the limits. Null values are allowed only in an
+// update, where they drop a key.
+func (m Metadata) Check(update bool) error {
+	if len(m) > maxMetadataKeys {
+		return Invalid("metadata", "metadata may have at most %d keys.", maxMetadataKeys)
+	}
+	for k, v := range m {
+		param := "metadata." + k
+		if n := len([]rune(k)); n == 0 || n > maxMetadataKey {
+			return Invalid("metadata", "A metadata key must have 1 to %d characters.", maxMetadataKey)
+		}
+		if err := CheckText("metadata", k, maxMetadataKey); err != nil {
+			return err
+		}
+		switch v := v.(type) {
+		case string:
+			if err := CheckText(param, v, maxMetadataValue); err != nil {
+				return err
+			}
+		case json.Number:
+			if len(v) > maxMetadataValue {
+				return Invalid(param, "A number in metadata may have at most %d characters.", maxMetadataValue)
+			}
+		case bool, int, int64:
+		case nil:
+			if !update {
+				return Invalid(param, "A metadata value must be a string, a number or a boolean.")
+			}
+		default:
+			return Invalid(param, "A metadata value must be a string, a number or a boolean; nested values are not kept.")
+		}
+	}
+	return nil
+}
+
+// Deleted is the answer to a successful delete.
+type Deleted struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Deleted bool   `json:"deleted"`
+}

@@ -1,0 +1,80 @@
+package payments
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+// DefaultBaseURL is where the hosted pages are when the host says nothing.
+const DefaultBaseURL = "http://127.0.0.1:8080"
+
+// defaultPoll is how long a worker rests when nothing was due. Work that this
+// process makes wakes its workers at once; the poll is for what other processes
+// make and for what becomes due later.
+const defaultPoll = time.Second
+
+// minKey is the shortest server key, in bytes.
+const minKey = 32
+
+// Config is what the host brings. The zero value works: test mode in full, and
+// live mode as far as nothing outside is needed.
+type Config struct {
+	// BaseURL is where the hosted pages (/pay/…, /invoice/…) are reached from
+	// outside, as "https://pay.example.com": no query, no slash at its end.
+	// DefaultBaseURL when empty.
+	BaseURL string
+	// Sandbox allows test clocks to be moved and the test helpers to be mounted.
+	// Live mode is untouched by it.
+	Sandbox bool
+	// Key is the server's secret, at least 32 bytes, with which payloads and
+	// one-time codes are authenticated. When empty, one is made at the first start
+	// and kept in the store; a host that keeps its secrets elsewhere sets it.
+	Key []byte
+	// Texter sends SMS in live mode; without one nobody is told there. Test mode
+	// never sends anything.
+	Texter message.Texter
+	// ConsumerCodec reads and writes the payloads of consumers' QR codes; the
+	// library's own when nil.
+	ConsumerCodec qrcode.ConsumerCodec
+	// Logger gets what happens in the background; slog.Default when nil. No
+	// secret, phone number or account number is logged.
+	Logger *slog.Logger
+	// Clock is the real time, time.Now when nil. Tests inject their own.
+	Clock func() time.Time
+	// NewID makes ids with a given prefix, unique and ascending; the library's own
+	// when nil. Tests inject their own.
+	NewID func(prefix string) string
+	// Poll is how often workers look for due work that nobody told them of; one
+	// second when zero.
+	Poll time.Duration
+}
+
+func (c *Config) check() error {
+	if c.BaseURL == "" {
+		c.BaseURL = DefaultBaseURL
+	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	u, err := url.Parse(c.BaseURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return fmt.Errorf("payments: BaseURL %q must be like https://pay.example.com, with http or https and without query", c.BaseURL)
+	}
+	if len(c.Key) > 0 && len(c.Key) < minKey {
+		return fmt.Errorf("payments: Key has %d bytes, want at least %d", len(c.Key), minKey)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Poll <= 0 {
+		c.Poll = defaultPoll
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+// Package event records what happened, and lets it be read back.
+//
+// It owns events and the catalogue of their types. An event is written in the
+// transaction of the change it tells of, neither without the other. Telling
+// others is the business of package webhook.
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Event is something that happened, with the object as it was then.
+type Event struct {
+	ID        string   `json:"id"`
+	Object    string   `json:"object"` // always "event"
+	Type      Type     `json:"type"`
+	CreatedAt api.Time `json:"created_at"`
+	Data      Data     `json:"data"`
+	// PendingWebhooks counts the webhook endpoints that are still to be told.
+	PendingWebhooks int     `json:"pending_webhooks"`
+	Request         Request `json:"request"`
+}
+
+// Data holds the snapshot of the object.
+type Data struct {
+	Object json.RawMessage `json:"object"`
+}
+
+// Request is the call that caused the event; nulls when none did.
+type Request struct {
+	ID             *string `json:"id"`
+	IdempotencyKey *string `json:"idempotency_key"`
+}
+
+type record struct {
+	Event
+	// Due is when the event is to be fanned out to those who want to be told;
+	// nil when nobody is waiting for it.
+	Due *api.Time `json:"due,omitempty"`
+}
+
+var events = storage.NewCollection("events", []storage.Field[record]{
+	{
+		Column: storage.Column{Name: "type", Type: storage.Text, Indexed: true},
+		Value:  func(r *record) any { return string(r.Type) },
+	},
+	{
+		Column: storage.Column{Name: "created", Type: storage.Time},
+		Value:  func(r *record) any { return r.CreatedAt.Time },
+	},
+	{
+		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+		Value: func(r *record) any {
+			if r.Due == nil {
+				return nil
+			}
+			return r.Due.Time
+		},
+	},
+}, storage.DueBy("due"))
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind { return []*storage.Kind{events.Kind()} }
+
+// maxSnapshot bounds the object of a host's own event, in bytes of JSON.
+const maxSnapshot = 64 << 10
+
+// Service records and reads events.
+type Service struct{ engine *engine.Engine }
+
+// New returns the service.
+func New(e *engine.Engine) *Service { return &Service{engine: e} }
+
+// Record writes an event of any listed type: for what the host knows and the
+// library does not, such as subscriptions. object is what data.object will be;
+// it must marshal to a JSON object of at most 64 KiB.
+func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object any) (*Event, error) {
+	snapshot, err := json.Marshal(object)
+	if err != nil || len(snapshot) == 0 || snapshot[0] != '{' {
+		return nil, api.Invalid("object", "The object of an event must be one that marshals to a JSON object.").WithCause(err)
+	}
+	if len(snapshot) > maxSnapshot {
+		return nil, api.Invalid("object", "The object of an event may have at most %d bytes of JSON.", maxSnapshot)
+	}
+	call := engine.Call{Name: "event.record", Params: struct {
+		Type   Type            `json:"type"`
+		Object json.RawMessage `json:"object"`
+	}{t, snapshot}}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Event, error) {
+		return s.RecordTx(tx, t, json.RawMessage(snapshot))
+	})
+}
+
+// RecordTx writes an event in the caller's transaction. object must marshal to
+// the JSON of the API.
+func (s *Service) RecordTx(tx *engine.Tx, t Type, object any) (*Event, error) {
+	canonical, ok := t.Canonical()
+	if !ok {
+		return nil, unknownType("type", t)
+	}
+	snapshot, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
+	}
+	r := record{Event: Event{
+		ID: tx.NewID("evt_"), Object: "event", Type: canonical,
+		CreatedAt: api.At(tx.Now), Data: Data{Object: snapshot},
+		Request: Request{ID: orNil(tx.Caller.RequestID), IdempotencyKey: orNil(tx.Caller.IdempotencyKey)},
+	}}
+	if _, err := events.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
+		return nil, fmt.Errorf("event: record %s: %w", t, err)
+	}
+	return &r.Event, nil
+}
+
+// Get returns one event.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event, error) {
+	var e *Event
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := events.Get(tx, caller.Scope(), id)
+		if errors.Is(err, storage.ErrNotFound) {
+			return api.NoSuch("event")
+		}
+		if err != nil {
+			return fmt.Errorf("event: get: %w", err)
+		}
+		e = &o.Value.Event
+		return nil
+	})
+	return e, err
+}
+
+// ListParams selects events; zero values select all.
+type ListParams struct {
+	api.Page
+	// Type is any type of the catalogue. Events of a fact that has two names
+	// come under the name that was asked for.
+	Type    Type
+	Created api.Times
+}
+
+// List returns events, newest first.
+func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Event], error) {
+	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
+	if p.Type != "" {
+		canonical, ok := p.Type.Canonical()
+		if !ok {
+			return nil, unknownType("type", p.Type)
+		}
+		q.Where = []storage.Equal{{Column: "type", Value: string(canonical)}}
+	}
+	var list *api.List[Event]
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		page, more, err := api.ListPage(tx, events, q, p.Page, "event")
+		if err != nil {
+			return err
+		}
+		data := make([]Event, len(page))
+		for i, o := range page {
+			data[i] = o.Value.Event
+			if p.Type != "" {
+				data[i].Type = p.Type
+			}
+		}
+		list = api.NewList("/v1/events", data, more)
+		return nil
+	})
+	return list, err
+}
+
+func unknownType(param string, t Type) error {
+	const shown = 64
+	if len(t) > shown {
+		t = t[:shown] + "…"
+	}
+	return api.Errorf(api.EventTypeUnknown, param, "%q is no event type. The types are listed with the events in the documentation.", string(t))
+}
+
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,72 @@
+package event
+
+import "strings"
+
+// Type names what happened: noun.verb.
+type Type string
+
+// The types that the library itself emits, under the names of the events list
+// of the interface.
+const (
+	PaymentCreated   Type = "payment.created"
+	PaymentPending   Type = "payment.pending"
+	PaymentSucceeded Type = "payment.succeeded"
+	PaymentFailed    Type = "payment.failed"
+
+	QRCodeCreated Type = "qr_code.created"
+	QRCodeUpdated Type = "qr_code.updated"
+	QRCodeDeleted Type = "qr_code.deleted"
+)
+
+// catalogue holds every type that may be recorded, subscribed to and filtered
+// by: the union of the interface's two lists, and the library's own.
+var catalogue = func() map[Type]bool {
+	verbs := map[string]string{
+		"payment":          "created pending processing succeeded failed canceled",
+		"subscription":     "created updated canceled paused resumed trial_will_end payment_succeeded payment_failed",
+		"payout":           "created pending processing completed failed canceled",
+		"disbursement":     "created pending processing completed failed canceled",
+		"refund":           "created succeeded failed",
+		"checkout.session": "completed expired",
+		"plan":             "created updated deleted",
+		"customer":         "created updated deleted",
+		"invoice":          "created updated finalized sent paid payment_failed voided marked_uncollectible deleted",
+		"qr_code":          "created updated deleted",
+		"webhook_endpoint": "disabled",
+	}
+	types := map[Type]bool{}
+	for noun, list := range verbs {
+		for verb := range strings.FieldsSeq(list) {
+			types[Type(noun+"."+verb)] = true
+		}
+	}
+	return types
+}()
+
+// synonyms maps the other list's name of a fact to the one it is recorded by.
+var synonyms = map[Type]Type{
+	"payment.completed":         "payment.succeeded",
+	"refund.completed":          "refund.succeeded",
+	"subscription.trial_ending": "subscription.trial_will_end",
+}
+
+// Canonical returns the name under which a type is recorded, and whether the
+// type exists. payment.completed and payment.succeeded, say, are one fact.
+func (t Type) Canonical() (Type, bool) {
+	if c, ok := synonyms[t]; ok {
+		return c, true
+	}
+	return t, catalogue[t]
+}
+
+// Types returns all types, synonyms included, in no particular order.
+func Types() []Type {
+	all := make([]Type, 0, len(catalogue)+len(synonyms))
+	for t := range catalogue {
+		all = append(all, t)
+	}
+	for t := range synonyms {
+		all = append(all, t)
+	}
+	return all
+}

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// keyLife is how long an idempotency key stands for its first request.
+const keyLife = 30 * 24 * time.Hour
+
+// maxKey is the longest idempotency key, in characters.
+const maxKey = 255
+
+// keyRecord is what an idempotency key stands for. Its id is the key.
+type keyRecord struct {
+	Fingerprint string          `json:"fingerprint"`
+	Answer      json.RawMessage `json:"answer"`
+	Expires     api.Time        `json:"expires"`
+}
+
+// A key is due when it expires: the work is to forget it.
+var keys = storage.NewCollection("idempotency_keys", []storage.Field[keyRecord]{
+	{
+		Column: storage.Column{Name: "expires", Type: storage.Time, Null: true},
+		Value:  func(k *keyRecord) any { return k.Expires.Time },
+	},
+}, storage.DueBy("expires"))
+
+// fingerprint returns what tells one request from another, or "" when the
+// caller gave no key.
+func fingerprint(caller api.Caller, call Call) (string, error) {
+	key := caller.IdempotencyKey
+	if key == "" {
+		return "", nil
+	}
+	if len(key) > maxKey {
+		return "", api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has at most %d characters.", maxKey)
+	}
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return "", api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has printable ASCII characters only.")
+		}
+	}
+	params, err := json.Marshal(call.Params)
+	if err != nil {
+		return "", fmt.Errorf("engine: fingerprint of %s: %w", call.Name, err)
+	}
+	h := sha256.New()
+	h.Write([]byte(call.Name))
+	h.Write([]byte{0})
+	h.Write(params)
+	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)), nil
+}
+
+// lookUp returns the answer that the caller's key stands for, or nil.
+func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, print string) (*T, error) {
+	if print == "" {
+		return nil, nil
+	}
+	o, err := keys.Get(tx, caller.Scope(), caller.IdempotencyKey)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("engine: read idempotency key: %w", err)
+	}
+	if !now.Before(o.Value.Expires.Time) {
+		return nil, nil
+	}
+	if o.Value.Fingerprint != print {
+		return nil, api.Errorf(api.IdempotencyKeyReused, "", "This idempotency key was used with another request. Use a new key for a new request, and the same key only to repeat one.")
+	}
+	answer := new(T)
+	if err := json.Unmarshal(o.Value.Answer, answer); err != nil {
+		return nil, fmt.Errorf("engine: decode kept answer: %w", err)
+	}
+	return answer, nil
+}
+
+// remember keeps the answer under the caller's key.
+func remember(tx *Tx, print string, answer any) error {
+	if print == "" {
+		return nil
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		return fmt.Errorf("engine: encode answer: %w", err)
+	}
+	scope, key := tx.Caller.Scope(), tx.Caller.IdempotencyKey
+	record := keyRecord{Fingerprint: print, Answer: data, Expires: api.At(tx.Now.Add(keyLife))}
+	_, err = keys.Insert(tx, scope, key, record)
+	if errors.Is(err, storage.ErrExists) {
+		// lookUp let it pass, so the key has expired and was not yet forgotten.
+		var old *storage.Object[keyRecord]
+		if old, err = keys.Get(tx, scope, key); err == nil {
+			old.Value = record
+			err = keys.Replace(tx, old)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("engine: keep idempotency key: %w", err)
+	}
+	return nil
+}
+
+// ForgetKeys is the job that removes expired keys.
+func (e *Engine) ForgetKeys() due.Job {
+	return due.Job{
+		Kind: keys.Kind(), Lease: time.Minute, Batch: 500,
+		Run: func(ctx context.Context, records []storage.Record) error {
+			return e.Store.Update(ctx, func(tx storage.Tx) error {
+				for _, r := range records {
+					err := tx.Delete(keys.Kind(), r.Scope, r.ID, r.Version)
+					if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
+						return fmt.Errorf("engine: forget idempotency key: %w", err)
+					}
+				}
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,118 @@
+// Package ids makes the identifiers of objects: a prefix that names the noun,
+// then 22 characters that sort by time of creation.
+//
+// The characters are base 62 in ASCII order, so that ids compare bytewise as
+// they were made: 8 of milliseconds since 1970, 3 of a counter within the
+// millisecond, 11 of randomness (65 bits), which keeps ids from being guessed.
+package ids
+
+import (
+	"crypto/rand"
+	"io"
+	"sync"
+	"time"
+)
+
+// Length is the number of characters after the prefix.
+const Length = timeChars + countChars + randomChars
+
+const (
+	timeChars   = 8 // 62^8 ms reach beyond the year 8000
+	countChars  = 3
+	randomChars = 11
+	maxCount    = 62*62*62 - 1
+)
+
+// Source makes ids. Each is greater than all that the source has made before,
+// even when the clock steps back. A Source is safe for concurrent use.
+type Source struct {
+	now    func() time.Time
+	random io.Reader
+
+	mu    sync.Mutex
+	last  int64
+	count int64
+}
+
+// New returns a source on the given clock. random is crypto/rand.Reader but in
+// tests that want the same ids again.
+func New(now func() time.Time, random io.Reader) *Source {
+	if random == nil {
+		random = rand.Reader
+	}
+	return &Source{now: now, random: random}
+}
+
+// Make returns a new id with that prefix, as Make("qr_").
+func (s *Source) Make(prefix string) string {
+	b := make([]byte, len(prefix)+Length)
+	copy(b, prefix)
+
+	s.mu.Lock()
+	ms := s.now().UnixMilli()
+	switch {
+	case ms > s.last:
+		s.last, s.count = ms, 0
+	case s.count < maxCount:
+		s.count++
+	default:
+		s.last, s.count = s.last+1, 0
+	}
+	at := b[len(prefix):]
+	put(at[:timeChars], s.last)
+	put(at[timeChars:timeChars+countChars], s.count)
+	randomText(s.random, at[timeChars+countChars:])
+	s.mu.Unlock()
+	return string(b)
+}
+
+// Secret returns n random characters of base 62, 5.95 bits each.
+func Secret(random io.Reader, n int) string {
+	b := make([]byte, n)
+	randomText(random, b)
+	return string(b)
+}
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+func put(b []byte, n int64) {
+	for i := len(b) - 1; i >= 0; i-- {
+		b[i] = alphabet[n%62]
+		n /= 62
+	}
+}
+
+// randomText fills b with characters that are equally likely: bytes from 248
+// up, which would favour the first eight, are drawn again.
+func randomText(random io.Reader, b []byte) {
+	var buf [32]byte
+	for i := 0; i < len(b); {
+		if _, err := io.ReadFull(random, buf[:]); err != nil {
+			panic("ids: no randomness: " + err.Error()) // crypto/rand never fails
+		}
+		for _, c := range buf {
+			if c < 248 && i < len(b) {
+				b[i] = alphabet[c%62]
+				i++
+			}
+		}
+	}
+}
+
+// IsBase62 reports whether s has only characters that Make and Secret use.
+func IsBase62(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// Base62 writes a number that is not negative with exactly width characters.
+func Base62(n int64, width int) string {
+	b := make([]byte, width)
+	put(b, n)
+	return string(b)
+}

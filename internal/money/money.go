@@ -1,0 +1,108 @@
+// Package money converts between pesewas, which the library counts in, and the
+// texts and decimals that the interface and people use. No float appears in it.
+package money
+
+import (
+	"errors"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/shopspring/decimal"
+)
+
+// Max is the largest amount of the interface, GHS 999,999.99, in pesewas.
+const Max = 99_999_999
+
+// The ways in which a text or decimal fails to be an amount of GHS.
+var (
+	ErrSyntax    = errors.New("not a plain number with at most two decimals")
+	ErrPrecision = errors.New("more than two decimals")
+	ErrRange     = errors.New("out of range")
+)
+
+// ParseGHS reads an amount of GHS as JSON writes it: digits, and at most two
+// decimals after a point; no exponent, no plus sign, no negative zero.
+func ParseGHS(text string) (decimal.Decimal, error) {
+	whole, fraction, point := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	if !digits(whole) || (point && !digits(fraction)) || (len(whole) > 1 && whole[0] == '0') {
+		return decimal.Decimal{}, ErrSyntax
+	}
+	if len(fraction) > 2 {
+		return decimal.Decimal{}, ErrPrecision
+	}
+	if len(whole) > 15 {
+		return decimal.Decimal{}, ErrRange
+	}
+	n, err := strconv.ParseInt(whole+(fraction + "00")[:2], 10, 64)
+	if err != nil {
+		return decimal.Decimal{}, ErrRange
+	}
+	if text[0] == '-' {
+		if n == 0 {
+			return decimal.Decimal{}, ErrSyntax
+		}
+		n = -n
+	}
+	return decimal.New(n, -2), nil
+}
+
+// Pesewas converts an amount of GHS. Amounts beyond 10^15 GHS are ErrRange,
+// whatever their exponent, without being computed.
+func Pesewas(ghs decimal.Decimal) (int64, error) {
+	exponent := ghs.Exponent()
+	if ghs.IsZero() {
+		return 0, nil
+	}
+	if exponent > 15 || ghs.Coefficient().BitLen() > 128 {
+		return 0, ErrRange
+	}
+	if exponent < -40 {
+		return 0, ErrPrecision
+	}
+	p := ghs.Shift(2)
+	if !p.IsInteger() {
+		return 0, ErrPrecision
+	}
+	n := p.BigInt()
+	if n.CmpAbs(maxPesewas) > 0 {
+		return 0, ErrRange
+	}
+	return n.Int64(), nil
+}
+
+var maxPesewas = big.NewInt(100_000_000_000_000_000)
+
+// Text writes pesewas as people read GHS: 1,234.56.
+func Text(pesewas int64) string {
+	sign := ""
+	n := uint64(pesewas)
+	if pesewas < 0 {
+		sign, n = "-", -n
+	}
+	whole := strconv.FormatUint(n/100, 10)
+	var b strings.Builder
+	b.WriteString(sign)
+	for i, c := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	b.WriteByte('.')
+	b.WriteByte('0' + byte(n%100/10))
+	b.WriteByte('0' + byte(n%10))
+	return b.String()
+}
+
+func digits(s string) bool {
+	if s == "" {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,87 @@
+// Package phone knows Ghana's telephone numbers: how people write them, the one
+// form in which they are kept, which network a mobile prefix belongs to, and
+// how they are masked.
+package phone
+
+import (
+	"errors"
+	"strings"
+)
+
+// ErrInvalid: not a telephone number of Ghana.
+var ErrInvalid = errors.New("phone: not a valid Ghana phone number")
+
+// The mobile-money providers.
+const (
+	MTN        = "mtn"
+	Telecel    = "telecel"
+	AirtelTigo = "airteltigo"
+)
+
+// Parse accepts 0XXXXXXXXX, 233XXXXXXXXX and +233XXXXXXXXX, with spaces and
+// dashes anywhere, and returns +233XXXXXXXXX.
+func Parse(text string) (string, error) {
+	if len(text) > 32 {
+		return "", ErrInvalid
+	}
+	s := strings.NewReplacer(" ", "", "-", "").Replace(text)
+	switch {
+	case strings.HasPrefix(s, "+233"):
+		s = s[4:]
+	case strings.HasPrefix(s, "233") && len(s) == 12:
+		s = s[3:]
+	case strings.HasPrefix(s, "0"):
+		s = s[1:]
+	default:
+		return "", ErrInvalid
+	}
+	if len(s) != 9 {
+		return "", ErrInvalid
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return "", ErrInvalid
+		}
+	}
+	// National numbers begin with 2 or 5 (mobile) or 3 (fixed lines).
+	if s[0] != '2' && s[0] != '3' && s[0] != '5' {
+		return "", ErrInvalid
+	}
+	return "+233" + s, nil
+}
+
+// National returns the number as it is dialled in Ghana, 0XXXXXXXXX. The
+// argument is what Parse returned.
+func National(number string) string {
+	if !strings.HasPrefix(number, "+233") {
+		return number
+	}
+	return "0" + number[4:]
+}
+
+// Provider returns the provider that a mobile prefix was given to, or "". The
+// table is that of the specification; a number may have been ported since.
+func Provider(number string) string {
+	n := National(number)
+	if len(n) < 3 {
+		return ""
+	}
+	switch n[:3] {
+	case "024", "025", "053", "054", "055", "059":
+		return MTN
+	case "020", "050":
+		return Telecel
+	case "026", "027", "056", "057":
+		return AirtelTigo
+	}
+	return ""
+}
+
+// Mask hides the middle of a number: 024****567.
+func Mask(number string) string {
+	n := National(number)
+	if len(n) != 10 {
+		return "****"
+	}
+	return n[:3] + "****" + n[7:]
+}

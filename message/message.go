@@ -1,0 +1,203 @@
+// Package message sends text messages to people: what a call wants to tell
+// somebody is written in its transaction and delivered afterwards, with retries,
+// through what the host brings.
+//
+// It owns the queue of messages. What they say, and to whom, is the business of
+// the packages that queue them.
+//
+// In test mode nothing is sent: a message is kept, so that it can be read with
+// [Service.List], and counts as delivered. In live mode a message is removed
+// when it has been delivered, since it may hold a one-time code.
+package message
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Texter sends one SMS. to is a number of the form +233XXXXXXXXX. It may be
+// called again with the same message when its outcome was lost, and must be
+// safe for concurrent use. An error means that the message is tried again.
+type Texter interface {
+	SendSMS(ctx context.Context, to, text string) error
+}
+
+// Kind is the way a message goes.
+type Kind string
+
+// The kinds of messages.
+const (
+	SMS   Kind = "sms"
+	Email Kind = "email"
+)
+
+// Message is what somebody was told.
+type Message struct {
+	ID        string   `json:"id"`
+	Object    string   `json:"object"` // always "message"
+	Kind      Kind     `json:"kind"`
+	To        string   `json:"to"`
+	Subject   string   `json:"subject,omitempty"`
+	Text      string   `json:"text"`
+	CreatedAt api.Time `json:"created_at"`
+}
+
+type record struct {
+	Message
+	Attempts int `json:"attempts,omitempty"`
+	// Due is when the message is to be sent, or, for one of test mode, forgotten.
+	Due api.Time `json:"due"`
+}
+
+var messages = storage.NewCollection("messages", []storage.Field[record]{
+	{
+		Column: storage.Column{Name: "kind", Type: storage.Text, OneOf: []string{string(SMS), string(Email)}},
+		Value:  func(r *record) any { return string(r.Kind) },
+	},
+	{
+		Column: storage.Column{Name: "recipient", Type: storage.Text},
+		Value:  func(r *record) any { return r.To },
+	},
+	{
+		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+		Value:  func(r *record) any { return r.Due.Time },
+	},
+}, storage.DueBy("due"))
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind { return []*storage.Kind{messages.Kind()} }
+
+// keepTest is how long a message of test mode can be read.
+const keepTest = 30 * 24 * time.Hour
+
+// retryAfter is how long to wait after each failed attempt. After the last one
+// the message is given up: nobody wants yesterday's receipt.
+var retryAfter = []time.Duration{
+	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute,
+	time.Hour, 3 * time.Hour, 8 * time.Hour, 12 * time.Hour,
+}
+
+// sendTimeout bounds one call of the Texter.
+const sendTimeout = 15 * time.Second
+
+// Service queues and delivers messages.
+type Service struct {
+	engine *engine.Engine
+	texter Texter
+}
+
+// New returns the service. texter may be nil: then live mode has no SMS.
+func New(e *engine.Engine, texter Texter) *Service { return &Service{engine: e, texter: texter} }
+
+// CanText reports whether an SMS of that mode would reach anybody.
+func (s *Service) CanText(live bool) bool { return !live || s.texter != nil }
+
+// TextTx queues an SMS in the caller's transaction. Without a Texter live mode
+// queues nothing; a caller for whom the message is essential asks CanText first.
+func (s *Service) TextTx(tx *engine.Tx, to, text string) error {
+	if to == "" || !s.CanText(tx.Caller.Live) {
+		return nil
+	}
+	r := record{
+		Message: Message{
+			ID: tx.NewID("msg_"), Object: "message", Kind: SMS,
+			To: to, Text: text, CreatedAt: api.At(tx.Now),
+		},
+		Due: api.At(tx.Now),
+	}
+	if !tx.Caller.Live {
+		r.Due = api.At(tx.Now.Add(keepTest))
+	}
+	if _, err := messages.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
+		return fmt.Errorf("message: queue: %w", err)
+	}
+	tx.Due(messages.Kind())
+	return nil
+}
+
+// ListParams selects messages; zero values select all.
+type ListParams struct {
+	api.Page
+	// To is a phone number in any form, or an e-mail address.
+	To   string
+	Kind Kind
+}
+
+// List returns the messages of test mode, newest first. Live mode has none to
+// show: they leave the store when they are delivered.
+func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Message], error) {
+	if caller.Live {
+		return nil, api.Errorf(api.PermissionDenied, "", "Messages can be read in test mode only.")
+	}
+	if p.Kind != "" && p.Kind != SMS && p.Kind != Email {
+		return nil, api.Invalid("kind", "kind must be sms or email.")
+	}
+	q := storage.Query{Scope: caller.Scope()}
+	if p.To != "" {
+		to := p.To
+		if number, err := phone.Parse(to); err == nil {
+			to = number
+		}
+		q.Where = api.Where(q.Where, "recipient", to)
+	}
+	q.Where = api.Where(q.Where, "kind", string(p.Kind))
+	var list *api.List[Message]
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		page, more, err := api.ListPage(tx, messages, q, p.Page, "message")
+		if err != nil {
+			return err
+		}
+		data := make([]Message, len(page))
+		for i, o := range page {
+			data[i] = o.Value.Message
+		}
+		list = api.NewList("/v1/test_helpers/messages", data, more)
+		return nil
+	})
+	return list, err
+}
+
+// Job delivers what is due.
+func (s *Service) Job() due.Job {
+	const batch = 20
+	return due.Job{
+		Kind:  messages.Kind(),
+		Lease: 2 * sendTimeout,
+		Batch: batch,
+		Run:   due.Each(batch, s.deliver),
+	}
+}
+
+func (s *Service) deliver(ctx context.Context, r storage.Record) error {
+	o, err := messages.Decode(r)
+	if err != nil {
+		return err
+	}
+	caller := api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}
+	if !caller.Live || s.texter == nil {
+		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
+	}
+	send, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	failed := s.texter.SendSMS(send, o.Value.To, o.Value.Text)
+	o.Value.Attempts++
+	if failed != nil && o.Value.Attempts <= len(retryAfter) {
+		// The error may quote the number; the log must not.
+		s.engine.Log.WarnContext(ctx, "message not sent, will be tried again", "message", o.ID, "attempt", o.Value.Attempts)
+		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			o.Value.Due = api.At(tx.Now.Add(retryAfter[o.Value.Attempts-1]))
+			return messages.Replace(tx, o)
+		})
+	}
+	if failed != nil {
+		s.engine.Log.ErrorContext(ctx, "message given up", "message", o.ID, "attempts", o.Value.Attempts)
+	}
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
+}

@@ -1,0 +1,178 @@
+// Package payment keeps the payments that a merchant has received, whichever
+// way they came.
+//
+// It owns the record of a payment and its events. Taking the money is the
+// business of the packages that do it, qrcode and invoice, in the same
+// transaction.
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Status is where a payment stands.
+type Status string
+
+// The statuses of a payment.
+const (
+	Pending    Status = "pending"
+	Processing Status = "processing"
+	Completed  Status = "completed"
+	Failed     Status = "failed"
+	Cancelled  Status = "cancelled"
+)
+
+var statuses = []string{string(Pending), string(Processing), string(Completed), string(Failed), string(Cancelled)}
+
+// ServiceWallet is the payment method of a consumer who pays from a wallet.
+const ServiceWallet = "service_wallet"
+
+// Payment is money that a merchant has received.
+type Payment struct {
+	ID     string `json:"id"`
+	Object string `json:"object"` // always "payment"
+	// Amount is in pesewas.
+	Amount        int64  `json:"amount"`
+	Currency      string `json:"currency"`
+	Status        Status `json:"status"`
+	PaymentMethod string `json:"payment_method"`
+	// Provider is the payer's provider; nil for a wallet.
+	Provider *string `json:"provider"`
+	// Phone is the payer's number, masked.
+	Phone *string `json:"phone"`
+	// QRCode and Invoice name what was paid.
+	QRCode    *string      `json:"qr_code"`
+	Invoice   *string      `json:"invoice"`
+	Reference string       `json:"reference"`
+	Metadata  api.Metadata `json:"metadata"`
+	Livemode  bool         `json:"livemode"`
+	CreatedAt api.Time     `json:"created_at"`
+}
+
+type record struct {
+	Payment
+	// Payer is the account that paid; a refund goes back to it.
+	Payer string `json:"payer,omitempty"`
+}
+
+var payments = storage.NewCollection("payments", []storage.Field[record]{
+	{
+		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses},
+		Value:  func(r *record) any { return string(r.Status) },
+	},
+	{
+		Column: storage.Column{Name: "qr_code", Type: storage.Text, Null: true, Indexed: true},
+		Value:  func(r *record) any { return orNull(r.QRCode) },
+	},
+	{
+		Column: storage.Column{Name: "invoice", Type: storage.Text, Null: true, Indexed: true},
+		Value:  func(r *record) any { return orNull(r.Invoice) },
+	},
+	{
+		Column: storage.Column{Name: "created", Type: storage.Time},
+		Value:  func(r *record) any { return r.CreatedAt.Time },
+	},
+})
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind { return []*storage.Kind{payments.Kind()} }
+
+// Service keeps and reads payments.
+type Service struct {
+	engine *engine.Engine
+	events *event.Service
+}
+
+// New returns the service.
+func New(e *engine.Engine, events *event.Service) *Service {
+	return &Service{engine: e, events: events}
+}
+
+// NewIDTx makes a payment's id, for the posting that is written beside it.
+func NewIDTx(tx *engine.Tx) string { return tx.NewID("pay_") }
+
+// CompletedTx keeps a payment whose money has moved in the same transaction,
+// made by the account payer, and records its events. It fills in what follows
+// from the call: object, currency, status, mode and time.
+func (s *Service) CompletedTx(tx *engine.Tx, p Payment, payer string) (*Payment, error) {
+	p.Object, p.Currency, p.Status = "payment", api.Currency, Completed
+	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
+	if _, err := payments.Insert(tx, tx.Caller.Scope(), p.ID, record{Payment: p, Payer: payer}); err != nil {
+		return nil, fmt.Errorf("payment: keep: %w", err)
+	}
+	// Born in its final status, it enters two: created and succeeded.
+	for _, t := range []event.Type{event.PaymentCreated, event.PaymentSucceeded} {
+		if _, err := s.events.RecordTx(tx, t, &p); err != nil {
+			return nil, err
+		}
+	}
+	return &p, nil
+}
+
+// Get returns one payment.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
+	var p *Payment
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := payments.Get(tx, caller.Scope(), id)
+		if errors.Is(err, storage.ErrNotFound) {
+			return api.NoSuch("payment")
+		}
+		if err != nil {
+			return fmt.Errorf("payment: get: %w", err)
+		}
+		p = &o.Value.Payment
+		return nil
+	})
+	return p, err
+}
+
+// ListParams selects payments; zero values select all.
+type ListParams struct {
+	api.Page
+	Status Status
+	// QRCode and Invoice are ids of what was paid.
+	QRCode, Invoice string
+	Created         api.Times
+}
+
+// List returns payments, newest first.
+func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Payment], error) {
+	var list *api.List[Payment]
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		var err error
+		list, err = s.ListTx(tx, p, "/v1/payments")
+		return err
+	})
+	return list, err
+}
+
+// ListTx is List in the caller's snapshot; url is the path of the list.
+func (s *Service) ListTx(tx *engine.ReadTx, p ListParams, url string) (*api.List[Payment], error) {
+	q := storage.Query{Scope: tx.Caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
+	q.Where = api.Where(q.Where, "status", string(p.Status))
+	q.Where = api.Where(q.Where, "qr_code", p.QRCode)
+	q.Where = api.Where(q.Where, "invoice", p.Invoice)
+	page, more, err := api.ListPage(tx, payments, q, p.Page, "payment")
+	if err != nil {
+		return nil, err
+	}
+	data := make([]Payment, len(page))
+	for i, o := range page {
+		data[i] = o.Value.Payment
+	}
+	return api.NewList(url, data, more), nil
+}
+
+func orNull(s *string) any {
+	if s == nil {
+		return nil
+	}
+	return *s
+}

@@ -1,0 +1,123 @@
+// Package qrcode is what a merchant shows to be paid, and what a consumer shows
+// to be paid out to.
+//
+// It owns merchants' QR codes ([QRCode]): their life, their pictures, and the
+// payment of one from a consumer's wallet. It owns consumers' QR codes
+// ([ConsumerCode]): issuing, and resolving a payload to who shows it. It does not
+// own the money's records: package payment keeps payments, the ledger balances.
+package qrcode
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Type is whether a code is for good or for a number of uses.
+type Type string
+
+// The types of codes.
+const (
+	// Static codes may be paid again and again.
+	Static Type = "static"
+	// Dynamic codes may be paid once, or as often as their usage limit says.
+	Dynamic Type = "dynamic"
+)
+
+var types = []string{string(Static), string(Dynamic)}
+
+func (t Type) check() error {
+	if t != Static && t != Dynamic {
+		return api.Invalid("type", "type must be static or dynamic.")
+	}
+	return nil
+}
+
+// QRCode is a merchant's code, which consumers scan to pay.
+type QRCode struct {
+	ID     string `json:"id"`
+	Object string `json:"object"` // always "qr_code"
+	Type   Type   `json:"type"`
+	// Amount is fixed, in pesewas; nil lets the customer enter it.
+	Amount      *int64 `json:"amount"`
+	Currency    string `json:"currency"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Reference   string `json:"reference"`
+	// URL is the public address of the picture, Data what is encoded in it: the
+	// address of the payment page.
+	URL  string `json:"qr_code_url"`
+	Data string `json:"qr_code_data"`
+	// UsageLimit is how often the code may be paid; nil for without limit.
+	UsageLimit *int64       `json:"usage_limit"`
+	UsageCount int64        `json:"usage_count"`
+	Active     bool         `json:"active"`
+	ExpiresAt  *api.Time    `json:"expires_at"`
+	Livemode   bool         `json:"livemode"`
+	Metadata   api.Metadata `json:"metadata"`
+	Created    int64        `json:"created"` // Unix seconds
+}
+
+var codes = storage.NewCollection("qr_codes", []storage.Field[QRCode]{
+	{
+		Column: storage.Column{Name: "type", Type: storage.Text, OneOf: types},
+		Value:  func(c *QRCode) any { return string(c.Type) },
+	},
+	{
+		Column: storage.Column{Name: "active", Type: storage.Bool},
+		Value:  func(c *QRCode) any { return c.Active },
+	},
+	{
+		Column: storage.Column{Name: "created", Type: storage.Time},
+		Value:  func(c *QRCode) any { return time.Unix(c.Created, 0) },
+	},
+}, storage.UniqueGlobally("public", "id"))
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind { return []*storage.Kind{codes.Kind(), consumerCodes.Kind()} }
+
+// usable refuses a code that cannot be used now, be it a merchant's or a
+// consumer's. A code that is used up says so, even though that has deactivated
+// it.
+func usable(limit *int64, count int64, active bool, expires *api.Time, now time.Time) error {
+	switch {
+	case limit != nil && count >= *limit:
+		return api.Errorf(api.QRLimitReached, "", "This QR code has been used as often as it may be. Ask for a new one.")
+	case !active:
+		return api.Errorf(api.QRInactive, "", "This QR code is not active. Ask for a new one.")
+	case expires != nil && !now.Before(expires.Time):
+		return api.Errorf(api.QRExpired, "", "This QR code has expired. Ask for a new one.")
+	}
+	return nil
+}
+
+func (c *QRCode) usable(now time.Time) error {
+	return usable(c.UsageLimit, c.UsageCount, c.Active, c.ExpiresAt, now)
+}
+
+// getCode reads a merchant's code and fills in what depends on where the service
+// is reached today.
+func (s *Service) getCode(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[QRCode], error) {
+	o, err := codes.Get(tx, scope, id)
+	return s.found(o, err)
+}
+
+func (s *Service) found(o *storage.Object[QRCode], err error) (*storage.Object[QRCode], error) {
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, api.NoSuch("qr_code")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("qrcode: get: %w", err)
+	}
+	s.address(&o.Value)
+	return o, nil
+}
+
+// address sets the code's addresses.
+func (s *Service) address(c *QRCode) {
+	c.Data = s.baseURL + "/pay/" + c.ID
+	c.URL = c.Data + ".png"
+}

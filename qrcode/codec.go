@@ -1,0 +1,116 @@
+package qrcode
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// ConsumerCodec turns a consumer code into the payload that the consumer's app
+// shows as a QR code, and back. A host whose wallets have payloads of their own
+// plugs in its codec. It must be safe for concurrent use and must not go to the
+// network.
+type ConsumerCodec interface {
+	// Encode returns the payload for the consumer code with that id.
+	Encode(live bool, id string) (string, error)
+	// Decode returns the id of the consumer code that a payload names. The error
+	// is ErrPayload for a text that no codec of this form has written, and
+	// ErrNotConsumer for one that is not a consumer's of this mode.
+	Decode(live bool, payload string) (id string, err error)
+}
+
+// The ways in which a payload fails.
+var (
+	ErrPayload     = errors.New("qrcode: not a payload")
+	ErrNotConsumer = errors.New("qrcode: not a consumer's payload")
+)
+
+// maxPayload bounds what is decoded, in characters; a QR code can hold 2,953.
+const maxPayload = 3000
+
+// payload is the text inside the base64: version, entity, code and MAC. The
+// names are short because every character makes the picture denser.
+type payload struct {
+	Version int    `json:"v"`
+	Entity  string `json:"e"`
+	Code    string `json:"c"`
+	MAC     string `json:"m"`
+}
+
+const (
+	payloadVersion = 1
+	entityConsumer = "consumer"
+	macBytes       = 16 // 128 bits of HMAC-SHA256
+)
+
+// macCodec is the codec of the library: standard base64 of a compact JSON text
+// with a MAC under the server's key, so that nobody else can make one up.
+type macCodec struct{ key []byte }
+
+// NewCodec returns the library's codec. key is the server's secret of at least
+// 32 bytes; payloads made under another key are refused.
+func NewCodec(key []byte) ConsumerCodec { return &macCodec{key: key} }
+
+func (c *macCodec) Encode(live bool, id string) (string, error) {
+	text, err := json.Marshal(payload{
+		Version: payloadVersion, Entity: entityConsumer, Code: id,
+		MAC: base64.RawURLEncoding.EncodeToString(c.mac(live, entityConsumer, id)),
+	})
+	if err != nil {
+		return "", fmt.Errorf("qrcode: encode payload: %w", err)
+	}
+	return base64.StdEncoding.EncodeToString(text), nil
+}
+
+func (c *macCodec) Decode(live bool, text string) (string, error) {
+	if len(text) > maxPayload {
+		return "", ErrPayload
+	}
+	// The decoder skips line breaks, which a payload does not have.
+	data, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || base64.StdEncoding.EncodedLen(len(data)) != len(text) {
+		return "", ErrPayload
+	}
+	var p payload
+	if err := json.Unmarshal(data, &p); err != nil {
+		return "", ErrNotConsumer
+	}
+	mac, err := base64.RawURLEncoding.DecodeString(p.MAC)
+	if err != nil || p.Version != payloadVersion || p.Entity != entityConsumer {
+		return "", ErrNotConsumer
+	}
+	if !hmac.Equal(mac, c.mac(live, p.Entity, p.Code)) {
+		return "", ErrNotConsumer
+	}
+	return p.Code, nil
+}
+
+func (c *macCodec) mac(live bool, entity, code string) []byte {
+	h := hmac.New(sha256.New, c.key)
+	fmt.Fprintf(h, "consumer-qr\x00%d\x00%t\x00%s\x00%s", payloadVersion, live, entity, code)
+	return h.Sum(nil)[:macBytes]
+}
+
+// decodePayload asks the codec and turns its errors into refusals.
+func (s *Service) decodePayload(live bool, text string) (string, error) {
+	if text == "" {
+		return "", api.Missing("qr_payload")
+	}
+	id, err := s.codec.Decode(live, text)
+	switch {
+	case errors.Is(err, ErrPayload):
+		return "", api.Errorf(api.InvalidQR, "qr_payload", "qr_payload is not valid base64. Send the text of the consumer's QR code as it was scanned.").WithCause(err)
+	case err != nil:
+		return "", notConsumer().WithCause(err)
+	}
+	return id, nil
+}
+
+func notConsumer() *api.Error {
+	return api.Errorf(api.InvalidConsumerQR, "qr_payload", "This is not the QR code of a consumer. Scan the code that the consumer's app shows.")
+}

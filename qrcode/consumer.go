@@ -1,0 +1,175 @@
+package qrcode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// ConsumerCode is a code that a consumer shows to receive money.
+type ConsumerCode struct {
+	ID      string `json:"id"`      // cqr_…
+	Object  string `json:"object"`  // always "consumer_qr"
+	Payload string `json:"payload"` // what the consumer's app shows as a QR code
+}
+
+// consumerCode is the record of a consumer's code.
+type consumerCode struct {
+	Account string `json:"account"`
+	Type    Type   `json:"type"`
+	// Amount is in pesewas; nil lets the merchant say.
+	Amount     *int64    `json:"amount,omitempty"`
+	UsageLimit *int64    `json:"usage_limit,omitempty"`
+	UsageCount int64     `json:"usage_count"`
+	Active     bool      `json:"active"`
+	ExpiresAt  *api.Time `json:"expires_at,omitempty"`
+	CreatedAt  api.Time  `json:"created_at"`
+}
+
+// Consumers' codes belong to the operator, as consumers do.
+var consumerCodes = storage.NewCollection[consumerCode]("consumer_qr_codes", nil)
+
+// IssueParams describe a new consumer's code.
+type IssueParams struct {
+	// Account is the consumer's id.
+	Account string
+	// Type is Static when empty.
+	Type Type
+	// Amount is in GHS; nil lets the merchant say.
+	Amount *decimal.Decimal
+	// UsageLimit is for dynamic codes, which have the limit 1 when it is nil.
+	UsageLimit *int64
+	// ExpiresAt is zero for never.
+	ExpiresAt time.Time
+	// Inactive makes a code that is refused.
+	Inactive bool
+}
+
+// Issue makes a code for a consumer of the caller's mode.
+func (s *Service) Issue(ctx context.Context, caller api.Caller, p IssueParams) (*ConsumerCode, error) {
+	if p.Type == "" {
+		p.Type = Static
+	}
+	if err := p.Type.check(); err != nil {
+		return nil, err
+	}
+	if err := checkLimit(&p.UsageLimit, p.Type); err != nil {
+		return nil, err
+	}
+	c := consumerCode{
+		Account: p.Account, Type: p.Type, UsageLimit: p.UsageLimit,
+		Active: !p.Inactive, ExpiresAt: api.AtOrNil(p.ExpiresAt),
+	}
+	if p.Amount != nil {
+		amount, err := account.CheckAmount("amount", *p.Amount)
+		if err != nil {
+			return nil, err
+		}
+		c.Amount = &amount
+	}
+	var issued *ConsumerCode
+	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		if _, err := account.PayerTx(tx, caller.Live, account.WalletRef{AccountID: p.Account}); err != nil {
+			return err
+		}
+		id := tx.NewID("cqr_")
+		text, err := s.codec.Encode(caller.Live, id)
+		if err != nil {
+			return err
+		}
+		c.CreatedAt = api.At(tx.Now)
+		if _, err := consumerCodes.Insert(tx, storage.Scope{Live: caller.Live}, id, c); err != nil {
+			return fmt.Errorf("qrcode: issue: %w", err)
+		}
+		issued = &ConsumerCode{ID: id, Object: "consumer_qr", Payload: text}
+		return nil
+	})
+	return issued, err
+}
+
+// Resolved is what a merchant may know of a consumer whose code was scanned.
+type Resolved struct {
+	Object string `json:"object"` // always "qr_resolve"
+	Entity string `json:"entity"` // always "consumer"
+	// AccountID is masked.
+	AccountID string `json:"account_id"`
+	// DisplayName is the first name and the initial of the last one.
+	DisplayName string `json:"display_name"`
+	// Amount is in GHS; nil when the code has none.
+	Amount   *api.GHS `json:"amount"`
+	Currency string   `json:"currency"`
+	Type     Type     `json:"type"`
+	// Active is false for a static code that is switched off or has expired; a
+	// dynamic one is refused instead.
+	Active bool `json:"qr_active"`
+}
+
+// Resolve says who shows a consumer's code. No money moves.
+//
+// Refusals: invalid_qr, invalid_consumer_qr, qr_limit_reached, qr_inactive,
+// qr_expired (the last three for dynamic codes), account_not_found.
+func (s *Service) Resolve(ctx context.Context, caller api.Caller, text string) (*Resolved, error) {
+	id, err := s.decodePayload(caller.Live, text)
+	if err != nil {
+		return nil, err
+	}
+	var r *Resolved
+	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := consumerCodes.Get(tx, storage.Scope{Live: caller.Live}, id)
+		if errors.Is(err, storage.ErrNotFound) {
+			return notConsumer()
+		}
+		if err != nil {
+			return fmt.Errorf("qrcode: resolve: %w", err)
+		}
+		c := &o.Value
+		refusal := usable(c.UsageLimit, c.UsageCount, c.Active, c.ExpiresAt, tx.Now)
+		if refusal != nil && c.Type == Dynamic {
+			return refusal
+		}
+		consumer, err := account.PayerTx(tx, caller.Live, account.WalletRef{AccountID: c.Account})
+		if err != nil {
+			return err
+		}
+		r = &Resolved{
+			Object: "qr_resolve", Entity: entityConsumer, AccountID: maskAccount(consumer.ID),
+			DisplayName: displayName(consumer.Name), Currency: api.Currency, Type: c.Type, Active: refusal == nil,
+		}
+		if c.Amount != nil {
+			amount := api.Pesewas(*c.Amount)
+			r.Amount = &amount
+		}
+		return nil
+	})
+	return r, err
+}
+
+// maskAccount hides all of an account's id but its last four characters.
+func maskAccount(id string) string {
+	const shown = 4
+	return "acc_****" + id[max(0, len(id)-shown):]
+}
+
+// displayName shortens a name to what a stranger may see: Ama Serwaa Mensah is
+// Ama M.
+func displayName(name string) string {
+	words := strings.Fields(name)
+	if len(words) == 0 {
+		return ""
+	}
+	if len(words) == 1 {
+		return words[0]
+	}
+	initial, _ := utf8.DecodeRuneInString(words[len(words)-1])
+	return words[0] + " " + string(initial) + "."
+}

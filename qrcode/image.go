@@ -1,0 +1,162 @@
+package qrcode
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"strings"
+
+	qr "github.com/skip2/go-qrcode"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// Sizes of pictures, in pixels along one side.
+const (
+	MinSize     = 64
+	DefaultSize = 512
+	MaxSize     = 2048
+)
+
+// Format is the format of a picture.
+type Format string
+
+// The formats of pictures.
+const (
+	PNG Format = "png"
+	SVG Format = "svg"
+)
+
+// Image returns the picture of a code of the caller's. size is 0 for the
+// default; an SVG scales and only carries it as its natural size.
+func (s *Service) Image(ctx context.Context, caller api.Caller, id string, format Format, size int) ([]byte, error) {
+	if size == 0 {
+		size = DefaultSize
+	}
+	if size < MinSize || size > MaxSize {
+		return nil, api.Invalid("size", "size must be an integer from %d to %d.", MinSize, MaxSize)
+	}
+	if format != PNG && format != SVG {
+		return nil, api.Invalid("format", "format must be png or svg.")
+	}
+	c, err := s.Get(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	return c.Image(format, size)
+}
+
+// Image draws the code's data with error correction M and the quiet zone that
+// scanners need.
+func (c *QRCode) Image(format Format, size int) ([]byte, error) {
+	return Draw(c.Data, format, size)
+}
+
+// Draw makes a picture of any text, as Image does of a code's data.
+func Draw(text string, format Format, size int) ([]byte, error) {
+	modules, err := matrix(text)
+	if err != nil {
+		return nil, err
+	}
+	if format == SVG {
+		return drawSVG(modules, size), nil
+	}
+	return drawPNG(modules, size)
+}
+
+// Terminal draws a text's QR code with block characters, two modules a
+// character, for a terminal with a dark background.
+func Terminal(text string) (string, error) {
+	modules, err := matrix(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for y := 0; y < len(modules); y += 2 {
+		for x := range modules[y] {
+			upper := !modules[y][x]
+			lower := y+1 < len(modules) && !modules[y+1][x]
+			switch {
+			case upper && lower:
+				b.WriteRune('█')
+			case upper:
+				b.WriteRune('▀')
+			case lower:
+				b.WriteRune('▄')
+			default:
+				b.WriteByte(' ')
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}
+
+// matrix returns the modules of the code, true for dark ones, with a quiet zone
+// of four on each side.
+func matrix(text string) ([][]bool, error) {
+	code, err := qr.New(text, qr.Medium)
+	if err != nil {
+		return nil, fmt.Errorf("qrcode: encode: %w", err)
+	}
+	return code.Bitmap(), nil
+}
+
+// drawPNG draws whole modules only, since scanners lose codes whose modules are
+// of uneven width, and centres them in the square.
+func drawPNG(modules [][]bool, size int) ([]byte, error) {
+	scale := size / len(modules)
+	if scale < 1 {
+		return nil, api.Invalid("size", "This QR code has %d modules along a side; size must be at least that.", len(modules))
+	}
+	img := image.NewPaletted(image.Rect(0, 0, size, size), color.Palette{color.White, color.Black})
+	margin := (size - scale*len(modules)) / 2
+	row := make([]uint8, size)
+	for y, line := range modules {
+		for x, dark := range line {
+			if !dark {
+				continue
+			}
+			at := margin + x*scale
+			for i := range scale {
+				row[at+i] = 1
+			}
+		}
+		top := margin + y*scale
+		for i := range scale {
+			copy(img.Pix[(top+i)*img.Stride:], row)
+		}
+		clear(row)
+	}
+	var b bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
+	if err := encoder.Encode(&b, img); err != nil {
+		return nil, fmt.Errorf("qrcode: draw: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func drawSVG(modules [][]bool, size int) []byte {
+	n := len(modules)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" shape-rendering="crispEdges">`, size, size, n, n)
+	fmt.Fprintf(&b, `<path fill="#fff" d="M0 0h%dv%dH0z"/><path d="`, n, n)
+	for y, line := range modules {
+		for x := 0; x < n; x++ {
+			if !line[x] {
+				continue
+			}
+			run := 1
+			for x+run < n && line[x+run] {
+				run++
+			}
+			fmt.Fprintf(&b, "M%d %dh%dv1h-%dz", x, y, run, run)
+			x += run
+		}
+	}
+	b.WriteString(`"/></svg>` + "\n")
+	return b.Bytes()
+}

@@ -1,0 +1,200 @@
+package qrcode
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Offer is what a consumer sees who has scanned a code.
+type Offer struct {
+	Code     QRCode
+	Merchant account.Merchant
+	// Refusal says why the code cannot be paid now; nil when it can.
+	Refusal *api.Error
+	// Caller stands for the merchant, for the call of Pay.
+	Caller api.Caller
+}
+
+// Open finds a code by its id alone, as the payment page does that it points to.
+func (s *Service) Open(ctx context.Context, id string) (*Offer, error) {
+	var offer *Offer
+	err := s.engine.Store.View(ctx, func(stored storage.ReadTx) error {
+		o, err := s.found(codes.Find(stored, "public", storage.Scope{}, id))
+		if err != nil {
+			return err
+		}
+		offer = &Offer{Code: o.Value, Caller: api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}
+		m, err := account.MerchantTx(stored, o.Scope.Merchant)
+		if err != nil {
+			return fmt.Errorf("qrcode: merchant of a code: %w", err)
+		}
+		offer.Merchant = *m
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.engine.View(ctx, offer.Caller, func(tx *engine.ReadTx) error {
+		offer.Refusal, _ = offer.Code.usable(tx.Now).(*api.Error)
+		return nil
+	})
+	return offer, err
+}
+
+// PayParams are a consumer's payment of a code.
+type PayParams struct {
+	// Code is the id of the code.
+	Code string `json:"code"`
+	// Wallet names the consumer who pays.
+	Wallet account.WalletRef `json:"wallet"`
+	PIN    string            `json:"-"`
+	// Amount is in pesewas: required for a code without a fixed amount; for one
+	// with it, nil or the same amount.
+	Amount *int64 `json:"amount,omitempty"`
+}
+
+// Pay pays a code from a consumer's wallet: the wallet is debited, the merchant
+// credited, the use counted, the payment and its events written and both parties
+// told, in one transaction. A usage limit is never overshot, however many pay at
+// once. With an idempotency key it may be repeated safely; a repetition does not
+// look at the PIN.
+//
+// The caller stands for the merchant whose code it is; see [Offer].
+//
+// Refusals: resource_missing, qr_limit_reached, qr_inactive, qr_expired,
+// amount_required, account_not_found, pin_invalid, pin_locked,
+// wallet_not_active, insufficient_balance.
+func (s *Service) Pay(ctx context.Context, caller api.Caller, p PayParams) (*payment.Payment, error) {
+	if p.Amount != nil {
+		if err := checkPesewas(*p.Amount); err != nil {
+			return nil, err
+		}
+	}
+	call := engine.Call{Name: "qr_code.pay", Params: p}
+	if done, err := engine.Replay[payment.Payment](ctx, s.engine, caller, call); done != nil || err != nil {
+		return done, err
+	}
+	var consumer *account.Consumer
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		// What can be refused without the PIN is refused before a try is counted.
+		code, err := s.getCode(tx, caller.Scope(), p.Code)
+		if err != nil {
+			return err
+		}
+		if err := code.Value.usable(tx.Now); err != nil {
+			return err
+		}
+		if _, err := code.Value.charge(p.Amount); err != nil {
+			return err
+		}
+		if p.PIN == "" {
+			return api.Missing("pin")
+		}
+		consumer, err = account.PayerTx(tx, caller.Live, p.Wallet)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var paid *payment.Payment
+	err = s.accounts.WithPIN(ctx, caller, consumer.ID, p.PIN, func(proof *account.Proof) error {
+		var err error
+		paid, err = engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payment.Payment, error) {
+			if err := s.accounts.ConfirmTx(tx, proof); err != nil {
+				return nil, err
+			}
+			return s.payTx(tx, p, consumer.ID)
+		})
+		return err
+	})
+	return paid, err
+}
+
+// payTx is the effect of Pay. Everything that it relies on is read again here,
+// where nobody else can change it.
+func (s *Service) payTx(tx *engine.Tx, p PayParams, consumerID string) (*payment.Payment, error) {
+	live := tx.Caller.Live
+	code, err := s.getCode(tx, tx.Caller.Scope(), p.Code)
+	if err != nil {
+		return nil, err
+	}
+	c := &code.Value
+	if err := c.usable(tx.Now); err != nil {
+		return nil, err
+	}
+	amount, err := c.charge(p.Amount)
+	if err != nil {
+		return nil, err
+	}
+	consumer, err := account.PayerTx(tx, live, account.WalletRef{AccountID: consumerID})
+	if err != nil {
+		return nil, err
+	}
+	if err := consumer.Usable(); err != nil {
+		return nil, err
+	}
+	merchant, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	if err != nil {
+		return nil, err
+	}
+
+	id := payment.NewIDTx(tx)
+	err = tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
+		Moves: []storage.Move{
+			consumer.Wallet(live).Move(-amount),
+			chart.Available(tx.Caller.Merchant, live).Move(amount),
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("qrcode: pay: %w", err)
+	}
+	masked := phone.Mask(consumer.Phone)
+	paid, err := s.payments.CompletedTx(tx, payment.Payment{
+		ID: id, Amount: amount, PaymentMethod: payment.ServiceWallet, Phone: &masked,
+		QRCode: &c.ID, Reference: c.Reference, Metadata: c.Metadata,
+	}, consumer.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	c.UsageCount++
+	if c.UsageLimit != nil && c.UsageCount >= *c.UsageLimit {
+		c.Active = false
+		err = s.replace(tx, code)
+	} else if err = codes.Replace(tx, code); err != nil {
+		err = fmt.Errorf("qrcode: count use: %w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.messages.TextTx(tx, consumer.Phone, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(amount), merchant.Name, id)); err != nil {
+		return nil, err
+	}
+	if err := s.messages.TextTx(tx, merchant.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", displayName(consumer.Name), money.Text(amount), id)); err != nil {
+		return nil, err
+	}
+	return paid, nil
+}
+
+// charge returns what is to be paid, in pesewas.
+func (c *QRCode) charge(entered *int64) (int64, error) {
+	switch {
+	case c.Amount == nil && entered == nil:
+		return 0, api.Errorf(api.AmountRequired, "amount", "This QR code has no fixed amount. Give the amount in pesewas.")
+	case c.Amount == nil:
+		return *entered, nil
+	case entered != nil && *entered != *c.Amount:
+		return 0, api.Invalid("amount", "This QR code has a fixed amount of %d pesewas. Leave amount out, or give the same.", *c.Amount)
+	}
+	return *c.Amount, nil
+}

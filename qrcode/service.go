@@ -1,0 +1,309 @@
+package qrcode
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Service makes, shows and charges QR codes. It is safe for concurrent use.
+type Service struct {
+	engine   *engine.Engine
+	accounts *account.Service
+	payments *payment.Service
+	events   *event.Service
+	messages *message.Service
+	codec    ConsumerCodec
+	baseURL  string
+}
+
+// Config is what the service works with.
+type Config struct {
+	Accounts *account.Service
+	Payments *payment.Service
+	Events   *event.Service
+	Messages *message.Service
+	// Codec reads and writes consumers' payloads.
+	Codec ConsumerCodec
+	// BaseURL is where the hosted pages are reached, without a slash at its end.
+	BaseURL string
+}
+
+// New returns the service.
+func New(e *engine.Engine, c Config) *Service {
+	return &Service{
+		engine: e, accounts: c.Accounts, payments: c.Payments, events: c.Events, messages: c.Messages,
+		codec: c.Codec, baseURL: c.BaseURL,
+	}
+}
+
+// CreateParams describe a new code.
+type CreateParams struct {
+	// Type is Static when empty.
+	Type Type `json:"type,omitempty"`
+	// Amount is in pesewas, from 1 to 99,999,999; nil lets the customer enter it.
+	Amount      *int64 `json:"amount,omitempty"`
+	Currency    string `json:"currency,omitempty"`    // GHS when empty
+	Name        string `json:"name,omitempty"`        // at most 255 characters
+	Description string `json:"description,omitempty"` // at most 500 characters
+	Reference   string `json:"reference,omitempty"`   // at most 100 characters
+	// UsageLimit is for dynamic codes, which have the limit 1 when it is nil.
+	UsageLimit *int64 `json:"usage_limit,omitempty"`
+	// ExpiresAt must lie ahead; zero for never.
+	ExpiresAt time.Time    `json:"expires_at,omitzero"`
+	Metadata  api.Metadata `json:"metadata,omitempty"`
+}
+
+func (p *CreateParams) check() error {
+	if p.Type == "" {
+		p.Type = Static
+	}
+	if err := p.Type.check(); err != nil {
+		return err
+	}
+	if p.Amount != nil {
+		if err := checkPesewas(*p.Amount); err != nil {
+			return err
+		}
+	}
+	if err := api.CheckCurrency(p.Currency); err != nil {
+		return err
+	}
+	if err := api.CheckText("name", p.Name, api.MaxName); err != nil {
+		return err
+	}
+	if err := api.CheckText("description", p.Description, api.MaxText); err != nil {
+		return err
+	}
+	if err := api.CheckText("reference", p.Reference, api.MaxReference); err != nil {
+		return err
+	}
+	if err := checkLimit(&p.UsageLimit, p.Type); err != nil {
+		return err
+	}
+	return p.Metadata.Check(false)
+}
+
+// checkLimit refuses a usage limit that does not fit the type, and gives a
+// dynamic code without one the limit 1.
+func checkLimit(limit **int64, t Type) error {
+	switch {
+	case *limit == nil && t == Dynamic:
+		once := int64(1)
+		*limit = &once
+	case *limit == nil:
+	case t == Static:
+		return api.Invalid("usage_limit", "A static QR code has no usage limit. Leave usage_limit out, or make the code dynamic.")
+	case **limit < 1:
+		return api.Invalid("usage_limit", "usage_limit must be an integer of at least 1.")
+	}
+	return nil
+}
+
+func checkPesewas(amount int64) error {
+	if amount < 1 || amount > money.Max {
+		return api.Invalid("amount", "amount must be a whole number of pesewas from 1 to %d.", int64(money.Max))
+	}
+	return nil
+}
+
+// Create makes a code.
+func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*QRCode, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return engine.Do(ctx, s.engine, caller, engine.Call{Name: "qr_code.create", Params: p}, func(tx *engine.Tx) (*QRCode, error) {
+		if !p.ExpiresAt.IsZero() {
+			if err := api.CheckAhead("expires_at", p.ExpiresAt, tx.Now); err != nil {
+				return nil, err
+			}
+		}
+		c := QRCode{
+			ID: tx.NewID("qr_"), Object: "qr_code", Type: p.Type, Amount: p.Amount, Currency: api.Currency,
+			Name: p.Name, Description: p.Description, Reference: p.Reference,
+			UsageLimit: p.UsageLimit, Active: true, ExpiresAt: api.AtOrNil(p.ExpiresAt),
+			Livemode: caller.Live, Metadata: p.Metadata, Created: tx.Now.Unix(),
+		}
+		s.address(&c)
+		if _, err := codes.Insert(tx, caller.Scope(), c.ID, c); err != nil {
+			return nil, fmt.Errorf("qrcode: create: %w", err)
+		}
+		if _, err := s.events.RecordTx(tx, event.QRCodeCreated, &c); err != nil {
+			return nil, err
+		}
+		return &c, nil
+	})
+}
+
+// Get returns one code.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*QRCode, error) {
+	var c *QRCode
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := s.getCode(tx, caller.Scope(), id)
+		if err != nil {
+			return err
+		}
+		c = &o.Value
+		return nil
+	})
+	return c, err
+}
+
+// ListParams selects codes; zero values select all.
+type ListParams struct {
+	api.Page
+	Type    Type
+	Active  *bool
+	Created api.Times
+}
+
+// List returns codes, newest first.
+func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[QRCode], error) {
+	if p.Type != "" {
+		if err := p.Type.check(); err != nil {
+			return nil, err
+		}
+	}
+	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
+	q.Where = api.Where(q.Where, "type", string(p.Type))
+	if p.Active != nil {
+		q.Where = append(q.Where, storage.Equal{Column: "active", Value: *p.Active})
+	}
+	var list *api.List[QRCode]
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		page, more, err := api.ListPage(tx, codes, q, p.Page, "qr_code")
+		if err != nil {
+			return err
+		}
+		data := make([]QRCode, len(page))
+		for i, o := range page {
+			s.address(&o.Value)
+			data[i] = o.Value
+		}
+		list = api.NewList("/v1/qr_codes", data, more)
+		return nil
+	})
+	return list, err
+}
+
+// UpdateParams change a code; what is nil stays as it is.
+type UpdateParams struct {
+	Name        *string `json:"name,omitempty"`
+	Description *string `json:"description,omitempty"`
+	Active      *bool   `json:"active,omitempty"`
+	// ExpiresAt must lie ahead; a pointer to the zero time clears it.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	// Metadata is merged: a key with nil or "" is dropped.
+	Metadata api.Metadata `json:"metadata,omitempty"`
+}
+
+func (p *UpdateParams) check() error {
+	if p.Name != nil {
+		if err := api.CheckText("name", *p.Name, api.MaxName); err != nil {
+			return err
+		}
+	}
+	if p.Description != nil {
+		if err := api.CheckText("description", *p.Description, api.MaxText); err != nil {
+			return err
+		}
+	}
+	return p.Metadata.Check(true)
+}
+
+// Update changes a code. A used-up dynamic code can be activated again, but not
+// paid.
+func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*QRCode, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	call := engine.Call{Name: "qr_code.update", Params: struct {
+		ID string `json:"id"`
+		UpdateParams
+	}{id, p}}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*QRCode, error) {
+		o, err := s.getCode(tx, caller.Scope(), id)
+		if err != nil {
+			return nil, err
+		}
+		c := &o.Value
+		if p.Name != nil {
+			c.Name = *p.Name
+		}
+		if p.Description != nil {
+			c.Description = *p.Description
+		}
+		if p.Active != nil {
+			c.Active = *p.Active
+		}
+		if p.ExpiresAt != nil {
+			if !p.ExpiresAt.IsZero() {
+				if err := api.CheckAhead("expires_at", *p.ExpiresAt, tx.Now); err != nil {
+					return nil, err
+				}
+			}
+			c.ExpiresAt = api.AtOrNil(*p.ExpiresAt)
+		}
+		if len(p.Metadata) > 0 {
+			c.Metadata = c.Metadata.Merge(p.Metadata)
+			if err := c.Metadata.Check(false); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.replace(tx, o); err != nil {
+			return nil, err
+		}
+		return c, nil
+	})
+}
+
+// replace writes a changed code and records that it changed.
+func (s *Service) replace(tx *engine.Tx, o *storage.Object[QRCode]) error {
+	if err := codes.Replace(tx, o); err != nil {
+		return fmt.Errorf("qrcode: update: %w", err)
+	}
+	_, err := s.events.RecordTx(tx, event.QRCodeUpdated, &o.Value)
+	return err
+}
+
+// Delete removes a code. Its payments stay.
+func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
+	call := engine.Call{Name: "qr_code.delete", Params: id}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+		o, err := s.getCode(tx, caller.Scope(), id)
+		if err != nil {
+			return nil, err
+		}
+		if err := codes.Delete(tx, o); err != nil {
+			return nil, fmt.Errorf("qrcode: delete: %w", err)
+		}
+		if _, err := s.events.RecordTx(tx, event.QRCodeDeleted, &o.Value); err != nil {
+			return nil, err
+		}
+		return &api.Deleted{ID: id, Object: "qr_code", Deleted: true}, nil
+	})
+}
+
+// Payments lists what was paid through a code, newest first.
+func (s *Service) Payments(ctx context.Context, caller api.Caller, id string, p payment.ListParams) (*api.List[payment.Payment], error) {
+	p.QRCode = id
+	var list *api.List[payment.Payment]
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		if _, err := s.getCode(tx, caller.Scope(), id); err != nil {
+			return err
+		}
+		var err error
+		list, err = s.payments.ListTx(tx, p, "/v1/qr_codes/"+id+"/payments")
+		return err
+	})
+	return list, err
+}

@@ -1,0 +1,192 @@
+package storage
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Collection is the typed view of one kind: domain packages read and write
+// values of T, and see neither documents nor columns. It is declared once, as a
+// package variable:
+//
+//	var codes = storage.NewCollection("qr_codes",
+//		[]storage.Field[code]{
+//			{Column: storage.Column{Name: "type", Type: storage.Text},
+//				Value: func(c *code) any { return c.Type }},
+//		})
+//
+// Columns are derived from the value here and nowhere else, so they cannot
+// drift from it.
+type Collection[T any] struct {
+	kind   *Kind
+	fields []Field[T]
+}
+
+// Field is a promoted column and how it follows from the value.
+type Field[T any] struct {
+	Column
+	// Value returns a string, int64, bool, time.Time or nil.
+	Value func(*T) any
+}
+
+// Object is a stored value with what the store knows of it.
+type Object[T any] struct {
+	Scope   Scope
+	ID      string
+	Version int64
+	Value   T
+}
+
+// NewCollection declares a kind and its Go type. It panics on a description
+// that [Kind.Validate] refuses: that is a bug found when the program starts.
+func NewCollection[T any](name string, fields []Field[T], options ...func(*Kind)) *Collection[T] {
+	c := &Collection[T]{kind: &Kind{Name: name}, fields: fields}
+	for _, f := range fields {
+		c.kind.Columns = append(c.kind.Columns, f.Column)
+	}
+	for _, option := range options {
+		option(c.kind)
+	}
+	c.kind.Backfill = func(data []byte) ([]any, error) {
+		var v T
+		if err := json.Unmarshal(data, &v); err != nil {
+			return nil, err
+		}
+		return c.columns(&v), nil
+	}
+	if err := c.kind.Validate(); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Unique adds a key that is unique in its scope.
+func Unique(name string, columns ...string) func(*Kind) {
+	return func(k *Kind) { k.Keys = append(k.Keys, Key{Name: name, Columns: columns}) }
+}
+
+// UniqueGlobally adds a key that is unique over all scopes.
+func UniqueGlobally(name string, columns ...string) func(*Kind) {
+	return func(k *Kind) { k.Keys = append(k.Keys, Key{Name: name, Columns: columns, Global: true}) }
+}
+
+// DueBy names the column by which records are claimed.
+func DueBy(column string) func(*Kind) {
+	return func(k *Kind) { k.Due = column }
+}
+
+// Kind returns the description that the store is given.
+func (c *Collection[T]) Kind() *Kind { return c.kind }
+
+// Get returns the object with that id, or ErrNotFound.
+func (c *Collection[T]) Get(tx ReadTx, s Scope, id string) (*Object[T], error) {
+	r, err := tx.Get(c.kind, s, id)
+	if err != nil {
+		return nil, err
+	}
+	return c.Decode(r)
+}
+
+// Find returns the object with these values in a unique key, or ErrNotFound.
+func (c *Collection[T]) Find(tx ReadTx, key string, s Scope, values ...any) (*Object[T], error) {
+	r, err := tx.Find(c.kind, key, s, values...)
+	if err != nil {
+		return nil, err
+	}
+	return c.Decode(r)
+}
+
+// List returns one page, newest first, and whether there is more in the
+// direction of the query.
+func (c *Collection[T]) List(tx ReadTx, q Query) (page []*Object[T], more bool, err error) {
+	limit := q.Limit
+	q.Limit++
+	records, err := tx.List(c.kind, q)
+	if err != nil {
+		return nil, false, err
+	}
+	if more = len(records) > limit; more {
+		if q.Before != "" {
+			records = records[1:] // the extra one is the newest
+		} else {
+			records = records[:limit]
+		}
+	}
+	page, err = c.decodeAll(records)
+	return page, more, err
+}
+
+// Insert stores a new object and returns it.
+func (c *Collection[T]) Insert(tx Tx, s Scope, id string, v T) (*Object[T], error) {
+	o := &Object[T]{Scope: s, ID: id, Version: 1, Value: v}
+	r, err := c.encode(o)
+	if err != nil {
+		return nil, err
+	}
+	return o, tx.Insert(c.kind, r)
+}
+
+// Replace writes the object's changed value if nobody else has written it since
+// it was read; else ErrConflict. On success o carries the new version.
+func (c *Collection[T]) Replace(tx Tx, o *Object[T]) error {
+	r, err := c.encode(o)
+	if err != nil {
+		return err
+	}
+	if err := tx.Replace(c.kind, r); err != nil {
+		return err
+	}
+	o.Version++
+	return nil
+}
+
+// Delete removes the object if nobody else has written it since it was read.
+func (c *Collection[T]) Delete(tx Tx, o *Object[T]) error {
+	return tx.Delete(c.kind, o.Scope, o.ID, o.Version)
+}
+
+// Claim takes over due objects; see [Tx].
+func (c *Collection[T]) Claim(tx Tx, claim Claim) ([]*Object[T], error) {
+	records, err := tx.Claim(c.kind, claim)
+	if err != nil {
+		return nil, err
+	}
+	return c.decodeAll(records)
+}
+
+// Decode turns a record into an object, for those who claim by kind.
+func (c *Collection[T]) Decode(r Record) (*Object[T], error) {
+	o := &Object[T]{Scope: r.Scope, ID: r.ID, Version: r.Version}
+	if err := json.Unmarshal(r.Data, &o.Value); err != nil {
+		return nil, fmt.Errorf("storage: decode %s: %w", c.kind.Name, err)
+	}
+	return o, nil
+}
+
+func (c *Collection[T]) decodeAll(records []Record) ([]*Object[T], error) {
+	objects := make([]*Object[T], len(records))
+	for i, r := range records {
+		o, err := c.Decode(r)
+		if err != nil {
+			return nil, err
+		}
+		objects[i] = o
+	}
+	return objects, nil
+}
+
+func (c *Collection[T]) encode(o *Object[T]) (Record, error) {
+	data, err := json.Marshal(&o.Value)
+	if err != nil {
+		return Record{}, fmt.Errorf("storage: encode %s: %w", c.kind.Name, err)
+	}
+	return Record{Scope: o.Scope, ID: o.ID, Version: o.Version, Columns: c.columns(&o.Value), Data: data}, nil
+}
+
+func (c *Collection[T]) columns(v *T) []any {
+	values := make([]any, len(c.fields))
+	for i, f := range c.fields {
+		values[i] = f.Value(v)
+	}
+	return values
+}

@@ -1,0 +1,218 @@
+// Package storage says what a payment engine needs from a database: objects,
+// money, sequences and due work, in one serializable transaction.
+//
+// It owns the contract ([Store], [ReadTx], [Tx]), the description of what is
+// stored ([Kind]) and the typed view that the rest of the library uses
+// ([Collection]). It knows no merchant's rules and no SQL: backends live in
+// storage/memory and storage/sqlite, and storage/storagetest is the contract
+// as a test suite, for those and for a host's own.
+//
+// # Writing a store
+//
+// Implement [Store], and run [storagetest.Run] against it until it passes. The
+// doc comments of the three interfaces are the specification; the helpers
+// [Kind.Check], [Posting.Check] and [Apply] hold the rules that every backend
+// shares, so that a backend only has to keep rows.
+//
+// [storagetest.Run]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/storagetest#Run
+package storage
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// The errors of a store. They are compared with errors.Is; backends wrap them
+// with detail. None of them names a value that was stored.
+var (
+	// ErrNotFound: no such record in that scope.
+	ErrNotFound = errors.New("storage: not found")
+	// ErrConflict: the record changed since it was read (compare-and-swap).
+	ErrConflict = errors.New("storage: changed by another writer")
+	// ErrExists: the id or a unique key is taken.
+	ErrExists = errors.New("storage: already exists")
+	// ErrInsufficient: a posting would take a guarded account below zero.
+	ErrInsufficient = errors.New("storage: insufficient balance")
+	// ErrOverflow: a balance would leave the range of int64.
+	ErrOverflow = errors.New("storage: balance out of range")
+	// ErrInvalid: the call itself breaks the contract (an unknown kind, a
+	// column of the wrong type, an unbalanced posting). It is a bug of the
+	// caller, never the state of the data.
+	ErrInvalid = errors.New("storage: invalid call")
+	// ErrClosed: the store was closed, or the transaction has ended.
+	ErrClosed = errors.New("storage: closed")
+	// ErrNewer: the database was written by a newer version of the library.
+	ErrNewer = errors.New("storage: database is from a newer version")
+)
+
+// Scope is whose data a record is: one merchant in one mode. The empty
+// Merchant is the operator, who owns merchants, wallets and service ids.
+type Scope struct {
+	Merchant string
+	Live     bool
+}
+
+// Store is a database. All methods are safe for concurrent use.
+//
+// Committed transactions are as if they had run one after another, in the
+// order in which Update returned for those that did not overlap. A transaction
+// whose Update returned nil survives a crash of the process, and, where the
+// backend writes to disk, of the machine.
+type Store interface {
+	// Define makes room for the given kinds: it creates what is missing, adds
+	// new columns and fills them from the documents, and refuses with ErrNewer
+	// a database in which a kind has columns this program does not know. It may
+	// be called by several processes at once, and again.
+	Define(ctx context.Context, kinds ...*Kind) error
+
+	// View runs fn on one unchanging snapshot that includes every Update that
+	// returned before View was called. It never waits for a writer's fn.
+	View(ctx context.Context, fn func(ReadTx) error) error
+
+	// Update runs fn and commits what it wrote, all of it or, when fn returns an
+	// error or panics, nothing. fn may run more than once and must have no
+	// effect outside tx; it must not call the store again, and must not keep tx.
+	//
+	// When ctx ends before fn has returned, nothing is written and the context's
+	// error comes back. From then on the outcome is awaited, so that an error
+	// of Update always means that nothing was written, except where a backend
+	// documents a commit whose answer was lost.
+	Update(ctx context.Context, fn func(Tx) error) error
+
+	// Close waits for running transactions and releases the store. Calls that
+	// come later fail with ErrClosed. Closing twice is fine.
+	Close() error
+}
+
+// ReadTx reads one consistent state, and, inside Update, what the transaction
+// itself has written. It is for one goroutine.
+//
+// What it returns belongs to the caller, who may change it freely. A cancelled
+// context makes every method fail with the context's error.
+type ReadTx interface {
+	// Get returns the record with that id, or ErrNotFound.
+	Get(k *Kind, s Scope, id string) (Record, error)
+
+	// Find returns the record that has these values in the named unique key, or
+	// ErrNotFound. For a key that is [Key.Global] the scope is ignored.
+	Find(k *Kind, key string, s Scope, values ...any) (Record, error)
+
+	// List returns at most q.Limit records of one scope, newest first, that is
+	// by descending id, compared bytewise. A cursor need not exist.
+	List(k *Kind, q Query) ([]Record, error)
+
+	// Balance returns an account's balance and number of entries; zero for an
+	// account that was never posted to.
+	Balance(account string) (Balance, error)
+
+	// Balances returns at most limit accounts with a name after the given one,
+	// in ascending bytewise order.
+	Balances(after string, limit int) ([]Balance, error)
+
+	// Entries returns at most limit entries of one account with a number below
+	// before (0 for the newest), by descending number.
+	Entries(account string, before int64, limit int) ([]Entry, error)
+
+	// Posting returns a posting with its entries as booked, or ErrNotFound.
+	Posting(id string) (Booked, error)
+
+	// Postings returns at most limit postings with an id after the given one, in
+	// ascending bytewise order.
+	Postings(after string, limit int) ([]Booked, error)
+}
+
+// Tx reads and writes. A method that returns an error has changed nothing, and
+// the transaction may go on.
+type Tx interface {
+	ReadTx
+
+	// Insert adds a record, whose Version is ignored and starts at 1. A taken id
+	// or unique key is ErrExists.
+	Insert(k *Kind, r Record) error
+
+	// Replace writes r over the record of the same scope and id if that still
+	// has r.Version, which it raises by one; else ErrConflict, or ErrNotFound
+	// when there is none. It ends a lease held on the record.
+	Replace(k *Kind, r Record) error
+
+	// Delete removes the record if it still has that version; else ErrConflict,
+	// or ErrNotFound when there is none.
+	Delete(k *Kind, s Scope, id string, version int64) error
+
+	// Post books a balanced posting: it adds each amount to its account, refuses
+	// with ErrInsufficient what would take a guarded account below zero, and
+	// keeps the entries for good. A taken posting id is ErrExists. Accounts come
+	// into being with their first entry. A backend that validates at commit may
+	// return ErrInsufficient from Update instead.
+	Post(p Posting) error
+
+	// Next returns the next number of a named sequence, beginning with 1. A
+	// rolled back transaction gives its numbers back, so that a sequence has no
+	// holes.
+	Next(sequence string) (int64, error)
+
+	// Claim takes over at most c.Limit records whose due time has come and which
+	// nobody holds, the longest due first. Each gets a lease and a higher
+	// Version, which is the fencing token: once a lease has run out and another
+	// worker has claimed the record, a write with the older version is
+	// ErrConflict.
+	Claim(k *Kind, c Claim) ([]Record, error)
+}
+
+// Query selects records of one scope. Conditions are joined by "and".
+type Query struct {
+	Scope Scope
+	Where []Equal
+	Range []Range
+	// After and Before are ids: After lists what is older than that id, Before
+	// the page directly newer than it. At most one of them is set.
+	After, Before string
+	// Limit is the largest number of records wanted, at least 1.
+	Limit int
+}
+
+// Equal is the condition that a column has a value. A nil value matches null.
+type Equal struct {
+	Column string
+	Value  any
+}
+
+// Range is the condition that a time column lies in the half-open interval
+// [From, Until). A zero time leaves that end open; null is in no range.
+type Range struct {
+	Column      string
+	From, Until time.Time
+}
+
+// Claim selects due work.
+type Claim struct {
+	// Scope limits the claim to one merchant and mode; nil claims from all.
+	Scope *Scope
+	// Due is the time up to which records are due, inclusive.
+	Due time.Time
+	// Now is the time by which leases are judged. It differs from Due only where
+	// a test clock runs ahead: leases always use real time.
+	Now time.Time
+	// Lease is how long the records stay with this worker.
+	Lease time.Duration
+	// Limit is the largest number of records wanted, at least 1.
+	Limit int
+}
+
+// Record is one stored object: a document and the columns promoted from it.
+type Record struct {
+	Scope Scope
+	ID    string
+	// Version counts the writes, claims included, beginning with 1.
+	Version int64
+	// Columns are the values of Kind.Columns in their order: string, int64,
+	// bool, time.Time (kept to the millisecond) or nil.
+	Columns []any
+	// Data is the document.
+	Data []byte
+}
+
+// Instant rounds a time down to what a store keeps of it, the millisecond, in
+// UTC and without a monotonic reading.
+func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

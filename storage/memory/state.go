@@ -1,0 +1,231 @@
+package memory
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tidwall/btree"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// state is everything the store holds. Once published it is never changed.
+type state struct {
+	tables    map[string]*table
+	balances  btree.Map[string, storage.Balance]
+	entries   btree.Map[string, storage.Entry] // by account and number
+	postings  btree.Map[string, storage.Booked]
+	sequences btree.Map[string, int64]
+}
+
+// table holds the records of one kind.
+type table struct {
+	kind    *storage.Kind
+	records btree.Map[string, *row] // by scope and id
+	unique  []btree.Map[string, string]
+	due     btree.Map[string, string] // by due time and record key
+}
+
+// row is a stored record. It is never changed, only replaced.
+type row struct {
+	storage.Record
+	lease time.Time
+}
+
+// clone returns a copy that can be changed while others read the original: the
+// maps share their nodes until one side writes.
+func (s *state) clone() *state {
+	c := &state{
+		tables:    make(map[string]*table, len(s.tables)),
+		balances:  *s.balances.Copy(),
+		entries:   *s.entries.Copy(),
+		postings:  *s.postings.Copy(),
+		sequences: *s.sequences.Copy(),
+	}
+	for name, t := range s.tables {
+		c.tables[name] = t.clone()
+	}
+	return c
+}
+
+func (t *table) clone() *table {
+	c := &table{kind: t.kind, records: *t.records.Copy(), due: *t.due.Copy()}
+	c.unique = make([]btree.Map[string, string], len(t.unique))
+	for i := range t.unique {
+		c.unique[i] = *t.unique[i].Copy()
+	}
+	return c
+}
+
+// define makes room for a kind, or brings its records to more columns or keys.
+func (s *state) define(k *storage.Kind) error {
+	old, ok := s.tables[k.Name]
+	if !ok {
+		s.tables[k.Name] = newTable(k)
+		return nil
+	}
+	if len(k.Columns) < len(old.kind.Columns) {
+		return fmt.Errorf("%w: it has %d columns, %d are known", storage.ErrNewer, len(old.kind.Columns), len(k.Columns))
+	}
+	for i, c := range old.kind.Columns {
+		if k.Columns[i].Name != c.Name || k.Columns[i].Type != c.Type {
+			return fmt.Errorf("%w: column %q was %q", storage.ErrInvalid, k.Columns[i].Name, c.Name)
+		}
+	}
+	grown := newTable(k)
+	for _, r := range old.records.Values() {
+		r := &row{Record: r.Record, lease: r.lease}
+		if len(k.Columns) > len(r.Columns) {
+			columns, err := k.Backfill(r.Data)
+			if err != nil {
+				return err
+			}
+			r.Columns = columns
+			if err := k.Check(&r.Record); err != nil {
+				return err
+			}
+		}
+		if grown.taken(&r.Record) {
+			return storage.ErrExists
+		}
+		grown.put(r)
+	}
+	s.tables[k.Name] = grown
+	return nil
+}
+
+func newTable(k *storage.Kind) *table {
+	return &table{kind: k, unique: make([]btree.Map[string, string], len(k.Keys))}
+}
+
+// put adds a record whose keys are free.
+func (t *table) put(r *row) {
+	at := recordKey(r.Scope, r.ID)
+	t.records.Set(at, r)
+	for i := range t.kind.Keys {
+		if key, ok := t.uniqueKey(&t.kind.Keys[i], &r.Record); ok {
+			t.unique[i].Set(key, at)
+		}
+	}
+	if key, ok := t.dueKey(&r.Record); ok {
+		t.due.Set(key, at)
+	}
+}
+
+// remove takes a record out.
+func (t *table) remove(r *row) {
+	t.records.Delete(recordKey(r.Scope, r.ID))
+	for i := range t.kind.Keys {
+		if key, ok := t.uniqueKey(&t.kind.Keys[i], &r.Record); ok {
+			t.unique[i].Delete(key)
+		}
+	}
+	if key, ok := t.dueKey(&r.Record); ok {
+		t.due.Delete(key)
+	}
+}
+
+// taken reports whether another record has one of r's unique keys.
+func (t *table) taken(r *storage.Record) bool {
+	at := recordKey(r.Scope, r.ID)
+	for i := range t.kind.Keys {
+		key, ok := t.uniqueKey(&t.kind.Keys[i], r)
+		if !ok {
+			continue
+		}
+		if owner, ok := t.unique[i].Get(key); ok && owner != at {
+			return true
+		}
+	}
+	return false
+}
+
+// uniqueKey returns the record's place in a unique key, or false when a null
+// keeps it out.
+func (t *table) uniqueKey(k *storage.Key, r *storage.Record) (string, bool) {
+	values := make([]any, len(k.Columns))
+	for i, column := range k.Columns {
+		if column == "id" {
+			values[i] = r.ID
+			continue
+		}
+		if values[i] = r.Columns[t.kind.Column(column)]; values[i] == nil {
+			return "", false
+		}
+	}
+	return keyOf(k, r.Scope, values), true
+}
+
+// dueKey returns the record's place among what is due, or false.
+func (t *table) dueKey(r *storage.Record) (string, bool) {
+	if t.kind.Due == "" {
+		return "", false
+	}
+	at, ok := r.Columns[t.kind.Column(t.kind.Due)].(time.Time)
+	if !ok {
+		return "", false
+	}
+	return dueAt(at) + recordKey(r.Scope, r.ID), true
+}
+
+// The keys of the maps are texts that sort as what they stand for. A text inside
+// one is escaped, so that no id can reach into another scope.
+
+func recordKey(s storage.Scope, id string) string { return scopeKey(s) + id }
+
+func scopeKey(s storage.Scope) string {
+	mode := "\x00"
+	if s.Live {
+		mode = "\x01"
+	}
+	return escape(s.Merchant) + mode
+}
+
+func keyOf(k *storage.Key, s storage.Scope, values []any) string {
+	var key string
+	if !k.Global {
+		key = scopeKey(s)
+	}
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			key += escape(v)
+		case time.Time:
+			key += escape(fmt.Sprint(v.UnixMilli()))
+		default:
+			key += escape(fmt.Sprint(v))
+		}
+	}
+	return key
+}
+
+func entryKey(account string, number int64) string { return escape(account) + ordered(number) }
+
+func dueAt(t time.Time) string { return ordered(t.UnixMilli()) }
+
+// ordered writes a number so that texts compare as the numbers do.
+func ordered(n int64) string {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(n)^(1<<63))
+	return string(b[:])
+}
+
+// escape ends a text with a mark that it cannot contain itself, keeping order.
+func escape(s string) string {
+	b := make([]byte, 0, len(s)+2)
+	for i := range len(s) {
+		if b = append(b, s[i]); s[i] == 0 {
+			b = append(b, 0xff)
+		}
+	}
+	return string(append(b, 0, 1))
+}
+
+// copyRecord gives a record to somebody who may change it.
+func copyRecord(r storage.Record) storage.Record {
+	r.Columns = slices.Clone(r.Columns)
+	r.Data = slices.Clone(r.Data)
+	return r
+}

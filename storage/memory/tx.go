@@ -1,0 +1,227 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// tx is one transaction, reading or writing.
+type tx struct {
+	ctx   context.Context
+	state *state
+	ended bool
+}
+
+func (t *tx) end() { t.ended = true }
+
+// ready reports what forbids any further call.
+func (t *tx) ready() error {
+	if t.ended {
+		return storage.ErrClosed
+	}
+	return t.ctx.Err()
+}
+
+// table returns the records of a kind.
+func (t *tx) table(k *storage.Kind) (*table, error) {
+	if err := t.ready(); err != nil {
+		return nil, err
+	}
+	table, ok := t.state.tables[k.Name]
+	if !ok {
+		return nil, fmt.Errorf("%w: kind %s was never defined", storage.ErrInvalid, k.Name)
+	}
+	return table, nil
+}
+
+func (t *tx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
+	table, err := t.table(k)
+	if err != nil {
+		return storage.Record{}, err
+	}
+	r, ok := table.records.Get(recordKey(s, id))
+	if !ok {
+		return storage.Record{}, storage.ErrNotFound
+	}
+	return copyRecord(r.Record), nil
+}
+
+func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (storage.Record, error) {
+	table, err := t.table(k)
+	if err != nil {
+		return storage.Record{}, err
+	}
+	values = slices.Clone(values)
+	unique, err := k.CheckKey(key, values)
+	if err != nil {
+		return storage.Record{}, err
+	}
+	i := slices.IndexFunc(k.Keys, func(other storage.Key) bool { return other.Name == key })
+	at, ok := table.unique[i].Get(keyOf(unique, s, values))
+	if !ok {
+		return storage.Record{}, storage.ErrNotFound
+	}
+	r, _ := table.records.Get(at)
+	return copyRecord(r.Record), nil
+}
+
+func (t *tx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
+	table, err := t.table(k)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.CheckQuery(q); err != nil {
+		return nil, err
+	}
+	var page []storage.Record
+	collect := func(_ string, r *row) bool {
+		if r.Scope != q.Scope {
+			return false // beyond the scope's records
+		}
+		beyond := (q.After != "" && r.ID >= q.After) || (q.Before != "" && r.ID <= q.Before)
+		if !beyond && matches(k, &r.Record, q) {
+			page = append(page, copyRecord(r.Record))
+		}
+		return len(page) < q.Limit
+	}
+	switch {
+	case q.Before != "":
+		table.records.Ascend(recordKey(q.Scope, q.Before), collect)
+		slices.Reverse(page)
+	case q.After != "":
+		table.records.Descend(recordKey(q.Scope, q.After), collect)
+	default:
+		table.records.Descend(scopeKey(q.Scope)+"\xff\xff", collect)
+	}
+	return page, nil
+}
+
+func matches(k *storage.Kind, r *storage.Record, q storage.Query) bool {
+	for _, e := range q.Where {
+		v := r.Columns[k.Column(e.Column)]
+		if at, ok := e.Value.(time.Time); ok {
+			stored, ok := v.(time.Time)
+			if !ok || !stored.Equal(storage.Instant(at)) {
+				return false
+			}
+			continue
+		}
+		if v != e.Value {
+			return false
+		}
+	}
+	for _, in := range q.Range {
+		at, ok := r.Columns[k.Column(in.Column)].(time.Time)
+		if !ok || (!in.From.IsZero() && at.Before(in.From)) || (!in.Until.IsZero() && !at.Before(in.Until)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
+	table, err := t.table(k)
+	if err != nil {
+		return err
+	}
+	r = copyRecord(r)
+	if err := k.Check(&r); err != nil {
+		return err
+	}
+	if _, ok := table.records.Get(recordKey(r.Scope, r.ID)); ok || table.taken(&r) {
+		return storage.ErrExists
+	}
+	r.Version = 1
+	table.put(&row{Record: r})
+	return nil
+}
+
+func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
+	table, err := t.table(k)
+	if err != nil {
+		return err
+	}
+	r = copyRecord(r)
+	if err := k.Check(&r); err != nil {
+		return err
+	}
+	old, err := table.current(r.Scope, r.ID, r.Version)
+	if err != nil {
+		return err
+	}
+	if table.taken(&r) {
+		return storage.ErrExists
+	}
+	r.Version++
+	table.remove(old)
+	table.put(&row{Record: r})
+	return nil
+}
+
+func (t *tx) Delete(k *storage.Kind, s storage.Scope, id string, version int64) error {
+	table, err := t.table(k)
+	if err != nil {
+		return err
+	}
+	old, err := table.current(s, id, version)
+	if err != nil {
+		return err
+	}
+	table.remove(old)
+	return nil
+}
+
+// current returns the record if it still has that version.
+func (t *table) current(s storage.Scope, id string, version int64) (*row, error) {
+	r, ok := t.records.Get(recordKey(s, id))
+	switch {
+	case !ok:
+		return nil, storage.ErrNotFound
+	case r.Version != version:
+		return nil, storage.ErrConflict
+	}
+	return r, nil
+}
+
+func (t *tx) Next(sequence string) (int64, error) {
+	if err := t.ready(); err != nil {
+		return 0, err
+	}
+	n, _ := t.state.sequences.Get(sequence)
+	t.state.sequences.Set(sequence, n+1)
+	return n + 1, nil
+}
+
+func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
+	table, err := t.table(k)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.CheckClaim(c); err != nil {
+		return nil, err
+	}
+	until := dueAt(c.Due.Add(time.Millisecond)) // due times are whole milliseconds
+	var found []*row
+	table.due.Scan(func(due, at string) bool {
+		if due >= until {
+			return false
+		}
+		r, _ := table.records.Get(at)
+		if (c.Scope == nil || r.Scope == *c.Scope) && !r.lease.After(c.Now) {
+			found = append(found, r)
+		}
+		return len(found) < c.Limit
+	})
+	claimed := make([]storage.Record, len(found))
+	for i, r := range found {
+		held := &row{Record: copyRecord(r.Record), lease: c.Now.Add(c.Lease)}
+		held.Version++
+		table.records.Set(recordKey(r.Scope, r.ID), held)
+		claimed[i] = copyRecord(held.Record)
+	}
+	return claimed, nil
+}

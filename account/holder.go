@@ -178,6 +178,12 @@ func (s *Service) Consumer(ctx context.Context, live bool, id string) (*Consumer
 	return c, err
 }
 
+// ConsumerExistsTx refuses an id that is no consumer's, of whatever status.
+func ConsumerExistsTx(tx storage.ReadTx, live bool, id string) error {
+	_, err := get(tx, consumers, operator(live), id, "consumer")
+	return err
+}
+
 // SetConsumerStatus changes whether a consumer's wallet may be used. A closed
 // account stays closed, since its number may belong to somebody else by now.
 func (s *Service) SetConsumerStatus(ctx context.Context, live bool, id string, status Status) (*Consumer, error) {

@@ -55,7 +55,8 @@ type IssueParams struct {
 	Inactive bool
 }
 
-// Issue makes a code for a consumer of the caller's mode.
+// Issue makes a code for a consumer of the caller's mode, whatever the status: a
+// code may outlive the wallet, and is then refused when it is used.
 func (s *Service) Issue(ctx context.Context, caller api.Caller, p IssueParams) (*ConsumerCode, error) {
 	if p.Type == "" {
 		p.Type = Static
@@ -79,7 +80,7 @@ func (s *Service) Issue(ctx context.Context, caller api.Caller, p IssueParams) (
 	}
 	var issued *ConsumerCode
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		if _, err := account.PayerTx(tx, caller.Live, account.WalletRef{AccountID: p.Account}); err != nil {
+		if err := account.ConsumerExistsTx(tx, caller.Live, p.Account); err != nil {
 			return err
 		}
 		id := tx.NewID("cqr_")

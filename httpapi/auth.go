@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// Authenticator says whose a key is. It is called for every request under /v1,
+// by many goroutines at once. A key that is malformed, unknown or revoked is an
+// [api.Error] of type [api.Authentication], which all are answered alike; any
+// other error is a fault and answered 500 or 503.
+type Authenticator func(ctx context.Context, key string) (Access, error)
+
+// Access is what a key opens.
+type Access struct {
+	// Merchant is the merchant's id (mer_…).
+	Merchant string
+	// Live is true for live mode, false for test mode.
+	Live bool
+	// Allow reports whether the key may read, or change, a resource, named as in
+	// the routes (payouts, qr_codes). Nil allows all.
+	Allow func(resource string, write bool) bool
+}
+
+// Allows reports whether the key may read, or change, a resource.
+func (a Access) Allows(resource string, write bool) bool {
+	return a.Allow == nil || a.Allow(resource, write)
+}
+
+// maxKey is longer than any key; what is longer is not looked up.
+const maxKey = 512
+
+var (
+	errKeyMissing = api.Errorf(api.APIKeyMissing, "",
+		"This request has no API key. Send it in the header: Authorization: Bearer sk_….")
+	// errKeyInvalid is the same for every bad key, so that it tells nothing about
+	// keys that exist.
+	errKeyInvalid = api.Errorf(api.APIKeyInvalid, "",
+		"The API key is not valid. Check that it is whole, not revoked, and sent as: Authorization: Bearer sk_….")
+)
+
+// bearerKey returns the key in the Authorization header. A key anywhere else,
+// as in the query string, which ends up in logs, does not count.
+func bearerKey(h http.Header) (string, error) {
+	values := h.Values("Authorization")
+	if len(values) == 0 {
+		return "", errKeyMissing
+	}
+	scheme, key, _ := strings.Cut(values[0], " ")
+	key = strings.Trim(key, " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || len(key) > maxKey || !isName(key) {
+		return "", errKeyInvalid
+	}
+	return key, nil
+}
+
+// authenticate finds out on whose behalf the request runs.
+func (rt *router) authenticate(r *request) error {
+	key, err := bearerKey(r.Header)
+	if err != nil {
+		return err
+	}
+	access, err := rt.config.Authenticate(r.Context(), key)
+	var refusal *api.Error
+	if errors.As(err, &refusal) && refusal.Type == api.Authentication {
+		return errKeyInvalid
+	}
+	if err != nil {
+		return err
+	}
+	if access.Merchant == "" {
+		// The empty merchant is the operator, to whom all wallets belong.
+		return errors.New("httpapi: the authenticator named no merchant")
+	}
+	r.access = access
+	r.caller.Merchant, r.caller.Live = access.Merchant, access.Live
+	return nil
+}
+
+// isName reports whether s can be an id, a key or another name: 1 to 512
+// printable ASCII characters without spaces. Nothing else is looked up in the
+// store, which need not bear NUL or invalid UTF-8.
+func isName(s string) bool {
+	if s == "" || len(s) > 512 {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,168 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAuthentication(t *testing.T) {
+	rt, _ := testRouter(Config{}, payoutRoutes...)
+	for _, tt := range []struct {
+		name    string
+		target  string
+		headers []string // of Authorization
+		status  int
+		code    string
+	}{
+		{"good", "/v1/payouts", []string{"Bearer sk_test_good"}, 200, ""},
+		{"scheme in another case", "/v1/payouts", []string{"bEARER sk_test_good"}, 200, ""},
+		{"more spaces", "/v1/payouts", []string{"Bearer   sk_test_good"}, 200, ""},
+		{"missing", "/v1/payouts", nil, 401, "api_key_missing"},
+		{"missing, unknown route", "/v1/nothing", nil, 401, "api_key_missing"},
+		{"missing, /v1", "/v1", nil, 401, "api_key_missing"},
+		{"missing, unclean path", "/v1//payouts", nil, 401, "api_key_missing"},
+		{"missing, escaped path", "/%761/payouts", nil, 401, "api_key_missing"},
+		{"missing, outside /v1", "/nothing", nil, 404, "not_found"},
+		{"missing, public", "/pay/qr_1", nil, 200, ""},
+		{"bad, public", "/pay/qr_1", []string{"Bearer x"}, 200, ""},
+		{"in the query", "/v1/payouts?api_key=sk_test_good&key=sk_test_good&access_token=sk_test_good", nil, 401, "api_key_missing"},
+		{"unknown", "/v1/payouts", []string{"Bearer sk_test_unknown"}, 401, "api_key_invalid"},
+		{"another case of the key", "/v1/payouts", []string{"Bearer SK_TEST_GOOD"}, 401, "api_key_invalid"},
+		{"empty", "/v1/payouts", []string{""}, 401, "api_key_invalid"},
+		{"scheme alone", "/v1/payouts", []string{"Bearer"}, 401, "api_key_invalid"},
+		{"scheme and space", "/v1/payouts", []string{"Bearer "}, 401, "api_key_invalid"},
+		{"key alone", "/v1/payouts", []string{"sk_test_good"}, 401, "api_key_invalid"},
+		{"another scheme", "/v1/payouts", []string{"Basic sk_test_good"}, 401, "api_key_invalid"},
+		{"two keys in a header", "/v1/payouts", []string{"Bearer sk_test_good sk_test_good"}, 401, "api_key_invalid"},
+		{"two headers", "/v1/payouts", []string{"Bearer sk_test_good", "Bearer sk_test_good"}, 401, "api_key_invalid"},
+		{"not ASCII", "/v1/payouts", []string{"Bearer sk_test_\xc9"}, 401, "api_key_invalid"},
+		{"very long", "/v1/payouts", []string{"Bearer " + strings.Repeat("a", 100_000)}, 401, "api_key_invalid"},
+		{"no merchant", "/v1/payouts", []string{"Bearer nobody"}, 500, "internal_error"},
+		{"fault", "/v1/payouts", []string{"Bearer broken"}, 500, "internal_error"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRequest("GET", tt.target, "")
+			r.Header.Del("Authorization")
+			if tt.headers != nil {
+				r.Header["Authorization"] = tt.headers
+			}
+			w := serve(rt, r)
+			if w.Code != tt.status {
+				t.Errorf("status %d, want %d", w.Code, tt.status)
+			}
+			if tt.code != "" && codeOf(w) != tt.code {
+				t.Errorf("code %s, want %s", codeOf(w), tt.code)
+			}
+			challenge := w.Header().Get("WWW-Authenticate")
+			if (challenge == "Bearer") != (tt.status == 401) {
+				t.Errorf("WWW-Authenticate: %q with status %d", challenge, w.Code)
+			}
+		})
+	}
+}
+
+// TestBadKeysAreAnsweredAlike: nobody learns from the answer whether a key once
+// existed.
+func TestBadKeysAreAnsweredAlike(t *testing.T) {
+	rt, _ := testRouter(Config{}, payoutRoutes...)
+	first := serve(rt, newRequest("GET", "/v1/payouts", "", "Authorization", "Bearer sk_test_revoked"))
+	for _, header := range []string{"Bearer sk_test_unknown", "Bearer", "Basic x", "Bearer \xff", "x"} {
+		w := serve(rt, newRequest("POST", "/v1/nothing", "", "Authorization", header))
+		if diff := cmp.Diff(first.Body.String(), w.Body.String()); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", header, diff)
+		}
+		if diff := cmp.Diff(first.Header(), w.Header()); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", header, diff)
+		}
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	rt, _ := testRouter(Config{}, append([]route{
+		{method: "GET", pattern: "/v1/invoices", resource: "invoices", handle: echo},
+		{method: "POST", pattern: "/v1/payouts/resolve", resource: "payouts", handle: echo},
+	}, payoutRoutes...)...)
+	for _, tt := range []struct {
+		method, target string
+		want           int
+	}{
+		{"GET", "/v1/payouts", 200},
+		{"HEAD", "/v1/payouts", 200},
+		{"GET", "/v1/payouts/po_1", 200},
+		{"POST", "/v1/payouts/resolve", 200}, // a POST that changes nothing
+		{"GET", "/v1/lookup/banks", 200},     // needs a key, and no permission
+		{"POST", "/v1/payouts", 403},
+		{"DELETE", "/v1/payouts/po_1", 403},
+		{"GET", "/v1/invoices", 403},
+		{"PUT", "/v1/invoices", 405},
+		{"GET", "/v1/nothing", 404},
+	} {
+		w := serve(rt, newRequest(tt.method, tt.target, "", "Authorization", "Bearer "+readKey))
+		if w.Code != tt.want {
+			t.Errorf("%s %s: status %d, want %d", tt.method, tt.target, w.Code, tt.want)
+		}
+		if tt.want == 403 && codeOf(w) != "permission_denied" {
+			t.Errorf("%s %s: code %s", tt.method, tt.target, codeOf(w))
+		}
+	}
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	const x, plain = "X-Idempotency-Key", "Idempotency-Key"
+	for _, tt := range []struct {
+		name   string
+		header http.Header
+		want   string // "!" when refused
+	}{
+		{"none", http.Header{}, ""},
+		{"one", http.Header{x: {"a"}}, "a"},
+		{"the other", http.Header{plain: {"a"}}, "a"},
+		{"both alike", http.Header{x: {"a"}, plain: {"a"}}, "a"},
+		{"255 characters", http.Header{x: {strings.Repeat("a", 255)}}, strings.Repeat("a", 255)},
+		{"spaces within, and all else", http.Header{x: {"a b~!"}}, "a b~!"},
+		{"both, different", http.Header{x: {"a"}, plain: {"b"}}, "!"},
+		{"twice", http.Header{x: {"a", "a"}}, "!"},
+		{"the other twice", http.Header{plain: {"a", "b"}}, "!"},
+		{"empty", http.Header{x: {""}}, "!"},
+		{"one empty", http.Header{x: {""}, plain: {"a"}}, "!"},
+		{"256 characters", http.Header{x: {strings.Repeat("a", 256)}}, "!"},
+		{"tab", http.Header{x: {"a\tb"}}, "!"},
+		{"DEL", http.Header{x: {"a\x7f"}}, "!"},
+		{"not ASCII", http.Header{x: {"é"}}, "!"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := idempotencyKey(tt.header)
+			if err != nil {
+				if refused(err) != "idempotency_key_invalid " {
+					t.Errorf("refused with %v", err)
+				}
+				got = "!"
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestIdempotencyKeyByMethod(t *testing.T) {
+	rt, _ := testRouter(Config{}, payoutRoutes...)
+	for _, tt := range []struct {
+		method, target string
+		want           int
+	}{
+		{"POST", "/v1/payouts", 400},
+		{"PATCH", "/v1/payouts/po_1", 400},
+		{"DELETE", "/v1/payouts/po_1", 400},
+		{"GET", "/v1/payouts", 200},
+		{"HEAD", "/v1/payouts", 200},
+	} {
+		w := serve(rt, newRequest(tt.method, tt.target, "", "X-Idempotency-Key", ""))
+		if w.Code != tt.want {
+			t.Errorf("%s with an empty key: status %d, want %d", tt.method, w.Code, tt.want)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// maxBody is the longest body that is read, 256 KiB: an invoice with some
+// thousand lines.
+const maxBody = 256 << 10
+
+// readBody reads the whole body, which must be JSON by its headers unless it is
+// empty, and at most maxBody long however it is sent.
+func (r *request) readBody() ([]byte, error) {
+	if r.Body == nil || r.ContentLength == 0 {
+		return nil, nil
+	}
+	tooLarge := api.Errorf(api.BodyTooLarge, "", "The body is longer than %d bytes.", maxBody)
+	if r.ContentLength > maxBody {
+		return nil, tooLarge
+	}
+	stop := cutOff(r.Context(), r.writer)
+	data, err := io.ReadAll(http.MaxBytesReader(r.writer, r.Body, maxBody))
+	stop()
+	var exceeded *http.MaxBytesError
+	switch {
+	case errors.As(err, &exceeded):
+		return nil, tooLarge
+	case err != nil && r.Context().Err() != nil:
+		return nil, r.Context().Err()
+	case err != nil && isTimeout(err):
+		return nil, context.DeadlineExceeded // the server's own, which came first
+	case err != nil:
+		return nil, api.Errorf(api.InvalidJSON, "", "The body could not be read to its end.").WithCause(err)
+	case len(data) == 0:
+		return nil, nil
+	}
+	return data, checkContent(r.Header)
+}
+
+// cutOff ends reading of the body when ctx ends; a client that sends slowly, or
+// nothing at all, would hold the request otherwise. The server's own deadline
+// stays where it is when it is earlier. A ResponseWriter of the host's that
+// cannot set deadlines (see http.ResponseController) leaves it to that one.
+func cutOff(ctx context.Context, w http.ResponseWriter) (stop func()) {
+	done := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		defer close(done)
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
+	})
+	return func() {
+		if !cancel() {
+			<-done
+		}
+	}
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// checkContent refuses a body that does not call itself plain JSON.
+func checkContent(h http.Header) error {
+	refusal := api.Errorf(api.UnsupportedMediaType, "", "Send the body with Content-Type: application/json, in UTF-8.")
+	types := h.Values("Content-Type")
+	if len(types) != 1 {
+		return refusal
+	}
+	mediaType, params, err := mime.ParseMediaType(types[0])
+	if err != nil || mediaType != "application/json" {
+		return refusal
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return refusal
+	}
+	for _, encoding := range h.Values("Content-Encoding") {
+		if !strings.EqualFold(encoding, "identity") {
+			return api.Errorf(api.UnsupportedMediaType, "", "Send the body as it is, without a Content-Encoding.")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// bodyRoutes answer with the field name of the body.
+var bodyRoutes = []route{
+	{method: "POST", pattern: "/v1/qr_codes", handle: func(r *request) (any, error) {
+		f := r.body()
+		name := f.text("name")
+		return name, f.err()
+	}},
+	{method: "POST", pattern: "/v1/qr_codes/deactivate", handle: func(*request) (any, error) { return "done", nil }},
+	{method: "DELETE", pattern: "/v1/qr_codes", handle: func(*request) (any, error) { return "done", nil }},
+	{method: "GET", pattern: "/v1/qr_codes", handle: func(*request) (any, error) { return "done", nil }},
+	{method: "POST", pattern: "/form", handle: func(r *request) (any, error) { return r.PostFormValue("pin"), nil }},
+}
+
+// onlyReader hides how long a body is, so that it is sent in chunks.
+type onlyReader struct{ io.Reader }
+
+func TestBody(t *testing.T) {
+	rt, _ := testRouter(Config{}, bodyRoutes...)
+	server := httptest.NewServer(rt)
+	defer server.Close()
+	const path = "/v1/qr_codes"
+	object := `{"name":"` + strings.Repeat("a", maxBody-len(`{"name":""}`)) + `"}`
+	for _, tt := range []struct {
+		name, method, path, body string
+		header                   http.Header
+		chunked                  bool
+		status                   int
+		code                     string
+	}{
+		{name: "object", body: `{"name":"a"}`, status: 200},
+		{name: "chunked", body: `{"name":"a"}`, chunked: true, status: 200},
+		{name: "empty", status: 200, header: http.Header{}},
+		{name: "empty, chunked", chunked: true, status: 200, header: http.Header{}},
+		{name: "white space", body: " \n", status: 200},
+		{name: "parameters", body: `{}`, header: http.Header{"Content-Type": {"Application/JSON; charset=UTF-8; x=y"}}, status: 200},
+		{name: "identity", body: `{}`, header: http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"Identity"}}, status: 200},
+		{name: "256 KiB", body: object, status: 200},
+		{name: "256 KiB, chunked", body: object, chunked: true, status: 200},
+		{name: "one byte more", body: object + " ", status: 413, code: "body_too_large"},
+		{name: "one byte more, chunked", body: object + " ", chunked: true, status: 413, code: "body_too_large"},
+		{name: "much more, chunked", body: strings.Repeat(object, 16), chunked: true, status: 413, code: "body_too_large"},
+		{name: "no type", body: `{}`, header: http.Header{}, status: 415, code: "unsupported_media_type"},
+		{name: "no type, chunked", body: `{}`, chunked: true, header: http.Header{}, status: 415, code: "unsupported_media_type"},
+		{name: "form", body: `a=b`, header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, status: 415, code: "unsupported_media_type"},
+		{name: "longer type", body: `{}`, header: http.Header{"Content-Type": {"application/jsonp"}}, status: 415, code: "unsupported_media_type"},
+		{name: "another JSON", body: `{}`, header: http.Header{"Content-Type": {"application/problem+json"}}, status: 415, code: "unsupported_media_type"},
+		{name: "another charset", body: `{}`, header: http.Header{"Content-Type": {"application/json; charset=iso-8859-1"}}, status: 415, code: "unsupported_media_type"},
+		{name: "malformed type", body: `{}`, header: http.Header{"Content-Type": {"application/json; charset"}}, status: 415, code: "unsupported_media_type"},
+		{name: "two types", body: `{}`, header: http.Header{"Content-Type": {"application/json", "application/json"}}, status: 415, code: "unsupported_media_type"},
+		{name: "gzip", body: `{}`, header: http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}, status: 415, code: "unsupported_media_type"},
+		{name: "invalid", body: `{`, status: 400, code: "invalid_json"},
+		{name: "no object", body: `[]`, status: 400, code: "parameter_invalid"},
+		{name: "wrong type of a field", body: `{"name":1}`, status: 400, code: "parameter_invalid"},
+		{name: "invalid where none is needed", path: path + "/deactivate", body: `{`, status: 400, code: "invalid_json"},
+		{name: "none where none is needed", path: path + "/deactivate", header: http.Header{}, status: 200},
+		{name: "DELETE does not read", method: "DELETE", body: `{`, header: http.Header{}, status: 200},
+		{name: "GET does not read", method: "GET", body: `{`, header: http.Header{}, status: 200},
+		{name: "a public form", path: "/form", body: "pin=1234", header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, status: 200},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var body io.Reader = strings.NewReader(tt.body)
+			if tt.chunked {
+				body = onlyReader{body}
+			}
+			method, target := tt.method, tt.path
+			if method == "" {
+				method = "POST"
+			}
+			if target == "" {
+				target = path
+			}
+			r, err := http.NewRequest(method, server.URL+target, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			if tt.header != nil {
+				r.Header = tt.header.Clone()
+			}
+			r.Header.Set("Authorization", "Bearer "+goodKey)
+			res, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := httptest.NewRecorder()
+			_, err = io.Copy(w.Body, res.Body)
+			_ = res.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.StatusCode != tt.status {
+				t.Errorf("status %d, want %d: %.200s", res.StatusCode, tt.status, w.Body)
+			}
+			if tt.code != "" && codeOf(w) != tt.code {
+				t.Errorf("code %s, want %s", codeOf(w), tt.code)
+			}
+		})
+	}
+}
+
+func TestBodyThatBreaksOff(t *testing.T) {
+	rt, _ := testRouter(Config{}, bodyRoutes...)
+	r := newRequest("POST", "/v1/qr_codes", "{}")
+	r.ContentLength = -1
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"name":`), errReader{errors.New("malformed chunk")}))
+	if w := serve(rt, r); w.Code != 400 || codeOf(w) != "invalid_json" {
+		t.Errorf("got %d %s, want 400 invalid_json", w.Code, codeOf(w))
+	}
+	r = newRequest("POST", "/v1/qr_codes", "{}")
+	r.Body = nil
+	if w := serve(rt, r); w.Code != 200 {
+		t.Errorf("no body at all: status %d", w.Code)
+	}
+}
+
+type errReader struct{ err error }
+
+func (r errReader) Read([]byte) (int, error) { return 0, r.err }
+
+// pipes is a listener of connections in memory, which a synctest bubble can see
+// rest.
+type pipes struct {
+	conns chan net.Conn
+	once  sync.Once
+	done  chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+func (p *pipes) dial() net.Conn {
+	client, server := net.Pipe()
+	p.conns <- server
+	return client
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.done) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+// exchange writes text to a server around h, as a client that then falls silent,
+// and returns all that comes back and after how long the connection ended.
+func exchange(t *testing.T, h http.Handler, change func(*http.Server), text string) (string, time.Duration) {
+	t.Helper()
+	listener := newPipes()
+	server := NewServer("", h)
+	if change != nil {
+		change(server)
+	}
+	stopped := make(chan error)
+	go func() { stopped <- server.Serve(listener) }()
+	conn := listener.dial()
+	start := time.Now()
+	go func() { _, _ = io.WriteString(conn, text) }() // the server need not read it all
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		t.Errorf("read answer: %v", err)
+	}
+	took := time.Since(start)
+	_ = conn.Close()
+	_ = server.Close()
+	if err := <-stopped; !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("serve: %v", err)
+	}
+	return string(answer), took
+}
+
+const halfRequest = "POST /v1/qr_codes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + goodKey +
+	"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"name\":"
+
+func TestSlowBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt, _ := testRouter(Config{Timeout: 5 * time.Second}, bodyRoutes...)
+		answer, took := exchange(t, rt, nil, halfRequest)
+		if !strings.HasPrefix(answer, "HTTP/1.1 503 ") || !strings.Contains(answer, `"code":"service_unavailable"`) {
+			t.Errorf("answer:\n%s", answer)
+		}
+		if took != 5*time.Second {
+			t.Errorf("the connection ended after %v, want 5 s", took)
+		}
+	})
+}
+
+func TestSlowBodyOfAShorterServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt, _ := testRouter(Config{}, bodyRoutes...)
+		answer, took := exchange(t, rt, func(s *http.Server) { s.ReadTimeout = 2 * time.Second }, halfRequest)
+		if !strings.HasPrefix(answer, "HTTP/1.1 503 ") {
+			t.Errorf("answer:\n%s", answer)
+		}
+		if took != 2*time.Second {
+			t.Errorf("the connection ended after %v, want 2 s", took)
+		}
+	})
+}

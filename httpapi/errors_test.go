@@ -1,0 +1,322 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// failing serves one route that fails with err.
+func failing(err error) (*router, func() string) {
+	rt, log := testRouter(Config{}, route{method: "GET", pattern: "/v1/payouts", handle: func(*request) (any, error) { return nil, err }})
+	return rt, log.String
+}
+
+// withType gives a refusal the type that its package gives it.
+func withType(t api.ErrorType, code api.Code) *api.Error {
+	e := api.Errorf(code, "", "A message.")
+	e.Type = t
+	return e
+}
+
+func TestStatusOfRefusals(t *testing.T) {
+	waiting := withType(api.RateLimit, api.RateLimited)
+	waiting.RetryAfter = 1500 * time.Millisecond
+	locked := withType(api.Permission, api.PINLocked)
+	locked.RetryAfter = 15 * time.Minute
+	for _, tt := range []struct {
+		err    *api.Error
+		status int
+		wait   string
+	}{
+		{api.Missing("amount"), 400, ""},
+		{api.Invalid("amount", "A message."), 400, ""},
+		{api.NoSuch("payout"), 404, ""},
+		{api.NoSuchCursor("starting_after", "payout"), 400, ""},
+		{withType(api.InvalidRequest, api.NotFound), 404, ""},
+		{withType(api.InvalidRequest, api.MethodNotAllowed), 405, ""},
+		{withType(api.InvalidRequest, api.BodyTooLarge), 413, ""},
+		{withType(api.InvalidRequest, api.UnsupportedMediaType), 415, ""},
+		{withType(api.InvalidRequest, api.InvalidJSON), 400, ""},
+		{withType(api.InvalidRequest, "otp_invalid"), 400, ""},
+		{withType(api.InvalidRequest, "invoice_no_recipient"), 400, ""},
+		{withType(api.InvalidRequest, "invoice_not_draft"), 409, ""},
+		{withType(api.InvalidRequest, "invoice_not_open"), 409, ""},
+		{withType(api.InvalidRequest, "invoice_already_paid"), 409, ""},
+		{withType(api.InvalidRequest, "invoice_no_lines"), 409, ""},
+		{withType(api.InvalidRequest, "invoice_not_voidable"), 409, ""},
+		{withType(api.InvalidRequest, api.AccountNotFound), 400, ""},
+		{withType(api.Authentication, api.APIKeyMissing), 401, ""},
+		{withType(api.Permission, api.PermissionDenied), 403, ""},
+		{locked, 403, "900"},
+		{withType(api.Payment, api.InsufficientBalance), 402, ""},
+		{withType(api.Payment, "daily_limit_exceeded"), 402, ""},
+		{withType(api.InvalidRequest, api.IdempotencyKeyInvalid), 400, ""},
+		{withType(api.Idempotency, api.IdempotencyKeyReused), 422, ""},
+		{withType(api.Idempotency, api.IdempotencyKeyInUse), 409, "1"},
+		{waiting, 429, "2"},
+		{withType(api.RateLimit, "otp_attempts_exceeded"), 429, "1"},
+		{withType(api.InvalidRequest, "otp_attempts_exceeded"), 429, "1"},
+		{withType(api.Fault, api.InternalError), 500, ""},
+		{withType(api.Fault, api.Unavailable), 503, ""},
+	} {
+		t.Run(string(tt.err.Code), func(t *testing.T) {
+			rt, _ := failing(fmt.Errorf("payout: create: %w", tt.err))
+			w := serve(rt, newRequest("GET", "/v1/payouts", ""))
+			if w.Code != tt.status {
+				t.Errorf("status %d, want %d", w.Code, tt.status)
+			}
+			if got := w.Header().Get("Retry-After"); got != tt.wait {
+				t.Errorf("Retry-After: %q, want %q", got, tt.wait)
+			}
+			var got errorBody
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+				t.Fatal(err)
+			}
+			want := errorBody{errorDetail{tt.err.Type, tt.err.Code, tt.err.Message, tt.err.Param, "req_1"}}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFaults: what is no refusal has a fixed text, and its own in the log only.
+func TestFaults(t *testing.T) {
+	const secret = "a text from inside"
+	for _, tt := range []struct {
+		name   string
+		err    error
+		status int
+		code   string
+		level  string
+	}{
+		{"any other", errors.New(secret), 500, "internal_error", "ERROR"},
+		{"refusal of no known type", fmt.Errorf("%s: %w", secret, &api.Error{Code: "strange", Message: secret}), 500, "internal_error", "ERROR"},
+		{"closed store", fmt.Errorf("%s: %w", secret, storage.ErrClosed), 503, "service_unavailable", "WARN"},
+		{"conflict that nobody handled", fmt.Errorf("%s: %w", secret, storage.ErrConflict), 500, "internal_error", "ERROR"},
+		{"deadline", fmt.Errorf("%s: %w", secret, context.DeadlineExceeded), 503, "service_unavailable", "WARN"},
+		{"deadline of a connection", fmt.Errorf("%s: %w", secret, os.ErrDeadlineExceeded), 503, "service_unavailable", "WARN"},
+		{"cancelled, but not by the client", fmt.Errorf("%s: %w", secret, context.Canceled), 500, "internal_error", "ERROR"},
+		{"fault with a cause", withType(api.Fault, api.Unavailable).WithCause(errors.New(secret)), 503, "service_unavailable", "WARN"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rt, log := failing(tt.err)
+			w := serve(rt, newRequest("GET", "/v1/payouts", ""))
+			if w.Code != tt.status || codeOf(w) != tt.code {
+				t.Errorf("got %d %s, want %d %s", w.Code, codeOf(w), tt.status, tt.code)
+			}
+			if strings.Contains(w.Body.String(), secret) {
+				t.Errorf("the answer shows %q: %s", secret, w.Body)
+			}
+			first, _, _ := strings.Cut(log(), "\n")
+			var line struct {
+				Level     string `json:"level"`
+				RequestID string `json:"request_id"`
+			}
+			if err := json.Unmarshal([]byte(first), &line); err != nil {
+				t.Fatal(err)
+			}
+			if line.Level != tt.level || line.RequestID != "req_1" {
+				t.Errorf("logged at %s for %s, want %s for req_1", line.Level, line.RequestID, tt.level)
+			}
+		})
+	}
+}
+
+func TestRefusalsAreNotLogged(t *testing.T) {
+	rt, log := failing(api.Invalid("amount", "0241234567 is no amount."))
+	serve(rt, newRequest("GET", "/v1/payouts", ""))
+	if strings.Contains(log(), "0241234567") || strings.Count(log(), "\n") != 1 {
+		t.Errorf("the log holds more than the line of the request:\n%s", log())
+	}
+}
+
+func TestClientGone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	rt, log := testRouter(Config{}, route{method: "GET", pattern: "/v1/payouts", handle: func(r *request) (any, error) {
+		cancel()
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}})
+	w := serve(rt, newRequest("GET", "/v1/payouts", "").WithContext(ctx))
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("status %d", w.Code)
+	}
+	for line := range strings.Lines(log.String()) {
+		if !strings.Contains(line, `"level":"DEBUG"`) {
+			t.Errorf("a client that has gone is logged above debug: %s", line)
+		}
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var took time.Duration
+		rt, _ := testRouter(Config{Timeout: 5 * time.Second}, route{method: "GET", pattern: "/v1/payouts", handle: func(r *request) (any, error) {
+			start := time.Now()
+			<-r.Context().Done()
+			took = time.Since(start)
+			// What a driver makes of it need not wrap the context's error.
+			return nil, errors.New("interrupted")
+		}})
+		w := serve(rt, newRequest("GET", "/v1/payouts", ""))
+		if w.Code != http.StatusServiceUnavailable || codeOf(w) != "service_unavailable" || took != 5*time.Second {
+			t.Errorf("got %d %s after %v", w.Code, codeOf(w), took)
+		}
+	})
+}
+
+// bomb panics when half of its answer has been encoded.
+type bomb struct{}
+
+func (bomb) MarshalJSON() ([]byte, error) { panic("a text from inside") }
+
+func TestPanics(t *testing.T) {
+	var nobody *request
+	for name, handle := range map[string]func(*request) (any, error){
+		"handler":  func(*request) (any, error) { panic("a text from inside") },
+		"runtime":  func(*request) (any, error) { return nobody.caller, nil },
+		"refusal":  func(*request) (any, error) { panic(api.Missing("amount")) },
+		"nil":      func(*request) (any, error) { panic(nil) },
+		"encoding": func(*request) (any, error) { return []any{"first half", bomb{}}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt, log := testRouter(Config{}, route{method: "GET", pattern: "/v1/payouts", handle: handle})
+			w := serve(rt, newRequest("GET", "/v1/payouts", ""))
+			if w.Code != 500 || codeOf(w) != "internal_error" {
+				t.Errorf("got %d %s", w.Code, codeOf(w))
+			}
+			if !json.Valid(w.Body.Bytes()) || strings.Contains(w.Body.String(), "first half") || strings.Contains(w.Body.String(), "inside") {
+				t.Errorf("the body is not clean: %s", w.Body)
+			}
+			if w.Header().Get("Request-Id") != "req_1" {
+				t.Error("no Request-Id")
+			}
+			if !strings.Contains(log.String(), "errors_test.go") || strings.Count(log.String(), "\n") != 2 {
+				t.Errorf("the log does not hold the stack once and the request once:\n%s", log)
+			}
+		})
+	}
+}
+
+func TestUnencodableAnswer(t *testing.T) {
+	rt, _ := testRouter(Config{}, route{method: "GET", pattern: "/v1/payouts", handle: func(*request) (any, error) {
+		return map[string]any{"a": "b", "c": make(chan int)}, nil
+	}})
+	w := serve(rt, newRequest("GET", "/v1/payouts", ""))
+	if w.Code != 500 || codeOf(w) != "internal_error" {
+		t.Errorf("got %d %s", w.Code, codeOf(w))
+	}
+}
+
+func TestAbortHandlerPassesThrough(t *testing.T) {
+	rt, _ := testRouter(Config{}, route{method: "GET", pattern: "/v1/payouts", handle: func(*request) (any, error) { panic(http.ErrAbortHandler) }})
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("recovered %v, want http.ErrAbortHandler", p)
+		}
+	}()
+	serve(rt, newRequest("GET", "/v1/payouts", ""))
+}
+
+func TestRefusalPage(t *testing.T) {
+	page := func(r *request, status int, e *api.Error) (any, error) {
+		return content("text/html; charset=utf-8", fmt.Appendf(nil, "%d %s %s", status, e.Code, r.caller.RequestID)), nil
+	}
+	broken := func(*request, int, *api.Error) (any, error) { panic("the page, too") }
+	rt, _ := testRouter(
+		Config{},
+		route{method: "GET", pattern: "/pay/{id}", refusal: page, handle: func(*request) (any, error) { return nil, api.NoSuch("QR code") }},
+		route{method: "GET", pattern: "/panic", refusal: page, handle: func(*request) (any, error) { panic("x") }},
+		route{method: "GET", pattern: "/broken", refusal: broken, handle: func(*request) (any, error) { return nil, api.NoSuch("QR code") }},
+	)
+	for target, want := range map[string]string{
+		"/pay/qr_1":   "404 text/html; charset=utf-8 404 resource_missing req_1",
+		"/pay/qr%201": "404 text/html; charset=utf-8 404 resource_missing req_1",
+		"/panic":      "500 text/html; charset=utf-8 500 internal_error req_1",
+	} {
+		w := serve(rt, httptest.NewRequest("GET", target, nil))
+		if got := fmt.Sprint(w.Code, " ", w.Header().Get("Content-Type"), " ", w.Body); got != want {
+			t.Errorf("%s: got %s, want %s", target, got, want)
+		}
+	}
+	if w := serve(rt, httptest.NewRequest("GET", "/broken", nil)); w.Code != 404 || codeOf(w) != "resource_missing" {
+		t.Errorf("a page that fails: got %d %s, want the JSON of the refusal", w.Code, codeOf(w))
+	}
+}
+
+// TestErrorBodies compares the bodies of the errors that this package makes with
+// golden files; -update writes them.
+func TestErrorBodies(t *testing.T) {
+	rt, _ := testRouter(Config{}, append([]route{
+		{method: "GET", pattern: "/v1/fault", handle: func(*request) (any, error) { return nil, errors.New("x") }},
+		{method: "GET", pattern: "/v1/closed", handle: func(*request) (any, error) { return nil, storage.ErrClosed }},
+		{method: "GET", pattern: "/v1/slow", handle: func(*request) (any, error) { return nil, context.DeadlineExceeded }},
+		{method: "GET", pattern: "/v1/cursor", handle: func(*request) (any, error) { return nil, api.NoSuchCursor("starting_after", "payout") }},
+		{method: "POST", pattern: "/v1/amount", handle: func(r *request) (any, error) { r.body().ghs("amount"); return nil, r.body().err() }},
+		{method: "GET", pattern: "/v1/list", handle: func(r *request) (any, error) { q := r.query(); q.page(); return nil, q.err() }},
+		{method: "GET", pattern: "/v1/times", handle: func(r *request) (any, error) { q := r.query(); q.times("created"); return nil, q.err() }},
+	}, payoutRoutes...)...)
+	twice := newRequest("POST", "/v1/payouts", "", "X-Idempotency-Key", "a", "Idempotency-Key", "b")
+	for name, r := range map[string]*http.Request{
+		"api_key_missing":         httptest.NewRequest("GET", "/v1/payouts", nil),
+		"api_key_invalid":         newRequest("GET", "/v1/payouts", "", "Authorization", "Bearer x"),
+		"permission_denied":       newRequest("POST", "/v1/payouts", "", "Authorization", "Bearer "+readKey),
+		"not_found":               newRequest("GET", "/v1/nothing", ""),
+		"method_not_allowed":      newRequest("PUT", "/v1/payouts", ""),
+		"resource_missing_path":   newRequest("GET", "/v1/payouts/a%20b", ""),
+		"resource_missing_cursor": newRequest("GET", "/v1/cursor", ""),
+		"idempotency_key_invalid": twice,
+		"unsupported_media_type":  newRequest("POST", "/v1/payouts", "a=b", "Content-Type", "text/plain"),
+		"content_encoding":        newRequest("POST", "/v1/payouts", "{}", "Content-Encoding", "gzip"),
+		"body_too_large":          newRequest("POST", "/v1/payouts", strings.Repeat(" ", maxBody+1)),
+		"invalid_json":            newRequest("POST", "/v1/payouts", `{"a":1,}`),
+		"body_no_object":          newRequest("POST", "/v1/payouts", `[1]`),
+		"amount_text":             newRequest("POST", "/v1/amount", `{"amount":"150"}`),
+		"amount_decimals":         newRequest("POST", "/v1/amount", `{"amount":0.001}`),
+		"limit":                   newRequest("GET", "/v1/list?limit=0", ""),
+		"time_range":              newRequest("GET", "/v1/times?created=yesterday", ""),
+		"time_bound":              newRequest("GET", "/v1/times?created[gte]=yesterday", ""),
+		"time_operator":           newRequest("GET", "/v1/times?created[foo]=1", ""),
+		"query_malformed":         newRequest("GET", "/v1/list?a=%zz", ""),
+		"internal_error":          newRequest("GET", "/v1/fault", ""),
+		"unavailable":             newRequest("GET", "/v1/closed", ""),
+		"timeout":                 newRequest("GET", "/v1/slow", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := serve(rt, r)
+			got := fmt.Sprintf("%d\n%s", w.Code, w.Body)
+			file := filepath.Join("testdata", "errors", name+".golden")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/internal/money"
+)
+
+// Why a literal is not the number wanted. The texts complete the sentence "what
+// was sent …", and never repeat what was sent, which may be long.
+var (
+	errExponent  = errors.New("has an exponent")
+	errFraction  = errors.New("has a fraction")
+	errPlaces    = errors.New("has more decimals")
+	errMinusZero = errors.New("is a negative zero")
+	errRange     = errors.New("is out of range")
+)
+
+// maxWhole is how many digits a number may have before its decimal point. It is
+// beyond every limit of the services, and keeps conversions from getting long.
+const maxWhole = 15
+
+// parseWhole reads a JSON number without a fraction; 1000.0 has none.
+func parseWhole(literal string) (int64, error) {
+	if strings.ContainsAny(literal, "eE") {
+		return 0, errExponent
+	}
+	whole, fraction, _ := strings.Cut(literal, ".")
+	if strings.Trim(fraction, "0") != "" {
+		return 0, errFraction
+	}
+	if len(strings.TrimPrefix(whole, "-")) > maxWhole {
+		return 0, errRange
+	}
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return 0, errRange
+	}
+	if n == 0 && literal[0] == '-' {
+		return 0, errMinusZero
+	}
+	return n, nil
+}
+
+// parseGHS reads an amount of GHS.
+func parseGHS(literal string) (decimal.Decimal, error) {
+	if strings.ContainsAny(literal, "eE") {
+		return decimal.Decimal{}, errExponent
+	}
+	amount, err := money.ParseGHS(literal)
+	switch {
+	case err == nil:
+		return amount, nil
+	case errors.Is(err, money.ErrPrecision):
+		return decimal.Decimal{}, errPlaces
+	case errors.Is(err, money.ErrRange):
+		return decimal.Decimal{}, errRange
+	}
+	// The syntax is JSON's and there is no exponent, so only this is left.
+	return decimal.Decimal{}, errMinusZero
+}
+
+// parseDecimal reads a JSON number with at most that many decimals.
+func parseDecimal(literal string, places int) (decimal.Decimal, error) {
+	if strings.ContainsAny(literal, "eE") {
+		return decimal.Decimal{}, errExponent
+	}
+	whole, fraction, _ := strings.Cut(literal, ".")
+	if len(fraction) > places {
+		return decimal.Decimal{}, errPlaces
+	}
+	if len(strings.TrimPrefix(whole, "-")) > maxWhole {
+		return decimal.Decimal{}, errRange
+	}
+	d, err := decimal.NewFromString(literal)
+	if err != nil {
+		return decimal.Decimal{}, errRange
+	}
+	if d.IsZero() && literal[0] == '-' {
+		return decimal.Decimal{}, errMinusZero
+	}
+	return d, nil
+}
+
+// wantTime says what parseTime reads.
+const wantTime = `a time of ISO 8601 with its offset, such as "2026-01-31T08:15:00Z", or a date, such as "2026-01-31", from 1970 on`
+
+var errTime = errors.New("not " + wantTime)
+
+// The times that are read: later ones would not fit four digits of a year, and
+// earlier ones, which nobody means, include the zero time.
+var (
+	minTime = time.Unix(0, 0)
+	maxTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+)
+
+// parseTime reads a time as RFC 3339 writes it, with an offset, or a date alone,
+// which it returns as that day's midnight in UTC. It keeps every digit of the
+// seconds.
+func parseTime(text string) (t time.Time, dateOnly bool, err error) {
+	if len(text) < len(time.DateOnly) || len(text) > 64 {
+		return time.Time{}, false, errTime
+	}
+	if dateOnly = len(text) == len(time.DateOnly); dateOnly {
+		t, err = time.Parse(time.DateOnly, text)
+	} else {
+		t, err = time.Parse(time.RFC3339, text)
+		// Parse also accepts an hour of one digit and a comma before fractions.
+		if err == nil && (text[13] != ':' || text[10] != 'T' || strings.Contains(text, ",")) {
+			err = errTime
+		}
+	}
+	if err != nil || t.Before(minTime) || t.After(maxTime) {
+		return time.Time{}, false, errTime
+	}
+	return t.UTC(), dateOnly, nil
+}

@@ -1,0 +1,31 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/seed-7082ffec/payments"
+)
+
+// New returns the handler of the whole interface: /v1 and the hosted pages. It
+// can be mounted at the root of a host's mux, or under a prefix with
+// http.StripPrefix; the service's BaseURL is then the address of that prefix.
+func New(svc *payments.Service, config Config) http.Handler {
+	if config.Authenticate == nil {
+		config.Authenticate = func(ctx context.Context, key string) (Access, error) {
+			a, err := svc.Accounts.Authenticate(ctx, key)
+			if err != nil {
+				return Access{}, err
+			}
+			return Access{Merchant: a.Merchant, Live: a.Live, Allow: a.Allows}, nil
+		}
+	}
+	routes := moneyRoutes(svc)
+	routes = append(routes, qrCodeRoutes(svc)...)
+	routes = append(routes, newPayPage(svc, config).routes()...)
+	if config.TestHelpers && svc.Sandbox() {
+		routes = append(routes, testHelperRoutes(svc)...)
+	}
+	requestID := func() string { return svc.NewID("req_") }
+	return newRouter(config, requestID, routes)
+}

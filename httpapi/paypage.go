@@ -1,0 +1,311 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+var (
+	//go:embed pages/style.css
+	pageStyle string
+	//go:embed pages/pay.html
+	payTemplate string
+
+	payPages = template.Must(template.New("pay").Funcs(template.FuncMap{
+		"ghs":   func(pesewas int64) string { return money.Text(pesewas) },
+		"style": func() template.CSS { return template.CSS(pageStyle) },
+	}).Parse(payTemplate))
+
+	// pagePolicy allows a page its one style sheet, pictures and a form of its own
+	// origin, and nothing else: no script, no frame around it.
+	pagePolicy = func() string {
+		sum := sha256.Sum256([]byte(pageStyle))
+		return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+			"'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+	}()
+)
+
+// payLimit bounds the tries of one client address, so that nobody tries one PIN
+// on many wallets: five a second, a hundred at once. It is always on.
+var payLimit = RateLimit{PerSecond: 5, Burst: 100}
+
+// maxForm is the longest form that is read, in bytes.
+const maxForm = 16 << 10
+
+// payPage is the public page that a merchant's QR code points to.
+type payPage struct {
+	codes    *qrcode.Service
+	payments *payment.Service
+	limiter  *limiter
+	clientIP func(*http.Request) string
+}
+
+func newPayPage(svc *payments.Service, config Config) *payPage {
+	p := &payPage{codes: svc.QRCodes, payments: svc.Payments, limiter: newLimiter(payLimit), clientIP: config.ClientIP}
+	if p.clientIP == nil {
+		p.clientIP = remoteIP
+	}
+	return p
+}
+
+func (p *payPage) routes() []route {
+	return []route{
+		{method: http.MethodGet, pattern: "/pay/{id}", handle: p.show, refusal: p.refusal},
+		{method: http.MethodPost, pattern: "/pay/{id}", handle: p.pay, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/pay/{id}/logo", handle: p.logo, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/pay/{id}/receipt/{payment}", handle: p.receipt, refusal: p.refusal},
+	}
+}
+
+// payView is what the templates see.
+type payView struct {
+	Offer *qrcode.Offer
+	// Logo is the address of the merchant's logo, relative to the page; "" for
+	// none.
+	Logo string
+	// Token makes a form that is posted twice pay once.
+	Token string
+	// Amount and Wallet are what was entered, shown again after a refusal.
+	Amount, Wallet string
+	// Problem is what went wrong, and Field the input it is about.
+	Problem, Field string
+	Payment        *payment.Payment
+}
+
+// show is the page, and, with .png at the end of the path, the picture of the
+// code.
+func (p *payPage) show(r *request) (any, error) {
+	id, picture := strings.CutSuffix(r.id(), ".png")
+	offer, err := p.codes.Open(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	if picture {
+		data, err := offer.Code.Image(qrcode.PNG, qrcode.DefaultSize)
+		if err != nil {
+			return nil, err
+		}
+		answer := content("image/png", data)
+		// What the picture shows never changes while the code exists.
+		answer.set("Cache-Control", "public, max-age=300")
+		return answer, nil
+	}
+	return p.form(http.StatusOK, offer, payView{Token: ids.Secret(rand.Reader, 22)})
+}
+
+// form renders the page of a code that is open, or says why it cannot be paid.
+func (p *payPage) form(status int, offer *qrcode.Offer, v payView) (any, error) {
+	v.Offer = offer
+	v.Logo = logoPath(offer, offer.Code.ID+"/logo")
+	if offer.Refusal != nil {
+		v.Problem = offer.Refusal.Message
+		return page(status, "closed", v)
+	}
+	return page(status, "form", v)
+}
+
+// pay takes the form.
+func (p *payPage) pay(r *request) (any, error) {
+	client := storage.Scope{Merchant: p.clientIP(r.Request)}
+	if err := p.limiter.take(client, time.Now()); err != nil {
+		return nil, err
+	}
+	form, err := r.form()
+	if err != nil {
+		return nil, err
+	}
+	offer, err := p.codes.Open(r.Context(), r.id())
+	if err != nil {
+		return nil, err
+	}
+	v := payView{Token: form.Get("token"), Amount: form.Get("amount"), Wallet: strings.TrimSpace(form.Get("wallet"))}
+	if !ids.IsBase62(v.Token) || len(v.Token) != 22 {
+		v.Token = ids.Secret(rand.Reader, 22)
+	}
+	caller := offer.Caller
+	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
+	params := qrcode.PayParams{Code: offer.Code.ID, Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
+	if params.Wallet == (account.WalletRef{}) {
+		return p.refused(offer, v, api.Missing("wallet"))
+	}
+	if offer.Code.Amount == nil {
+		if params.Amount, err = enteredAmount(v.Amount); err != nil {
+			return p.refused(offer, v, err)
+		}
+	}
+	paid, err := p.codes.Pay(r.Context(), caller, params)
+	if err != nil {
+		return p.refused(offer, v, err)
+	}
+	return &raw{
+		status: http.StatusSeeOther,
+		header: map[string]string{"Location": offer.Code.ID + "/receipt/" + paid.ID},
+	}, nil
+}
+
+// refused shows the form again with what went wrong. What is no refusal is left
+// to the router.
+func (p *payPage) refused(offer *qrcode.Offer, v payView, err error) (any, error) {
+	e := asRefusal(err)
+	if e == nil {
+		return nil, err
+	}
+	v.Problem, v.Field = e.Message, e.Param
+	switch e.Code {
+	case api.QRInactive, api.QRExpired, api.QRLimitReached:
+		offer.Refusal = e
+	case api.ParameterMissing:
+		v.Problem = map[string]string{
+			"wallet": "Enter your wallet number.", "pin": "Enter your PIN.", "amount": "Enter the amount.",
+		}[e.Param]
+	case api.AmountRequired:
+		v.Problem = "Enter the amount."
+	case api.AccountNotFound, api.InvalidPhoneNumber:
+		v.Field = "wallet"
+		v.Problem = "There is no open wallet with this number. Check it and try again."
+	case api.InsufficientBalance:
+		v.Problem = "There is not enough money in your wallet for this payment."
+	case api.IdempotencyKeyReused:
+		v.Problem = "This form was used for another payment already. Check your messages before you pay again."
+		v.Token = ids.Secret(rand.Reader, 22)
+	}
+	return p.form(statusOf(e), offer, v)
+}
+
+// receipt is the page after a payment.
+func (p *payPage) receipt(r *request) (any, error) {
+	offer, err := p.codes.Open(r.Context(), r.id())
+	if err != nil {
+		return nil, err
+	}
+	paid, err := p.payments.Get(r.Context(), offer.Caller, r.PathValue("payment"))
+	if err != nil {
+		return nil, err
+	}
+	if paid.QRCode == nil || *paid.QRCode != offer.Code.ID {
+		return nil, api.NoSuch("payment")
+	}
+	return page(http.StatusOK, "receipt", payView{Offer: offer, Payment: paid, Logo: logoPath(offer, "../logo")})
+}
+
+func (p *payPage) logo(r *request) (any, error) {
+	offer, err := p.codes.Open(r.Context(), r.id())
+	if err != nil {
+		return nil, err
+	}
+	if len(offer.Merchant.Logo) == 0 {
+		return nil, api.NoSuch("logo")
+	}
+	answer := content(account.LogoType(offer.Merchant.Logo), offer.Merchant.Logo)
+	answer.set("Cache-Control", "public, max-age=300")
+	return answer, nil
+}
+
+// refusal is the page for everything that the form cannot show.
+func (p *payPage) refusal(_ *request, status int, e *api.Error) (any, error) {
+	v := payView{Problem: e.Message}
+	if status == http.StatusNotFound {
+		v.Problem = "There is nothing to pay here. The QR code may have been withdrawn; ask for a new one."
+	}
+	return page(status, "problem", v)
+}
+
+// page renders a template with the headers that every hosted page has.
+func page(status int, name string, v any) (any, error) {
+	var b bytes.Buffer
+	if err := payPages.ExecuteTemplate(&b, name, v); err != nil {
+		return nil, fmt.Errorf("httpapi: render page: %w", err)
+	}
+	answer := content("text/html; charset=utf-8", b.Bytes())
+	answer.status = status
+	answer.set("Content-Security-Policy", pagePolicy)
+	answer.set("X-Frame-Options", "DENY")
+	answer.set("Referrer-Policy", "no-referrer")
+	return answer, nil
+}
+
+// form reads a form that a browser posts.
+func (r *request) form() (url.Values, error) {
+	r.Body = http.MaxBytesReader(r.writer, r.Body, maxForm)
+	stop := cutOff(r.Context(), r.writer)
+	err := r.ParseForm()
+	stop()
+	var exceeded *http.MaxBytesError
+	switch {
+	case errors.As(err, &exceeded):
+		return nil, api.Errorf(api.BodyTooLarge, "", "The form is longer than %d bytes.", maxForm)
+	case err != nil && r.Context().Err() != nil:
+		return nil, r.Context().Err()
+	case err != nil:
+		return nil, api.Invalid("", "The form could not be read. Go back and try again.")
+	}
+	return r.PostForm, nil
+}
+
+// wallet tells a service id from a phone number.
+func wallet(entered string) account.WalletRef {
+	if strings.HasPrefix(strings.ToUpper(entered), "SVC") {
+		return account.WalletRef{ServiceID: strings.ToUpper(entered)}
+	}
+	return account.WalletRef{Phone: entered}
+}
+
+// enteredAmount reads an amount as people write it, 1,234.50, in pesewas.
+func enteredAmount(text string) (*int64, error) {
+	text = strings.NewReplacer(",", "", " ", "").Replace(text)
+	if text == "" {
+		return nil, nil // the service asks for it
+	}
+	ghs, err := money.ParseGHS(text)
+	if err == nil {
+		var n int64
+		if n, err = account.CheckAmount("amount", ghs); err == nil {
+			return &n, nil
+		}
+	}
+	return nil, api.Invalid("amount", "Enter the amount in cedis, such as 12.50, up to %s.", money.Text(money.Max))
+}
+
+func logoPath(offer *qrcode.Offer, path string) string {
+	if len(offer.Merchant.Logo) == 0 {
+		return ""
+	}
+	return path
+}
+
+func remoteIP(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// asRefusal returns the refusal in an error, or nil.
+func asRefusal(err error) *api.Error {
+	var e *api.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}

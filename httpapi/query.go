@@ -1,0 +1,128 @@
+package httpapi
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// query reads the query parameters by their types, as fields does a body: an
+// absent one gives the zero value, the first error is kept until err is asked
+// for, and what nobody asks for is ignored. A parameter that is given twice, or
+// is empty, is refused.
+type query struct {
+	values url.Values
+	first  error
+}
+
+func newQuery(rawQuery string) *query {
+	values, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return &query{first: api.Invalid("", "The query string is not well formed. Write what is special in it as %%XX, and join parameters with &.")}
+	}
+	return &query{values: values}
+}
+
+// err returns the first error, or nil.
+func (q *query) err() error { return q.first }
+
+// page reads limit, starting_after and ending_before.
+func (q *query) page() api.Page {
+	var p api.Page
+	if limit := q.integer("limit", 1, api.MaxLimit); limit != nil {
+		p.Limit = *limit
+	}
+	p.StartingAfter = q.cursor("starting_after")
+	p.EndingBefore = q.cursor("ending_before")
+	if err := p.Check(); err != nil {
+		q.fail(err)
+	}
+	return p
+}
+
+// cursor reads an id of the list. What can be no id is no object's.
+func (q *query) cursor(name string) string {
+	id := q.text(name)
+	if id != "" && !isName(id) {
+		q.fail(api.NoSuchCursor(name, "object"))
+		return ""
+	}
+	return id
+}
+
+// text reads a parameter as it is.
+func (q *query) text(name string) string {
+	values, ok := q.values[name]
+	switch {
+	case !ok:
+		return ""
+	case len(values) > 1:
+		q.fail(api.Invalid(name, "%s is given more than once.", name))
+	case values[0] == "":
+		q.fail(api.Invalid(name, "%s is empty. Give it a value or leave it out.", name))
+	default:
+		return values[0]
+	}
+	return ""
+}
+
+// id reads the id of an object to filter by.
+func (q *query) id(name string) string {
+	id := q.text(name)
+	if id != "" && !isName(id) {
+		q.fail(api.Invalid(name, "%s must be the id of an object.", name))
+		return ""
+	}
+	return id
+}
+
+// boolean reads true or false; nil when absent.
+func (q *query) boolean(name string) *bool {
+	switch q.text(name) {
+	case "true":
+		return new(true)
+	case "false":
+		return new(false)
+	case "":
+		return nil
+	}
+	q.fail(api.Invalid(name, "%s must be true or false.", name))
+	return nil
+}
+
+// integer reads a whole number from lowest to highest; nil when absent.
+func (q *query) integer(name string, lowest, highest int) *int {
+	text := q.text(name)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || strconv.Itoa(n) != text || n < lowest || n > highest {
+		q.fail(api.Invalid(name, "%s must be an integer from %d to %d.", name, lowest, highest))
+		return nil
+	}
+	return &n
+}
+
+// oneOf reads a parameter that has one of the listed values; "" when absent.
+func oneOf[T ~string](q *query, name string, allowed ...T) T {
+	text := T(q.text(name))
+	if text == "" || slices.Contains(allowed, text) {
+		return text
+	}
+	list := make([]string, len(allowed))
+	for i, a := range allowed {
+		list[i] = string(a)
+	}
+	q.fail(api.Invalid(name, "%s must be one of %s.", name, strings.Join(list, ", ")))
+	return ""
+}
+
+func (q *query) fail(err error) {
+	if q.first == nil {
+		q.first = err
+	}
+}

@@ -1,0 +1,284 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"math/big"
+	"net/http"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+// testHelperRoutes make a sandbox whole over HTTP: what in live mode the
+// operator, the consumers and the passing of time do, a tester does here. They
+// answer to test keys only.
+func testHelperRoutes(svc *payments.Service) []route {
+	h := testHelpers{svc}
+	row := func(method, path string, handle func(*request) (any, error)) route {
+		return route{
+			method: method, pattern: "/v1/test_helpers/" + path, resource: "test_helpers",
+			write: method != http.MethodGet, handle: testOnly(handle),
+		}
+	}
+	return []route{
+		row(http.MethodPost, "balance", h.balance),
+		row(http.MethodPost, "consumers", h.createConsumer),
+		row(http.MethodGet, "consumers/{id}", h.consumer),
+		row(http.MethodPost, "cash_agents", h.createAgent),
+		row(http.MethodPost, "consumer_qrs", h.issue),
+		row(http.MethodPost, "qr_codes/{id}/pay", h.pay),
+		row(http.MethodGet, "messages", h.messages),
+		row(http.MethodPost, "customers", h.createCustomer),
+		row(http.MethodPost, "clock", h.clock),
+	}
+}
+
+// testOnly refuses live keys.
+func testOnly(handle func(*request) (any, error)) func(*request) (any, error) {
+	return func(r *request) (any, error) {
+		if r.caller.Live {
+			return nil, api.Errorf(api.PermissionDenied, "", "Test helpers work with test keys (sk_test_…) only.")
+		}
+		return handle(r)
+	}
+}
+
+type testHelpers struct{ svc *payments.Service }
+
+// fund credits an account with money from nowhere, which only test mode has.
+func (h testHelpers) fund(ctx context.Context, to string, amount decimal.Decimal) error {
+	return h.svc.Accounts.Deposit(ctx, account.Deposit{To: to, Amount: amount, Source: "test"})
+}
+
+func (h testHelpers) balance(r *request) (any, error) {
+	b := r.body()
+	b.require("amount")
+	amount := b.ghs("amount")
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	if err := h.fund(r.Context(), r.caller.Merchant, amount); err != nil {
+		return nil, err
+	}
+	balance, err := h.svc.Accounts.Balance(r.Context(), r.caller)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Object    string  `json:"object"`
+		Available api.GHS `json:"available"`
+		Currency  string  `json:"currency"`
+	}{balance.Object, balance.Available, balance.Currency}, nil
+}
+
+// holder is how consumers and cash agents are answered. The PIN is known only
+// right after it was set.
+type holder struct {
+	Object    string  `json:"object"`
+	AccountID string  `json:"account_id"`
+	ServiceID string  `json:"service_id"`
+	Phone     string  `json:"phone_number"`
+	PIN       string  `json:"pin,omitempty"`
+	Balance   api.GHS `json:"balance"`
+}
+
+// holderParams reads the body for a new consumer or cash agent. What a tester
+// leaves out is made up.
+func holderParams(r *request) (account.HolderParams, decimal.Decimal, error) {
+	b := r.body()
+	p := account.HolderParams{
+		Name: b.text("name"), Phone: b.text("phone_number"), PIN: b.text("pin"),
+		Status: account.Status(b.text("status")), SubAgent: b.boolean("sub_agent"),
+	}
+	balance := b.ghs("balance")
+	if err := b.err(); err != nil {
+		return p, balance, err
+	}
+	if !balance.IsZero() {
+		if _, err := account.CheckAmount("balance", balance); err != nil {
+			return p, balance, err
+		}
+	}
+	if p.PIN == "" {
+		p.PIN = digits(4)
+	}
+	return p, balance, nil
+}
+
+func (h testHelpers) createConsumer(r *request) (any, error) {
+	p, balance, err := holderParams(r)
+	if err != nil {
+		return nil, err
+	}
+	var c *account.Consumer
+	err = withPhone(p, func(p account.HolderParams) error {
+		c, err = h.svc.Accounts.CreateConsumer(r.Context(), p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h.holder(r, "consumer", c.Holder, p.PIN, balance)
+}
+
+func (h testHelpers) createAgent(r *request) (any, error) {
+	p, balance, err := holderParams(r)
+	if err != nil {
+		return nil, err
+	}
+	var a *account.Agent
+	err = withPhone(p, func(p account.HolderParams) error {
+		a, err = h.svc.Accounts.CreateAgent(r.Context(), p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h.holder(r, "cash_agent", a.Holder, p.PIN, balance)
+}
+
+// withPhone creates an account, with made-up numbers until one is free if none
+// was given.
+func withPhone(p account.HolderParams, create func(account.HolderParams) error) error {
+	if p.Phone != "" {
+		return create(p)
+	}
+	const tries = 20
+	var err error
+	for range tries {
+		p.Phone = "024" + digits(7)
+		if err = create(p); err == nil || paramOf(err) != "phone_number" {
+			return err
+		}
+	}
+	return err
+}
+
+// holder funds a new account and answers it.
+func (h testHelpers) holder(r *request, object string, a account.Holder, pin string, balance decimal.Decimal) (any, error) {
+	if !balance.IsZero() {
+		if err := h.fund(r.Context(), a.ID, balance); err != nil {
+			return nil, err
+		}
+	}
+	return holder{object, a.ID, a.ServiceID, a.Phone, pin, api.GHS{Decimal: balance}}, nil
+}
+
+func (h testHelpers) consumer(r *request) (any, error) {
+	c, err := h.svc.Accounts.Consumer(r.Context(), false, r.id())
+	if err != nil {
+		return nil, err
+	}
+	balance, err := h.svc.Accounts.WalletBalance(r.Context(), false, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	return holder{"consumer", c.ID, c.ServiceID, c.Phone, "", api.GHS{Decimal: balance}}, nil
+}
+
+func (h testHelpers) issue(r *request) (any, error) {
+	b := r.body()
+	b.require("account_id")
+	p := qrcode.IssueParams{
+		Account:    b.text("account_id"),
+		Type:       qrcode.Type(b.text("type")),
+		Amount:     b.optionalGHS("amount"),
+		UsageLimit: b.optionalInteger("usage_limit"),
+		ExpiresAt:  b.time("expires_at"),
+	}
+	if active := b.optionalBoolean("active"); active != nil {
+		p.Inactive = !*active
+	}
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	code, err := h.svc.QRCodes.Issue(r.Context(), r.caller, p)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Object  string `json:"object"`
+		ID      string `json:"id"`
+		Payload string `json:"qr_payload"`
+	}{code.Object, code.ID, code.Payload}, nil
+}
+
+func (h testHelpers) pay(r *request) (any, error) {
+	b := r.body()
+	b.require("account_id", "pin")
+	p := qrcode.PayParams{
+		Code:   r.id(),
+		Wallet: account.WalletRef{AccountID: b.text("account_id")},
+		PIN:    b.text("pin"),
+		Amount: b.optionalPesewas("amount"),
+	}
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.QRCodes.Pay(r.Context(), r.caller, p)
+}
+
+func (h testHelpers) messages(r *request) (any, error) {
+	q := r.query()
+	p := message.ListParams{Page: q.page(), To: q.text("to"), Kind: oneOf(q, "kind", message.SMS, message.Email)}
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Messages.List(r.Context(), r.caller, p)
+}
+
+func (h testHelpers) createCustomer(r *request) (any, error) {
+	b := r.body()
+	p := account.CustomerParams{Name: b.text("name"), Email: b.text("email"), Phone: b.text("phone_number")}
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Accounts.CreateCustomer(r.Context(), r.caller, p)
+}
+
+func (h testHelpers) clock(r *request) (any, error) {
+	b := r.body()
+	advance, to := b.optionalInteger("advance"), b.optionalTime("now")
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	const century = 100 * 365 * 24 * 60 * 60 // seconds; more would overflow a duration
+	switch {
+	case (advance == nil) == (to == nil):
+		return nil, api.Invalid("advance", "Give either advance, in seconds, or now, as an ISO 8601 time.")
+	case advance != nil && (*advance < 0 || *advance > century):
+		return nil, api.Invalid("advance", "advance must be a whole number of seconds from 0 to %d; the clock never goes back.", century)
+	}
+	now, err := h.svc.MoveClock(r.Context(), r.caller, time.Duration(orZero(advance))*time.Second, orZero(to))
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Object string   `json:"object"`
+		Now    api.Time `json:"now"`
+	}{"clock", now}, nil
+}
+
+// digits returns n random decimal digits.
+func digits(n int64) string {
+	limit := new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil)
+	// The error is always nil: crypto/rand never fails.
+	d, _ := rand.Int(rand.Reader, limit)
+	return fmt.Sprintf("%0*d", int(n), d)
+}
+
+// paramOf returns the parameter that an error is about, or "".
+func paramOf(err error) string {
+	if e := asRefusal(err); e != nil {
+		return e.Param
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+func TestTheLogStaysBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	s := openAt(t, path, Config{})
+	if err := s.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	s.log.every, s.log.limit = 50, 400
+	const page, frame = 4096, 4096 + 24
+
+	var writers, readers sync.WaitGroup
+	stop := make(chan struct{})
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				err := s.View(t.Context(), func(tx storage.ReadTx) error {
+					_, err := tx.List(notes, storage.Query{Scope: scope, Limit: 5})
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for worker := range 4 {
+		writers.Go(func() {
+			for i := range 150 {
+				r := note(fmt.Sprintf("n%d.%03d", worker, i))
+				r.Data = make([]byte, 2*page)
+				if err := s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, r) }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(stop)
+	readers.Wait()
+
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 600 inserts write some 3,000 pages. The log may pass its limit by what is
+	// written between two looks, and by one group.
+	if got, most := info.Size(), int64(1200*frame); got > most {
+		t.Errorf("the log has %d bytes, want at most %d", got, most)
+	}
+	if s.Stats().Checkpoints == 0 {
+		t.Error("no checkpoint was made")
+	}
+	if got := len(ids(t, s)); got != 600 {
+		t.Errorf("%d records, want 600", got)
+	}
+}
+
+// A View that lasts stands in the way of a checkpoint and not of a writer.
+func TestACheckpointBesideAView(t *testing.T) {
+	s := openNotes(t, Config{})
+	s.log.every, s.log.limit = 10, 20
+	insert(t, s, "n0")
+	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+		if _, err := tx.Get(notes, scope, "n0"); err != nil {
+			return err
+		}
+		for i := range 20 {
+			insert(t, s, fmt.Sprintf("n1.%02d", i))
+		}
+		records, err := tx.List(notes, storage.Query{Scope: scope, Limit: 100})
+		if len(records) != 1 {
+			t.Errorf("the snapshot has %d records, want 1", len(records))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(ids(t, s)); got != 21 {
+		t.Errorf("%d records, want 21", got)
+	}
+}

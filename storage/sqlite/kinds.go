@@ -1,0 +1,293 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// The table of a kind is made from its declaration, and not from SQL written
+// beside it. So a column is declared once and cannot differ between the code
+// that fills it, the statement that filters by it and the table that holds it;
+// a host's kinds get the same constraints as ours; and a further backend needs
+// no second set of migrations. What a table was made from is kept in
+// storage_kinds, with which the next Define compares.
+
+// declaration is what storage_kinds keeps of a kind, as JSON.
+type declaration struct {
+	Columns []declaredColumn `json:"columns"`
+	Keys    []declaredKey    `json:"keys,omitempty"`
+	Due     string           `json:"due,omitempty"`
+}
+
+type declaredColumn struct {
+	Name  string       `json:"name"`
+	Type  storage.Type `json:"type"`
+	Null  bool         `json:"null,omitempty"`
+	OneOf []string     `json:"one_of,omitempty"`
+}
+
+type declaredKey struct {
+	Name    string   `json:"name"`
+	Columns []string `json:"columns"`
+	Global  bool     `json:"global,omitempty"`
+}
+
+func declare(k *storage.Kind) declaration {
+	d := declaration{Due: k.Due}
+	for _, c := range k.Columns {
+		d.Columns = append(d.Columns, declaredColumn{Name: c.Name, Type: c.Type, Null: c.Null, OneOf: c.OneOf})
+	}
+	for _, key := range k.Keys {
+		d.Keys = append(d.Keys, declaredKey(key))
+	}
+	return d
+}
+
+// Define implements [storage.Store]. All kinds are made ready in one
+// transaction, beside which no other update runs.
+//
+// Beside a column at the end, a later release may add a key, a due column, and
+// values at the end of OneOf, which are [storage.ErrNewer] to the program
+// before it; and an index, which is not. Any other change of what was declared
+// is [storage.ErrInvalid]. Where a table must be made anew, its rows are copied
+// within the transaction.
+//
+// A program that defines a kind with a further column while an older one has
+// the file open takes the kind's table from under it: the older one's writes
+// fail if the column must not be null. Stop it first.
+func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
+	for _, k := range kinds {
+		if err := k.Validate(); err != nil {
+			return err
+		}
+		if strings.HasPrefix(k.Name, "sqlite_") || strings.HasPrefix(k.Name, "ledger_") ||
+			strings.HasPrefix(k.Name, "storage_") {
+			return fmt.Errorf("%w: kind %s: the beginning of the name is reserved", storage.ErrInvalid, k.Name)
+		}
+		if len(k.Columns) > 200 {
+			return fmt.Errorf("%w: kind %s has more than 200 columns", storage.ErrInvalid, k.Name)
+		}
+	}
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.running.Done()
+	err := s.update(ctx, func(t *tx) error {
+		for _, k := range kinds {
+			if err := t.define(k); err != nil {
+				return fmt.Errorf("sqlite: define %s: %w", k.Name, err)
+			}
+		}
+		return nil
+	}, true)
+	if err == nil {
+		s.learn(kinds)
+	}
+	return err
+}
+
+func (t *tx) define(k *storage.Kind) error {
+	if err := t.usable(); err != nil {
+		return err
+	}
+	var text string
+	found, err := t.conn.one("SELECT declaration FROM storage_kinds WHERE name = ?", []any{k.Name}, &text)
+	if err != nil {
+		return t.fail("read", "kinds", err)
+	}
+	wanted := declare(k)
+	if !found {
+		if err := t.script(createTable(k, k.Name)); err != nil {
+			return err
+		}
+	} else {
+		var kept declaration
+		if err := json.Unmarshal([]byte(text), &kept); err != nil {
+			return fmt.Errorf("read declaration: %w", err)
+		}
+		copying, err := compare(kept, wanted)
+		if err != nil {
+			return err
+		}
+		if copying {
+			if err := t.rebuild(k, kept); err != nil {
+				return err
+			}
+		}
+	}
+	for _, index := range indexes(k) {
+		var one int64
+		exists, err := t.conn.one("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", []any{index.name}, &one)
+		if err != nil {
+			return t.fail("read", "schema", err)
+		}
+		if exists {
+			continue
+		}
+		if err := t.script(index.create); err != nil {
+			return err
+		}
+	}
+	changed, err := json.Marshal(wanted)
+	if err != nil || string(changed) == text {
+		return err
+	}
+	_, err = t.write("write", "kinds", `INSERT INTO storage_kinds (name, declaration) VALUES (?, ?)
+		ON CONFLICT (name) DO UPDATE SET declaration = excluded.declaration`, k.Name, string(changed))
+	return err
+}
+
+// script runs statements that change the schema.
+func (t *tx) script(text string) error {
+	if err := t.prepare(); err != nil {
+		return err
+	}
+	if err := t.conn.script(text); err != nil {
+		return t.fail("change", "schema", err)
+	}
+	return nil
+}
+
+// compare says whether a kept table must be made anew for what is wanted, or
+// why it cannot be.
+func compare(kept, wanted declaration) (copying bool, err error) {
+	for i, was := range kept.Columns {
+		if i >= len(wanted.Columns) {
+			return false, fmt.Errorf("%w: column %s is not known here", storage.ErrNewer, was.Name)
+		}
+		is := wanted.Columns[i]
+		if was.Name != is.Name || was.Type != is.Type || was.Null != is.Null {
+			return false, fmt.Errorf("%w: column %d is %s in the database and %s in the program",
+				storage.ErrInvalid, i+1, was, is)
+		}
+		switch was, is := was.OneOf, is.OneOf; {
+		case slices.Equal(was, is):
+		case len(was) > 0 && len(is) > len(was) && slices.Equal(was, is[:len(was)]):
+			copying = true
+		case len(is) > 0 && len(was) > len(is) && slices.Equal(is, was[:len(is)]):
+			return false, fmt.Errorf("%w: column %s may hold %v, which is not known here",
+				storage.ErrNewer, wanted.Columns[i].Name, was[len(is):])
+		default:
+			return false, fmt.Errorf("%w: column %s is one of %v in the database and of %v in the program",
+				storage.ErrInvalid, wanted.Columns[i].Name, was, is)
+		}
+	}
+	for _, was := range kept.Keys {
+		i := slices.IndexFunc(wanted.Keys, func(is declaredKey) bool { return is.Name == was.Name })
+		if i < 0 {
+			return false, fmt.Errorf("%w: key %s is not known here", storage.ErrNewer, was.Name)
+		}
+		if is := wanted.Keys[i]; is.Global != was.Global || !slices.Equal(is.Columns, was.Columns) {
+			return false, fmt.Errorf("%w: key %s is of %v (global: %t) in the database and of %v (global: %t) in the program",
+				storage.ErrInvalid, was.Name, was.Columns, was.Global, is.Columns, is.Global)
+		}
+	}
+	switch {
+	case kept.Due == wanted.Due:
+	case kept.Due == "":
+		copying = true
+	case wanted.Due == "":
+		return false, fmt.Errorf("%w: due column %s is not known here", storage.ErrNewer, kept.Due)
+	default:
+		return false, fmt.Errorf("%w: the due column is %s in the database and %s in the program",
+			storage.ErrInvalid, kept.Due, wanted.Due)
+	}
+	return copying || len(wanted.Columns) > len(kept.Columns), nil
+}
+
+// String describes a column in an error.
+func (c declaredColumn) String() string {
+	s := c.Name + " (" + typeName[c.Type]
+	if c.Null {
+		s += " or null"
+	}
+	return s + ")"
+}
+
+var typeName = map[storage.Type]string{
+	storage.Text: "text", storage.Int: "int", storage.Bool: "bool", storage.Time: "time",
+}
+
+// createTable returns the statement that makes the table of a kind under some
+// name.
+func createTable(k *storage.Kind, name string) string {
+	var s strings.Builder
+	s.WriteString("CREATE TABLE " + quote(name) + ` (
+	merchant TEXT NOT NULL,
+	live INTEGER NOT NULL CHECK (live IN (0, 1)),
+	id TEXT NOT NULL CHECK (id <> ''),
+	version INTEGER NOT NULL CHECK (version > 0),
+`)
+	for _, c := range k.Columns {
+		column := quote(c.Name)
+		s.WriteString("\t" + column)
+		if c.Type == storage.Text {
+			s.WriteString(" TEXT")
+		} else {
+			s.WriteString(" INTEGER")
+		}
+		if !c.Null {
+			s.WriteString(" NOT NULL")
+		}
+		if c.Type == storage.Bool {
+			s.WriteString(" CHECK (" + column + " IN (0, 1))")
+		}
+		if len(c.OneOf) > 0 {
+			s.WriteString(" CHECK (" + column + " IN ('" + strings.Join(c.OneOf, "', '") + "'))")
+		}
+		s.WriteString(",\n")
+	}
+	if k.Due != "" {
+		s.WriteString("\tlease INTEGER NOT NULL DEFAULT 0,\n")
+	}
+	s.WriteString("\tdata BLOB NOT NULL,\n\tUNIQUE (merchant, live, id)\n) STRICT")
+	return s.String()
+}
+
+// index is an index of a kind. No kind can have its name, because of the dots.
+type index struct{ name, create string }
+
+func indexes(k *storage.Kind) []index {
+	var all []index
+	add := func(unique, name string, columns, nullable []string) {
+		full := k.Name + "." + name
+		text := "CREATE " + unique + "INDEX " + quote(full) + " ON " + quote(k.Name) +
+			" (" + strings.Join(columns, ", ") + ")"
+		if len(nullable) > 0 {
+			text += " WHERE " + strings.Join(nullable, " IS NOT NULL AND ") + " IS NOT NULL"
+		}
+		all = append(all, index{full, text})
+	}
+	for _, key := range k.Keys {
+		var columns, nullable []string
+		if !key.Global {
+			columns = append(columns, "merchant", "live")
+		}
+		for _, name := range key.Columns {
+			columns = append(columns, quote(name))
+			if i := k.Column(name); i >= 0 && k.Columns[i].Null {
+				nullable = append(nullable, quote(name))
+			}
+		}
+		add("UNIQUE ", "key."+key.Name, columns, nullable)
+	}
+	for _, c := range k.Columns {
+		if !c.Indexed {
+			continue
+		}
+		var nullable []string
+		if c.Null {
+			nullable = append(nullable, quote(c.Name))
+		}
+		add("", "by."+c.Name, []string{"merchant", "live", quote(c.Name), "id"}, nullable)
+	}
+	if k.Due != "" {
+		add("", "due", []string{quote(k.Due), "id"}, []string{quote(k.Due)})
+	}
+	return all
+}

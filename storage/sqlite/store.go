@@ -1,0 +1,221 @@
+// Package sqlite keeps a [storage.Store] in one SQLite file.
+//
+// It owns the file: its tables, its connections, its transactions and its
+// write-ahead log. It knows no merchant's rules; what a record or a posting
+// must satisfy is said in package storage, and checked here once more by
+// constraints of the database. SQLite itself is modernc.org/sqlite, which needs
+// no C compiler.
+//
+// One connection writes, and the updates that wait for it share a commit and
+// its sync to disk (see writer.go). Readers have connections of their own and
+// never wait for a writer. Several processes may use one file on a local disk;
+// SQLite then takes their groups in turn. A network file system is not a place
+// for the file.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"modernc.org/sqlite"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Config adjusts a store. Its zero value is a good choice.
+type Config struct {
+	// Logger hears of trouble that no caller sees, which is a checkpoint that
+	// failed. Default: slog.Default().
+	Logger *slog.Logger
+	// Readers is how many Views run at once; others wait. Default: the number
+	// of processors, at least 4.
+	Readers int
+	// MaxGroup is how many updates share a commit at most. Default: 128, beyond
+	// which nothing is gained.
+	MaxGroup int
+}
+
+// Store is a database in one file. It implements [storage.Store].
+//
+// An error of Update means that nothing was written, with one exception that
+// no program can see: where the disk failed to sync a commit, Update returns
+// the error, and should the machine lose power before the next commit, the
+// database may come back with what was refused.
+type Store struct {
+	logger   *slog.Logger
+	db       *sql.DB
+	writer   writer
+	readers  readers
+	log      checkpointer
+	tables   atomic.Pointer[map[*storage.Kind]*table]
+	counters counters
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup // Update, View and Define
+	done    chan struct{}  // closed when Close is through
+	failure error          // what Close returns
+}
+
+// Stats counts what a store has done since it was opened.
+type Stats struct {
+	// Commits counts the transactions that wrote something, Updates the callers
+	// whose changes were in them. Updates/Commits is the mean size of a group.
+	Updates, Commits int64
+	// Reruns counts updates that ran again because of trouble that another one
+	// in their group had.
+	Reruns int64
+	// Checkpoints counts how often the write-ahead log was copied into the
+	// database.
+	Checkpoints int64
+}
+
+type counters struct {
+	updates, commits, reruns, checkpoints atomic.Int64
+}
+
+// Open opens the database in the file of that name, which it creates, for its
+// owner's eyes only, if there is none. It fails with [storage.ErrNewer] when
+// the file was written by a newer version of this package, and with
+// [storage.ErrInvalid] when it holds another program's tables. The kinds are
+// made known with [Store.Define] afterwards.
+//
+// Open starts no goroutine beside the one that database/sql keeps for every
+// handle. ctx bounds the opening alone.
+func Open(ctx context.Context, path string, config Config) (*Store, error) {
+	file, err := locate(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := create(file); err != nil {
+		return nil, fmt.Errorf("sqlite: open: %w", err)
+	}
+	connector, err := sqlite.NewConnector(dataSource(file))
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open: %w", err)
+	}
+	if config.Logger == nil {
+		config.Logger = slog.Default()
+	}
+	if config.Readers < 1 {
+		config.Readers = max(4, runtime.GOMAXPROCS(0))
+	}
+	if config.MaxGroup < 1 {
+		config.MaxGroup = 128
+	}
+	s := &Store{logger: config.Logger, db: sql.OpenDB(connector), done: make(chan struct{})}
+	// A connection given back is a connection closed: this package keeps its own.
+	s.db.SetMaxIdleConns(-1)
+	s.tables.Store(&map[*storage.Kind]*table{})
+	s.readers = readers{db: s.db, places: make(chan struct{}, config.Readers)}
+	s.log = checkpointer{logger: config.Logger, counters: &s.counters, every: checkpointEvery, limit: logLimit}
+	s.writer = writer{db: s.db, log: &s.log, counters: &s.counters, max: config.MaxGroup}
+	if err := s.open(ctx); err != nil {
+		s.release()
+		return nil, fmt.Errorf("sqlite: open: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context) error {
+	var err error
+	if s.writer.conn, err = connect(ctx, s.db, forWriting); err != nil {
+		return err
+	}
+	if s.log.conn, err = connect(ctx, s.db, forWriting); err != nil {
+		return err
+	}
+	return migrate(ctx, s.writer.conn)
+}
+
+// View implements [storage.Store]. The snapshot is taken by the first read of
+// fn. A View that lasts keeps the write-ahead log from being emptied, which
+// then grows.
+func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.running.Done()
+	c, err := s.readers.take(ctx)
+	if err != nil {
+		return err
+	}
+	t := &readTx{ctx: ctx, store: s, conn: c}
+	defer func() {
+		t.ended = true
+		s.readers.give(c, t.failed)
+	}()
+	return fn(t)
+}
+
+// Update implements [storage.Store]. fn runs in the goroutine of the caller,
+// who waits for others' functions before and after it, and for one sync to
+// disk. Other processes that write the same file are waited for as long as ctx
+// allows.
+func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.running.Done()
+	return s.update(ctx, func(t *tx) error { return fn(t) }, false)
+}
+
+// Stats returns the counters.
+func (s *Store) Stats() Stats {
+	return Stats{
+		Updates:     s.counters.updates.Load(),
+		Commits:     s.counters.commits.Load(),
+		Reruns:      s.counters.reruns.Load(),
+		Checkpoints: s.counters.checkpoints.Load(),
+	}
+}
+
+// Close implements [storage.Store]. It copies the write-ahead log into the
+// database, so that the file alone can be moved, unless another process has it
+// open.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		<-s.done
+		return s.failure
+	}
+	s.closed = true
+	s.mu.Unlock()
+
+	s.running.Wait()
+	s.log.running.Wait()
+	s.log.finish()
+	if err := s.release(); err != nil {
+		s.failure = fmt.Errorf("sqlite: close: %w", err)
+	}
+	close(s.done)
+	return s.failure
+}
+
+// enter counts the caller as running, or returns ErrClosed.
+func (s *Store) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fmt.Errorf("sqlite: %w", storage.ErrClosed)
+	}
+	s.running.Add(1)
+	return nil
+}
+
+func (s *Store) release() error {
+	var errs []error
+	for _, c := range append(s.readers.idle, s.writer.conn, s.log.conn) {
+		if c != nil {
+			errs = append(errs, c.close())
+		}
+	}
+	return errors.Join(append(errs, s.db.Close())...)
+}

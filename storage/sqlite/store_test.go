@@ -1,0 +1,515 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// notes is the kind of most tests.
+var notes = &storage.Kind{
+	Name: "notes",
+	Columns: []storage.Column{
+		{Name: "status", Type: storage.Text, OneOf: []string{"open", "done"}, Indexed: true},
+		{Name: "order", Type: storage.Int}, // a word of SQL
+		{Name: "starred", Type: storage.Bool},
+		{Name: "reference", Type: storage.Text, Null: true},
+		{Name: "due_at", Type: storage.Time, Null: true},
+	},
+	Keys: []storage.Key{{Name: "reference", Columns: []string{"reference"}}},
+	Due:  "due_at",
+}
+
+var (
+	scope = storage.Scope{Merchant: "mer_1", Live: true}
+	noon  = time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)
+)
+
+// note returns a record of notes.
+func note(id string) storage.Record {
+	return storage.Record{
+		Scope: scope, ID: id, Version: 1,
+		Columns: []any{"open", int64(7), true, nil, nil},
+		Data:    []byte(`{"text":"` + id + `"}`),
+	}
+}
+
+func openAt(t testing.TB, path string, config Config) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), path, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+// openNotes opens a new store that knows notes.
+func openNotes(t testing.TB, config Config) *Store {
+	t.Helper()
+	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), config)
+	if err := s.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func insert(t testing.TB, s *Store, ids ...string) {
+	t.Helper()
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		for _, id := range ids {
+			if err := tx.Insert(notes, note(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ids returns the ids of all notes, newest first.
+func ids(t testing.TB, s *Store) []string {
+	t.Helper()
+	var found []string
+	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+		records, err := tx.List(notes, storage.Query{Scope: scope, Limit: 100_000})
+		for _, r := range records {
+			found = append(found, r.ID)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestOpenPaths(t *testing.T) {
+	for _, name := range []string{"plain.db", "with space.db", "what?.db", "a#b.db", "100%.db", "%41.db", "a&b=c;d+e.db", "ɛkɔ:₵.db", "?mode=ro"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), name)
+			s := openAt(t, path, Config{})
+			if err := s.Define(t.Context(), notes); err != nil {
+				t.Fatal(err)
+			}
+			insert(t, s, "n1")
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := info.Mode().Perm(); got != 0o600 {
+				t.Errorf("mode is %o, want 600", got)
+			}
+			entries, err := os.ReadDir(filepath.Dir(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				if !strings.HasPrefix(e.Name(), name) {
+					t.Errorf("stray file %s", e.Name())
+				}
+			}
+		})
+	}
+}
+
+func TestOpenRelativePath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	openAt(t, "relative.db", Config{})
+	if _, err := os.Stat("relative.db"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, test := range []struct {
+		path, want string
+	}{
+		{":memory:", "storage/memory"},
+		{"", "path"},
+		{"file:x.db", "URI"},
+		{"a\x00b", "path"},
+	} {
+		_, err := Open(t.Context(), test.path, Config{})
+		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("Open(%q): %v, want ErrInvalid that mentions %s", test.path, err, test.want)
+		}
+	}
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none", "x.db"), Config{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Open in a missing directory: %v, want ErrNotExist", err)
+	}
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a database. ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), text, Config{}); err == nil {
+		t.Error("Open of a text file succeeded")
+	}
+}
+
+func TestOpenRefusesForeignAndNewer(t *testing.T) {
+	for _, test := range []struct {
+		name, change string
+		want         error
+	}{
+		{"newer", "PRAGMA user_version = 9999", storage.ErrNewer},
+		{"another program", "PRAGMA application_id = 7", storage.ErrInvalid},
+		{"tables without a mark", "PRAGMA application_id = 0; PRAGMA user_version = 0", storage.ErrInvalid},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "test.db")
+			s := openAt(t, path, Config{})
+			if err := s.writer.conn.script(test.change); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(t.Context(), path, Config{}); !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+func TestSettingsInForce(t *testing.T) {
+	s := openNotes(t, Config{})
+	all := map[string]string{
+		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "temp_store": "2", "wal_autocheckpoint": "0",
+	}
+	check := func(c *conn, more map[string]string) {
+		t.Helper()
+		for _, settings := range []map[string]string{all, more} {
+			for name, want := range settings {
+				var got string
+				if _, err := c.one("PRAGMA "+name, nil, &got); err != nil {
+					t.Fatal(err)
+				}
+				if got != want {
+					t.Errorf("%s is %s, want %s", name, got, want)
+				}
+			}
+		}
+	}
+	check(s.writer.conn, map[string]string{"query_only": "0", "busy_timeout": "100"})
+	check(s.log.conn, map[string]string{"query_only": "0", "busy_timeout": "100"})
+	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+		c := tx.(*readTx).conn
+		check(c, map[string]string{"query_only": "1", "busy_timeout": "2000"})
+		if err := c.script(`DELETE FROM notes`); err == nil {
+			t.Error("a reader could write")
+		}
+		if err := c.script(`SELECT "no such column"`); err == nil {
+			t.Error("a mistyped name was taken for a string")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReopenKeepsEverything(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	want := note("n1")
+	want.Columns = []any{"done", int64(-1), false, "ref", noon}
+	posting := storage.Posting{
+		ID: "pst_1", Type: "payment", Ref: "pay_1", At: noon,
+		Moves: []storage.Move{{Account: "wallet", Guarded: true, Amount: 500}, {Account: "cash", Amount: -500}},
+	}
+	s := openAt(t, path, Config{})
+	if err := s.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		_, err := tx.Next("invoice")
+		return errors.Join(err, tx.Insert(notes, want), tx.Post(posting))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(path + suffix); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left after Close: %v", suffix, err)
+		}
+	}
+
+	s = openAt(t, path, Config{})
+	if err := s.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	err = s.Update(t.Context(), func(tx storage.Tx) error {
+		got, err := tx.Find(notes, "reference", scope, "ref")
+		if err != nil {
+			return err
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("record (-want +got):\n%s", diff)
+		}
+		entry := func(account string, amount int64) storage.Entry {
+			return storage.Entry{
+				Account: account, Number: 1, Amount: amount, Balance: amount,
+				Posting: "pst_1", Type: "payment", Ref: "pay_1", At: noon,
+			}
+		}
+		booked, err := tx.Posting("pst_1")
+		if err != nil {
+			return err
+		}
+		wantBooked := storage.Booked{
+			ID: "pst_1", Type: "payment", Ref: "pay_1", At: noon,
+			Entries: []storage.Entry{entry("cash", -500), entry("wallet", 500)},
+		}
+		if diff := cmp.Diff(wantBooked, booked); diff != "" {
+			t.Errorf("posting (-want +got):\n%s", diff)
+		}
+		if err := tx.Post(posting); !errors.Is(err, storage.ErrExists) {
+			t.Errorf("second Post: %v, want ErrExists", err)
+		}
+		n, err := tx.Next("invoice")
+		if n != 2 {
+			t.Errorf("Next is %d, want 2", n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The constraints are the last line of defence against a bug of this package.
+func TestDatabaseDefendsTheLedger(t *testing.T) {
+	s := openNotes(t, Config{})
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		return tx.Post(storage.Posting{
+			ID: "pst_1", Type: "payment", At: noon,
+			Moves: []storage.Move{{Account: "wallet", Guarded: true, Amount: 5}, {Account: "cash", Amount: -5}},
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		`UPDATE ledger_accounts SET balance = -1 WHERE name = 'wallet'`,
+		`UPDATE ledger_accounts SET balance = 'much' WHERE name = 'cash'`,
+		`UPDATE ledger_entries SET amount = 6`,
+		`DELETE FROM ledger_entries`,
+		`UPDATE ledger_postings SET ref = 'x'`,
+		`DELETE FROM ledger_postings`,
+		`INSERT INTO ledger_entries VALUES (1, 2, 'pst_none', 1, 1)`,
+		`INSERT INTO ledger_entries VALUES (1, 2, 'pst_1', 1, 1)`,
+		`INSERT INTO notes VALUES ('m', 1, 'n', 1, 'lost', 1, 1, NULL, NULL, 0, x'')`,
+		`INSERT INTO notes VALUES ('m', 1, 'n', 1, 'open', 1, 2, NULL, NULL, 0, x'')`,
+		`INSERT INTO notes VALUES ('m', 1, 'n', 1, NULL, 1, 1, NULL, NULL, 0, x'')`,
+		`INSERT INTO notes VALUES ('m', 1, 'n', 1, 'open', 'x', 1, NULL, NULL, 0, x'')`,
+	} {
+		if err := s.writer.conn.script(statement); err == nil {
+			t.Errorf("allowed: %s", statement)
+		}
+	}
+}
+
+func TestTrouble(t *testing.T) {
+	s := openNotes(t, Config{})
+	unknown := &storage.Kind{Name: "unknown"}
+	var kept storage.Tx
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		kept = tx
+		if err := tx.Insert(unknown, note("n1")); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("Insert of an unknown kind: %v, want ErrInvalid", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Insert(notes, note("n1")); !errors.Is(err, storage.ErrClosed) {
+		t.Errorf("Insert after the end: %v, want ErrClosed", err)
+	}
+	if err := s.Define(t.Context(), &storage.Kind{Name: "ledger_notes"}); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("Define of a reserved name: %v, want ErrInvalid", err)
+	}
+
+	// An empty document is a document.
+	empty := note("n2")
+	empty.Data = nil
+	err = s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, empty) })
+	if err != nil {
+		t.Error(err)
+	}
+
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func() error{
+		"View":   func() error { return s.View(t.Context(), func(storage.ReadTx) error { return nil }) },
+		"Update": func() error { return s.Update(t.Context(), func(storage.Tx) error { return nil }) },
+		"Define": func() error { return s.Define(t.Context()) },
+	} {
+		if err := call(); !errors.Is(err, storage.ErrClosed) {
+			t.Errorf("%s after Close: %v, want ErrClosed", name, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
+// A broken table must not leave half a posting behind, even where the caller
+// overlooks the error.
+func TestHalfAPostingIsNotKept(t *testing.T) {
+	s := openNotes(t, Config{})
+	if err := s.writer.conn.script(`CREATE TRIGGER broken BEFORE INSERT ON ledger_entries
+		WHEN new.amount > 0 BEGIN SELECT RAISE(ABORT, 'broken'); END`); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		_ = tx.Post(storage.Posting{
+			ID: "pst_1", Type: "payment", At: noon,
+			Moves: []storage.Move{{Account: "wallet", Amount: 5}, {Account: "cash", Amount: -5}},
+		})
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Fatalf("Update: %v, want what broke", err)
+	}
+	err = s.View(t.Context(), func(tx storage.ReadTx) error {
+		postings, err := tx.Postings("", 10)
+		if err != nil {
+			return err
+		}
+		balances, err := tx.Balances("", 10)
+		if len(postings) != 0 || len(balances) != 0 {
+			t.Errorf("kept %v and %v", postings, balances)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestViewIsASnapshotBesideAWriter(t *testing.T) {
+	s := openNotes(t, Config{Readers: 1})
+	insert(t, s, "n1")
+	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+		if _, err := tx.Get(notes, scope, "n1"); err != nil {
+			return err
+		}
+		insert(t, s, "n2")
+		if _, err := tx.Get(notes, scope, "n2"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("Get of what came later: %v, want ErrNotFound", err)
+		}
+		// The only place is taken.
+		ctx, cancel := context.WithCancel(t.Context())
+		cancelled := make(chan error)
+		go func() { cancelled <- s.View(ctx, func(storage.ReadTx) error { return nil }) }()
+		cancel()
+		if err := <-cancelled; !errors.Is(err, context.Canceled) {
+			t.Errorf("View that waited: %v, want Canceled", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCloseWaitsForViews(t *testing.T) {
+	s := openNotes(t, Config{})
+	insert(t, s, "n1")
+	running, proceed, closed := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	viewed := make(chan error, 1)
+	go func() {
+		viewed <- s.View(t.Context(), func(tx storage.ReadTx) error {
+			close(running)
+			<-proceed
+			_, err := tx.Get(notes, scope, "n1")
+			return err
+		})
+	}()
+	<-running
+	go func() { closed <- s.Close() }()
+	for { // until Close has begun
+		s.mu.Lock()
+		begun := s.closed
+		s.mu.Unlock()
+		if begun {
+			break
+		}
+	}
+	close(proceed)
+	if err := <-viewed; err != nil {
+		t.Errorf("View during Close: %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+// The planner must find the index that each kind of query was given.
+func TestQueriesUseTheirIndexes(t *testing.T) {
+	s := openNotes(t, Config{})
+	b := (*s.tables.Load())[notes]
+	where := []storage.Equal{{Column: "status", Value: "open"}}
+	byStatus, _ := b.list(storage.Query{Where: where, Limit: 1}, nil)
+	newest, _ := b.list(storage.Query{After: "x", Limit: 1}, nil)
+	for _, test := range []struct{ query, want string }{
+		{b.get, "sqlite_autoindex_notes_1"},
+		{b.find["reference"], "notes.key.reference"},
+		{byStatus, "notes.by.status"},
+		{newest, "sqlite_autoindex_notes_1"},
+		{b.claim, "notes.due"},
+		{b.claimScoped, "notes.due"},
+		{selectEntries, "PRIMARY KEY"},
+		{selectPosting, "sqlite_autoindex_ledger_entries_2"},
+	} {
+		args := make([]any, strings.Count(test.query, "?"))
+		for i := range args {
+			args[i] = 1
+		}
+		rows, err := s.writer.conn.query("EXPLAIN QUERY PLAN "+test.query, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plan strings.Builder
+		for rows.Next() {
+			var id, parent, unused int64
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(&plan, detail)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(plan.String(), test.want) || strings.Contains(plan.String(), "SCAN") {
+			t.Errorf("%s\nis planned as\n%swant %s", test.query, &plan, test.want)
+		}
+		if test.query != selectPosting && strings.Contains(plan.String(), "TEMP B-TREE") {
+			t.Errorf("%s\nsorts:\n%s", test.query, &plan)
+		}
+	}
+}

@@ -1,0 +1,437 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// member is an update of a test, by the rules of the goroutine that runs it.
+type member struct {
+	ctx  context.Context
+	fn   func(storage.Tx) error
+	err  error
+	gone any // what it panicked with
+}
+
+// together runs updates so that they wait for each other: the first holds the
+// baton until all others have queued, in their order.
+func together(t *testing.T, s *Store, members ...*member) {
+	t.Helper()
+	var wg sync.WaitGroup
+	began, proceed := make(chan struct{}), make(chan struct{})
+	start := func(m *member, fn func(storage.Tx) error) {
+		ctx := m.ctx
+		if ctx == nil {
+			ctx = t.Context()
+		}
+		wg.Go(func() {
+			defer func() { m.gone = recover() }()
+			m.err = errors.New("goroutine ended")
+			m.err = s.Update(ctx, fn)
+		})
+	}
+	var once sync.Once
+	start(members[0], func(tx storage.Tx) error {
+		once.Do(func() { close(began); <-proceed })
+		return members[0].fn(tx)
+	})
+	<-began
+	for i, m := range members[1:] {
+		start(m, m.fn)
+		awaitQueue(s, i+1)
+	}
+	close(proceed)
+	wg.Wait()
+}
+
+// awaitQueue returns once n callers wait for the baton.
+func awaitQueue(s *Store, n int) {
+	for {
+		s.writer.mu.Lock()
+		queued := len(s.writer.queue)
+		s.writer.mu.Unlock()
+		if queued == n {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func inserts(ids ...string) *member {
+	return &member{fn: func(tx storage.Tx) error {
+		for _, id := range ids {
+			if err := tx.Insert(notes, note(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// change returns the counters' growth since before.
+func change(s *Store, before Stats) Stats {
+	now := s.Stats()
+	return Stats{Commits: now.Commits - before.Commits, Updates: now.Updates - before.Updates, Reruns: now.Reruns - before.Reruns}
+}
+
+func TestUpdatesThatWaitShareACommit(t *testing.T) {
+	for _, test := range []struct{ max, commits int }{{0, 1}, {8, 3}, {1, 20}} {
+		t.Run(fmt.Sprint("MaxGroup=", test.max), func(t *testing.T) {
+			s := openNotes(t, Config{MaxGroup: test.max})
+			var members []*member
+			for i := range 20 {
+				members = append(members, inserts(fmt.Sprintf("n%02d", i)))
+			}
+			before := s.Stats()
+			together(t, s, members...)
+			for i, m := range members {
+				if m.err != nil {
+					t.Errorf("member %d: %v", i, m.err)
+				}
+			}
+			want := Stats{Commits: int64(test.commits), Updates: 20}
+			if diff := cmp.Diff(want, change(s, before)); diff != "" {
+				t.Errorf("stats (-want +got):\n%s", diff)
+			}
+			if got := len(ids(t, s)); got != 20 {
+				t.Errorf("%d records, want 20", got)
+			}
+		})
+	}
+}
+
+func TestAMemberDoesNotHarmItsGroup(t *testing.T) {
+	refused := errors.New("refused")
+	for name, bad := range map[string]func(context.CancelFunc) error{
+		"error":  func(context.CancelFunc) error { return refused },
+		"panic":  func(context.CancelFunc) error { panic(refused) },
+		"Goexit": func(context.CancelFunc) error { runtime.Goexit(); return nil },
+		"cancel": func(cancel context.CancelFunc) error { cancel(); return nil },
+	} {
+		for _, position := range []int{0, 1, 2} { // 0 runs without a savepoint, 2 ends the group
+			t.Run(fmt.Sprint(name, position), func(t *testing.T) {
+				s := openNotes(t, Config{})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				members := []*member{inserts("n0"), inserts("n1"), inserts("n2")}
+				offender := &member{ctx: ctx, fn: func(tx storage.Tx) error {
+					if err := inserts("bad1", "bad2").fn(tx); err != nil {
+						return err
+					}
+					return bad(cancel)
+				}}
+				members[position] = offender
+				together(t, s, members...)
+
+				switch name {
+				case "error":
+					if !errors.Is(offender.err, refused) {
+						t.Errorf("got %v, want the function's error", offender.err)
+					}
+				case "panic":
+					if offender.gone != refused {
+						t.Errorf("panicked with %v, want the function's value", offender.gone)
+					}
+				case "cancel":
+					if !errors.Is(offender.err, context.Canceled) {
+						t.Errorf("got %v, want Canceled", offender.err)
+					}
+				}
+				var want []string
+				for i, m := range members {
+					if m == offender {
+						continue
+					}
+					want = append(want, fmt.Sprint("n", i))
+					if m.err != nil {
+						t.Errorf("member %d: %v", i, m.err)
+					}
+				}
+				if diff := cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
+					t.Errorf("kept (-want +got):\n%s", diff)
+				}
+				insert(t, s, "later")
+			})
+		}
+	}
+}
+
+// uncommittable makes the commit fail, by a deferred foreign key.
+func uncommittable(ids ...string) *member {
+	return &member{fn: func(x storage.Tx) error {
+		if err := inserts(ids...).fn(x); err != nil {
+			return err
+		}
+		return x.(*tx).script(`PRAGMA defer_foreign_keys = ON;
+			INSERT INTO ledger_entries VALUES (99, 1, 'pst_none', 1, 1)`)
+	}}
+}
+
+// What a member found was never true if the commit fails, be it a refusal: the
+// second caller is told that the key is taken, by a record that never was.
+func TestAFailedCommitIsNoAnswer(t *testing.T) {
+	s := openNotes(t, Config{})
+	var found []error
+	offender := uncommittable("n1")
+	second := &member{fn: func(tx storage.Tx) error {
+		err := tx.Insert(notes, note("n1"))
+		found = append(found, err)
+		return err
+	}}
+	third, reader := inserts("n3"), &member{}
+	reader.fn = func(tx storage.Tx) error {
+		_, err := tx.Get(notes, scope, "n1")
+		return err
+	}
+	before := s.Stats()
+	together(t, s, offender, reader, second, third)
+	if offender.err == nil {
+		t.Error("the offender succeeded")
+	}
+	if second.err != nil || len(found) != 2 || !errors.Is(found[0], storage.ErrExists) {
+		t.Errorf("second: %v, found %v; want success after ErrExists", second.err, found)
+	}
+	if third.err != nil {
+		t.Errorf("third: %v", third.err)
+	}
+	// The reader runs again at some point before or after the second.
+	if reader.err != nil && !errors.Is(reader.err, storage.ErrNotFound) {
+		t.Errorf("reader: %v", reader.err)
+	}
+	if diff := cmp.Diff(Stats{Commits: 2, Updates: 2, Reruns: 4}, change(s, before)); diff != "" {
+		t.Errorf("stats (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"n3", "n1"}, ids(t, s)); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+}
+
+func TestAFailedCommitAlone(t *testing.T) {
+	s := openNotes(t, Config{})
+	err := s.Update(t.Context(), uncommittable("n1").fn)
+	if err == nil {
+		t.Error("the commit succeeded")
+	}
+	if got := ids(t, s); len(got) != 0 || s.Stats().Reruns != 0 {
+		t.Errorf("kept %v after %d reruns", got, s.Stats().Reruns)
+	}
+	insert(t, s, "n2")
+}
+
+// A full disk makes SQLite drop the whole transaction in the middle of a
+// statement.
+func TestAFullDisk(t *testing.T) {
+	for position := range 3 {
+		t.Run(fmt.Sprint(position), func(t *testing.T) {
+			s := openNotes(t, Config{})
+			if err := s.writer.conn.script(`CREATE TABLE room AS SELECT zeroblob(100000) AS b; DROP TABLE room`); err != nil {
+				t.Fatal(err)
+			}
+			pages, err := pragma(s.writer.conn, "page_count")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.writer.conn.script(fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
+				t.Fatal(err)
+			}
+			large := note("large")
+			large.Data = make([]byte, 1_000_000)
+			offender := &member{fn: func(tx storage.Tx) error {
+				if err := tx.Insert(notes, note("small")); err != nil {
+					return err
+				}
+				if err := tx.Insert(notes, large); err == nil {
+					t.Error("there was room")
+				}
+				if err := tx.Insert(notes, note("after")); err == nil {
+					t.Error("the transaction went on")
+				}
+				return nil // overlooked
+			}}
+			members := []*member{inserts("n0"), inserts("n1"), inserts("n2")}
+			members[position] = offender
+			together(t, s, members...)
+			var want []string
+			for i, m := range members {
+				if m == offender {
+					if m.err == nil {
+						t.Error("the offender succeeded")
+					}
+					continue
+				}
+				want = append(want, fmt.Sprint("n", i))
+				if m.err != nil {
+					t.Errorf("member %d: %v", i, m.err)
+				}
+			}
+			if diff := cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
+				t.Errorf("kept (-want +got):\n%s", diff)
+			}
+			if got := s.Stats().Reruns; got != int64(position) {
+				t.Errorf("%d reruns, want one for each member before the offender", got)
+			}
+		})
+	}
+}
+
+func TestCancelledInTheQueue(t *testing.T) {
+	s := openNotes(t, Config{})
+	began, proceed, holder := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		holder <- s.Update(t.Context(), func(tx storage.Tx) error {
+			close(began)
+			<-proceed
+			return tx.Insert(notes, note("n1"))
+		})
+	}()
+	<-began
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := make(chan error)
+	go func() { waiting <- s.Update(ctx, inserts("bad").fn) }()
+	awaitQueue(s, 1)
+	cancel()
+	if err := <-waiting; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v while the baton was out, want Canceled", err)
+	}
+	awaitQueue(s, 0)
+	close(proceed)
+	if err := <-holder; err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"n1"}, ids(t, s)); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+}
+
+// The baton must not be lost between a caller that gives up and the holder that
+// hands it on at the same moment.
+func TestCancelledAtAnyMoment(t *testing.T) {
+	s := openNotes(t, Config{MaxGroup: 3})
+	var wg sync.WaitGroup
+	kept := make([][]string, 8)
+	for worker := range kept {
+		wg.Go(func() {
+			for i := range 60 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if i%2 == 0 {
+					go cancel()
+				}
+				id := fmt.Sprintf("n%d.%02d", worker, i)
+				switch err := s.Update(ctx, inserts(id).fn); {
+				case err == nil:
+					kept[worker] = append(kept[worker], id)
+				case !errors.Is(err, context.Canceled):
+					t.Error(err)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	var want []string
+	for _, ids := range kept {
+		want = append(want, ids...)
+	}
+	if diff := cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+}
+
+// Two stores on one file are to SQLite what two processes are.
+func TestTwoStoresOnOneFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	const callers, rounds = 3, 25
+	var wg sync.WaitGroup
+	stores := []*Store{nil, nil}
+	for i := range stores { // opened and defined at the same time
+		wg.Go(func() {
+			s, err := Open(t.Context(), path, Config{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			stores[i] = s
+			if err := s.Define(t.Context(), notes); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	insert(t, stores[0], "counter")
+	for _, s := range stores {
+		defer s.Close()
+		for range callers {
+			wg.Go(func() {
+				for range rounds {
+					err := s.Update(t.Context(), func(tx storage.Tx) error {
+						r, err := tx.Get(notes, scope, "counter")
+						if err != nil {
+							return err
+						}
+						r.Columns[1] = r.Columns[1].(int64) + 1
+						return tx.Replace(notes, r)
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for _, s := range stores {
+		err := s.View(t.Context(), func(tx storage.ReadTx) error {
+			r, err := tx.Get(notes, scope, "counter")
+			if got, want := r.Columns[1], int64(7+2*callers*rounds); got != want {
+				t.Errorf("counter is %v, want %d", got, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+
+	// Waiting for another process ends with the context.
+	ctx, cancel := context.WithCancel(t.Context())
+	err := stores[0].Update(t.Context(), func(storage.Tx) error {
+		cancelled := make(chan error)
+		go func() { cancelled <- stores[1].Update(ctx, inserts("bad").fn) }()
+		cancel()
+		if err := <-cancelled; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want Canceled", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPanicInView(t *testing.T) {
+	s := openNotes(t, Config{Readers: 1})
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		_ = s.View(t.Context(), func(storage.ReadTx) error { panic("in fn") })
+	}()
+	if got := ids(t, s); got != nil {
+		t.Errorf("got %v", got)
+	}
+}

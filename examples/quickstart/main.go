@@ -1,0 +1,113 @@
+// Quickstart serves the whole library on 127.0.0.1:8080 over a database file in
+// the working directory, with a merchant, consumers with money and the test
+// helpers, and prints what to do next.
+//
+//	go run ./examples/quickstart
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+type options struct {
+	addr, db, baseURL string
+	json              bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
+	flag.StringVar(&o.db, "db", "payments.db", "database file, or :memory:")
+	flag.StringVar(&o.baseURL, "base-url", "", "where browsers reach this server (default: http:// and the address)")
+	flag.BoolVar(&o.json, "json", false, "print one line of JSON and nothing else on standard output")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx ends, and returns nil when it has stopped cleanly.
+func run(ctx context.Context, o options, out io.Writer) (err error) {
+	listener, err := net.Listen("tcp", o.addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if o.baseURL == "" {
+		o.baseURL = "http://" + listener.Addr().String()
+	}
+
+	store, err := open(ctx, o.db)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	svc, err := payments.New(ctx, store, payments.Config{BaseURL: o.baseURL, Sandbox: true, Logger: log})
+	if err != nil {
+		return err
+	}
+	shop, err := prepare(ctx, svc)
+	if err != nil {
+		return err
+	}
+
+	svc.Start(context.WithoutCancel(ctx)) // Stop ends it, after the server
+	server := httpapi.NewServer("", httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log}))
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+
+	if o.json {
+		err = json.NewEncoder(out).Encode(shop.keys)
+	} else {
+		err = welcome(out, shop)
+	}
+	if err == nil {
+		select {
+		case <-ctx.Done():
+		case err = <-failed:
+		}
+	}
+
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return errors.Join(err, server.Shutdown(end), svc.Stop(end))
+}
+
+// open opens the store that -db names.
+func open(ctx context.Context, db string) (storage.Store, error) {
+	switch {
+	case db == ":memory:":
+		return memory.New(), nil
+	case strings.Contains(db, "://"):
+		return nil, fmt.Errorf("-db %s: give the path of a file, or :memory:", db)
+	}
+	return sqlite.Open(ctx, db, sqlite.Config{})
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+// keys is the line that -json prints.
+type keys struct {
+	BaseURL    string `json:"base_url"`
+	MerchantID string `json:"merchant_id"`
+	TestKey    string `json:"test_key"`
+	LiveKey    string `json:"live_key"`
+}
+
+// shop is what the quickstart has prepared.
+type shop struct {
+	keys
+	code *qrcode.QRCode
+}
+
+// people are the consumers that a new database begins with, whose PIN is 1234.
+var people = []account.HolderParams{
+	{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"},
+	{Name: "Kofi Boateng", Phone: "0201000002", PIN: "1234"},
+	{Name: "Esi Owusu", Phone: "0261000003", PIN: "1234"},
+}
+
+// prepare finds the merchant of an earlier start, or makes one with consumers
+// who have money, and issues keys: they are kept as hashes, so that earlier ones
+// cannot be shown again, but they keep working.
+func prepare(ctx context.Context, svc *payments.Service) (*shop, error) {
+	merchants, err := svc.Accounts.Merchants(ctx, api.Page{Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	var merchant account.Merchant
+	if len(merchants.Data) > 0 {
+		merchant = merchants.Data[0]
+	} else {
+		m, err := found(ctx, svc)
+		if err != nil {
+			return nil, err
+		}
+		merchant = *m
+	}
+
+	s := &shop{keys: keys{BaseURL: svc.BaseURL(), MerchantID: merchant.ID}}
+	for live, secret := range map[bool]*string{false: &s.TestKey, true: &s.LiveKey} {
+		key, err := svc.Accounts.CreateKey(ctx, api.Caller{Merchant: merchant.ID, Live: live}, account.KeyParams{Name: "quickstart"})
+		if err != nil {
+			return nil, err
+		}
+		*secret = key.Secret
+	}
+
+	caller := api.Caller{Merchant: merchant.ID, IdempotencyKey: "quickstart-till"}
+	s.code, err = svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{
+		Name: "Till 1", Description: "Fresh juice and snacks", Reference: "till-1",
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The kept answer has the address of the start that made the code.
+	s.code, err = svc.QRCodes.Get(ctx, caller, s.code.ID)
+	if api.CodeOf(err) == api.ResourceMissing {
+		s.code, err = nil, nil // somebody has deleted it
+	}
+	return s, err
+}
+
+// found makes the merchant and the consumers.
+func found(ctx context.Context, svc *payments.Service) (*account.Merchant, error) {
+	for _, p := range people {
+		c, err := svc.Accounts.CreateConsumer(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		err = svc.Accounts.Deposit(ctx, account.Deposit{To: c.ID, Amount: decimal.NewFromInt(500), Source: "test"})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+}
+
+// welcome prints what to do next.
+func welcome(out io.Writer, s *shop) error {
+	fmt.Fprintf(out, "Serving %s\n\n", s.BaseURL)
+	if s.code != nil {
+		picture, err := qrcode.Terminal(s.code.Data)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s\nOpen the payment page, and pay as Ama with wallet 0241000001 and PIN 1234:\n\n  %s\n\n", picture, s.code.Data)
+	}
+	_, err := fmt.Fprintf(out, `Merchant  %[2]s
+Test key  %[3]s
+Live key  %[4]s
+
+Paste these:
+
+  export KEY=%[3]s
+
+  # make a QR code for GHS 12.50 that can be paid once
+  curl -s %[1]s/v1/qr_codes -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: order-1001" \
+    -d '{"type":"dynamic","amount":1250,"name":"Order 1001","reference":"1001"}'
+
+  # what came in
+  curl -s %[1]s/v1/payments -H "Authorization: Bearer $KEY"
+  curl -s %[1]s/v1/balance  -H "Authorization: Bearer $KEY"
+  curl -s "%[1]s/v1/events?type=payment.succeeded" -H "Authorization: Bearer $KEY"
+
+  # what the consumer and the merchant were told
+  curl -s %[1]s/v1/test_helpers/messages -H "Authorization: Bearer $KEY"
+
+Ctrl-C stops.
+`, s.BaseURL, s.MerchantID, s.TestKey, s.LiveKey)
+	return err
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -92,7 +93,7 @@ func (m Metadata) MarshalJSON() ([]byte, error) {
 	if m == nil {
 		return []byte("{}"), nil
 	}
-	return json.Marshal(map[string]any(m))
+	return plainjson.Marshal(map[string]any(m))
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

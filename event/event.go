@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -82,7 +83,7 @@ func New(e *engine.Engine) *Service { return &Service{engine: e} }
 // library does not, such as subscriptions. object is what data.object will be;
 // it must marshal to a JSON object of at most 64 KiB.
 func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object any) (*Event, error) {
-	snapshot, err := json.Marshal(object)
+	snapshot, err := plainjson.Marshal(object)
 	if err != nil || len(snapshot) == 0 || snapshot[0] != '{' {
 		return nil, api.Invalid("object", "The object of an event must be one that marshals to a JSON object.").WithCause(err)
 	}
@@ -105,7 +106,7 @@ func (s *Service) RecordTx(tx *engine.Tx, t Type, object any) (*Event, error) {
 	if !ok {
 		return nil, unknownType("type", t)
 	}
-	snapshot, err := json.Marshal(object)
+	snapshot, err := plainjson.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
 	}

@@ -3,6 +3,8 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
 
 // Collection is the typed view of one kind: domain packages read and write
@@ -176,7 +178,7 @@ func (c *Collection[T]) decodeAll(records []Record) ([]*Object[T], error) {
 }
 
 func (c *Collection[T]) encode(o *Object[T]) (Record, error) {
-	data, err := json.Marshal(&o.Value)
+	data, err := plainjson.Marshal(&o.Value)
 	if err != nil {
 		return Record{}, fmt.Errorf("storage: encode %s: %w", c.kind.Name, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -91,7 +92,7 @@ func remember(tx *Tx, print string, answer any) error {
 	if print == "" {
 		return nil
 	}
-	data, err := json.Marshal(answer)
+	data, err := plainjson.Marshal(answer)
 	if err != nil {
 		return fmt.Errorf("engine: encode answer: %w", err)
 	}

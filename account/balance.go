@@ -225,10 +225,10 @@ func ledgerAccount(tx storage.ReadTx, live bool, id string) (chart.Account, erro
 	}
 	switch id[:4] {
 	case "acc_":
-		_, err := get(tx, consumers, operator(live), id, "consumer")
+		_, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
 		return chart.Wallet(id, live), err
 	case "cag_":
-		_, err := get(tx, agents, operator(live), id, "cash agent")
+		_, err := engine.GetTx(tx, agents, operator(live), id, "cash agent")
 		return chart.Float(id, live), err
 	case "mer_":
 		_, err := MerchantTx(tx, id)

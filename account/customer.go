@@ -56,14 +56,9 @@ func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p Custo
 
 // Customer returns one customer of the calling merchant.
 func (s *Service) Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error) {
-	var c *Customer
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		o, err := get(tx, customers, caller.Scope(), id, "customer")
-		if err != nil {
-			return err
-		}
-		c = &o.Value
-		return nil
-	})
-	return c, err
+	o, err := engine.Get(ctx, s.engine, caller, customers, id, "customer")
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value, nil
 }

@@ -168,7 +168,7 @@ func (s *Service) create(ctx context.Context, p HolderParams, o owner, prefix st
 func (s *Service) Consumer(ctx context.Context, live bool, id string) (*Consumer, error) {
 	var c *Consumer
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		o, err := get(tx, consumers, operator(live), id, "consumer")
+		o, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
 		if err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func (s *Service) Consumer(ctx context.Context, live bool, id string) (*Consumer
 
 // ConsumerExistsTx refuses an id that is no consumer's, of whatever status.
 func ConsumerExistsTx(tx storage.ReadTx, live bool, id string) error {
-	_, err := get(tx, consumers, operator(live), id, "consumer")
+	_, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
 	return err
 }
 
@@ -192,7 +192,7 @@ func (s *Service) SetConsumerStatus(ctx context.Context, live bool, id string, s
 	}
 	var c *Consumer
 	err := s.engine.Update(ctx, api.Caller{Live: live}, func(tx *engine.Tx) error {
-		o, err := get(tx, consumers, operator(live), id, "consumer")
+		o, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
 		if err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (s *Service) SetAgentStatus(ctx context.Context, live bool, id string, stat
 	}
 	var a *Agent
 	err := s.engine.Update(ctx, api.Caller{Live: live}, func(tx *engine.Tx) error {
-		o, err := get(tx, agents, operator(live), id, "cash agent")
+		o, err := engine.GetTx(tx, agents, operator(live), id, "cash agent")
 		if err != nil {
 			return err
 		}

@@ -132,7 +132,7 @@ func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, ove
 	}
 	var key *Key
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		o, err := get(tx, apiKeys, caller.Scope(), id, "API key")
+		o, err := engine.GetTx(tx, apiKeys, caller.Scope(), id, "API key")
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, ove
 // RevokeKey ends a key at once. Revoking it again changes nothing.
 func (s *Service) RevokeKey(ctx context.Context, caller api.Caller, id string) error {
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		o, err := get(tx, apiKeys, caller.Scope(), id, "API key")
+		o, err := engine.GetTx(tx, apiKeys, caller.Scope(), id, "API key")
 		if err != nil {
 			return err
 		}
@@ -170,20 +170,10 @@ func (s *Service) expire(tx *engine.Tx, o *storage.Object[keyRecord], in time.Du
 
 // Keys lists the keys of the caller's merchant and mode, newest first.
 func (s *Service) Keys(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Key], error) {
-	var list *api.List[Key]
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		page, more, err := api.ListPage(tx, apiKeys, storage.Query{Scope: caller.Scope()}, p, "API key")
-		if err != nil {
-			return err
-		}
-		data := make([]Key, len(page))
-		for i, o := range page {
-			data[i] = o.Value.Key
-		}
-		list = api.NewList("", data, more)
-		return nil
-	})
-	return list, err
+	listing := engine.Listing[keyRecord, Key]{
+		Collection: apiKeys, Noun: "API key", Show: func(r *keyRecord) Key { return r.Key },
+	}
+	return listing.List(ctx, s.engine, storage.Query{Scope: caller.Scope()}, p)
 }
 
 // Authenticate returns what a key allows. Every key that does not work, for

@@ -107,7 +107,7 @@ func (s *Service) UpdateMerchant(ctx context.Context, id string, p MerchantParam
 	}
 	var m Merchant
 	err := s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
-		o, err := get(tx, merchants, operator(false), id, "merchant")
+		o, err := engine.GetTx(tx, merchants, operator(false), id, "merchant")
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *Service) Merchant(ctx context.Context, id string) (*Merchant, error) {
 
 // MerchantTx is Merchant in the caller's transaction.
 func MerchantTx(tx storage.ReadTx, id string) (*Merchant, error) {
-	o, err := get(tx, merchants, operator(false), id, "merchant")
+	o, err := engine.GetTx(tx, merchants, operator(false), id, "merchant")
 	if err != nil {
 		return nil, err
 	}
@@ -143,18 +143,8 @@ func MerchantTx(tx storage.ReadTx, id string) (*Merchant, error) {
 
 // Merchants lists all merchants, newest first, for the operator.
 func (s *Service) Merchants(ctx context.Context, p api.Page) (*api.List[Merchant], error) {
-	var list *api.List[Merchant]
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		page, more, err := api.ListPage(tx, merchants, storage.Query{Scope: operator(false)}, p, "merchant")
-		if err != nil {
-			return err
-		}
-		data := make([]Merchant, len(page))
-		for i, o := range page {
-			data[i] = o.Value
-		}
-		list = api.NewList("", data, more)
-		return nil
-	})
-	return list, err
+	listing := engine.Listing[Merchant, Merchant]{
+		Collection: merchants, Noun: "merchant", Show: func(m *Merchant) Merchant { return *m },
+	}
+	return listing.List(ctx, s.engine, storage.Query{Scope: operator(false)}, p)
 }

@@ -12,9 +12,6 @@
 package account
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
@@ -84,16 +81,4 @@ func parsePhone(param, text string) (string, error) {
 		return "", api.Errorf(api.InvalidPhoneNumber, param, "%s is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.", param).WithCause(err)
 	}
 	return number, nil
-}
-
-// get reads one object of a collection and says NoSuch when there is none.
-func get[T any](tx storage.ReadTx, c *storage.Collection[T], scope storage.Scope, id, object string) (*storage.Object[T], error) {
-	o, err := c.Get(tx, scope, id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, api.NoSuch(object)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("account: get %s: %w", object, err)
-	}
-	return o, nil
 }

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
@@ -81,29 +79,6 @@ type Times struct {
 
 // Empty reports that nothing is excluded.
 func (t Times) Empty() bool { return t.From.IsZero() && t.Until.IsZero() }
-
-// ListPage reads the page of a collection that q selects, in tx. The cursor
-// must be an object of q's scope: one that was deleted is refused, never
-// skipped. object is the noun used in that refusal.
-func ListPage[T any](tx storage.ReadTx, c *storage.Collection[T], q storage.Query, p Page, object string) ([]*storage.Object[T], bool, error) {
-	if err := p.Check(); err != nil {
-		return nil, false, err
-	}
-	q.Limit, q.After, q.Before = p.Size(), p.StartingAfter, p.EndingBefore
-	if param, id := p.Cursor(); id != "" {
-		if _, err := tx.Get(c.Kind(), q.Scope, id); err != nil {
-			return nil, false, cursorError(err, param, object)
-		}
-	}
-	return c.List(tx, q)
-}
-
-func cursorError(err error, param, object string) error {
-	if errors.Is(err, storage.ErrNotFound) {
-		return NoSuchCursor(param, object)
-	}
-	return fmt.Errorf("api: read %s: %w", param, err)
-}
 
 // Where adds a filter on a text column to a query's conditions; the empty value
 // filters nothing.

@@ -8,7 +8,6 @@ package event
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -123,19 +122,11 @@ func (s *Service) RecordTx(tx *engine.Tx, t Type, object any) (*Event, error) {
 
 // Get returns one event.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event, error) {
-	var e *Event
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		o, err := events.Get(tx, caller.Scope(), id)
-		if errors.Is(err, storage.ErrNotFound) {
-			return api.NoSuch("event")
-		}
-		if err != nil {
-			return fmt.Errorf("event: get: %w", err)
-		}
-		e = &o.Value.Event
-		return nil
-	})
-	return e, err
+	o, err := engine.Get(ctx, s.engine, caller, events, id, "event")
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value.Event, nil
 }
 
 // ListParams selects events; zero values select all.
@@ -157,23 +148,16 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 		}
 		q.Where = []storage.Equal{{Column: "type", Value: string(canonical)}}
 	}
-	var list *api.List[Event]
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		page, more, err := api.ListPage(tx, events, q, p.Page, "event")
-		if err != nil {
-			return err
-		}
-		data := make([]Event, len(page))
-		for i, o := range page {
-			data[i] = o.Value.Event
+	listing := engine.Listing[record, Event]{
+		Collection: events, Noun: "event", URL: "/v1/events",
+		Show: func(r *record) Event {
 			if p.Type != "" {
-				data[i].Type = p.Type
+				r.Type = p.Type
 			}
-		}
-		list = api.NewList("/v1/events", data, more)
-		return nil
-	})
-	return list, err
+			return r.Event
+		},
+	}
+	return listing.List(ctx, s.engine, q, p.Page)
 }
 
 func unknownType(param string, t Type) error {

@@ -148,20 +148,11 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 		q.Where = api.Where(q.Where, "recipient", to)
 	}
 	q.Where = api.Where(q.Where, "kind", string(p.Kind))
-	var list *api.List[Message]
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		page, more, err := api.ListPage(tx, messages, q, p.Page, "message")
-		if err != nil {
-			return err
-		}
-		data := make([]Message, len(page))
-		for i, o := range page {
-			data[i] = o.Value.Message
-		}
-		list = api.NewList("/v1/test_helpers/messages", data, more)
-		return nil
-	})
-	return list, err
+	listing := engine.Listing[record, Message]{
+		Collection: messages, Noun: "message", URL: "/v1/test_helpers/messages",
+		Show: func(r *record) Message { return r.Message },
+	}
+	return listing.List(ctx, s.engine, q, p.Page)
 }
 
 // Job delivers what is due.

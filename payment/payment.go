@@ -8,7 +8,6 @@ package payment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -118,19 +117,11 @@ func (s *Service) CompletedTx(tx *engine.Tx, p Payment, payer string) (*Payment,
 
 // Get returns one payment.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
-	var p *Payment
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		o, err := payments.Get(tx, caller.Scope(), id)
-		if errors.Is(err, storage.ErrNotFound) {
-			return api.NoSuch("payment")
-		}
-		if err != nil {
-			return fmt.Errorf("payment: get: %w", err)
-		}
-		p = &o.Value.Payment
-		return nil
-	})
-	return p, err
+	o, err := engine.Get(ctx, s.engine, caller, payments, id, "payment")
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value.Payment, nil
 }
 
 // ListParams selects payments; zero values select all.
@@ -159,15 +150,11 @@ func (s *Service) ListTx(tx *engine.ReadTx, p ListParams, url string) (*api.List
 	q.Where = api.Where(q.Where, "status", string(p.Status))
 	q.Where = api.Where(q.Where, "qr_code", p.QRCode)
 	q.Where = api.Where(q.Where, "invoice", p.Invoice)
-	page, more, err := api.ListPage(tx, payments, q, p.Page, "payment")
-	if err != nil {
-		return nil, err
+	listing := engine.Listing[record, Payment]{
+		Collection: payments, Noun: "payment", URL: url,
+		Show: func(r *record) Payment { return r.Payment },
 	}
-	data := make([]Payment, len(page))
-	for i, o := range page {
-		data[i] = o.Value.Payment
-	}
-	return api.NewList(url, data, more), nil
+	return listing.ListTx(tx, q, p.Page)
 }
 
 func orNull(s *string) any {

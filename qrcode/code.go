@@ -8,11 +8,10 @@
 package qrcode
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -106,11 +105,8 @@ func (s *Service) getCode(tx storage.ReadTx, scope storage.Scope, id string) (*s
 }
 
 func (s *Service) found(o *storage.Object[QRCode], err error) (*storage.Object[QRCode], error) {
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, api.NoSuch("qr_code")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("qrcode: get: %w", err)
+	if o, err = engine.Found(o, err, "qr_code"); err != nil {
+		return nil, err
 	}
 	s.address(&o.Value)
 	return o, nil

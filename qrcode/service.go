@@ -147,7 +147,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 // Get returns one code.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*QRCode, error) {
 	var c *QRCode
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		o, err := s.getCode(tx, caller.Scope(), id)
 		if err != nil {
 			return err
@@ -178,21 +178,14 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	if p.Active != nil {
 		q.Where = append(q.Where, storage.Equal{Column: "active", Value: *p.Active})
 	}
-	var list *api.List[QRCode]
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		page, more, err := api.ListPage(tx, codes, q, p.Page, "qr_code")
-		if err != nil {
-			return err
-		}
-		data := make([]QRCode, len(page))
-		for i, o := range page {
-			s.address(&o.Value)
-			data[i] = o.Value
-		}
-		list = api.NewList("/v1/qr_codes", data, more)
-		return nil
-	})
-	return list, err
+	listing := engine.Listing[QRCode, QRCode]{
+		Collection: codes, Noun: "qr_code", URL: "/v1/qr_codes",
+		Show: func(c *QRCode) QRCode {
+			s.address(c)
+			return *c
+		},
+	}
+	return listing.List(ctx, s.engine, q, p.Page)
 }
 
 // UpdateParams change a code; what is nil stays as it is.

@@ -1,0 +1,201 @@
+package storagetest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+var concurrency = map[string]func(*testing.T, storage.Store){
+	"no update is lost":                         noLostUpdate,
+	"of two who insert one wins":                oneInsertWins,
+	"a read and what follows are one":           noWriteSkew,
+	"money that moves is neither lost nor made": moneyMoves,
+	"a limit is never overshot":                 limitHolds,
+	"a stale version from outside is found":     interleaved,
+}
+
+// noLostUpdate counts up a number that is read and written in one transaction.
+func noLostUpdate(t *testing.T, s storage.Store) {
+	insert(t, s, items, with(item(test1, "it_1"), "size", int64(0)))
+	const callers, each = 8, 10
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for range each {
+				err := s.Update(t.Context(), func(tx storage.Tx) error {
+					r, err := tx.Get(items, test1, "it_1")
+					if err != nil {
+						return err
+					}
+					return tx.Replace(items, with(r, "size", r.Columns[1].(int64)+1))
+				})
+				want(t, "Update", err, nil)
+			}
+		})
+	}
+	all.Wait()
+	r := get(t, s, items, test1, "it_1")
+	equal(t, "count and version", []any{r.Columns[1], r.Version}, []any{int64(callers * each), int64(callers*each + 1)})
+}
+
+// oneInsertWins lets many insert the same unique key.
+func oneInsertWins(t *testing.T, s storage.Store) {
+	const callers = 12
+	errs := make([]error, callers)
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			errs[i] = s.Update(t.Context(), func(tx storage.Tx) error {
+				return tx.Insert(items, with(item(test1, fmt.Sprint("it_", i)), "token", "one"))
+			})
+		})
+	}
+	all.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+			continue
+		}
+		want(t, "Update", err, storage.ErrExists)
+	}
+	equal(t, "winners", won, 1)
+	equal(t, "records", len(list(t, s, items, storage.Query{Scope: test1, Limit: 99})), 1)
+}
+
+// noWriteSkew lets two kinds of writers each check a list before they write: run
+// one after another, only one of them can find it empty.
+func noWriteSkew(t *testing.T, s storage.Store) {
+	for round := range 10 {
+		scope := storage.Scope{Merchant: fmt.Sprint("mer_", round)}
+		var both sync.WaitGroup
+		for i := range 2 {
+			both.Go(func() {
+				err := s.Update(t.Context(), func(tx storage.Tx) error {
+					page, err := tx.List(items, storage.Query{Scope: scope, Limit: 1})
+					if err != nil || len(page) > 0 {
+						return err
+					}
+					return tx.Insert(items, item(scope, fmt.Sprintf("it_%d_%d", round, i)))
+				})
+				want(t, "Update", err, nil)
+			})
+		}
+		both.Wait()
+		equal(t, "records", len(list(t, s, items, storage.Query{Scope: scope, Limit: 9})), 1)
+	}
+}
+
+// moneyMoves lets many move money among a few guarded accounts, in all
+// directions, and reads the total beside them.
+func moneyMoves(t *testing.T, s storage.Store) {
+	const accounts, callers, each, begin = 10, 16, 15, 100
+	name := func(i int) string { return fmt.Sprintf("guarded/%02d", i) }
+	for i := range accounts {
+		post(t, s, posting(fmt.Sprint("begin", i), move(name(i), begin), move("open/source", -begin)))
+	}
+	check := func() {
+		var total int64
+		view(t, s, func(tx storage.ReadTx) error {
+			all, err := tx.Balances("", 99)
+			for _, b := range all {
+				if b.Guarded && b.Amount < 0 {
+					t.Errorf("%s is at %d", b.Account, b.Amount)
+				}
+				total += b.Amount
+			}
+			return err
+		})
+		equal(t, "total", total, int64(0))
+	}
+	var all sync.WaitGroup
+	for c := range callers {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(c)))
+			for n := range each {
+				from := random.IntN(accounts)
+				to := (from + 1 + random.IntN(accounts-1)) % accounts
+				amount := 1 + random.Int64N(2*begin)
+				err := s.Update(t.Context(), func(tx storage.Tx) error {
+					return tx.Post(posting(fmt.Sprintf("move_%d_%d", c, n), move(name(from), -amount), move(name(to), amount)))
+				})
+				if err != nil && !errors.Is(err, storage.ErrInsufficient) {
+					t.Errorf("Update: %v", err)
+				}
+			}
+		})
+	}
+	for range 10 {
+		check()
+	}
+	all.Wait()
+	check()
+	view(t, s, func(tx storage.ReadTx) error {
+		for i := range accounts {
+			b, err := tx.Balance(name(i))
+			if err != nil {
+				return err
+			}
+			entries, err := tx.Entries(name(i), 0, 10_000)
+			if err != nil {
+				return err
+			}
+			equal(t, "entries of "+b.Account, int64(len(entries)), b.Entries)
+			var sum int64
+			for at := len(entries) - 1; at >= 0; at-- {
+				e := entries[at]
+				if sum += e.Amount; e.Balance != sum || e.Number != int64(len(entries)-at) {
+					t.Errorf("%s: entry %+v, want balance %d", b.Account, e, sum)
+				}
+			}
+			equal(t, "balance of "+b.Account, b.Amount, sum)
+		}
+		return nil
+	})
+}
+
+// limitHolds lets many spend one from an account that has less than they want.
+func limitHolds(t *testing.T, s storage.Store) {
+	post(t, s, posting("begin", move("guarded/a", 5), move("open/b", -5)))
+	const callers = 20
+	errs := make([]error, callers)
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			errs[i] = s.Update(t.Context(), func(tx storage.Tx) error {
+				if err := tx.Post(posting(fmt.Sprint("p", i), move("guarded/a", -1), move("open/b", 1))); err != nil {
+					return err
+				}
+				return tx.Insert(items, item(test1, fmt.Sprint("it_", i)))
+			})
+		})
+	}
+	all.Wait()
+	spent := 0
+	for _, err := range errs {
+		if err == nil {
+			spent++
+			continue
+		}
+		want(t, "Update", err, storage.ErrInsufficient)
+	}
+	equal(t, "spent", spent, 5)
+	equal(t, "records", len(list(t, s, items, storage.Query{Scope: test1, Limit: 99})), 5)
+}
+
+// interleaved reads in one transaction and writes in another, with somebody else
+// between.
+func interleaved(t *testing.T, s storage.Store) {
+	insert(t, s, items, item(test1, "it_1"))
+	mine := get(t, s, items, test1, "it_1")
+	theirs := get(t, s, items, test1, "it_1")
+	update(t, s, func(tx storage.Tx) error { return tx.Replace(items, with(theirs, "name", "theirs")) })
+	err := s.Update(t.Context(), func(tx storage.Tx) error { return tx.Replace(items, with(mine, "name", "mine")) })
+	want(t, "Replace", err, storage.ErrConflict)
+	equal(t, "name", get(t, s, items, test1, "it_1").Columns[0], any("theirs"))
+}

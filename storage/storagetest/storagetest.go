@@ -1,0 +1,202 @@
+// Package storagetest is the contract of package storage as a test suite. A
+// backend that passes all of it is a store that the library can be trusted to
+// run on; the shipped ones do, and a host's own can:
+//
+//	func TestContract(t *testing.T) {
+//		storagetest.Run(t, func(t *testing.T) storage.Store { return mystore.Open(t.TempDir()) })
+//	}
+//
+// The suite uses the public interface alone, waits for nothing but what it
+// started, and needs the backend to be right, not fast.
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Run runs the whole suite. open returns a new, empty store each time it is
+// called; Run closes it.
+func Run(t *testing.T, open func(t *testing.T) storage.Store) {
+	groups := []struct {
+		name  string
+		tests map[string]func(*testing.T, storage.Store)
+	}{
+		{"objects", objects},
+		{"lists", lists},
+		{"money", money},
+		{"sequences", sequences},
+		{"claims", claims},
+		{"transactions", transactions},
+		{"concurrency", concurrency},
+		{"lifecycle", lifecycle},
+	}
+	for _, g := range groups {
+		for name, test := range g.tests {
+			t.Run(g.name+"/"+name, func(t *testing.T) {
+				s := open(t)
+				t.Cleanup(func() {
+					if err := s.Close(); err != nil {
+						t.Errorf("Close: %v", err)
+					}
+				})
+				if err := s.Define(t.Context(), items, jobs); err != nil {
+					t.Fatalf("Define: %v", err)
+				}
+				test(t, s)
+			})
+		}
+	}
+}
+
+// items have a column of each type, one of them in a key of the scope and one in
+// a key over all scopes.
+var items = &storage.Kind{
+	Name: "test_items",
+	Columns: []storage.Column{
+		{Name: "name", Type: storage.Text, Null: true, Indexed: true},
+		{Name: "size", Type: storage.Int, Null: true},
+		{Name: "open", Type: storage.Bool, Null: true},
+		{Name: "made", Type: storage.Time, Null: true},
+		{Name: "state", Type: storage.Text, OneOf: []string{"new", "old"}},
+		{Name: "token", Type: storage.Text, Null: true},
+	},
+	Keys: []storage.Key{
+		{Name: "name_size", Columns: []string{"name", "size"}},
+		{Name: "token", Columns: []string{"token"}, Global: true},
+		{Name: "public", Columns: []string{"id"}, Global: true},
+	},
+}
+
+// jobs are due work.
+var jobs = &storage.Kind{
+	Name:    "test_jobs",
+	Columns: []storage.Column{{Name: "due", Type: storage.Time, Null: true}},
+	Due:     "due",
+}
+
+// stranger is never defined.
+var stranger = &storage.Kind{Name: "test_strangers"}
+
+var (
+	test1 = storage.Scope{Merchant: "mer_1"}
+	live1 = storage.Scope{Merchant: "mer_1", Live: true}
+	test2 = storage.Scope{Merchant: "mer_2"}
+	noon  = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+)
+
+// errPlanned is what a function fails with on purpose.
+var errPlanned = errors.New("planned")
+
+// item returns a record of items with a state and nothing else.
+func item(s storage.Scope, id string) storage.Record {
+	return storage.Record{Scope: s, ID: id, Columns: []any{nil, nil, nil, nil, "new", nil}, Data: []byte(`{"id":"` + id + `"}`)}
+}
+
+func job(s storage.Scope, id string, due any) storage.Record {
+	return storage.Record{Scope: s, ID: id, Columns: []any{due}, Data: []byte("{}")}
+}
+
+// with returns a copy of the record with a column set.
+func with(r storage.Record, column string, v any) storage.Record {
+	r.Columns = append([]any(nil), r.Columns...)
+	r.Columns[items.Column(column)] = v
+	return r
+}
+
+func update(t *testing.T, s storage.Store, fn func(storage.Tx) error) {
+	t.Helper()
+	if err := s.Update(t.Context(), fn); err != nil {
+		t.Fatalf("Update: %v", err)
+	}
+}
+
+func view(t *testing.T, s storage.Store, fn func(storage.ReadTx) error) {
+	t.Helper()
+	if err := s.View(t.Context(), fn); err != nil {
+		t.Fatalf("View: %v", err)
+	}
+}
+
+// insert stores records, each in the state of version 1.
+func insert(t *testing.T, s storage.Store, k *storage.Kind, records ...storage.Record) {
+	t.Helper()
+	update(t, s, func(tx storage.Tx) error {
+		for _, r := range records {
+			if err := tx.Insert(k, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// get reads one record, which must exist.
+func get(t *testing.T, s storage.Store, k *storage.Kind, scope storage.Scope, id string) storage.Record {
+	t.Helper()
+	var r storage.Record
+	view(t, s, func(tx storage.ReadTx) error {
+		var err error
+		r, err = tx.Get(k, scope, id)
+		return err
+	})
+	return r
+}
+
+// absent checks that there is no such record.
+func absent(t *testing.T, s storage.Store, k *storage.Kind, scope storage.Scope, id string) {
+	t.Helper()
+	view(t, s, func(tx storage.ReadTx) error {
+		_, err := tx.Get(k, scope, id)
+		want(t, "Get of what is not there", err, storage.ErrNotFound)
+		return nil
+	})
+}
+
+// want checks an error by errors.Is; nil wants none.
+func want(t *testing.T, what string, got, wanted error) {
+	t.Helper()
+	if wanted == nil && got != nil || wanted != nil && !errors.Is(got, wanted) {
+		t.Errorf("%s: got error %v, want %v", what, got, wanted)
+	}
+}
+
+func equal(t *testing.T, what string, got, wanted any) {
+	t.Helper()
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func ids(records []storage.Record) []string {
+	list := make([]string, len(records))
+	for i, r := range records {
+		list[i] = r.ID
+	}
+	return list
+}
+
+// list returns the ids of one page.
+func list(t *testing.T, s storage.Store, k *storage.Kind, q storage.Query) []string {
+	t.Helper()
+	var got []string
+	view(t, s, func(tx storage.ReadTx) error {
+		page, err := tx.List(k, q)
+		got = ids(page)
+		return err
+	})
+	return got
+}
+
+// cancelled returns a context that has ended.
+func cancelled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}

@@ -112,7 +112,7 @@ func claimConcurrent(t *testing.T, s storage.Store) {
 	var workers sync.WaitGroup
 	for range 4 {
 		workers.Go(func() {
-			for {
+			for range n + 1 {
 				var got []storage.Record
 				err := s.Update(t.Context(), func(tx storage.Tx) error {
 					var err error

@@ -3,6 +3,7 @@ package account
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -20,14 +21,23 @@ type Merchant struct {
 	Email     string `json:"email"`
 	Address   string `json:"address"`
 	ServiceID string `json:"service_id"`
-	// Logo is a PNG or JPEG picture of at most 256 KiB, shown on hosted pages and
-	// documents.
-	Logo      []byte   `json:"logo,omitempty"`
+	// HasLogo says that [Service.Logo] has a picture.
+	HasLogo   bool     `json:"has_logo"`
 	CreatedAt api.Time `json:"created_at"`
 }
 
 // Merchants are kept once for both modes, under the operator's test scope.
 var merchants = storage.NewCollection[Merchant]("merchants", nil)
+
+// Logo is a merchant's picture.
+type Logo struct {
+	Data []byte `json:"data"`
+	// Type is the media type, image/png or image/jpeg.
+	Type string `json:"type"`
+}
+
+// Logos are kept apart from merchants, who are read with every payment.
+var logos = storage.NewCollection[Logo]("merchant_logos", nil)
 
 const maxLogo = 256 << 10
 
@@ -37,7 +47,9 @@ type MerchantParams struct {
 	Phone   string // any way of writing a number of Ghana
 	Email   string
 	Address string
-	Logo    []byte
+	// Logo is a PNG or JPEG picture of at most 256 KiB, shown on hosted pages and
+	// documents; nil for none.
+	Logo []byte
 }
 
 func (p *MerchantParams) check() error {
@@ -57,15 +69,15 @@ func (p *MerchantParams) check() error {
 	if len(p.Logo) > maxLogo {
 		return api.Invalid("logo", "A logo may have at most %d KiB.", maxLogo>>10)
 	}
-	if len(p.Logo) > 0 && LogoType(p.Logo) == "" {
+	if len(p.Logo) > 0 && logoType(p.Logo) == "" {
 		return api.Invalid("logo", "A logo must be a PNG or JPEG picture.")
 	}
 	return nil
 }
 
-// LogoType returns the media type of a logo, or "" when it is neither PNG nor
+// logoType returns the media type of a logo, or "" when it is neither PNG nor
 // JPEG.
-func LogoType(logo []byte) string {
+func logoType(logo []byte) string {
 	switch {
 	case bytes.HasPrefix(logo, []byte("\x89PNG\r\n\x1a\n")):
 		return "image/png"
@@ -89,10 +101,12 @@ func (s *Service) CreateMerchant(ctx context.Context, p MerchantParams) (*Mercha
 		}
 		m = Merchant{
 			ID: id, Object: "merchant", Name: p.Name, Phone: p.Phone, Email: p.Email, Address: p.Address,
-			ServiceID: serviceID, Logo: p.Logo, CreatedAt: api.At(tx.Now),
+			ServiceID: serviceID, HasLogo: len(p.Logo) > 0, CreatedAt: api.At(tx.Now),
 		}
-		_, err = merchants.Insert(tx, operator(false), id, m)
-		return err
+		if _, err = merchants.Insert(tx, operator(false), id, m); err != nil {
+			return err
+		}
+		return setLogo(tx, id, p.Logo)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("account: create merchant: %w", err)
@@ -111,14 +125,48 @@ func (s *Service) UpdateMerchant(ctx context.Context, id string, p MerchantParam
 		if err != nil {
 			return err
 		}
-		o.Value.Name, o.Value.Phone, o.Value.Email, o.Value.Address, o.Value.Logo = p.Name, p.Phone, p.Email, p.Address, p.Logo
+		o.Value.Name, o.Value.Phone, o.Value.Email, o.Value.Address = p.Name, p.Phone, p.Email, p.Address
+		o.Value.HasLogo = len(p.Logo) > 0
 		m = o.Value
-		return merchants.Replace(tx, o)
+		if err := merchants.Replace(tx, o); err != nil {
+			return err
+		}
+		return setLogo(tx, id, p.Logo)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("account: update merchant: %w", err)
 	}
 	return &m, nil
+}
+
+// setLogo replaces a merchant's picture, or removes it.
+func setLogo(tx *engine.Tx, merchant string, data []byte) error {
+	old, err := logos.Get(tx, operator(false), merchant)
+	if err == nil {
+		err = logos.Delete(tx, old)
+	}
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return fmt.Errorf("account: replace logo: %w", err)
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	_, err = logos.Insert(tx, operator(false), merchant, Logo{Data: data, Type: logoType(data)})
+	return err
+}
+
+// Logo returns a merchant's picture.
+func (s *Service) Logo(ctx context.Context, merchant string) (*Logo, error) {
+	var logo *Logo
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		o, err := engine.GetTx(tx, logos, operator(false), merchant, "logo")
+		if err != nil {
+			return err
+		}
+		logo = &o.Value
+		return nil
+	})
+	return logo, err
 }
 
 // Merchant returns one merchant.

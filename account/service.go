@@ -56,7 +56,7 @@ func New(e *engine.Engine) *Service {
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
 	return []*storage.Kind{
-		merchants.Kind(), apiKeys.Kind(), consumers.Kind(), agents.Kind(),
+		merchants.Kind(), logos.Kind(), apiKeys.Kind(), consumers.Kind(), agents.Kind(),
 		customers.Kind(), serviceIDs.Kind(), pins.Kind(),
 	}
 }

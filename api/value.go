@@ -37,7 +37,12 @@ func AtOrNil(t time.Time) *Time {
 func (t Time) String() string { return t.UTC().Format(timeLayout) }
 
 // MarshalJSON implements json.Marshaler.
-func (t Time) MarshalJSON() ([]byte, error) { return []byte(`"` + t.String() + `"`), nil }
+func (t Time) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, len(timeLayout)+2)
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, timeLayout)
+	return append(b, '"'), nil
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *Time) UnmarshalJSON(data []byte) error {

@@ -94,20 +94,29 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object 
 		Object json.RawMessage `json:"object"`
 	}{t, snapshot}}
 	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Event, error) {
-		return s.RecordTx(tx, t, json.RawMessage(snapshot))
+		return write(tx, t, snapshot)
 	})
 }
 
-// RecordTx writes an event in the caller's transaction. object must marshal to
-// the JSON of the API.
-func (s *Service) RecordTx(tx *engine.Tx, t Type, object any) (*Event, error) {
+// RecordTx writes an event of each type in the caller's transaction, all with
+// the same snapshot of the object, which must marshal to the JSON of the API.
+func (s *Service) RecordTx(tx *engine.Tx, object any, types ...Type) error {
+	snapshot, err := plainjson.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("event: snapshot for %v: %w", types, err)
+	}
+	for _, t := range types {
+		if _, err := write(tx, t, snapshot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) {
 	canonical, ok := t.Canonical()
 	if !ok {
 		return nil, unknownType("type", t)
-	}
-	snapshot, err := plainjson.Marshal(object)
-	if err != nil {
-		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
 	}
 	r := record{Event: Event{
 		ID: tx.NewID("evt_"), Object: "event", Type: canonical,

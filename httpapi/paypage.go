@@ -55,13 +55,14 @@ const maxForm = 16 << 10
 // payPage is the public page that a merchant's QR code points to.
 type payPage struct {
 	codes    *qrcode.Service
+	accounts *account.Service
 	payments *payment.Service
 	limiter  *limiter
 	clientIP func(*http.Request) string
 }
 
 func newPayPage(svc *payments.Service, config Config) *payPage {
-	p := &payPage{codes: svc.QRCodes, payments: svc.Payments, limiter: newLimiter(payLimit), clientIP: config.ClientIP}
+	p := &payPage{codes: svc.QRCodes, accounts: svc.Accounts, payments: svc.Payments, limiter: newLimiter(payLimit), clientIP: config.ClientIP}
 	if p.clientIP == nil {
 		p.clientIP = remoteIP
 	}
@@ -213,10 +214,11 @@ func (p *payPage) logo(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(offer.Merchant.Logo) == 0 {
-		return nil, api.NoSuch("logo")
+	logo, err := p.accounts.Logo(r.Context(), offer.Merchant.ID)
+	if err != nil {
+		return nil, err
 	}
-	answer := content(account.LogoType(offer.Merchant.Logo), offer.Merchant.Logo)
+	answer := content(logo.Type, logo.Data)
 	answer.set("Cache-Control", "public, max-age=300")
 	return answer, nil
 }
@@ -287,7 +289,7 @@ func enteredAmount(text string) (*int64, error) {
 }
 
 func logoPath(offer *qrcode.Offer, path string) string {
-	if len(offer.Merchant.Logo) == 0 {
+	if !offer.Merchant.HasLogo {
 		return ""
 	}
 	return path

@@ -107,10 +107,8 @@ func (s *Service) CompletedTx(tx *engine.Tx, p Payment, payer string) (*Payment,
 		return nil, fmt.Errorf("payment: keep: %w", err)
 	}
 	// Born in its final status, it enters two: created and succeeded.
-	for _, t := range []event.Type{event.PaymentCreated, event.PaymentSucceeded} {
-		if _, err := s.events.RecordTx(tx, t, &p); err != nil {
-			return nil, err
-		}
+	if err := s.events.RecordTx(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {
+		return nil, err
 	}
 	return &p, nil
 }

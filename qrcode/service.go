@@ -137,7 +137,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		if _, err := codes.Insert(tx, caller.Scope(), c.ID, c); err != nil {
 			return nil, fmt.Errorf("qrcode: create: %w", err)
 		}
-		if _, err := s.events.RecordTx(tx, event.QRCodeCreated, &c); err != nil {
+		if err := s.events.RecordTx(tx, &c, event.QRCodeCreated); err != nil {
 			return nil, err
 		}
 		return &c, nil
@@ -264,8 +264,7 @@ func (s *Service) replace(tx *engine.Tx, o *storage.Object[QRCode]) error {
 	if err := codes.Replace(tx, o); err != nil {
 		return fmt.Errorf("qrcode: update: %w", err)
 	}
-	_, err := s.events.RecordTx(tx, event.QRCodeUpdated, &o.Value)
-	return err
+	return s.events.RecordTx(tx, &o.Value, event.QRCodeUpdated)
 }
 
 // Delete removes a code. Its payments stay.
@@ -279,7 +278,7 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err := codes.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("qrcode: delete: %w", err)
 		}
-		if _, err := s.events.RecordTx(tx, event.QRCodeDeleted, &o.Value); err != nil {
+		if err := s.events.RecordTx(tx, &o.Value, event.QRCodeDeleted); err != nil {
 			return nil, err
 		}
 		return &api.Deleted{ID: id, Object: "qr_code", Deleted: true}, nil

@@ -1,0 +1,154 @@
+// Package paymentstest gives a host's test the whole library in one line: a
+// service in memory, a merchant with money, a key, a consumer with a wallet, and
+// a server that answers /v1 and the hosted pages.
+//
+//	shop := paymentstest.New(t)
+//	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{})
+//	shop.Pay(code.ID, 1250)
+//
+// Everything happens in test mode. No background work runs; Drain does what is
+// due, and MoveClock moves the time and does what became due by that.
+package paymentstest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// Shop is a merchant in a sandbox of its own.
+type Shop struct {
+	*payments.Service
+	// Server answers /v1, the test helpers and the hosted pages.
+	Server *httptest.Server
+	// Caller stands for the merchant in calls from Go, Key over HTTP.
+	Caller api.Caller
+	Key    string
+	// Consumer has a wallet with GHS 1,000 and the PIN 1234.
+	Consumer *account.Consumer
+	PIN      string
+
+	tb testing.TB
+}
+
+// Begin is what the merchant and the consumer begin with, in GHS.
+const Begin = 1000
+
+// New returns a shop on a new memory store. What goes wrong fails the test.
+func New(tb testing.TB) *Shop { return On(tb, memory.New(), payments.Config{}) }
+
+// On is New on any empty store, which it closes when the test ends, and with any
+// configuration, of which it sets Sandbox and BaseURL.
+func On(tb testing.TB, store storage.Store, config payments.Config) *Shop {
+	tb.Helper()
+	s := &Shop{PIN: "1234", tb: tb}
+	var handler http.Handler
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	tb.Cleanup(func() {
+		s.Server.Close()
+		s.check(store.Close())
+	})
+	config.Sandbox, config.BaseURL = true, s.Server.URL
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	ctx := tb.Context()
+	var err error
+	s.Service, err = payments.New(ctx, store, config)
+	s.check(err)
+	handler = httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: config.Logger})
+
+	merchant, err := s.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	s.check(err)
+	s.Caller = api.Caller{Merchant: merchant.ID}
+	key, err := s.Accounts.CreateKey(ctx, s.Caller, account.KeyParams{Name: "test"})
+	s.check(err)
+	s.Key = key.Secret
+	s.Fund(merchant.ID, Begin)
+	s.Consumer = s.NewConsumer("Ama Mensah", "0241000001", Begin)
+	return s
+}
+
+// NewConsumer makes a consumer with the shop's PIN and so many GHS.
+func (s *Shop) NewConsumer(name, phone string, ghs int64) *account.Consumer {
+	s.tb.Helper()
+	c, err := s.Accounts.CreateConsumer(s.tb.Context(), account.HolderParams{Name: name, Phone: phone, PIN: s.PIN})
+	s.check(err)
+	if ghs > 0 {
+		s.Fund(c.ID, ghs)
+	}
+	return c
+}
+
+// Fund credits a merchant, consumer or cash agent with GHS from nowhere.
+func (s *Shop) Fund(to string, ghs int64) {
+	s.tb.Helper()
+	s.check(s.Accounts.Deposit(s.tb.Context(), account.Deposit{To: to, Amount: decimal.NewFromInt(ghs), Source: "test"}))
+}
+
+// Pay pays a QR code as the shop's consumer; pesewas is 0 for a code with a
+// fixed amount.
+func (s *Shop) Pay(code string, pesewas int64) *payment.Payment {
+	s.tb.Helper()
+	p := qrcode.PayParams{Code: code, Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}
+	if pesewas > 0 {
+		p.Amount = &pesewas
+	}
+	paid, err := s.QRCodes.Pay(s.tb.Context(), s.Caller, p)
+	s.check(err)
+	return paid
+}
+
+// Do sends a request with the shop's key and returns the answer with its body
+// read. body is sent as JSON: a string as it is, anything else marshalled, nil
+// not at all. Headers come in pairs of name and value.
+func (s *Shop) Do(method, path string, body any, headers ...string) (*http.Response, []byte) {
+	s.tb.Helper()
+	var content io.Reader
+	switch body := body.(type) {
+	case nil:
+	case string:
+		content = bytes.NewReader([]byte(body))
+	default:
+		data, err := json.Marshal(body)
+		s.check(err)
+		content = bytes.NewReader(data)
+	}
+	r, err := http.NewRequestWithContext(s.tb.Context(), method, s.Server.URL+path, content)
+	s.check(err)
+	r.Header.Set("Authorization", "Bearer "+s.Key)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := s.Server.Client().Do(r)
+	s.check(err)
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	s.check(err)
+	return answer, data
+}
+
+func (s *Shop) check(err error) {
+	s.tb.Helper()
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+}

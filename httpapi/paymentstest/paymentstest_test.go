@@ -1,0 +1,40 @@
+package paymentstest_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+// A host's own test: it makes a code for an order, the consumer pays it, and the
+// host's view of the payments is checked over HTTP.
+func TestShop(t *testing.T) {
+	shop := paymentstest.New(t)
+	amount := int64(1250)
+	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{
+		Type: qrcode.Dynamic, Amount: &amount, Reference: "order-1001",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paid := shop.Pay(code.ID, 0)
+
+	response, body := shop.Do("GET", "/v1/payments?qr_code="+code.ID, nil)
+	var list struct{ Data []payment.Payment }
+	if err := json.Unmarshal(body, &list); err != nil || response.StatusCode != 200 {
+		t.Fatalf("status %d, %v", response.StatusCode, err)
+	}
+	if len(list.Data) != 1 || list.Data[0].ID != paid.ID || list.Data[0].Reference != "order-1001" {
+		t.Errorf("got %s", body)
+	}
+	balance, err := shop.Accounts.Balance(t.Context(), shop.Caller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := balance.Available.String(); got != "1012.5" {
+		t.Errorf("available is %s, want 1012.5", got)
+	}
+}

@@ -76,6 +76,8 @@ func setPIN(tx *engine.Tx, live bool, account, hash string) error {
 type Proof struct {
 	account string
 	counted pinRecord // the PIN as it was when the try was counted
+	// confirmed says that ConfirmTx has run. A replay, say, does not get there.
+	confirmed bool
 }
 
 // WithPIN counts a try, compares the PIN outside of any transaction, and, when
@@ -116,22 +118,23 @@ func (s *Service) WithPIN(ctx context.Context, caller api.Caller, account, pin s
 	if !right {
 		return proof.counted.wrong()
 	}
-	if err := effect(proof); err != nil {
-		// The effect's transaction was to give the try back and is undone.
+	err = effect(proof)
+	if err != nil || !proof.confirmed {
+		// The transaction that was to give the try back is undone, or was not needed.
 		undo := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 			return s.ConfirmTx(tx, proof)
 		})
 		if undo != nil && api.CodeOf(undo) == "" {
 			s.engine.Log.ErrorContext(ctx, "a try of a PIN could not be given back", "account", account, "error", undo)
 		}
-		return err
 	}
-	return nil
+	return err
 }
 
 // ConfirmTx gives the try back, in the transaction of the effect, and refuses
 // if the PIN was changed, or locked by others, since it was compared.
 func (s *Service) ConfirmTx(tx *engine.Tx, p *Proof) error {
+	p.confirmed = true
 	o, err := pins.Get(tx, operator(tx.Caller.Live), p.account)
 	if err != nil {
 		return fmt.Errorf("account: read PIN: %w", err)

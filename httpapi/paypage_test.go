@@ -1,0 +1,184 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+)
+
+// browse sends a request as a browser would, without following redirects.
+func browse(t *testing.T, method, address string, form url.Values) (*http.Response, string) {
+	t.Helper()
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, address, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(text)
+}
+
+func holds(t *testing.T, what, page string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(page, text) {
+			t.Errorf("%s lacks %q:\n%s", what, text, page[strings.Index(page, "<main>"):])
+		}
+	}
+}
+
+var tokenInput = regexp.MustCompile(`name="token" value="([0-9A-Za-z]{22})"`)
+
+func TestPayPage(t *testing.T) {
+	s := paymentstest.New(t)
+	evil := `<script>alert("x")</script>`
+	_, err := s.Accounts.UpdateMerchant(t.Context(), s.Caller.Merchant, account.MerchantParams{
+		Name: "Adom " + evil, Phone: "0301000000", Logo: []byte("\x89PNG\r\n\x1a\nlogo"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := newCode(t, s, fmt.Sprintf(`{"name":%q,"description":%q}`, "Till "+evil, evil))
+	address := s.Server.URL + "/pay/" + code
+
+	response, page := browse(t, "GET", address, nil)
+	for header, want := range map[string]string{
+		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store",
+		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+	} {
+		if got := response.Header.Get(header); got != want {
+			t.Errorf("%s: got %q, want %q", header, got, want)
+		}
+	}
+	policy := response.Header.Get("Content-Security-Policy")
+	for _, part := range []string{"default-src 'none'", "style-src 'sha256-", "img-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"} {
+		if !strings.Contains(policy, part) {
+			t.Errorf("policy %q lacks %q", policy, part)
+		}
+	}
+	if response.StatusCode != 200 || strings.Contains(page, "<script") || strings.Contains(page, "://") {
+		t.Errorf("status %d, or a script, or an address of elsewhere:\n%s", response.StatusCode, page)
+	}
+	holds(t, "the page", page, `<html lang="en">`, `<label for="amount">`, `<label for="wallet">`, `<label for="pin">`,
+		`type="password"`, `src="`+code+`/logo"`, "Adom &lt;script&gt;", "Test mode")
+	if response, logo := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" || !strings.HasSuffix(logo, "logo") {
+		t.Errorf("logo: %v", response.Header)
+	}
+
+	form := func(amount, wallet, pin string) url.Values {
+		return url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}, "amount": {amount}, "wallet": {wallet}, "pin": {pin}}
+	}
+	for name, try := range map[string]struct {
+		form   url.Values
+		status int
+		text   string
+	}{
+		"no amount":        {form("", "0241000001", "1234"), 400, "Enter the amount."},
+		"a wrong amount":   {form("1.234", "0241000001", "1234"), 400, "Enter the amount in cedis"},
+		"too much":         {form("1000000", "0241000001", "1234"), 400, "Enter the amount in cedis"},
+		"no wallet":        {form("5", " ", "1234"), 400, "Enter your wallet number."},
+		"no such wallet":   {form("5", "0249999999", "1234"), 400, "There is no open wallet"},
+		"a wrong number":   {form("5", "12", "1234"), 400, "There is no open wallet"},
+		"no PIN":           {form("5", "0241000001", ""), 400, "Enter your PIN."},
+		"a wrong PIN":      {form("5", "0241000001", "0000"), 403, "The PIN is wrong."},
+		"too little money": {form("5,000.00", "024-100-0001", "1234"), 402, "not enough money"},
+	} {
+		response, refused := browse(t, "POST", address, try.form)
+		if response.StatusCode != try.status {
+			t.Errorf("%s: status %d, want %d", name, response.StatusCode, try.status)
+		}
+		holds(t, name, refused, try.text, `role="alert"`, `value="`+try.form.Get("amount")+`"`)
+		if pin := try.form.Get("pin"); pin != "" && strings.Contains(refused, `value="`+pin+`"`) {
+			t.Errorf("%s: the PIN is given back", name)
+		}
+		if got := tokenInput.FindStringSubmatch(refused); got == nil || got[1] != try.form.Get("token") {
+			t.Errorf("%s: the token changed", name)
+		}
+	}
+
+	// Posted many times at once, the form pays once, and all see the receipt.
+	good := form("12.50", "SVC1000002", "1234")
+	receipts := make([]string, 6)
+	var all sync.WaitGroup
+	for i := range receipts {
+		all.Go(func() {
+			response, _ := browse(t, "POST", address, good)
+			if response.StatusCode != 303 {
+				t.Errorf("status %d", response.StatusCode)
+			}
+			receipts[i] = response.Header.Get("Location")
+		})
+	}
+	all.Wait()
+	for _, r := range receipts {
+		if r != receipts[0] {
+			t.Errorf("receipts %v", receipts)
+		}
+	}
+	balance, err := s.Accounts.Balance(t.Context(), s.Caller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := balance.Available.String(); got != "1012.5" {
+		t.Errorf("the merchant has %s", got)
+	}
+	paid := receipts[0][strings.LastIndex(receipts[0], "/")+1:]
+	_, receipt := browse(t, "GET", s.Server.URL+"/pay/"+receipts[0], nil)
+	holds(t, "the receipt", receipt, paid, "GHS 12.50", "024****001", `role="status"`, `src="../logo"`)
+
+	other := newCode(t, s, `{}`)
+	for _, path := range []string{"/pay/" + other + "/receipt/" + paid, "/pay/qr_unknown", "/pay/qr_unknown.png", "/pay/" + code + "/receipt/pay_unknown"} {
+		response, page := browse(t, "GET", s.Server.URL+path, nil)
+		if response.StatusCode != 404 {
+			t.Errorf("%s: status %d", path, response.StatusCode)
+		}
+		holds(t, path, page, "There is nothing to pay here.")
+	}
+	if response, _ := browse(t, "PUT", address, nil); response.StatusCode != 405 {
+		t.Errorf("PUT: %d", response.StatusCode)
+	}
+	if response, _ := browse(t, "POST", address, url.Values{"wallet": {strings.Repeat("x", 1<<20)}}); response.StatusCode != 413 {
+		t.Errorf("a form of 1 MiB: %d", response.StatusCode)
+	}
+	verified(t, s)
+}
+
+func TestPayPageOfAClosedCode(t *testing.T) {
+	s := paymentstest.New(t)
+	off := newCode(t, s, `{"amount":100}`)
+	s.Do("POST", "/v1/qr_codes/"+off, `{"active":false}`)
+	once := newCode(t, s, `{"type":"dynamic","amount":100}`)
+	s.Pay(once, 0)
+	soon := newCode(t, s, fmt.Sprintf(`{"amount":100,"expires_at":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)))
+	s.Do("POST", "/v1/test_helpers/clock", `{"advance":3601}`)
+	for code, text := range map[string]string{off: "is not active", once: "as often as it may be", soon: "has expired"} {
+		_, page := browse(t, "GET", s.Server.URL+"/pay/"+code, nil)
+		holds(t, code, page, text, `role="alert"`)
+		if strings.Contains(page, "<form") {
+			t.Errorf("%s can be filled in", code)
+		}
+	}
+}

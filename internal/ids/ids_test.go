@@ -1,0 +1,89 @@
+package ids
+
+import (
+	"crypto/rand"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestIDsAscend(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	s := New(func() time.Time { return now }, nil)
+	var made []string
+	for i := range 1000 {
+		switch i % 100 {
+		case 30:
+			now = now.Add(time.Millisecond)
+		case 60:
+			now = now.Add(-time.Hour) // a clock that is set back
+		}
+		made = append(made, s.Make("qr_"))
+	}
+	if !slices.IsSorted(made) || len(slices.Compact(slices.Clone(made))) != len(made) {
+		t.Error("ids do not ascend")
+	}
+	for _, id := range made {
+		if !strings.HasPrefix(id, "qr_") || len(id) != 3+Length || !IsBase62(id[3:]) {
+			t.Fatalf("id %q", id)
+		}
+	}
+}
+
+func TestTheCounterOverflowsIntoTheNextMillisecond(t *testing.T) {
+	s := New(func() time.Time { return time.UnixMilli(5) }, nil)
+	s.Make("")
+	s.count = maxCount - 1
+	made := []string{s.Make(""), s.Make(""), s.Make("")}
+	if !slices.IsSorted(made) || s.last != 6 {
+		t.Errorf("made %v at %d", made, s.last)
+	}
+}
+
+func TestIDsOfManyGoroutinesDiffer(t *testing.T) {
+	s := New(time.Now, nil)
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 500 {
+				id := s.Make("x_")
+				mu.Lock()
+				if seen[id] {
+					t.Errorf("%s twice", id)
+				}
+				seen[id] = true
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestBase62(t *testing.T) {
+	for n, want := range map[int64]string{0: "0000", 1: "0001", 61: "000z", 62: "0010", 62*62*62*62 - 1: "zzzz"} {
+		if got := Base62(n, 4); got != want {
+			t.Errorf("%d: got %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestSecretsUseEveryCharacter(t *testing.T) {
+	text := Secret(rand.Reader, 20_000)
+	if len(text) != 20_000 || !IsBase62(text) {
+		t.Fatalf("%d characters, or others", len(text))
+	}
+	for _, c := range alphabet {
+		if n := strings.Count(text, string(c)); n < 200 || n > 450 { // 323 are expected; six sigma are 108
+			t.Errorf("%c stands %d times", c, n)
+		}
+	}
+	for _, bad := range []string{"a_", "a-", "ä", " "} {
+		if IsBase62(bad) {
+			t.Errorf("%q passes", bad)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package money
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
+)
+
+func TestParseGHS(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "1": 100, "1.1": 110, "1.15": 115, "4.35": 435, "19.99": 1999, "8.41": 841,
+		"0.01": 1, "999999.99": Max, "-5.5": -550, "150.50": 15050,
+	} {
+		d, err := ParseGHS(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, err := Pesewas(d); err != nil || got != want {
+			t.Errorf("%s: got %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]error{
+		"": ErrSyntax, "-": ErrSyntax, ".5": ErrSyntax, "5.": ErrSyntax, "+5": ErrSyntax, "05": ErrSyntax, "--5": ErrSyntax,
+		"1e3": ErrSyntax, "1E3": ErrSyntax, "0x10": ErrSyntax, "1,000": ErrSyntax, " 1": ErrSyntax, "-0": ErrSyntax, "-0.00": ErrSyntax,
+		"٣": ErrSyntax, "1.234": ErrPrecision, "0.001": ErrPrecision, "1.500": ErrPrecision,
+		strings.Repeat("9", 400): ErrRange, "1e1000000": ErrSyntax,
+	} {
+		if _, err := ParseGHS(text); !errors.Is(err, want) {
+			t.Errorf("%.20q: got %v, want %v", text, err, want)
+		}
+	}
+}
+
+func TestPesewasOfStrangeDecimals(t *testing.T) {
+	for _, test := range []struct {
+		d    decimal.Decimal
+		want int64
+		err  error
+	}{
+		{decimal.New(1500, -3), 150, nil}, // 1.500 is exact
+		{decimal.New(0, math.MaxInt32), 0, nil},
+		{decimal.New(1, 15), 100_000_000_000_000_000, nil},
+		{decimal.New(1, math.MaxInt32), 0, ErrRange},
+		{decimal.New(1, math.MinInt32), 0, ErrPrecision},
+		{decimal.New(1001, -3), 0, ErrPrecision},
+		{decimal.New(math.MaxInt64, 0), 0, ErrRange},
+		{decimal.RequireFromString(strings.Repeat("9", 400)), 0, ErrRange},
+	} {
+		got, err := Pesewas(test.d)
+		if got != test.want || !errors.Is(err, test.err) {
+			t.Errorf("%d e%d: got %d, %v; want %d, %v", test.d.CoefficientInt64(), test.d.Exponent(), got, err, test.want, test.err)
+		}
+	}
+}
+
+func TestEveryAmountSurvives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int64Range(-1e15, 1e15).Draw(t, "pesewas")
+		text := decimal.New(n, -2).String()
+		d, err := ParseGHS(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got, err := Pesewas(d); err != nil || got != n {
+			t.Fatalf("%s: got %d, %v; want %d", text, got, err, n)
+		}
+	})
+}
+
+func TestText(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0.00", 5: "0.05", 99: "0.99", 100: "1.00", 123456: "1,234.56", 99999999: "999,999.99", 100000000: "1,000,000.00",
+		-123456: "-1,234.56", math.MaxInt64: "92,233,720,368,547,758.07", math.MinInt64: "-92,233,720,368,547,758.08",
+	} {
+		if got := Text(n); got != want {
+			t.Errorf("%d: got %s, want %s", n, got, want)
+		}
+	}
+}
+
+func FuzzParseGHS(f *testing.F) {
+	for _, seed := range []string{"0", "1.15", "-3.5", "1e5", "00", ".1", "99999999999999999999", "1.", "-0"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := ParseGHS(text)
+		if err != nil {
+			return
+		}
+		n, err := Pesewas(d)
+		if err != nil {
+			t.Fatalf("%q is parsed but has no pesewas: %v", text, err)
+		}
+		if again, err := ParseGHS(d.String()); err != nil || !again.Equal(d) || n != d.Shift(2).IntPart() {
+			t.Fatalf("%q: %s, %d", text, d, n)
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package phone
+
+import "testing"
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"0241234567": "+233241234567", "233241234567": "+233241234567", "+233241234567": "+233241234567",
+		"024 123 4567": "+233241234567", "024-123-4567": "+233241234567", "+233 24 123 4567": "+233241234567",
+		" 0551234567 ": "+233551234567", "0302123456": "+233302123456",
+	} {
+		if got, err := Parse(text); err != nil || got != want {
+			t.Errorf("%q: got %q, %v; want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "0", "024123456", "02412345678", "241234567", "+234241234567", "00233241234567", "0941234567", "+2330241234567",
+		"024123456a", "０241234567", "++233241234567", "024.123.4567", "23324123456", "0241234567890123456789012345678901234567890",
+	} {
+		if got, err := Parse(text); err == nil {
+			t.Errorf("%q passes as %q", text, got)
+		}
+	}
+}
+
+// The table of prefixes is that of the specification.
+func TestProvider(t *testing.T) {
+	for provider, prefixes := range map[string][]string{
+		MTN: {"024", "025", "053", "054", "055", "059"}, Telecel: {"020", "050"}, AirtelTigo: {"026", "027", "056", "057"},
+		"": {"023", "028", "030", "051", "052", "058", "021"},
+	} {
+		for _, prefix := range prefixes {
+			number, err := Parse(prefix + "1234567")
+			if err != nil {
+				t.Errorf("%s: %v", prefix, err)
+			}
+			if got := Provider(number); got != provider {
+				t.Errorf("%s: got %q, want %q", prefix, got, provider)
+			}
+		}
+	}
+	if got := Provider("+"); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestMask(t *testing.T) {
+	for number, want := range map[string]string{"+233241234567": "024****567", "": "****", "12": "****"} {
+		if got := Mask(number); got != want {
+			t.Errorf("%q: got %q, want %q", number, got, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"0241234567", "+233 24 123 4567", "233", "-", "+233-0"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		number, err := Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := Parse(National(number))
+		if err != nil || again != number || len(number) != 13 {
+			t.Errorf("%q is %q, which is %q, %v", text, number, again, err)
+		}
+	})
+}

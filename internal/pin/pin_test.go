@@ -1,0 +1,92 @@
+package pin
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestHashes(t *testing.T) {
+	h := NewHasher()
+	hash, err := h.Hash(t.Context(), "1234")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("hash %q", hash)
+	}
+	other, err := h.Hash(t.Context(), "1234")
+	if err != nil || other == hash {
+		t.Errorf("two hashes of one PIN are the same, or %v", err)
+	}
+	for pin, want := range map[string]bool{"1234": true, "1235": false, "": false, "12345": false} {
+		if got, err := h.Matches(t.Context(), hash, pin); err != nil || got != want {
+			t.Errorf("%q: got %t, %v", pin, got, err)
+		}
+	}
+	for _, damaged := range []string{
+		"", "1234", "$argon2i$v=19$m=8,t=1,p=1$AAAA$AAAA", "$argon2id$v=1$m=8,t=1,p=1$AAAA$AAAA",
+		"$argon2id$v=19$m=x$AAAA$AAAA", "$argon2id$v=19$m=8,t=1,p=1$*$AAAA", "$argon2id$v=19$m=8,t=1,p=1$AAAA$",
+	} {
+		if _, err := h.Matches(t.Context(), damaged, "1234"); err == nil {
+			t.Errorf("%q is taken for a hash", damaged)
+		}
+	}
+}
+
+func TestHashingStopsWithTheContext(t *testing.T) {
+	h := &Hasher{slots: make(chan struct{}, 1)}
+	h.slots <- struct{}{} // all are busy
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Hash(ctx, "1234"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestGuardGivesOneTurnAtATime(t *testing.T) {
+	var g Guard
+	var all sync.WaitGroup
+	holders := map[string]int{}
+	for i := range 40 {
+		name := []string{"a", "b"}[i%2]
+		all.Go(func() {
+			giveBack, err := g.Take(t.Context(), name)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer giveBack()
+			if name == "a" { // under the turn of a, which orders the accesses
+				holders[name]++
+			}
+		})
+	}
+	all.Wait()
+	if holders["a"] != 20 || len(g.turns) != 0 {
+		t.Errorf("%d holders, %d turns left", holders["a"], len(g.turns))
+	}
+}
+
+func TestGuardStopsWaitingWithTheContext(t *testing.T) {
+	var g Guard
+	giveBack, err := g.Take(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := g.Take(ctx, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	giveBack()
+	if giveBack, err = g.Take(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	giveBack()
+	if len(g.turns) != 0 {
+		t.Errorf("%d turns left", len(g.turns))
+	}
+}

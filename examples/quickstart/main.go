@@ -107,7 +107,7 @@ func open(ctx context.Context, db string) (storage.Store, error) {
 	case db == ":memory:":
 		return memory.New(), nil
 	case strings.Contains(db, "://"):
-		return nil, fmt.Errorf("-db %s is neither the path of a file nor :memory:", db)
+		return nil, fmt.Errorf("-db %s is neither :memory: nor the path of a file", db)
 	}
 	return sqlite.Open(ctx, db, sqlite.Config{})
 }

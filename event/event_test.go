@@ -1,0 +1,118 @@
+package event_test
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// The interface gives two lists; both are accepted whole, and ours beside them.
+const (
+	listA = `payment.created payment.pending payment.completed payment.failed
+		subscription.created subscription.updated subscription.canceled subscription.paused subscription.resumed
+		subscription.trial_ending subscription.payment_failed payout.created payout.pending payout.completed payout.failed
+		refund.created refund.completed refund.failed checkout.session.completed checkout.session.expired
+		plan.created plan.updated plan.deleted`
+	listB = `payment.created payment.pending payment.processing payment.succeeded payment.failed payment.canceled
+		subscription.created subscription.updated subscription.canceled subscription.paused subscription.resumed
+		subscription.trial_will_end subscription.payment_succeeded subscription.payment_failed
+		payout.created payout.processing payout.completed payout.failed payout.canceled
+		refund.created refund.succeeded refund.failed checkout.session.completed checkout.session.expired
+		customer.created customer.updated customer.deleted`
+	ours = `disbursement.created disbursement.pending disbursement.processing disbursement.completed disbursement.failed
+		disbursement.canceled invoice.created invoice.updated invoice.finalized invoice.sent invoice.paid
+		invoice.payment_failed invoice.voided invoice.marked_uncollectible invoice.deleted
+		qr_code.created qr_code.updated qr_code.deleted webhook_endpoint.disabled`
+)
+
+func TestCatalogue(t *testing.T) {
+	var want []string
+	for _, list := range []string{listA, listB, ours} {
+		want = append(want, strings.Fields(list)...)
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	var got []string
+	for _, typ := range event.Types() {
+		got = append(got, string(typ))
+		if _, ok := typ.Canonical(); !ok {
+			t.Errorf("%s is listed but unknown", typ)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	for name, canonical := range map[event.Type]event.Type{
+		"payment.completed": "payment.succeeded", "payment.succeeded": "payment.succeeded",
+		"refund.completed": "refund.succeeded", "subscription.trial_ending": "subscription.trial_will_end",
+		"payout.completed": "payout.completed",
+	} {
+		if got, ok := name.Canonical(); !ok || got != canonical {
+			t.Errorf("%s: got %s, want %s", name, got, canonical)
+		}
+	}
+	for _, unknown := range []event.Type{"", "*", "payment", "payment.succeded", "Payment.created"} {
+		if _, ok := unknown.Canonical(); ok {
+			t.Errorf("%q is known", unknown)
+		}
+	}
+}
+
+func TestHostsRecordTheirOwnFacts(t *testing.T) {
+	store := memory.New()
+	if err := store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...); err != nil {
+		t.Fatal(err)
+	}
+	s := event.New(&engine.Engine{
+		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind) {},
+	})
+	caller := api.Caller{Merchant: "mer_1", RequestID: "req_1", IdempotencyKey: "sub-1"}
+	plan := map[string]any{"id": "sub_1", "object": "subscription", "note": "<3"}
+	first, err := s.Record(t.Context(), caller, "subscription.trial_ending", plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(first.Data.Object) != `{"id":"sub_1","note":"<3","object":"subscription"}` || *first.Request.ID != "req_1" {
+		t.Errorf("event %+v, %s", first, first.Data.Object)
+	}
+	again, err := s.Record(t.Context(), caller, "subscription.trial_ending", plan)
+	if err != nil || again.ID != first.ID {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	for typ, want := range map[event.Type]event.Type{
+		"": "subscription.trial_will_end", "subscription.trial_ending": "subscription.trial_ending", "subscription.trial_will_end": "subscription.trial_will_end",
+	} {
+		list, err := s.List(t.Context(), caller, event.ListParams{Type: typ})
+		if err != nil || len(list.Data) != 1 || list.Data[0].Type != want {
+			t.Errorf("%q: %+v, %v", typ, list, err)
+		}
+	}
+	got, err := s.Get(t.Context(), caller, first.ID)
+	if err != nil || got.Type != "subscription.trial_will_end" {
+		t.Errorf("Get: %+v, %v", got, err)
+	}
+
+	caller.IdempotencyKey = ""
+	for name, object := range map[string]any{
+		"no object": nil, "a list": []int{1}, "a text": "sub_1", "what cannot be JSON": make(chan int),
+		"too much": map[string]string{"a": strings.Repeat("a", 64<<10)},
+	} {
+		if _, err := s.Record(t.Context(), caller, "plan.created", object); api.CodeOf(err) != api.ParameterInvalid {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := s.Record(t.Context(), caller, "plan.burnt", plan); api.CodeOf(err) != api.EventTypeUnknown {
+		t.Errorf("an unknown type: %v", err)
+	}
+}

@@ -1,0 +1,279 @@
+package due_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type task struct {
+	Due time.Time `json:"due"`
+}
+
+var tasks = storage.NewCollection("tasks", []storage.Field[task]{{
+	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+	Value: func(t *task) any {
+		if t.Due.IsZero() {
+			return nil
+		}
+		return t.Due
+	},
+}}, storage.DueBy("due"))
+
+// works is a runner over a store, with a job that notes what it ran and does as
+// it is told.
+type works struct {
+	*due.Runner
+	store *memory.Store
+	mu    sync.Mutex
+	ran   []string
+	do    func(ctx context.Context, o *storage.Object[task]) error
+}
+
+func newWorks(t *testing.T) *works {
+	t.Helper()
+	w := &works{store: memory.New()}
+	if err := w.store.Define(t.Context(), tasks.Kind()); err != nil {
+		t.Fatal(err)
+	}
+	w.Runner = w.runner()
+	return w
+}
+
+func (w *works) runner() *due.Runner {
+	r := &due.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
+	r.Add(due.Job{Kind: tasks.Kind(), Lease: time.Minute, Batch: 3, Run: due.Each(2, func(ctx context.Context, record storage.Record) error {
+		o, err := tasks.Decode(record)
+		if err != nil {
+			return err
+		}
+		w.mu.Lock()
+		w.ran = append(w.ran, o.ID)
+		w.mu.Unlock()
+		if w.do != nil {
+			if err := w.do(ctx, o); err != nil {
+				return err
+			}
+		}
+		o.Value.Due = time.Time{}
+		return w.store.Update(ctx, func(tx storage.Tx) error { return tasks.Replace(tx, o) })
+	})})
+	return r
+}
+
+func (w *works) add(t *testing.T, scope storage.Scope, id string, at time.Time) {
+	t.Helper()
+	err := w.store.Update(t.Context(), func(tx storage.Tx) error {
+		_, err := tasks.Insert(tx, scope, id, task{Due: at})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *works) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.ran)
+}
+
+func (w *works) drain(t *testing.T) {
+	t.Helper()
+	if err := w.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDrainDoesAllThatIsDue(t *testing.T) {
+	w := newWorks(t)
+	now := time.Now()
+	for i := range 10 {
+		w.add(t, storage.Scope{}, fmt.Sprint("t", i), now.Add(-time.Duration(i)*time.Second))
+	}
+	w.add(t, storage.Scope{}, "later", now.Add(time.Hour))
+	w.drain(t)
+	if got := w.count(); got != 10 {
+		t.Errorf("%d ran: %v", got, w.ran)
+	}
+	w.drain(t)
+	if got := w.count(); got != 10 {
+		t.Errorf("%d ran after another drain", got)
+	}
+}
+
+// What fails or panics comes back when its lease has run out, not before.
+func TestFailuresComeBackAfterTheLease(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"an error": func() error { return errors.New("planned") },
+		"a panic":  func() error { panic("planned") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorks(t)
+				var failing atomic.Bool
+				failing.Store(true)
+				w.do = func(context.Context, *storage.Object[task]) error {
+					if failing.Load() {
+						return fail()
+					}
+					return nil
+				}
+				w.add(t, storage.Scope{}, "a", time.Now())
+				w.drain(t)
+				w.drain(t)
+				if got := w.count(); got != 1 {
+					t.Errorf("ran %d times within the lease", got)
+				}
+				failing.Store(false)
+				time.Sleep(time.Minute) // of the bubble's clock
+				w.drain(t)
+				w.drain(t)
+				if got := w.count(); got != 2 {
+					t.Errorf("ran %d times after the lease", got)
+				}
+			})
+		})
+	}
+}
+
+func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		w.add(t, storage.Scope{}, "now", time.Now())
+		w.add(t, storage.Scope{}, "soon", time.Now().Add(90*time.Second))
+		w.Start(t.Context())
+		w.Start(t.Context())
+		synctest.Wait()
+		if got := w.count(); got != 1 {
+			t.Errorf("%d ran at once", got)
+		}
+		time.Sleep(89 * time.Second)
+		synctest.Wait()
+		if got := w.count(); got != 1 {
+			t.Errorf("%d ran too early", got)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := w.count(); got != 2 {
+			t.Errorf("%d ran when due", got)
+		}
+		// A wake-up does not wait for the poll.
+		w.add(t, storage.Scope{}, "woken", time.Now())
+		w.Wake(tasks.Kind())
+		synctest.Wait()
+		if got := w.count(); got != 3 {
+			t.Errorf("%d ran after the wake-up", got)
+		}
+		for range 2 {
+			if err := w.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		w.add(t, storage.Scope{}, "after", time.Now())
+		w.Wake(tasks.Kind())
+		time.Sleep(time.Minute)
+		if got := w.count(); got != 3 {
+			t.Errorf("%d ran after Stop", got)
+		}
+	})
+}
+
+// Stop waits for the batch under way, and Drain for one that the background has
+// taken.
+func TestStopAndDrainWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		began, proceed := make(chan struct{}), make(chan struct{})
+		w.do = func(context.Context, *storage.Object[task]) error {
+			close(began)
+			<-proceed
+			return nil
+		}
+		w.add(t, storage.Scope{}, "a", time.Now())
+		w.Start(t.Context())
+		<-began
+		drained, stopped := make(chan error, 1), make(chan error, 1)
+		go func() { drained <- w.Drain(t.Context()) }()
+		go func() { stopped <- w.Stop(t.Context()) }()
+		synctest.Wait()
+		select {
+		case <-drained:
+			t.Error("Drain came back before the batch had ended")
+		case <-stopped:
+			t.Error("Stop came back before the batch had ended")
+		default:
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.Stop(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("Stop with a context that has ended: %v", err)
+		}
+		close(proceed)
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A scope whose clock runs ahead has its work done by that clock; the others'
+// waits.
+func TestClocksThatRunAhead(t *testing.T) {
+	w := newWorks(t)
+	ahead := storage.Scope{Merchant: "mer_1"}
+	tomorrow := time.Now().Add(24 * time.Hour)
+	w.add(t, ahead, "ahead", tomorrow)
+	w.add(t, storage.Scope{Merchant: "mer_2"}, "not", tomorrow)
+	w.Ahead = func(context.Context) ([]due.Ahead, error) {
+		return []due.Ahead{{Scope: ahead, Now: tomorrow.Add(time.Second)}}, nil
+	}
+	w.drain(t)
+	if len(w.ran) != 1 || w.ran[0] != "ahead" {
+		t.Errorf("ran %v", w.ran)
+	}
+}
+
+// Two processes over one store never run a record twice.
+func TestTwoRunnersShareTheWork(t *testing.T) {
+	w := newWorks(t)
+	const n = 60
+	for i := range n {
+		w.add(t, storage.Scope{}, fmt.Sprint("t", i), time.Now())
+	}
+	var both sync.WaitGroup
+	for _, r := range []*due.Runner{w.Runner, w.runner()} {
+		both.Go(func() {
+			if err := r.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	seen := map[string]bool{}
+	for _, id := range w.ran {
+		if seen[id] {
+			t.Errorf("%s ran twice", id)
+		}
+		seen[id] = true
+	}
+	if len(seen) != n {
+		t.Errorf("%d ran, want %d", len(seen), n)
+	}
+}

@@ -1,0 +1,213 @@
+package message_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+const number = "+233241234567"
+
+// phones is a Texter that notes what it sends, and fails as often as it is told.
+type phones struct {
+	mu   sync.Mutex
+	sent []string
+	fail int
+}
+
+func (p *phones) SendSMS(_ context.Context, to, text string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fail > 0 {
+		p.fail--
+		return fmt.Errorf("no network for %s", to)
+	}
+	p.sent = append(p.sent, to+" "+text)
+	return nil
+}
+
+type post struct {
+	*message.Service
+	engine *engine.Engine
+	runner *due.Runner
+	now    time.Time
+	log    bytes.Buffer
+}
+
+func newPost(t *testing.T, texter message.Texter) *post {
+	t.Helper()
+	p := &post{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
+	store := memory.New()
+	if err := store.Define(t.Context(), append(engine.Kinds(), message.Kinds()...)...); err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return p.now }
+	log := slog.New(slog.NewTextHandler(&p.log, nil))
+	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Wake: func(*storage.Kind) {}}
+	p.Service = message.New(p.engine, texter)
+	p.runner = &due.Runner{Store: store, Clock: clock, Log: log, Poll: time.Second}
+	p.runner.Add(p.Job())
+	return p
+}
+
+func (p *post) queue(t *testing.T, caller api.Caller, to, text string) {
+	t.Helper()
+	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.TextTx(tx, to, text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pass lets time pass and does what is due.
+func (p *post) pass(t *testing.T, by time.Duration) {
+	t.Helper()
+	p.now = p.now.Add(by)
+	if err := p.runner.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kept counts the messages of a mode in the store.
+func (p *post) kept(t *testing.T, live bool) int {
+	t.Helper()
+	var n int
+	err := p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+		page, err := tx.List(message.Kinds()[0], storage.Query{Scope: storage.Scope{Merchant: "mer_1", Live: live}, Limit: 100})
+		n = len(page)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+var (
+	live = api.Caller{Merchant: "mer_1", Live: true}
+	test = api.Caller{Merchant: "mer_1"}
+)
+
+func TestLiveMessagesAreSentAndLeave(t *testing.T) {
+	texter := &phones{}
+	p := newPost(t, texter)
+	p.queue(t, live, number, "Your code is 123456.")
+	p.queue(t, live, "", "To nobody.")
+	p.pass(t, 0)
+	if len(texter.sent) != 1 || texter.sent[0] != number+" Your code is 123456." {
+		t.Errorf("sent %q", texter.sent)
+	}
+	if n := p.kept(t, true); n != 0 {
+		t.Errorf("%d messages are kept after they were sent", n)
+	}
+	if _, err := p.List(t.Context(), live, message.ListParams{}); api.CodeOf(err) != api.PermissionDenied {
+		t.Errorf("live messages are listed: %v", err)
+	}
+}
+
+func TestFailedMessagesAreTriedAgainAndGivenUp(t *testing.T) {
+	schedule := []time.Duration{
+		5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 3 * time.Hour, 8 * time.Hour, 12 * time.Hour,
+	}
+	texter := &phones{fail: 100}
+	p := newPost(t, texter)
+	p.queue(t, live, number, "Hello.")
+	p.pass(t, 0)
+	for i, wait := range schedule {
+		p.pass(t, wait-time.Millisecond)
+		if tries := 100 - texter.fail; tries != i+1 {
+			t.Errorf("%d tries a moment before try %d", tries, i+2)
+		}
+		p.pass(t, time.Millisecond)
+		if tries := 100 - texter.fail; tries != i+2 {
+			t.Errorf("%d tries, want %d", tries, i+2)
+		}
+	}
+	if n := p.kept(t, true); n != 0 {
+		t.Errorf("%d messages are kept after they were given up", n)
+	}
+	p.pass(t, 48*time.Hour)
+	if tries := 100 - texter.fail; tries != len(schedule)+1 {
+		t.Errorf("%d tries in all", tries)
+	}
+	log := p.log.String()
+	if !strings.Contains(log, "given up") || strings.Contains(log, "241234567") || strings.Contains(log, "Hello") {
+		t.Errorf("the log says\n%s", log)
+	}
+	texter.fail = 1
+	p.queue(t, live, number, "Again.")
+	p.pass(t, 0)
+	p.pass(t, 5*time.Second)
+	if len(texter.sent) != 1 {
+		t.Errorf("sent %q after one failure", texter.sent)
+	}
+}
+
+func TestWithoutTexterLiveModeIsSilent(t *testing.T) {
+	p := newPost(t, nil)
+	if p.CanText(true) || !p.CanText(false) {
+		t.Error("CanText is wrong")
+	}
+	p.queue(t, live, number, "Hello.")
+	if n := p.kept(t, true); n != 0 {
+		t.Errorf("%d messages are queued that nobody sends", n)
+	}
+}
+
+func TestTestMessagesAreKeptForAMonth(t *testing.T) {
+	texter := &phones{}
+	p := newPost(t, texter)
+	p.queue(t, test, number, "First.")
+	p.queue(t, test, "+233201112223", "Second.")
+	p.pass(t, 30*24*time.Hour-time.Millisecond)
+	list, err := p.List(t.Context(), test, message.ListParams{})
+	if err != nil || len(list.Data) != 2 || list.Data[0].Text != "Second." {
+		t.Errorf("list %+v, %v", list, err)
+	}
+	for to, want := range map[string]int{"024 123 4567": 1, number: 1, "0249999999": 0, "somebody@example.com": 0} {
+		list, err := p.List(t.Context(), test, message.ListParams{To: to, Kind: message.SMS})
+		if err != nil || len(list.Data) != want {
+			t.Errorf("to %s: %+v, %v", to, list, err)
+		}
+	}
+	if list, err := p.List(t.Context(), test, message.ListParams{Kind: message.Email}); err != nil || len(list.Data) != 0 {
+		t.Errorf("e-mails: %+v, %v", list, err)
+	}
+	if _, err := p.List(t.Context(), test, message.ListParams{Kind: "pigeon"}); api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("pigeons: %v", err)
+	}
+	p.pass(t, time.Millisecond)
+	if n := p.kept(t, false); n != 0 || len(texter.sent) != 0 {
+		t.Errorf("%d are kept after a month, %d were sent", n, len(texter.sent))
+	}
+}
+
+// A message belongs to its transaction.
+func TestARolledBackMessageIsNotSent(t *testing.T) {
+	texter := &phones{}
+	p := newPost(t, texter)
+	planned := errors.New("planned")
+	err := p.engine.Update(t.Context(), live, func(tx *engine.Tx) error {
+		if err := p.TextTx(tx, number, "Hello."); err != nil {
+			return err
+		}
+		return planned
+	})
+	p.pass(t, time.Hour)
+	if !errors.Is(err, planned) || len(texter.sent) != 0 {
+		t.Errorf("got %v, sent %q", err, texter.sent)
+	}
+}

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -146,7 +147,7 @@ func TestKeys(t *testing.T) {
 func TestPrefix(t *testing.T) {
 	s := paymentstest.New(t)
 	mux := http.NewServeMux()
-	mux.Handle("/shop/pay/", http.StripPrefix("/shop/pay", httpapi.New(s.Service, httpapi.Config{TestHelpers: true})))
+	mux.Handle("/shop/pay/", http.StripPrefix("/shop/pay", httpapi.New(s.Service, httpapi.Config{Logger: slog.New(slog.DiscardHandler)})))
 	host := httptest.NewServer(mux)
 	defer host.Close()
 	code := newCode(t, s, `{"amount":100}`)

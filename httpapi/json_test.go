@@ -155,33 +155,41 @@ func TestParseBody(t *testing.T) {
 	}
 }
 
-// TestParseJSONIsLinear compares a text with one that is eight times as long:
-// what grew with the square would take 64 times as long.
-func TestParseJSONIsLinear(t *testing.T) {
-	texts := map[string]func(n int) string{
-		"names":     func(n int) string { return manyNames(n, `"last":0`) },
-		"digits":    func(n int) string { return strings.Repeat("9", n) },
-		"escapes":   func(n int) string { return `"` + strings.Repeat(`\n`, n) + `"` },
-		"elements":  func(n int) string { return "[" + strings.Repeat("1,", n) + "1]" },
-		"open text": func(n int) string { return `"` + strings.Repeat("a", n) },
+// hostile are texts that a careless parser takes long for, by their length.
+var hostile = map[string]func(n int) string{
+	"names":     func(n int) string { return manyNames(n, `"last":0`) },
+	"digits":    func(n int) string { return strings.Repeat("9", n) },
+	"escapes":   func(n int) string { return `"` + strings.Repeat(`\n`, n) + `"` },
+	"elements":  func(n int) string { return "[" + strings.Repeat("1,", n) + "1]" },
+	"open text": func(n int) string { return `"` + strings.Repeat("a", n) },
+}
+
+// TestParseJSONAllocatesInProportion compares a text with one that is eight times
+// as long. BenchmarkParseHostile shows the same of the time.
+func TestParseJSONAllocatesInProportion(t *testing.T) {
+	for name, text := range hostile {
+		allocations := func(n int) float64 {
+			data := []byte(text(n))
+			return testing.AllocsPerRun(3, func() { _, _ = parseJSON(data) })
+		}
+		short, long := allocations(2_000), allocations(16_000)
+		if long > 10*short+50 {
+			t.Errorf("%s: %.0f allocations for 8 times the text that took %.0f", name, long, short)
+		}
 	}
-	for name, text := range texts {
-		t.Run(name, func(t *testing.T) {
-			best := func(n int) time.Duration {
-				data := []byte(text(n))
-				shortest := time.Hour
-				for range 5 {
-					start := time.Now()
+}
+
+func BenchmarkParseHostile(b *testing.B) {
+	for name, text := range hostile {
+		for _, n := range []int{2_000, 16_000} {
+			data := []byte(text(n))
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				b.SetBytes(int64(len(data)))
+				for b.Loop() {
 					_, _ = parseJSON(data)
-					shortest = min(shortest, time.Since(start))
 				}
-				return max(shortest, time.Microsecond)
-			}
-			short, long := best(2_000), best(16_000)
-			if long > 32*short {
-				t.Errorf("8 times the text took %d times as long", long/short)
-			}
-		})
+			})
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-var claims = map[string]func(*testing.T, storage.Store){
+var claims = tests{
 	"the longest due come first":                claimOrder,
 	"a lease hides until it runs out":           claimLease,
 	"a stale worker cannot write":               claimFencing,

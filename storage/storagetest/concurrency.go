@@ -10,7 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-var concurrency = map[string]func(*testing.T, storage.Store){
+var concurrency = tests{
 	"no update is lost":                         noLostUpdate,
 	"of two who insert one wins":                oneInsertWins,
 	"a read and what follows are one":           noWriteSkew,

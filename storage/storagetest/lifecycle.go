@@ -8,7 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-var lifecycle = map[string]func(*testing.T, storage.Store){
+var lifecycle = tests{
 	"defining again changes nothing":           defineAgain,
 	"a column can be added":                    defineColumn,
 	"a column that is not known is from later": defineNewer,

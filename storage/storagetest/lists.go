@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-var lists = map[string]func(*testing.T, storage.Store){
+var lists = tests{
 	"newest first, bytewise":            bytewiseOrder,
 	"cursors":                           cursors,
 	"filters":                           filters,

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-var money = map[string]func(*testing.T, storage.Store){
+var money = tests{
 	"a posting moves money":               postingMoves,
 	"wrong postings are refused":          wrongPostings,
 	"guarded accounts stay above zero":    guardedAccounts,

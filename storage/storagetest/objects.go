@@ -8,16 +8,12 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-var objects = map[string]func(*testing.T, storage.Store){
+var objects = tests{
 	"what is inserted is read back":      insertAndRead,
 	"scopes are strangers":               scopesAreStrangers,
 	"a taken id is refused":              takenID,
 	"replace compares and swaps":         replaceComparesAndSwaps,
 	"delete compares":                    deleteCompares,
-	"unique keys hold in their scope":    uniqueKeys,
-	"global keys hold everywhere":        globalKeys,
-	"keys follow changes":                keysFollowChanges,
-	"wrong calls are refused":            wrongCalls,
 	"what is returned can be changed":    cloneOnRead,
 	"what was passed can be changed":     cloneOnWrite,
 	"documents and ids are opaque":       opaque,
@@ -113,123 +109,6 @@ func deleteCompares(t *testing.T, s storage.Store) {
 	absent(t, s, items, test1, "it_1")
 	insert(t, s, items, item(test1, "it_1"))
 	equal(t, "version of a new one", get(t, s, items, test1, "it_1").Version, int64(1))
-}
-
-func uniqueKeys(t *testing.T, s storage.Store) {
-	named := func(id string, name, size any) storage.Record {
-		return with(with(item(test1, id), "name", name), "size", size)
-	}
-	insert(t, s, items, named("it_1", "soap", int64(1)), named("it_2", "soap", int64(2)),
-		named("it_3", "soap", nil), named("it_4", "soap", nil), named("it_5", nil, int64(1)), named("it_6", nil, int64(1)))
-	update(t, s, func(tx storage.Tx) error {
-		want(t, "Insert of a taken key", tx.Insert(items, named("it_9", "soap", int64(1))), storage.ErrExists)
-		r, err := tx.Get(items, test1, "it_2")
-		if err != nil {
-			return err
-		}
-		want(t, "Replace with a taken key", tx.Replace(items, with(r, "size", int64(1))), storage.ErrExists)
-		want(t, "Replace with its own key", tx.Replace(items, r), nil)
-		_, err = tx.Find(items, "name_size", test1, "soap", int64(3))
-		want(t, "Find of a free key", err, storage.ErrNotFound)
-		return nil
-	})
-	absent(t, s, items, test1, "it_9")
-}
-
-func globalKeys(t *testing.T, s storage.Store) {
-	insert(t, s, items, with(item(test1, "it_1"), "token", "secret"))
-	update(t, s, func(tx storage.Tx) error {
-		want(t, "the token elsewhere", tx.Insert(items, with(item(live1, "it_2"), "token", "secret")), storage.ErrExists)
-		want(t, "the id elsewhere", tx.Insert(items, item(test2, "it_1")), storage.ErrExists)
-		return nil
-	})
-	view(t, s, func(tx storage.ReadTx) error {
-		for _, scope := range []storage.Scope{test1, live1, test2, {}} {
-			r, err := tx.Find(items, "token", scope, "secret")
-			if err != nil {
-				return err
-			}
-			equal(t, "scope of what was found", r.Scope, test1)
-			if r, err = tx.Find(items, "public", scope, "it_1"); err != nil {
-				return err
-			}
-			equal(t, "scope of what was found by id", r.Scope, test1)
-		}
-		return nil
-	})
-}
-
-func keysFollowChanges(t *testing.T, s storage.Store) {
-	insert(t, s, items, with(item(test1, "it_1"), "token", "a"))
-	update(t, s, func(tx storage.Tx) error {
-		r, err := tx.Get(items, test1, "it_1")
-		if err != nil {
-			return err
-		}
-		if err := tx.Replace(items, with(r, "token", "b")); err != nil {
-			return err
-		}
-		_, err = tx.Find(items, "token", test1, "a")
-		want(t, "Find by the old key", err, storage.ErrNotFound)
-		if err := tx.Insert(items, with(item(test1, "it_2"), "token", "a")); err != nil {
-			return err
-		}
-		return tx.Delete(items, test1, "it_1", 2)
-	})
-	insert(t, s, items, with(item(test1, "it_3"), "token", "b"))
-	view(t, s, func(tx storage.ReadTx) error {
-		a, err := tx.Find(items, "token", test1, "a")
-		if err != nil {
-			return err
-		}
-		b, err := tx.Find(items, "token", test1, "b")
-		equal(t, "owners", []string{a.ID, b.ID}, []string{"it_2", "it_3"})
-		return err
-	})
-}
-
-func wrongCalls(t *testing.T, s storage.Store) {
-	wrong := map[string]func(storage.Tx) error{
-		"Get of a stranger":    func(tx storage.Tx) error { _, err := tx.Get(stranger, test1, "a"); return err },
-		"Insert of a stranger": func(tx storage.Tx) error { return tx.Insert(stranger, storage.Record{Scope: test1, ID: "a"}) },
-		"Insert without id":    func(tx storage.Tx) error { return tx.Insert(items, item(test1, "")) },
-		"too few columns":      func(tx storage.Tx) error { return tx.Insert(items, storage.Record{Scope: test1, ID: "a"}) },
-		"null where none may":  func(tx storage.Tx) error { return tx.Insert(items, with(item(test1, "a"), "state", nil)) },
-		"not one of":           func(tx storage.Tx) error { return tx.Insert(items, with(item(test1, "a"), "state", "odd")) },
-		"text for a number":    func(tx storage.Tx) error { return tx.Insert(items, with(item(test1, "a"), "size", "1")) },
-		"an int for an int64":  func(tx storage.Tx) error { return tx.Insert(items, with(item(test1, "a"), "size", 1)) },
-		"Find by no key":       func(tx storage.Tx) error { _, err := tx.Find(items, "nothing", test1, "a"); return err },
-		"Find with few values": func(tx storage.Tx) error { _, err := tx.Find(items, "name_size", test1, "a"); return err },
-		"Find with null":       func(tx storage.Tx) error { _, err := tx.Find(items, "token", test1, nil); return err },
-		"List without limit":   func(tx storage.Tx) error { _, err := tx.List(items, storage.Query{Scope: test1}); return err },
-		"List with two cursors": func(tx storage.Tx) error {
-			_, err := tx.List(items, storage.Query{Scope: test1, Limit: 1, After: "b", Before: "a"})
-			return err
-		},
-		"List by no column": func(tx storage.Tx) error {
-			_, err := tx.List(items, storage.Query{Scope: test1, Limit: 1, Where: []storage.Equal{{Column: "nothing", Value: "a"}}})
-			return err
-		},
-		"a range over text": func(tx storage.Tx) error {
-			_, err := tx.List(items, storage.Query{Scope: test1, Limit: 1, Range: []storage.Range{{Column: "name"}}})
-			return err
-		},
-		"Claim of what is never due": func(tx storage.Tx) error {
-			_, err := tx.Claim(items, storage.Claim{Due: noon, Now: noon, Lease: time.Minute, Limit: 1})
-			return err
-		},
-		"Claim without lease": func(tx storage.Tx) error {
-			_, err := tx.Claim(jobs, storage.Claim{Due: noon, Now: noon, Limit: 1})
-			return err
-		},
-	}
-	update(t, s, func(tx storage.Tx) error {
-		for name, call := range wrong {
-			want(t, name, call(tx), storage.ErrInvalid)
-		}
-		return nil
-	})
-	absent(t, s, items, test1, "a")
 }
 
 func cloneOnRead(t *testing.T, s storage.Store) {

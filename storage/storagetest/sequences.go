@@ -7,7 +7,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-var sequences = map[string]func(*testing.T, storage.Store){
+var sequences = tests{
 	"count from one, each by its name":  sequenceCounts,
 	"a rollback gives the numbers back": sequenceRollback,
 	"have neither holes nor doubles":    sequenceConcurrent,

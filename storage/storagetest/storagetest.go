@@ -13,6 +13,8 @@ package storagetest
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,14 +23,19 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
+// tests are the tests of one file by name.
+type tests map[string]func(*testing.T, storage.Store)
+
 // Run runs the whole suite. open returns a new, empty store each time it is
-// called; Run closes it.
+// called; Run closes it. The tests run one after another, always in the same
+// order.
 func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 	groups := []struct {
 		name  string
-		tests map[string]func(*testing.T, storage.Store)
+		tests tests
 	}{
 		{"objects", objects},
+		{"keys", keys},
 		{"lists", lists},
 		{"money", money},
 		{"sequences", sequences},
@@ -38,7 +45,8 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		{"lifecycle", lifecycle},
 	}
 	for _, g := range groups {
-		for name, test := range g.tests {
+		for _, name := range slices.Sorted(maps.Keys(g.tests)) {
+			test := g.tests[name]
 			t.Run(g.name+"/"+name, func(t *testing.T) {
 				s := open(t)
 				t.Cleanup(func() {
@@ -192,6 +200,17 @@ func list(t *testing.T, s storage.Store, k *storage.Kind, q storage.Query) []str
 		return err
 	})
 	return got
+}
+
+// elsewhere runs fn in a goroutine of its own, as another caller would, and
+// waits for it.
+func elsewhere(fn func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done) // also when fn panics or calls runtime.Goexit
+		fn()
+	}()
+	<-done
 }
 
 // cancelled returns a context that has ended.

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-var transactions = map[string]func(*testing.T, storage.Store){
+var transactions = tests{
 	"an error undoes everything":                 func(t *testing.T, s storage.Store) { undone(t, s, func() error { return errPlanned }) },
 	"a panic undoes everything":                  func(t *testing.T, s storage.Store) { undone(t, s, func() error { panic(errPlanned) }) },
 	"Goexit undoes everything":                   func(t *testing.T, s storage.Store) { undone(t, s, func() error { runtime.Goexit(); return nil }) },

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// start runs the quickstart until stop is called, and returns its first line.
+func start(t *testing.T, o options) (first string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	read, write := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := run(ctx, o, write)
+		write.CloseWithError(io.EOF)
+		ended <- err
+	}()
+	lines := bufio.NewReader(read)
+	first, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatalf("no first line: %v, %v", err, <-ended)
+	}
+	rest := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(lines)
+		rest <- string(text)
+	}()
+	return first, func() {
+		t.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("it stopped with %v", err)
+		}
+		if text := <-rest; o.json && text != "" {
+			t.Errorf("with -json it prints more than a line: %q", text)
+		}
+	}
+}
+
+func status(t *testing.T, address, key string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+// A second start on the same file finds the merchant, and the keys of the first
+// one work on.
+func TestTwoStarts(t *testing.T) {
+	o := options{addr: "127.0.0.1:0", db: filepath.Join(t.TempDir(), "payments.db"), json: true}
+	var first, second keys
+	for _, k := range []*keys{&first, &second} {
+		line, stop := start(t, o)
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(k); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		for name, key := range map[string]string{"test": first.TestKey, "live": first.LiveKey, "new test": k.TestKey, "new live": k.LiveKey} {
+			if got := status(t, k.BaseURL+"/v1/balance", key); got != 200 {
+				t.Errorf("%s key: %d", name, got)
+			}
+		}
+		stop()
+	}
+	if first.MerchantID != second.MerchantID || first.TestKey == second.TestKey {
+		t.Errorf("first %+v, second %+v", first, second)
+	}
+	if !strings.HasPrefix(first.TestKey, "sk_test_") || !strings.HasPrefix(first.LiveKey, "sk_live_") {
+		t.Errorf("keys %+v", first)
+	}
+}
+
+func TestWelcome(t *testing.T) {
+	line, stop := start(t, options{addr: "127.0.0.1:0", db: ":memory:", baseURL: "https://pay.example.com"})
+	if line != "Serving https://pay.example.com\n" {
+		t.Errorf("first line %q", line)
+	}
+	stop()
+
+	var out bytes.Buffer
+	s := &shop{keys: keys{BaseURL: "http://x", MerchantID: "mer_1", TestKey: "sk_test_1", LiveKey: "sk_live_1"}}
+	if err := welcome(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"export KEY=sk_test_1", "curl -s http://x/v1/qr_codes", "mer_1"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestWrongOptions(t *testing.T) {
+	for name, o := range map[string]options{
+		"a database elsewhere": {addr: "127.0.0.1:0", db: "mysql://x"},
+		"an address of nobody": {addr: "256.0.0.1:1", db: ":memory:"},
+		"a base that is none":  {addr: "127.0.0.1:0", db: ":memory:", baseURL: "pay"},
+	} {
+		if err := run(t.Context(), o, io.Discard); err == nil {
+			t.Errorf("%s: it runs", name)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package storagetest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+var keys = tests{
+	"hold in their scope":                    uniqueKeys,
+	"hold everywhere if global":              globalKeys,
+	"follow changes":                         keysFollowChanges,
+	"empty text is a value, null is none":    emptyText,
+	"the parts of a key do not run together": keyParts,
+	"an error does not tell the key":         keysStaySecret,
+}
+
+func uniqueKeys(t *testing.T, s storage.Store) {
+	named := func(id string, name, size any) storage.Record {
+		return with(with(item(test1, id), "name", name), "size", size)
+	}
+	insert(t, s, items, named("it_1", "soap", int64(1)), named("it_2", "soap", int64(2)),
+		named("it_3", "soap", nil), named("it_4", "soap", nil), named("it_5", nil, int64(1)), named("it_6", nil, int64(1)))
+	update(t, s, func(tx storage.Tx) error {
+		want(t, "Insert of a taken key", tx.Insert(items, named("it_9", "soap", int64(1))), storage.ErrExists)
+		r, err := tx.Get(items, test1, "it_2")
+		if err != nil {
+			return err
+		}
+		want(t, "Replace with a taken key", tx.Replace(items, with(r, "size", int64(1))), storage.ErrExists)
+		want(t, "Replace with its own key", tx.Replace(items, r), nil)
+		_, err = tx.Find(items, "name_size", test1, "soap", int64(3))
+		want(t, "Find of a free key", err, storage.ErrNotFound)
+		return nil
+	})
+	absent(t, s, items, test1, "it_9")
+}
+
+func globalKeys(t *testing.T, s storage.Store) {
+	insert(t, s, items, with(item(test1, "it_1"), "token", "secret"))
+	update(t, s, func(tx storage.Tx) error {
+		want(t, "the token elsewhere", tx.Insert(items, with(item(live1, "it_2"), "token", "secret")), storage.ErrExists)
+		want(t, "the id elsewhere", tx.Insert(items, item(test2, "it_1")), storage.ErrExists)
+		return nil
+	})
+	view(t, s, func(tx storage.ReadTx) error {
+		for _, scope := range []storage.Scope{test1, live1, test2, {}} {
+			r, err := tx.Find(items, "token", scope, "secret")
+			if err != nil {
+				return err
+			}
+			equal(t, "scope of what was found", r.Scope, test1)
+			if r, err = tx.Find(items, "public", scope, "it_1"); err != nil {
+				return err
+			}
+			equal(t, "scope of what was found by id", r.Scope, test1)
+		}
+		return nil
+	})
+}
+
+func keysFollowChanges(t *testing.T, s storage.Store) {
+	insert(t, s, items, with(item(test1, "it_1"), "token", "a"))
+	update(t, s, func(tx storage.Tx) error {
+		r, err := tx.Get(items, test1, "it_1")
+		if err != nil {
+			return err
+		}
+		if err := tx.Replace(items, with(r, "token", "b")); err != nil {
+			return err
+		}
+		_, err = tx.Find(items, "token", test1, "a")
+		want(t, "Find by the old key", err, storage.ErrNotFound)
+		if err := tx.Insert(items, with(item(test1, "it_2"), "token", "a")); err != nil {
+			return err
+		}
+		return tx.Delete(items, test1, "it_1", 2)
+	})
+	insert(t, s, items, with(item(test1, "it_3"), "token", "b"))
+	view(t, s, func(tx storage.ReadTx) error {
+		a, err := tx.Find(items, "token", test1, "a")
+		if err != nil {
+			return err
+		}
+		b, err := tx.Find(items, "token", test1, "b")
+		equal(t, "owners", []string{a.ID, b.ID}, []string{"it_2", "it_3"})
+		return err
+	})
+}
+
+// emptyText tells text that is empty from no text, in keys and in filters.
+func emptyText(t *testing.T, s storage.Store) {
+	insert(t, s, items, with(item(test1, "it_1"), "token", ""), item(test1, "it_2"), item(test1, "it_3"))
+	update(t, s, func(tx storage.Tx) error {
+		want(t, "Insert of a second empty token", tx.Insert(items, with(item(test2, "it_4"), "token", "")), storage.ErrExists)
+		r, err := tx.Find(items, "token", test1, "")
+		equal(t, "Find", r.ID, "it_1")
+		return err
+	})
+	for value, wanted := range map[any][]string{"": {"it_1"}, nil: {"it_3", "it_2"}} {
+		got := list(t, s, items, storage.Query{Scope: test1, Limit: 9, Where: []storage.Equal{{Column: "token", Value: value}}})
+		equal(t, "List", got, wanted)
+	}
+}
+
+// keyParts has keys and scopes whose parts, put one behind the other, would read
+// the same.
+func keyParts(t *testing.T, s storage.Store) {
+	named := func(scope storage.Scope, id, name string, size int64) storage.Record {
+		return with(with(item(scope, id), "name", name), "size", size)
+	}
+	longer := storage.Scope{Merchant: test1.Merchant + "a"}
+	all := []storage.Record{
+		named(test1, "b", "a1", 2), named(test1, "c", "a", 12), named(test1, "d", "aa", -1),
+		named(longer, "e", "a", -1), named(storage.Scope{}, test1.Merchant, "a", -1),
+	}
+	insert(t, s, items, all...)
+	view(t, s, func(tx storage.ReadTx) error {
+		for _, r := range all {
+			found, err := tx.Find(items, "name_size", r.Scope, r.Columns[0], r.Columns[1])
+			if err != nil {
+				return err
+			}
+			equal(t, "Find", found.ID, r.ID)
+		}
+		return nil
+	})
+	equal(t, "List", list(t, s, items, storage.Query{Scope: test1, Limit: 9}), []string{"d", "c", "b"})
+	equal(t, "List of the longer name", list(t, s, items, storage.Query{Scope: longer, Limit: 9}), []string{"e"})
+}
+
+// keysStaySecret looks for a stored token in the errors about it, which end in
+// logs.
+func keysStaySecret(t *testing.T, s storage.Store) {
+	const token = "sk_live_do_not_tell"
+	insert(t, s, items, with(item(test1, "it_1"), "token", token), item(test1, "it_2"))
+	update(t, s, func(tx storage.Tx) error {
+		for what, err := range map[string]error{
+			"Insert":       tx.Insert(items, with(item(test1, "it_3"), "token", token)),
+			"Replace":      tx.Replace(items, storage.Record{Scope: test1, ID: "it_2", Version: 1, Columns: with(item(test1, ""), "token", token).Columns}),
+			"an old write": tx.Replace(items, storage.Record{Scope: test1, ID: "it_1", Version: 7, Columns: with(item(test1, ""), "token", token).Columns}),
+		} {
+			if err == nil || strings.Contains(err.Error(), token) {
+				t.Errorf("%s: error %v is missing, or tells the token", what, err)
+			}
+		}
+		_, err := tx.Find(items, "token", test1, token+"_not")
+		if err == nil || strings.Contains(err.Error(), token) {
+			t.Errorf("Find: error %v is missing, or tells the token", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,175 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+func ExampleError() {
+	err := fmt.Errorf("pay: %w", api.Errorf(api.InsufficientBalance, "", "The balance is too low for this amount."))
+	var e *api.Error
+	if errors.As(err, &e) && e.Code == api.InsufficientBalance {
+		fmt.Println(e.Type, e.Message)
+	}
+	// Output: payment_error The balance is too low for this amount.
+}
+
+func ExamplePesewas() {
+	text, _ := json.Marshal([]api.GHS{api.Pesewas(15050), api.Pesewas(100), api.Pesewas(1), api.Pesewas(-250)})
+	fmt.Println(string(text))
+	// Output: [150.5,1,0.01,-2.5]
+}
+
+func ExampleMetadata_Merge() {
+	m := api.Metadata{"table": "7", "note": "by the window", "paid": true}
+	text, _ := json.Marshal(m.Merge(api.Metadata{"table": "8", "note": nil, "paid": ""}))
+	fmt.Println(string(text))
+	// Output: {"table":"8"}
+}
+
+func TestErrors(t *testing.T) {
+	e := api.Invalid("limit", "limit is %d", 5)
+	if e.Type != api.InvalidRequest || e.Error() != "parameter_invalid: limit is 5 (limit)" || e.Unwrap() != nil {
+		t.Errorf("got %+v", e)
+	}
+	caused := e.WithCause(io.EOF)
+	if !errors.Is(caused, io.EOF) || e.Unwrap() != nil || strings.Contains(caused.Error(), "EOF") {
+		t.Errorf("cause: %v of %v", caused.Unwrap(), caused)
+	}
+	if got := api.CodeOf(fmt.Errorf("x: %w", e)); got != api.ParameterInvalid {
+		t.Errorf("code %s", got)
+	}
+	if got := api.CodeOf(io.EOF); got != "" {
+		t.Errorf("code of another error: %s", got)
+	}
+	for code, want := range map[api.Code]api.ErrorType{
+		api.APIKeyInvalid: api.Authentication, api.PINLocked: api.Permission, api.QRExpired: api.Payment, api.AmountRequired: api.InvalidRequest,
+		api.AccountNotFound: api.InvalidRequest, api.IdempotencyKeyReused: api.Idempotency, api.IdempotencyKeyInvalid: api.InvalidRequest,
+		api.RateLimited: api.RateLimit, api.Unavailable: api.Fault, "anything": api.InvalidRequest,
+	} {
+		if got := code.Type(); got != want {
+			t.Errorf("%s: got %s, want %s", code, got, want)
+		}
+	}
+	if missing := api.Missing("amount"); missing.Code != api.ParameterMissing || missing.Param != "amount" {
+		t.Errorf("missing: %+v", missing)
+	}
+}
+
+func TestTimesInJSON(t *testing.T) {
+	at := api.At(time.Date(2026, 1, 31, 9, 15, 0, 123_999_999, time.FixedZone("", 3600)))
+	text, err := json.Marshal(at)
+	if err != nil || string(text) != `"2026-01-31T08:15:00.123Z"` {
+		t.Errorf("got %s, %v", text, err)
+	}
+	var back api.Time
+	if err := json.Unmarshal(text, &back); err != nil || !back.Equal(at.Time) {
+		t.Errorf("back %s, %v", back, err)
+	}
+	for _, wrong := range []string{`1`, `"yesterday"`, `"2026-13-01T00:00:00Z"`} {
+		if err := json.Unmarshal([]byte(wrong), &back); err == nil {
+			t.Errorf("%s passes", wrong)
+		}
+	}
+	if api.AtOrNil(time.Time{}) != nil || api.AtOrNil(at.Time) == nil {
+		t.Error("AtOrNil is wrong")
+	}
+}
+
+func TestAmountsInJSON(t *testing.T) {
+	for text, want := range map[string]string{"1.15": "1.15", "150.50": "150.5", "0": "0", "-2": "-2"} {
+		var a api.GHS
+		if err := json.Unmarshal([]byte(text), &a); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if got, err := json.Marshal(a); err != nil || string(got) != want {
+			t.Errorf("%s: got %s, %v", text, got, err)
+		}
+	}
+	for _, wrong := range []string{`"5"`, `1e3`, `true`, `{}`, strings.Repeat("9", 33)} {
+		var a api.GHS
+		if err := json.Unmarshal([]byte(wrong), &a); err == nil {
+			t.Errorf("%s passes", wrong)
+		}
+	}
+	if got := api.Pesewas(math.MaxInt64).Decimal; !got.Equal(decimal.RequireFromString("92233720368547758.07")) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	var m api.Metadata
+	const text = `{"a":1.10,"b":true,"c":"<x> & ɛ","d":12345678901234567890}`
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Check(false); err != nil {
+		t.Error(err)
+	}
+	if got, err := m.MarshalJSON(); err != nil || string(got) != text {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if got, err := json.Marshal(api.Metadata(nil)); err != nil || string(got) != "{}" {
+		t.Errorf("none: %s, %v", got, err)
+	}
+	if err := json.Unmarshal([]byte(`[]`), &m); err == nil {
+		t.Error("a list passes")
+	}
+	before := api.Metadata{"a": "1"}
+	merged := before.Merge(api.Metadata{"b": "2"})
+	if diff := cmp.Diff(api.Metadata{"a": "1"}, before); diff != "" || len(merged) != 2 {
+		t.Errorf("merged to %v, changed %s", merged, diff)
+	}
+	many := api.Metadata{}
+	for i := range 51 {
+		many[fmt.Sprint(i)] = "x"
+	}
+	for name, wrong := range map[string]api.Metadata{
+		"many": many, "a long key": {strings.Repeat("k", 41): ""}, "no key": {"": "x"}, "a long value": {"k": strings.Repeat("ɛ", 501)},
+		"a list": {"k": []any{}}, "an object": {"k": map[string]any{}}, "null": {"k": nil}, "a bell": {"k": "\a"}, "a bell in a key": {"\a": "x"},
+		"a float": {"k": 1.5}, "a long number": {"k": json.Number(strings.Repeat("9", 501))},
+	} {
+		if err := wrong.Check(false); api.CodeOf(err) != api.ParameterInvalid {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if err := (api.Metadata{"k": nil, strings.Repeat("ɛ", 40): strings.Repeat("ɛ", 500)}).Check(true); err != nil {
+		t.Errorf("an update: %v", err)
+	}
+}
+
+func TestTexts(t *testing.T) {
+	for _, fine := range []string{"", "ɛɔŋ ₵", "two\nlines\r\n", strings.Repeat("ɛ", 10)} {
+		if err := api.CheckText("name", fine, 10); err != nil && len([]rune(fine)) <= 10 {
+			t.Errorf("%q: %v", fine, err)
+		}
+	}
+	for _, wrong := range []string{strings.Repeat("a", 11), "a\x00", "a\tb", "a\x1b[0m", "\xff", "a\u0085"} {
+		if err := api.CheckText("name", wrong, 10); api.CodeOf(err) != api.ParameterInvalid {
+			t.Errorf("%q: got %v", wrong, err)
+		}
+	}
+	for currency, want := range map[string]api.Code{"": "", "GHS": "", "ghs": api.CurrencyNotSupported, "USD": api.CurrencyNotSupported} {
+		if got := api.CodeOf(api.CheckCurrency(currency)); got != want {
+			t.Errorf("%q: got %q", currency, got)
+		}
+	}
+	now := time.Now()
+	if err := api.CheckAhead("expires_at", now, now); api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("now: %v", err)
+	}
+	if err := api.CheckAhead("expires_at", now.Add(1), now); err != nil {
+		t.Errorf("later: %v", err)
+	}
+}

@@ -1,0 +1,259 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+type thing struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+var things = storage.NewCollection[thing]("things", nil)
+
+type bench struct {
+	*engine.Engine
+	now   time.Time
+	woken []string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{now: time.Date(2026, 1, 31, 12, 0, 0, 999_999, time.UTC)}
+	store := memory.New()
+	if err := store.Define(t.Context(), append(engine.Kinds(), things.Kind())...); err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return b.now }
+	b.Engine = &engine.Engine{
+		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
+		Log: slog.New(slog.DiscardHandler), Wake: func(k *storage.Kind) { b.woken = append(b.woken, k.Name) },
+	}
+	return b
+}
+
+// make creates a thing, and counts how often it really did.
+func (b *bench) make(t *testing.T, caller api.Caller, name string, made *atomic.Int64, fail error) (*thing, error) {
+	call := engine.Call{Name: "thing.create", Params: map[string]string{"name": name}}
+	return engine.Do(t.Context(), b.Engine, caller, call, func(tx *engine.Tx) (*thing, error) {
+		v := thing{ID: tx.NewID("th_"), Name: name}
+		if _, err := things.Insert(tx, caller.Scope(), v.ID, v); err != nil {
+			return nil, err
+		}
+		tx.Due(things.Kind())
+		if fail != nil {
+			return nil, fail
+		}
+		made.Add(1)
+		return &v, nil
+	})
+}
+
+func TestDoReplays(t *testing.T) {
+	b := newBench(t)
+	var made atomic.Int64
+	var replayed bool
+	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k", Replayed: &replayed}
+
+	refused := api.Invalid("name", "refused")
+	if _, err := b.make(t, caller, "a", &made, refused); !errors.Is(err, refused) || len(b.woken) != 0 {
+		t.Errorf("refused: %v, woken %v", err, b.woken)
+	}
+	first, err := b.make(t, caller, "a", &made, nil)
+	if err != nil || replayed {
+		t.Fatalf("first: %v, replayed %t", err, replayed)
+	}
+	if len(b.woken) != 1 {
+		t.Errorf("woken %v", b.woken)
+	}
+	again, err := b.make(t, caller, "a", &made, errors.New("is not reached"))
+	if err != nil || *again != *first || !replayed {
+		t.Errorf("again: %+v, %v, replayed %t", again, err, replayed)
+	}
+	if len(b.woken) != 1 {
+		t.Errorf("a replay woke %v", b.woken)
+	}
+	if _, err := b.make(t, caller, "b", &made, nil); api.CodeOf(err) != api.IdempotencyKeyReused {
+		t.Errorf("another request: %v", err)
+	}
+	// Another merchant, the other mode and no key have nothing to do with it.
+	for _, other := range []api.Caller{{Merchant: "mer_2", IdempotencyKey: "k"}, {Merchant: "mer_1", Live: true, IdempotencyKey: "k"}, {Merchant: "mer_1"}} {
+		if v, err := b.make(t, other, "a", &made, nil); err != nil || v.ID == first.ID {
+			t.Errorf("%+v: %+v, %v", other, v, err)
+		}
+	}
+	if got := made.Load(); got != 4 {
+		t.Errorf("%d were made", got)
+	}
+
+	replay := func(c api.Caller, name string) (*thing, error) {
+		return engine.Replay[thing](t.Context(), b.Engine, c, engine.Call{Name: "thing.create", Params: map[string]string{"name": name}})
+	}
+	if v, err := replay(caller, "a"); err != nil || *v != *first {
+		t.Errorf("Replay: %+v, %v", v, err)
+	}
+	if v, err := replay(api.Caller{Merchant: "mer_1", IdempotencyKey: "new"}, "a"); err != nil || v != nil {
+		t.Errorf("Replay of nothing: %+v, %v", v, err)
+	}
+	if _, err := replay(caller, "b"); api.CodeOf(err) != api.IdempotencyKeyReused {
+		t.Errorf("Replay of another request: %v", err)
+	}
+
+	// An expired key that nobody has forgotten yet begins anew.
+	b.now = b.now.Add(30 * 24 * time.Hour)
+	if v, err := b.make(t, caller, "b", &made, nil); err != nil || v.Name != "b" {
+		t.Errorf("after a month: %+v, %v", v, err)
+	}
+	if _, err := b.make(t, caller, "a", &made, nil); api.CodeOf(err) != api.IdempotencyKeyReused {
+		t.Errorf("the old request after a month: %v", err)
+	}
+}
+
+func TestManyWithOneKey(t *testing.T) {
+	b := newBench(t)
+	var made atomic.Int64
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}, "a", &made, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := made.Load(); got != 1 {
+		t.Errorf("%d were made", got)
+	}
+}
+
+func TestKeysThatAreNone(t *testing.T) {
+	b := newBench(t)
+	var made atomic.Int64
+	for _, key := range []string{strings.Repeat("k", 256), "a\nb", "ключ", "\x7f"} {
+		if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: key}, "a", &made, nil); api.CodeOf(err) != api.IdempotencyKeyInvalid {
+			t.Errorf("%.10q: got %v", key, err)
+		}
+	}
+	if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: strings.Repeat("~", 255)}, "a", &made, nil); err != nil {
+		t.Errorf("the longest key: %v", err)
+	}
+}
+
+func TestInsufficientBecomesARefusal(t *testing.T) {
+	b := newBench(t)
+	err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
+		return fmt.Errorf("wrapped: %w", storage.ErrInsufficient)
+	})
+	if api.CodeOf(err) != api.InsufficientBalance || !errors.Is(err, storage.ErrInsufficient) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The time of a call is the merchant's in test mode, and everybody's otherwise.
+func TestTheTimeOfACall(t *testing.T) {
+	b := newBench(t)
+	ahead := api.Caller{Merchant: "mer_1"}
+	if _, err := b.MoveClock(t.Context(), ahead, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil }); err != nil {
+		t.Fatal(err)
+	}
+	seen := func(c api.Caller) time.Duration {
+		var at time.Time
+		err := b.View(t.Context(), c, func(tx *engine.ReadTx) error {
+			at = tx.Now
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at.Sub(storage.Instant(b.now))
+	}
+	for name, want := range map[string]struct {
+		caller api.Caller
+		ahead  time.Duration
+	}{
+		"the merchant": {ahead, time.Hour}, "its live mode": {api.Caller{Merchant: "mer_1", Live: true}, 0}, "another": {api.Caller{Merchant: "mer_2"}, 0},
+	} {
+		if got := seen(want.caller); got != want.ahead {
+			t.Errorf("%s is %s ahead, want %s", name, got, want.ahead)
+		}
+	}
+	clocks, err := b.AheadClocks(t.Context())
+	if err != nil || len(clocks) != 1 || clocks[0].Scope != ahead.Scope() || !clocks[0].Now.Equal(storage.Instant(b.now).Add(time.Hour)) {
+		t.Errorf("clocks %+v, %v", clocks, err)
+	}
+	b.Sandbox = false
+	if got := seen(ahead); got != 0 {
+		t.Errorf("outside of a sandbox the clock is %s ahead", got)
+	}
+}
+
+// Pages of a list fit together, in both directions.
+func TestListing(t *testing.T) {
+	b := newBench(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	var made atomic.Int64
+	var want []string
+	for i := range 12 {
+		v, err := b.make(t, caller, fmt.Sprint(i), &made, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append([]string{v.ID}, want...)
+	}
+	listing := engine.Listing[thing, string]{Collection: things, Noun: "thing", URL: "/v1/things", Show: func(v *thing) string { return v.ID }}
+	read := func(p api.Page) (*api.List[string], error) {
+		return listing.List(t.Context(), b.Engine, storage.Query{Scope: caller.Scope()}, p)
+	}
+	for _, test := range []struct {
+		page api.Page
+		want []string
+		more bool
+	}{
+		{api.Page{}, want[:10], true},
+		{api.Page{Limit: 12}, want, false},
+		{api.Page{Limit: 11}, want[:11], true},
+		{api.Page{StartingAfter: want[9]}, want[10:], false},
+		{api.Page{StartingAfter: want[11]}, nil, false},
+		{api.Page{Limit: 2, EndingBefore: want[4]}, want[2:4], true},
+		{api.Page{Limit: 4, EndingBefore: want[4]}, want[:4], false},
+		{api.Page{EndingBefore: want[0]}, nil, false},
+	} {
+		got, err := read(test.page)
+		if err != nil || fmt.Sprint(got.Data) != fmt.Sprint(test.want) || got.HasMore != test.more || got.Object != "list" || got.URL != "/v1/things" {
+			t.Errorf("%+v: got %+v, %v; want %v, more %t", test.page, got, err, test.want, test.more)
+		}
+	}
+	for _, wrong := range []struct {
+		page  api.Page
+		code  api.Code
+		param string
+	}{
+		{api.Page{Limit: 101}, api.ParameterInvalid, "limit"},
+		{api.Page{Limit: -1}, api.ParameterInvalid, "limit"},
+		{api.Page{StartingAfter: want[0], EndingBefore: want[1]}, api.ParameterInvalid, "ending_before"},
+		{api.Page{StartingAfter: "th_x"}, api.ResourceMissing, "starting_after"},
+		{api.Page{EndingBefore: "th_x"}, api.ResourceMissing, "ending_before"},
+	} {
+		_, err := read(wrong.page)
+		var e *api.Error
+		if !errors.As(err, &e) || e.Code != wrong.code || e.Param != wrong.param {
+			t.Errorf("%+v: got %v", wrong.page, err)
+		}
+	}
+	if _, err := engine.Get(t.Context(), b.Engine, caller, things, "th_x", "thing"); api.CodeOf(err) != api.ResourceMissing {
+		t.Errorf("Get of nothing: %v", err)
+	}
+}

@@ -1,0 +1,174 @@
+package qrcode
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+)
+
+func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+func TestCodec(t *testing.T) {
+	c := NewCodec(bytes.Repeat([]byte{1}, 32))
+	text, err := c.Encode(false, "cqr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := c.Decode(false, text); err != nil || id != "cqr_1" {
+		t.Errorf("got %q, %v", id, err)
+	}
+	plain, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, wrong := range map[string]string{
+		"another code":     strings.Replace(string(plain), "cqr_1", "cqr_2", 1),
+		"a merchant":       strings.Replace(string(plain), "consumer", "merchant", 1),
+		"another version":  strings.Replace(string(plain), `"v":1`, `"v":2`, 1),
+		"no MAC":           `{"v":1,"e":"consumer","c":"cqr_1"}`,
+		"a MAC that is no": `{"v":1,"e":"consumer","c":"cqr_1","m":"*"}`,
+		"no JSON":          "hello", "a list": "[]", "nothing": "",
+	} {
+		if _, err := c.Decode(false, encoded(wrong)); !errors.Is(err, ErrNotConsumer) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	for name, wrong := range map[string]string{
+		"no base64": "***", "no padding": strings.TrimRight(encoded("abcd"), "="), "a line break": text[:8] + "\n" + text[8:],
+		"another alphabet": "-_-_", "too long": strings.Repeat("AAAA", 1000),
+	} {
+		if _, err := c.Decode(false, wrong); !errors.Is(err, ErrPayload) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := c.Decode(true, text); !errors.Is(err, ErrNotConsumer) {
+		t.Errorf("the other mode: %v", err)
+	}
+	if _, err := NewCodec(bytes.Repeat([]byte{2}, 32)).Decode(false, text); !errors.Is(err, ErrNotConsumer) {
+		t.Errorf("another key: %v", err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	c := NewCodec(make([]byte, 32))
+	good, err := c.Encode(false, "cqr_1")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{good, "", "***", encoded("{}"), encoded(`{"v":1,"e":"consumer","c":"","m":""}`), good[:len(good)-4]} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		id, err := c.Decode(false, text)
+		if err == nil && id != "cqr_1" {
+			t.Errorf("%q was made up, and names %q", text, id)
+		}
+		if err != nil && !errors.Is(err, ErrPayload) && !errors.Is(err, ErrNotConsumer) {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}
+
+// wallets is the codec of a host whose payloads are of its own form.
+type wallets struct{}
+
+func (wallets) Encode(_ bool, id string) (string, error) { return "wallet:" + id, nil }
+
+func (wallets) Decode(_ bool, text string) (string, error) {
+	id, ok := strings.CutPrefix(text, "wallet:")
+	if !ok {
+		return "", ErrNotConsumer
+	}
+	return id, nil
+}
+
+func TestAHostsOwnCodec(t *testing.T) {
+	s := openShop(t, filepath.Join(t.TempDir(), "own.db"))
+	s.codec = wallets{}
+	ctx := context.Background()
+	code, err := s.Issue(ctx, s.caller, IssueParams{Account: s.consumers[0], Type: Dynamic})
+	if err != nil || !strings.HasPrefix(code.Payload, "wallet:cqr_") {
+		t.Fatalf("%+v, %v", code, err)
+	}
+	r, err := s.Resolve(ctx, s.caller, code.Payload)
+	if err != nil || r.DisplayName != "Ama M." || r.Type != Dynamic || !r.Active || r.Amount != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for payload, want := range map[string]api.Code{"wallet:cqr_unknown": api.InvalidConsumerQR, "bank:1": api.InvalidConsumerQR, "": api.ParameterMissing} {
+		if _, err := s.Resolve(ctx, s.caller, payload); api.CodeOf(err) != want {
+			t.Errorf("%q: got %v", payload, err)
+		}
+	}
+	if _, err := s.Issue(ctx, s.caller, IssueParams{Account: "acc_1"}); api.CodeOf(err) != api.ResourceMissing {
+		t.Errorf("a code for nobody: %v", err)
+	}
+	limit := int64(2)
+	if _, err := s.Issue(ctx, s.caller, IssueParams{Account: s.consumers[0], UsageLimit: &limit}); api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("a static code with a limit: %v", err)
+	}
+}
+
+func TestNamesAndNumbersAreMasked(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ama Serwaa Mensah": "Ama M.", "Ama": "Ama", "  Kofi   Boateng ": "Kofi B.", "": "", "Ɛsi Ɔwusu": "Ɛsi Ɔ.",
+	} {
+		if got := displayName(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+	for id, want := range map[string]string{"acc_0123456789": "acc_****6789", "a": "acc_****a"} {
+		if got := maskAccount(id); got != want {
+			t.Errorf("%q: got %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestDraw(t *testing.T) {
+	long := "https://pay.example.com/" + strings.Repeat("a", 300)
+	if _, err := Draw(long, PNG, 64); api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("a code that does not fit: %v", err)
+	}
+	if _, err := Draw(strings.Repeat("a", 5000), PNG, 512); err == nil {
+		t.Error("a text that no code can hold is drawn")
+	}
+	text, err := Terminal("https://pay.example.com/pay/qr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for _, line := range lines {
+		if got := len([]rune(line)); got != len([]rune(lines[0])) || got < 2*len(lines)-1 {
+			t.Errorf("a line of %d characters among %d lines", got, len(lines))
+		}
+	}
+}
+
+// The refusals that only Go callers can meet.
+func TestPayFromGo(t *testing.T) {
+	s := openShop(t, filepath.Join(t.TempDir(), "pay.db"))
+	ctx := context.Background()
+	amount, wrong := int64(5), int64(0)
+	wallet := account.WalletRef{AccountID: s.consumers[0]}
+	for name, test := range map[string]struct {
+		p    PayParams
+		want api.Code
+	}{
+		"no amount":       {PayParams{Code: s.codes[0], Wallet: wallet, PIN: "1234"}, api.AmountRequired},
+		"a wrong amount":  {PayParams{Code: s.codes[0], Wallet: wallet, PIN: "1234", Amount: &wrong}, api.ParameterInvalid},
+		"no PIN":          {PayParams{Code: s.codes[0], Wallet: wallet, Amount: &amount}, api.ParameterMissing},
+		"no code":         {PayParams{Code: "qr_1", Wallet: wallet, PIN: "1234", Amount: &amount}, api.ResourceMissing},
+		"a PIN of nobody": {PayParams{Code: s.codes[0], Wallet: wallet, PIN: "1234", Amount: &amount}, api.PINInvalid},
+		"nobody":          {PayParams{Code: s.codes[0], PIN: "1234", Amount: &amount}, api.AccountNotFound},
+	} {
+		if _, err := s.Pay(ctx, s.caller, test.p); api.CodeOf(err) != test.want {
+			t.Errorf("%s: got %v, want %s", name, err, test.want)
+		}
+	}
+}

@@ -342,6 +342,12 @@ func TestResolveRefusals(t *testing.T) {
 	_, closed := s.Do("POST", "/v1/test_helpers/consumers", `{"name":"C","status":"closed"}`)
 	_, gone := s.Do("POST", "/v1/test_helpers/consumer_qrs", map[string]string{"account_id": field(t, closed, "account_id")})
 
+	for _, replayed := range []string{"", "true"} {
+		response, data := s.Do("POST", "/v1/qr_codes/resolve", map[string]string{"qr_payload": good}, "Idempotency-Key", "r")
+		if response.StatusCode != 200 || response.Header.Get("Idempotent-Replayed") != replayed {
+			t.Errorf("with a key: %v %s", response.Header, data)
+		}
+	}
 	response, data := resolve(off)
 	wants(t, "inactive", response, data, 402, "qr_inactive", "")
 	response, data = resolve(staticOff)

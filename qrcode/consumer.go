@@ -124,35 +124,47 @@ func (s *Service) Resolve(ctx context.Context, caller api.Caller, text string) (
 	if err != nil {
 		return nil, err
 	}
-	var r *Resolved
-	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		o, err := consumerCodes.Get(tx, storage.Scope{Live: caller.Live}, id)
-		if errors.Is(err, storage.ErrNotFound) {
-			return notConsumer()
-		}
-		if err != nil {
-			return fmt.Errorf("qrcode: resolve: %w", err)
-		}
-		c := &o.Value
-		refusal := usable(c.UsageLimit, c.UsageCount, c.Active, c.ExpiresAt, tx.Now)
-		if refusal != nil && c.Type == Dynamic {
-			return refusal
-		}
-		consumer, err := account.PayerTx(tx, caller.Live, account.WalletRef{AccountID: c.Account})
-		if err != nil {
+	if caller.IdempotencyKey == "" {
+		var r *Resolved
+		err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+			r, err = resolveTx(tx, caller.Live, id, tx.Now)
 			return err
-		}
-		r = &Resolved{
-			Object: "qr_resolve", Entity: entityConsumer, AccountID: maskAccount(consumer.ID),
-			DisplayName: displayName(consumer.Name), Currency: api.Currency, Type: c.Type, Active: refusal == nil,
-		}
-		if c.Amount != nil {
-			amount := api.Pesewas(*c.Amount)
-			r.Amount = &amount
-		}
-		return nil
+		})
+		return r, err
+	}
+	// Nothing is changed, but whoever gives a key gets the first answer again.
+	call := engine.Call{Name: "qr_code.resolve", Params: text}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Resolved, error) {
+		return resolveTx(tx, caller.Live, id, tx.Now)
 	})
-	return r, err
+}
+
+func resolveTx(tx storage.ReadTx, live bool, id string, now time.Time) (*Resolved, error) {
+	o, err := consumerCodes.Get(tx, storage.Scope{Live: live}, id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, notConsumer()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("qrcode: resolve: %w", err)
+	}
+	c := &o.Value
+	refusal := usable(c.UsageLimit, c.UsageCount, c.Active, c.ExpiresAt, now)
+	if refusal != nil && c.Type == Dynamic {
+		return nil, refusal
+	}
+	consumer, err := account.PayerTx(tx, live, account.WalletRef{AccountID: c.Account})
+	if err != nil {
+		return nil, err
+	}
+	r := &Resolved{
+		Object: "qr_resolve", Entity: entityConsumer, AccountID: maskAccount(consumer.ID),
+		DisplayName: displayName(consumer.Name), Currency: api.Currency, Type: c.Type, Active: refusal == nil,
+	}
+	if c.Amount != nil {
+		amount := api.Pesewas(*c.Amount)
+		r.Amount = &amount
+	}
+	return r, nil
 }
 
 // maskAccount hides all of an account's id but its last four characters.

@@ -111,7 +111,7 @@ type Call struct {
 // returns the first answer, marks the caller's Replayed and does not run fn. A
 // call that is refused or fails saves nothing.
 func Do[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func(*Tx) (*T, error)) (*T, error) {
-	print, err := fingerprint(caller, call)
+	digest, err := fingerprint(caller, call)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func Do[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn 
 	var replayed bool
 	err = e.Update(ctx, caller, func(tx *Tx) error {
 		var err error
-		if answer, err = lookUp[T](tx, caller, tx.Now, print); err != nil {
+		if answer, err = lookUp[T](tx, caller, tx.Now, digest); err != nil {
 			return err
 		}
 		if replayed = answer != nil; replayed {
@@ -128,7 +128,7 @@ func Do[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn 
 		if answer, err = fn(tx); err != nil {
 			return err
 		}
-		return remember(tx, print, answer)
+		return remember(tx, digest, answer)
 	})
 	if err != nil {
 		return nil, err
@@ -143,14 +143,14 @@ func Do[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn 
 // It is for calls that must do something before their transaction, such as
 // comparing a PIN, which a replay must not do again.
 func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call) (*T, error) {
-	print, err := fingerprint(caller, call)
-	if err != nil || print == "" {
+	digest, err := fingerprint(caller, call)
+	if err != nil || digest == "" {
 		return nil, err
 	}
 	var answer *T
 	err = e.View(ctx, caller, func(tx *ReadTx) error {
 		var err error
-		answer, err = lookUp[T](tx, caller, tx.Now, print)
+		answer, err = lookUp[T](tx, caller, tx.Now, digest)
 		return err
 	})
 	if err != nil {

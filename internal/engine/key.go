@@ -63,8 +63,8 @@ func fingerprint(caller api.Caller, call Call) (string, error) {
 }
 
 // lookUp returns the answer that the caller's key stands for, or nil.
-func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, print string) (*T, error) {
-	if print == "" {
+func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest string) (*T, error) {
+	if digest == "" {
 		return nil, nil
 	}
 	o, err := keys.Get(tx, caller.Scope(), caller.IdempotencyKey)
@@ -77,7 +77,7 @@ func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, print st
 	if !now.Before(o.Value.Expires.Time) {
 		return nil, nil
 	}
-	if o.Value.Fingerprint != print {
+	if o.Value.Fingerprint != digest {
 		return nil, api.Errorf(api.IdempotencyKeyReused, "", "This idempotency key was used with another request. Use a new key for a new request, and the same key only to repeat one.")
 	}
 	answer := new(T)
@@ -88,8 +88,8 @@ func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, print st
 }
 
 // remember keeps the answer under the caller's key.
-func remember(tx *Tx, print string, answer any) error {
-	if print == "" {
+func remember(tx *Tx, digest string, answer any) error {
+	if digest == "" {
 		return nil
 	}
 	data, err := plainjson.Marshal(answer)
@@ -97,7 +97,7 @@ func remember(tx *Tx, print string, answer any) error {
 		return fmt.Errorf("engine: encode answer: %w", err)
 	}
 	scope, key := tx.Caller.Scope(), tx.Caller.IdempotencyKey
-	record := keyRecord{Fingerprint: print, Answer: data, Expires: api.At(tx.Now.Add(keyLife))}
+	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(keyLife))}
 	_, err = keys.Insert(tx, scope, key, record)
 	if errors.Is(err, storage.ErrExists) {
 		// lookUp let it pass, so the key has expired and was not yet forgotten.

@@ -56,7 +56,7 @@ func (t *tx) Balances(after string, limit int) ([]storage.Balance, error) {
 	}
 	var page []storage.Balance
 	t.state.balances.Ascend(after, func(name string, b storage.Balance) bool {
-		if len(page) == limit {
+		if len(page) >= limit {
 			return false
 		}
 		if name > after {
@@ -102,7 +102,7 @@ func (t *tx) Postings(after string, limit int) ([]storage.Booked, error) {
 	}
 	var page []storage.Booked
 	t.state.postings.Ascend(after, func(id string, p storage.Booked) bool {
-		if len(page) == limit {
+		if len(page) >= limit {
 			return false
 		}
 		if id > after {

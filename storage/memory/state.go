@@ -3,6 +3,7 @@ package memory
 import (
 	"encoding/binary"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -66,26 +67,36 @@ func (s *state) define(k *storage.Kind) error {
 		s.tables[k.Name] = newTable(k)
 		return nil
 	}
-	if len(k.Columns) < len(old.kind.Columns) {
-		return fmt.Errorf("%w: it has %d columns, %d are known", storage.ErrNewer, len(old.kind.Columns), len(k.Columns))
+	if same(old.kind, k) {
+		return nil
+	}
+	known := len(old.kind.Columns)
+	if len(k.Columns) < known {
+		return fmt.Errorf("%w: it has %d columns, %d are known", storage.ErrNewer, known, len(k.Columns))
 	}
 	for i, c := range old.kind.Columns {
-		if k.Columns[i].Name != c.Name || k.Columns[i].Type != c.Type {
-			return fmt.Errorf("%w: column %q was %q", storage.ErrInvalid, k.Columns[i].Name, c.Name)
+		if is := k.Columns[i]; is.Name != c.Name || is.Type != c.Type || is.Null != c.Null {
+			return fmt.Errorf("%w: column %q is not %q as it was", storage.ErrInvalid, is.Name, c.Name)
 		}
 	}
 	grown := newTable(k)
 	for _, r := range old.records.Values() {
-		r := &row{Record: r.Record, lease: r.lease}
-		if len(k.Columns) > len(r.Columns) {
+		r := &row{Record: copyRecord(r.Record), lease: r.lease} // Check rounds in place
+		if len(k.Columns) > known {
+			if k.Backfill == nil {
+				return fmt.Errorf("%w: new columns and no Backfill", storage.ErrInvalid)
+			}
 			columns, err := k.Backfill(r.Data)
 			if err != nil {
-				return err
+				return fmt.Errorf("backfill: %w", err)
+			}
+			if len(columns) > known { // else Check says so
+				columns = slices.Concat(r.Columns, columns[known:])
 			}
 			r.Columns = columns
-			if err := k.Check(&r.Record); err != nil {
-				return err
-			}
+		}
+		if err := k.Check(&r.Record); err != nil {
+			return err
 		}
 		if grown.taken(&r.Record) {
 			return storage.ErrExists
@@ -94,6 +105,16 @@ func (s *state) define(k *storage.Kind) error {
 	}
 	s.tables[k.Name] = grown
 	return nil
+}
+
+// same reports whether two descriptions say the same.
+func same(a, b *storage.Kind) bool {
+	if a == b {
+		return true
+	}
+	x, y := *a, *b
+	x.Backfill, y.Backfill = nil, nil // functions do not compare
+	return reflect.DeepEqual(x, y)
 }
 
 func newTable(k *storage.Kind) *table {
@@ -179,6 +200,15 @@ func scopeKey(s storage.Scope) string {
 	mode := "\x00"
 	if s.Live {
 		mode = "\x01"
+	}
+	return escape(s.Merchant) + mode
+}
+
+// scopeEnd is above all record keys of the scope and below those of the next.
+func scopeEnd(s storage.Scope) string {
+	mode := "\x01"
+	if s.Live {
+		mode = "\x02"
 	}
 	return escape(s.Merchant) + mode
 }

@@ -11,6 +11,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -54,10 +55,14 @@ func (s *Store) begin(ctx context.Context) error {
 func (s *Store) lock(ctx context.Context) error {
 	select {
 	case <-s.writer:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if err := ctx.Err(); err != nil { // both were ready
+		s.unlock()
+		return err
+	}
+	return nil
 }
 
 func (s *Store) unlock() { s.writer <- struct{}{} }
@@ -110,10 +115,11 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	defer s.unlock()
 	tx := &tx{ctx: ctx, state: s.state.Load().clone()}
 	defer tx.end() // also when fn panics: then nothing is stored
-	if err := fn(tx); err != nil {
-		return err
+	err := fn(tx)
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		return ended
 	}
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return err
 	}
 	s.state.Store(tx.state)

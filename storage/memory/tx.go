@@ -26,14 +26,15 @@ func (t *tx) ready() error {
 	return t.ctx.Err()
 }
 
-// table returns the records of a kind.
+// table returns the records of a kind, which must be described as it was defined:
+// a description from before would read and write other columns.
 func (t *tx) table(k *storage.Kind) (*table, error) {
 	if err := t.ready(); err != nil {
 		return nil, err
 	}
 	table, ok := t.state.tables[k.Name]
-	if !ok {
-		return nil, fmt.Errorf("%w: kind %s was never defined", storage.ErrInvalid, k.Name)
+	if !ok || !same(table.kind, k) {
+		return nil, fmt.Errorf("%w: kind %s was not defined so", storage.ErrInvalid, k.Name)
 	}
 	return table, nil
 }
@@ -95,7 +96,7 @@ func (t *tx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
 	case q.After != "":
 		table.records.Descend(recordKey(q.Scope, q.After), collect)
 	default:
-		table.records.Descend(scopeKey(q.Scope)+"\xff\xff", collect)
+		table.records.Descend(scopeEnd(q.Scope), collect)
 	}
 	return page, nil
 }

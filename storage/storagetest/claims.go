@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +20,12 @@ var claims = tests{
 	"nobody claims what another has":            claimConcurrent,
 	"a rollback gives the claim back":           claimRollback,
 	"what is written in a transaction is there": claimOwn,
+	"all of a record is claimed":                claimWhole,
+	"the limit counts what is claimed":          claimLimit,
+	"a late worker that nobody replaced":        claimLate,
+	"the due time is exact":                     claimExact,
+	"due times move":                            claimMoves,
+	"only a write ends a lease":                 claimHolds,
 }
 
 const lease = time.Minute
@@ -172,4 +179,147 @@ func claimOwn(t *testing.T, s storage.Store) {
 		equal(t, "claimed again", ids(got), []string{})
 		return err
 	})
+}
+
+// claimWhole reads back what was claimed, which is the record as it stands.
+func claimWhole(t *testing.T, s storage.Store) {
+	for _, scope := range []storage.Scope{test1, live1, {}} {
+		r := job(scope, "a", noon)
+		r.Data = []byte("some\x00thing")
+		insert(t, s, jobs, r)
+		for _, of := range []*storage.Scope{nil, &scope} {
+			late := 3600 * 24 * len(scope.Merchant)
+			if of != nil {
+				late += 3600
+			}
+			got := claim(t, s, late, late, 9, of)
+			i := slices.IndexFunc(got, func(r storage.Record) bool { return r.Scope == scope })
+			if i < 0 {
+				t.Fatalf("%+v: nothing was claimed", scope)
+			}
+			equal(t, "what was claimed", got[i], get(t, s, jobs, scope, "a"))
+			equal(t, "its document", string(got[i].Data), string(r.Data))
+		}
+		update(t, s, func(tx storage.Tx) error { return tx.Delete(jobs, scope, "a", 3) })
+	}
+}
+
+// claimLimit has what cannot be claimed stand before what can.
+func claimLimit(t *testing.T, s storage.Store) {
+	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(1)), job(live1, "c", second(2)), job(test1, "d", second(3)), job(live1, "e", second(4)))
+	equal(t, "one scope", ids(claim(t, s, 9, 9, 1, &live1)), []string{"c"})
+	equal(t, "the first of all", ids(claim(t, s, 9, 9, 2, nil)), []string{"a", "b"})
+	equal(t, "behind those", ids(claim(t, s, 9, 9, 1, nil)), []string{"d"})
+	equal(t, "one scope again", ids(claim(t, s, 9, 9, 1, &live1)), []string{"e"})
+	equal(t, "nothing more", ids(claim(t, s, 9, 9, 1, nil)), []string{})
+	equal(t, "when all leases have run out", ids(claim(t, s, 100, 100, 3, nil)), []string{"a", "b", "c"})
+}
+
+// claimLate writes after the lease has run out, while nobody else has claimed: its
+// version is still the newest, so nothing is lost.
+func claimLate(t *testing.T, s storage.Store) {
+	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(0)))
+	for _, r := range claim(t, s, 0, 0, 9, nil) {
+		update(t, s, func(tx storage.Tx) error {
+			if r.ID == "a" {
+				r.Columns = []any{nil}
+				return tx.Replace(jobs, r)
+			}
+			return tx.Delete(jobs, test1, r.ID, r.Version)
+		})
+	}
+	equal(t, "claimed", ids(claim(t, s, 1000, 1000, 9, nil)), []string{})
+	equal(t, "version", get(t, s, jobs, test1, "a").Version, int64(3))
+	absent(t, s, jobs, test1, "b")
+}
+
+// claimExact claims around the due time and the end of a lease by less than the
+// millisecond that is kept.
+func claimExact(t *testing.T, s storage.Store) {
+	at := func(due, now time.Time) []string {
+		var got []storage.Record
+		update(t, s, func(tx storage.Tx) error {
+			var err error
+			got, err = tx.Claim(jobs, storage.Claim{Due: due, Now: now, Lease: lease, Limit: 9})
+			return err
+		})
+		return ids(got)
+	}
+	insert(t, s, jobs, job(test1, "a", noon.Add(5*time.Millisecond)))
+	equal(t, "a nanosecond early", at(noon.Add(5*time.Millisecond-1), noon), []string{})
+	equal(t, "a little late", at(noon.Add(5*time.Millisecond+1), noon.In(time.FixedZone("", 3600))), []string{"a"})
+	equal(t, "a millisecond before the lease ends", at(second(9), noon.Add(lease-time.Millisecond)), []string{})
+	equal(t, "when it ends", at(second(9), noon.Add(lease)), []string{"a"})
+
+	// Before 1970 and far in the future.
+	insert(t, s, jobs, job(test1, "old", time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC)), job(test1, "far", time.Date(2960, 1, 1, 0, 0, 0, 0, time.UTC)))
+	equal(t, "the old one", at(time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC), noon), []string{"old"})
+	equal(t, "not the far one", at(time.Date(2959, 12, 31, 0, 0, 0, 0, time.UTC), noon), []string{})
+	equal(t, "the far one", at(time.Date(2960, 1, 1, 0, 0, 0, 0, time.UTC), noon), []string{"far"})
+}
+
+// claimMoves changes due times between claims.
+func claimMoves(t *testing.T, s storage.Store) {
+	insert(t, s, jobs, job(test1, "a", second(1)), job(test1, "b", second(2)), job(test1, "c", nil))
+	move := func(id string, due any) {
+		update(t, s, func(tx storage.Tx) error {
+			r, err := tx.Get(jobs, test1, id)
+			if err != nil {
+				return err
+			}
+			r.Columns[0] = due
+			return tx.Replace(jobs, r)
+		})
+	}
+	move("a", second(3))
+	move("c", second(0))
+	equal(t, "in the new order", ids(claim(t, s, 2, 2, 9, nil)), []string{"c", "b"})
+	move("a", nil)
+	equal(t, "never due", ids(claim(t, s, 1000, 2, 9, nil)), []string{})
+	move("b", second(0))
+	update(t, s, func(tx storage.Tx) error { return tx.Delete(jobs, test1, "c", 3) })
+	equal(t, "one is deleted", ids(claim(t, s, 1000, 1000, 9, nil)), []string{"b"})
+}
+
+// claimHolds does beside a lease what must not end it.
+func claimHolds(t *testing.T, s storage.Store) {
+	insert(t, s, jobs, job(test1, "a", second(0)))
+	held := claim(t, s, 0, 0, 9, nil)[0]
+	update(t, s, func(tx storage.Tx) error {
+		r := job(test1, "a", second(0))
+		r.Version = 1
+		want(t, "Replace with a stale version", tx.Replace(jobs, r), storage.ErrConflict)
+		want(t, "Delete with a stale version", tx.Delete(jobs, test1, "a", 1), storage.ErrConflict)
+		want(t, "Insert of the same", tx.Insert(jobs, r), storage.ErrExists)
+		return nil
+	})
+	want(t, "Update", s.Update(t.Context(), func(tx storage.Tx) error {
+		want(t, "Replace", tx.Replace(jobs, held), nil)
+		return errPlanned
+	}), errPlanned)
+	equal(t, "within the lease", ids(claim(t, s, 59, 59, 9, nil)), []string{})
+
+	// A claim and a write in one transaction: the write ends the lease.
+	update(t, s, func(tx storage.Tx) error {
+		got, err := tx.Claim(jobs, storage.Claim{Due: second(60), Now: second(60), Lease: lease, Limit: 9})
+		if err != nil {
+			return err
+		}
+		equal(t, "claimed", ids(got), []string{"a"})
+		return tx.Replace(jobs, got[0])
+	})
+	equal(t, "after the write", ids(claim(t, s, 60, 60, 9, nil)), []string{"a"})
+
+	// A record in the place of one that was held is another record.
+	update(t, s, func(tx storage.Tx) error {
+		r, err := tx.Get(jobs, test1, "a")
+		if err != nil {
+			return err
+		}
+		if err := tx.Delete(jobs, test1, "a", r.Version); err != nil {
+			return err
+		}
+		return tx.Insert(jobs, job(test1, "a", second(0)))
+	})
+	equal(t, "a new one", ids(claim(t, s, 60, 60, 9, nil)), []string{"a"})
 }

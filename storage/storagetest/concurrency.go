@@ -17,6 +17,8 @@ var concurrency = tests{
 	"money that moves is neither lost nor made": moneyMoves,
 	"a limit is never overshot":                 limitHolds,
 	"a stale version from outside is found":     interleaved,
+	"two who try again lose nothing":            retried,
+	"transfers both ways end":                   bothWays,
 }
 
 // noLostUpdate counts up a number that is read and written in one transaction.
@@ -94,7 +96,7 @@ func noWriteSkew(t *testing.T, s storage.Store) {
 // moneyMoves lets many move money among a few guarded accounts, in all
 // directions, and reads the total beside them.
 func moneyMoves(t *testing.T, s storage.Store) {
-	const accounts, callers, each, begin = 10, 16, 15, 100
+	const accounts, callers, each, begin = 10, 32, 8, 100
 	name := func(i int) string { return fmt.Sprintf("guarded/%02d", i) }
 	for i := range accounts {
 		post(t, s, posting(fmt.Sprint("begin", i), move(name(i), begin), move("open/source", -begin)))
@@ -135,28 +137,7 @@ func moneyMoves(t *testing.T, s storage.Store) {
 	}
 	all.Wait()
 	check()
-	view(t, s, func(tx storage.ReadTx) error {
-		for i := range accounts {
-			b, err := tx.Balance(name(i))
-			if err != nil {
-				return err
-			}
-			entries, err := tx.Entries(name(i), 0, 10_000)
-			if err != nil {
-				return err
-			}
-			equal(t, "entries of "+b.Account, int64(len(entries)), b.Entries)
-			var sum int64
-			for at := len(entries) - 1; at >= 0; at-- {
-				e := entries[at]
-				if sum += e.Amount; e.Balance != sum || e.Number != int64(len(entries)-at) {
-					t.Errorf("%s: entry %+v, want balance %d", b.Account, e, sum)
-				}
-			}
-			equal(t, "balance of "+b.Account, b.Amount, sum)
-		}
-		return nil
-	})
+	checkLedger(t, s)
 }
 
 // limitHolds lets many spend one from an account that has less than they want.
@@ -186,6 +167,7 @@ func limitHolds(t *testing.T, s storage.Store) {
 	}
 	equal(t, "spent", spent, 5)
 	equal(t, "records", len(list(t, s, items, storage.Query{Scope: test1, Limit: 99})), 5)
+	checkLedger(t, s)
 }
 
 // interleaved reads in one transaction and writes in another, with somebody else
@@ -198,4 +180,74 @@ func interleaved(t *testing.T, s storage.Store) {
 	err := s.Update(t.Context(), func(tx storage.Tx) error { return tx.Replace(items, with(mine, "name", "mine")) })
 	want(t, "Replace", err, storage.ErrConflict)
 	equal(t, "name", get(t, s, items, test1, "it_1").Columns[0], any("theirs"))
+}
+
+// retried reads in a view, as a service does that calls somebody in between, and
+// writes in an update, again and again until nobody else was faster.
+func retried(t *testing.T, s storage.Store) {
+	insert(t, s, items, with(item(test1, "it_1"), "size", int64(0)))
+	const callers, each = 2, 20
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for done := 0; done < each; {
+				var r storage.Record
+				err := s.View(t.Context(), func(tx storage.ReadTx) error {
+					var err error
+					r, err = tx.Get(items, test1, "it_1")
+					return err
+				})
+				if err != nil {
+					t.Errorf("View: %v", err)
+					return
+				}
+				err = s.Update(t.Context(), func(tx storage.Tx) error {
+					return tx.Replace(items, with(r, "size", r.Columns[1].(int64)+1))
+				})
+				switch {
+				case err == nil:
+					done++
+				case !errors.Is(err, storage.ErrConflict):
+					t.Errorf("Update: %v", err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	r := get(t, s, items, test1, "it_1")
+	equal(t, "count and version", []any{r.Columns[1], r.Version}, []any{int64(callers * each), int64(callers*each + 1)})
+}
+
+// bothWays moves money between the same accounts in opposite directions, so that
+// a backend which locks in the order of the calls waits for itself.
+func bothWays(t *testing.T, s storage.Store) {
+	const callers, each = 4, 10
+	a, b := "guarded/a", "guarded/b"
+	post(t, s, posting("begin", move(a, 1000), move(b, 1000), move("open/source", -2000)))
+	var all sync.WaitGroup
+	for c := range callers {
+		from, to := a, b
+		if c%2 == 1 {
+			from, to = b, a
+		}
+		all.Go(func() {
+			for n := range each {
+				err := s.Update(t.Context(), func(tx storage.Tx) error {
+					if err := tx.Post(posting(fmt.Sprintf("p%d_%d", c, n), move(from, -1), move(to, 1))); err != nil {
+						return err
+					}
+					// And in two postings, whose accounts no backend can sort.
+					if err := tx.Post(posting(fmt.Sprintf("q%d_%d", c, n), move(from, -1), move("open/source", 1))); err != nil {
+						return err
+					}
+					return tx.Post(posting(fmt.Sprintf("r%d_%d", c, n), move(to, 1), move("open/source", -1)))
+				})
+				want(t, "Update", err, nil)
+			}
+		})
+	}
+	all.Wait()
+	equal(t, "balances", balances(t, s), map[string]int64{a: 1000, b: 1000, "open/source": -2000})
+	checkLedger(t, s)
 }

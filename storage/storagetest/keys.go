@@ -78,6 +78,19 @@ func keysFollowChanges(t *testing.T, s storage.Store) {
 		return tx.Delete(items, test1, "it_1", 2)
 	})
 	insert(t, s, items, with(item(test1, "it_3"), "token", "b"))
+	// A record is back in a key when its null goes, and out when it comes.
+	update(t, s, func(tx storage.Tx) error {
+		r := with(item(test1, "it_3"), "token", nil)
+		r.Version = 1
+		if err := tx.Replace(items, r); err != nil {
+			return err
+		}
+		_, err := tx.Find(items, "token", test1, "b")
+		want(t, "Find of what is null", err, storage.ErrNotFound)
+		r = with(r, "token", "b")
+		r.Version = 2
+		return tx.Replace(items, r)
+	})
 	view(t, s, func(tx storage.ReadTx) error {
 		a, err := tx.Find(items, "token", test1, "a")
 		if err != nil {

@@ -2,7 +2,9 @@ package storagetest
 
 import (
 	"encoding/json"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-7082ffec/payments/storage"
@@ -10,6 +12,9 @@ import (
 
 var lifecycle = tests{
 	"defining again changes nothing":           defineAgain,
+	"many define the same at once":             defineAtOnce,
+	"a lease outlives a new column":            defineBesideLease,
+	"what does not fit a new column or key":    defineUnfit,
 	"a column can be added":                    defineColumn,
 	"a column that is not known is from later": defineNewer,
 	"a wrong kind is refused":                  defineWrong,
@@ -25,6 +30,72 @@ func defineAgain(t *testing.T, s storage.Store) {
 	}
 	all.Wait()
 	equal(t, "version", get(t, s, items, test1, "it_1").Version, int64(1))
+}
+
+// defineAtOnce has several begin at once, as processes do that are deployed
+// together, with a kind that is not there yet.
+func defineAtOnce(t *testing.T, s storage.Store) {
+	kind := grownKind(2)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			want(t, "Define", s.Define(t.Context(), kind), nil)
+			want(t, "Update", s.Update(t.Context(), func(tx storage.Tx) error {
+				_, err := tx.List(kind, storage.Query{Scope: test1, Limit: 1})
+				return err
+			}), nil)
+		})
+	}
+	all.Wait()
+	want(t, "Define of nothing", s.Define(t.Context()), nil)
+}
+
+// defineBesideLease adds a column while a record is held.
+func defineBesideLease(t *testing.T, s storage.Store) {
+	insert(t, s, jobs, job(test1, "a", second(0)))
+	held := claim(t, s, 0, 0, 9, nil)[0]
+	longer := *jobs
+	longer.Columns = append([]storage.Column{jobs.Columns[0]}, storage.Column{Name: "note", Type: storage.Text})
+	longer.Backfill = func([]byte) ([]any, error) { return []any{second(0), "added"}, nil }
+	want(t, "Define", s.Define(t.Context(), &longer), nil)
+	update(t, s, func(tx storage.Tx) error {
+		c := storage.Claim{Due: second(59), Now: second(59), Lease: lease, Limit: 9}
+		got, err := tx.Claim(&longer, c)
+		want(t, "Claim", err, nil)
+		equal(t, "within the lease", ids(got), []string{})
+		c.Now = second(60)
+		got, err = tx.Claim(&longer, c)
+		equal(t, "after the lease", ids(got), []string{"a"})
+		return err
+	})
+	r := get(t, s, &longer, test1, "a")
+	equal(t, "columns", r.Columns, []any{second(0), "added"})
+	equal(t, "version", r.Version, held.Version+1)
+}
+
+// defineUnfit extends a kind by what its records cannot be brought to. All stays
+// as it was.
+func defineUnfit(t *testing.T, s storage.Store) {
+	small := grownKind(1)
+	want(t, "Define", s.Define(t.Context(), small), nil)
+	insert(t, s, small, storage.Record{Scope: test1, ID: "a", Columns: []any{"a"}, Data: []byte(`{"name":"a"}`)})
+	unfit := func(backfill func([]byte) ([]any, error)) *storage.Kind {
+		k := *grownKind(2)
+		k.Backfill = backfill
+		return &k
+	}
+	for what, k := range map[string]*storage.Kind{
+		"no Backfill":             unfit(nil),
+		"a Backfill that fails":   unfit(func([]byte) ([]any, error) { return nil, errPlanned }),
+		"a null":                  unfit(func([]byte) ([]any, error) { return []any{"a", nil}, nil }),
+		"a value of another type": unfit(func([]byte) ([]any, error) { return []any{"a", "b"}, nil }),
+		"a column missing":        unfit(func([]byte) ([]any, error) { return []any{"a"}, nil }),
+	} {
+		if err := s.Define(t.Context(), k); err == nil {
+			t.Errorf("Define with %s succeeds", what)
+		}
+		equal(t, "after Define with "+what, get(t, s, small, test1, "a").Columns, []any{"a"})
+	}
 }
 
 // grown is a document whose kind gets a second column.
@@ -80,6 +151,18 @@ func defineNewer(t *testing.T, s storage.Store) {
 
 func defineWrong(t *testing.T, s storage.Store) {
 	want(t, "a name of two words", s.Define(t.Context(), &storage.Kind{Name: "two words"}), storage.ErrInvalid)
+	key := &storage.Kind{Name: "test_wrong", Keys: []storage.Key{{Name: "key", Columns: []string{"nothing"}}}}
+	want(t, "a key over no column", s.Define(t.Context(), key), storage.ErrInvalid)
+	for what, columns := range map[string][]storage.Column{
+		"another name": {{Name: "later", Type: storage.Time, Null: true}},
+		"another type": {{Name: "due", Type: storage.Text, Null: true}},
+		"not null":     {{Name: "due", Type: storage.Time}},
+		"in front":     {{Name: "first", Type: storage.Text, Null: true}, jobs.Columns[0]},
+	} {
+		k := &storage.Kind{Name: jobs.Name, Columns: columns, Backfill: func([]byte) ([]any, error) { return []any{nil, nil}, nil }}
+		want(t, "a column with "+what, s.Define(t.Context(), k), storage.ErrInvalid)
+	}
+	insert(t, s, jobs, job(test1, "a", noon)) // nothing has changed
 	want(t, "a column of another type", s.Define(t.Context(), &storage.Kind{
 		Name: jobs.Name, Columns: []storage.Column{{Name: "due", Type: storage.Int, Null: true}},
 	}), storage.ErrInvalid)
@@ -87,30 +170,55 @@ func defineWrong(t *testing.T, s storage.Store) {
 
 func closed(t *testing.T, s storage.Store) {
 	insert(t, s, items, item(test1, "it_1"))
-	want(t, "Close", s.Close(), nil)
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() { want(t, "Close", s.Close(), nil) })
+	}
+	all.Wait()
 	want(t, "Close again", s.Close(), nil)
 	want(t, "Update", s.Update(t.Context(), func(storage.Tx) error { t.Error("it runs"); return nil }), storage.ErrClosed)
 	want(t, "View", s.View(t.Context(), func(storage.ReadTx) error { t.Error("it runs"); return nil }), storage.ErrClosed)
 	want(t, "Define", s.Define(t.Context(), items), storage.ErrClosed)
 }
 
+// closeWaits closes beside an update and a view, which must be able to finish.
 func closeWaits(t *testing.T, s storage.Store) {
-	began, proceed, inside := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		inside <- s.Update(t.Context(), func(tx storage.Tx) error {
-			select {
-			case <-began:
-			default:
-				close(began)
-			}
+	insert(t, s, items, item(test1, "it_1"))
+	proceed, closing := make(chan struct{}), make(chan error, 1)
+	var began, inside sync.WaitGroup
+	var finished atomic.Int32
+	began.Add(2)
+	var once sync.Once
+	inside.Go(func() {
+		want(t, "Update", s.Update(t.Context(), func(tx storage.Tx) error {
+			once.Do(began.Done)
 			<-proceed
-			return tx.Insert(items, item(test1, "it_1"))
-		})
-	}()
-	<-began
-	closing := make(chan error)
+			defer finished.Add(1)
+			return tx.Insert(items, item(test1, "it_2"))
+		}), nil)
+	})
+	inside.Go(func() {
+		want(t, "View", s.View(t.Context(), func(tx storage.ReadTx) error {
+			began.Done()
+			<-proceed
+			defer finished.Add(1)
+			_, err := tx.Get(items, test1, "it_1")
+			return err
+		}), nil)
+	})
+	began.Wait()
 	go func() { closing <- s.Close() }()
+	for range 1000 { // gives a Close that does not wait the time to show it
+		runtime.Gosched()
+		if len(closing) > 0 {
+			t.Error("Close came back while transactions were running")
+			break
+		}
+	}
 	close(proceed)
 	want(t, "Close", <-closing, nil)
-	want(t, "Update", <-inside, nil)
+	if n := finished.Load(); n < 2 {
+		t.Errorf("%d transactions had finished when Close came back, want 2", n)
+	}
+	inside.Wait()
 }

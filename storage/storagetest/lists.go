@@ -2,8 +2,11 @@ package storagetest
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,24 +16,30 @@ import (
 )
 
 var lists = tests{
-	"newest first, bytewise":            bytewiseOrder,
-	"cursors":                           cursors,
-	"filters":                           filters,
-	"ranges are half open":              ranges,
-	"paging beside writers":             pagingBesideWriters,
-	"random lists agree with a model":   listsAgreeWithModel,
-	"a page's limit counts what fits":   limitCountsMatches,
-	"a transaction lists what it wrote": listsOwnWrites,
+	"newest first, bytewise":           bytewiseOrder,
+	"cursors":                          cursors,
+	"filters":                          filters,
+	"ranges are half open":             ranges,
+	"paging beside writers":            pagingBesideWriters,
+	"random lists agree with a model":  listsAgreeWithModel,
+	"a page's limit counts what fits":  limitCountsMatches,
+	"paging beside concurrent writers": pagingBesideConcurrentWriters,
+	"paging backwards beside writers":  pagingBackwards,
 }
 
 func bytewiseOrder(t *testing.T, s storage.Store) {
 	var records []storage.Record
-	for _, id := range []string{"b", "B", "a", "aa", "a_", "Z", "1", "10", "ɛ", "z"} {
+	for _, id := range []string{"b", "B", "a", "aa", "a_", "a ", "Z", "1", "10", "9", "ɛ", "z", "é", "🙂", "\uffff"} {
 		records = append(records, item(test1, id))
 	}
 	insert(t, s, items, records...)
 	got := list(t, s, items, storage.Query{Scope: test1, Limit: 100})
-	equal(t, "order", got, []string{"ɛ", "z", "b", "aa", "a_", "a", "Z", "B", "10", "1"})
+	equal(t, "order", got, []string{"🙂", "\uffff", "ɛ", "é", "z", "b", "aa", "a_", "a ", "a", "Z", "B", "9", "10", "1"})
+	// The same order decides what a cursor lies between.
+	for i, id := range got {
+		equal(t, "after "+id, list(t, s, items, storage.Query{Scope: test1, Limit: 100, After: id}), got[i+1:])
+		equal(t, "before "+id, list(t, s, items, storage.Query{Scope: test1, Limit: 100, Before: id}), got[:i])
+	}
 }
 
 func cursors(t *testing.T, s storage.Store) {
@@ -53,6 +62,10 @@ func cursors(t *testing.T, s storage.Store) {
 		{storage.Query{Limit: 2, After: "it_4x"}, []string{"it_4", "it_3"}},
 		{storage.Query{Limit: 2, Before: "it_4x"}, []string{"it_6", "it_5"}},
 		{storage.Query{Limit: 2, Before: "a"}, []string{"it_1", "it_0"}},
+		{storage.Query{Limit: 2, After: "a"}, []string{}},
+		{storage.Query{Limit: 2, Before: "z"}, []string{}},
+		{storage.Query{Limit: 2, After: "z"}, []string{"it_6", "it_5"}},
+		{storage.Query{Limit: 1, After: "it_8"}, []string{"it_6"}}, // of another scope
 	} {
 		test.q.Scope = test1
 		equal(t, fmt.Sprintf("%+v", test.q), list(t, s, items, test.q), test.want)
@@ -77,7 +90,19 @@ func filters(t *testing.T, s storage.Store) {
 		{[]storage.Equal{{Column: "size", Value: int64(1)}}, []string{"it_2", "it_0"}},
 		{[]storage.Equal{{Column: "open", Value: true}}, []string{"it_3", "it_0"}},
 		{[]storage.Equal{{Column: "open", Value: false}}, []string{"it_1"}},
+		{[]storage.Equal{{Column: "size", Value: nil}}, []string{"it_3"}},
+		{[]storage.Equal{{Column: "size", Value: int64(0)}}, []string{}},
+		{[]storage.Equal{{Column: "open", Value: nil}}, []string{"it_2"}},
 		{[]storage.Equal{{Column: "made", Value: noon}}, []string{"it_1", "it_0"}},
+		{[]storage.Equal{{Column: "made", Value: nil}}, []string{"it_2"}},
+		{[]storage.Equal{{Column: "made", Value: time.Time{}}}, []string{}},
+		{[]storage.Equal{{Column: "state", Value: "new"}}, []string{"it_3", "it_2", "it_0"}},
+		{[]storage.Equal{{Column: "state", Value: nil}}, []string{}}, // never null
+		{[]storage.Equal{{Column: "name", Value: "Soap"}}, []string{}},
+		{[]storage.Equal{{Column: "name", Value: "so%"}}, []string{}},
+		{[]storage.Equal{{Column: "name", Value: ""}}, []string{}},
+		{[]storage.Equal{{Column: "name", Value: nil}, {Column: "token", Value: "t"}}, []string{"it_3"}},
+		{[]storage.Equal{{Column: "name", Value: "soap"}, {Column: "name", Value: "rice"}}, []string{}},
 		{[]storage.Equal{{Column: "state", Value: "odd"}}, []string{}}, // outside OneOf
 		{[]storage.Equal{{Column: "name", Value: "soap"}, {Column: "open", Value: true}}, []string{"it_0"}},
 		{[]storage.Equal{{Column: "name", Value: "soap' OR '1'='1"}}, []string{}},
@@ -108,6 +133,12 @@ func ranges(t *testing.T, s storage.Store) {
 		{time.Time{}, at(1), []string{"it_0"}},
 		{at(2), at(2), []string{}},
 		{at(4), time.Time{}, []string{}},
+		{at(3), at(1), []string{}},
+		{time.Time{}, time.Time{}, []string{"it_3", "it_2", "it_1", "it_0"}}, // null is in no range
+		// The bounds are exact, what is stored is whole milliseconds.
+		{at(1).Add(1), time.Time{}, []string{"it_3", "it_2"}},
+		{time.Time{}, at(1).Add(1), []string{"it_1", "it_0"}},
+		{at(1).Add(-1), at(2).Add(-1), []string{"it_1"}},
 		{at(1).In(time.FixedZone("", 3600)), at(2), []string{"it_1"}},
 	} {
 		got := list(t, s, items, storage.Query{
@@ -132,26 +163,6 @@ func limitCountsMatches(t *testing.T, s storage.Store) {
 	equal(t, "second page", list(t, s, items, q), []string{"it_00"})
 	q.After, q.Before, q.Limit = "", "it_00", 2
 	equal(t, "backwards", list(t, s, items, q), []string{"it_10", "it_05"})
-}
-
-func listsOwnWrites(t *testing.T, s storage.Store) {
-	insert(t, s, items, item(test1, "it_1"), item(test1, "it_2"))
-	update(t, s, func(tx storage.Tx) error {
-		if err := tx.Insert(items, with(item(test1, "it_3"), "token", "t")); err != nil {
-			return err
-		}
-		if err := tx.Delete(items, test1, "it_1", 1); err != nil {
-			return err
-		}
-		page, err := tx.List(items, storage.Query{Scope: test1, Limit: 9})
-		equal(t, "List", ids(page), []string{"it_3", "it_2"})
-		if err != nil {
-			return err
-		}
-		r, err := tx.Find(items, "token", test1, "t")
-		equal(t, "Find", r.ID, "it_3")
-		return err
-	})
 }
 
 // pagingBesideWriters reads page by page while records come, go and change
@@ -198,41 +209,158 @@ func pagingBesideWriters(t *testing.T, s storage.Store) {
 	equal(t, "records that were there all the time", seen, stays)
 }
 
-func listsAgreeWithModel(t *testing.T, s storage.Store) {
+// pagingBackwards reads from the oldest to the newest while records come at the
+// newest end, which a reader that catches up must not miss.
+func pagingBackwards(t *testing.T, s storage.Store) {
+	for i := range 10 {
+		insert(t, s, items, item(test1, fmt.Sprintf("it_%02d", i)))
+	}
+	var seen []string
+	q := storage.Query{Scope: test1, Limit: 3, Before: "it_"}
+	for n := 10; ; n++ {
+		page := list(t, s, items, q)
+		if len(page) == 0 {
+			break
+		}
+		slices.Reverse(page)
+		seen = append(seen, page...)
+		q.Before = seen[len(seen)-1]
+		if n < 15 {
+			insert(t, s, items, item(test1, fmt.Sprintf("it_%02d", n)))
+		}
+	}
+	var wanted []string
+	for i := range 15 {
+		wanted = append(wanted, fmt.Sprintf("it_%02d", i))
+	}
+	equal(t, "records", seen, wanted)
+}
+
+// pagingBesideConcurrentWriters is the same without turns. Whatever the writers
+// do meanwhile, it is true of each reading.
+func pagingBesideConcurrentWriters(t *testing.T, s storage.Store) {
+	var stay []string
 	var all []storage.Record
-	names := []any{nil, "a", "b"}
-	for i := range 60 {
-		r := item(test1, fmt.Sprintf("%c%d", 'A'+rune(i*7%58), i))
-		r = with(with(r, "name", names[i%3]), "made", noon.Add(time.Duration(i*i%17)*time.Millisecond))
+	for i := range 40 {
+		stay = append(stay, fmt.Sprintf("m%02d", i))
+		all = append(all, item(test1, stay[i]))
+	}
+	insert(t, s, items, all...)
+	slices.Reverse(stay)
+	var writers sync.WaitGroup
+	for w := range 2 {
+		writers.Go(func() {
+			for i := range 15 {
+				// Newer, older and in between; the last is deleted again.
+				id := fmt.Sprintf("%c%02d_%d", "amz"[i%3], i, w)
+				want(t, "Insert", s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(items, item(test1, id)) }), nil)
+				want(t, "Delete", s.Update(t.Context(), func(tx storage.Tx) error { return tx.Delete(items, test1, id, 1) }), nil)
+			}
+		})
+	}
+	for range 5 {
+		var seen []string
+		q := storage.Query{Scope: test1, Limit: 7}
+		for {
+			page := list(t, s, items, q)
+			if len(page) == 0 {
+				break
+			}
+			seen = append(seen, page...)
+			q.After = page[len(page)-1]
+		}
+		for i := 1; i < len(seen); i++ {
+			if seen[i] >= seen[i-1] {
+				t.Errorf("%s came after %s", seen[i], seen[i-1])
+			}
+		}
+		seen = slices.DeleteFunc(seen, func(id string) bool { return !slices.Contains(stay, id) })
+		equal(t, "records that were there all the time", seen, stay)
+	}
+	writers.Wait()
+}
+
+// listsAgreeWithModel draws queries of all parts at once, over records of several
+// scopes.
+func listsAgreeWithModel(t *testing.T, s storage.Store) {
+	scopes := []storage.Scope{test1, live1, test2}
+	values := map[string][]any{
+		"name": {nil, "", "a", "A"}, "size": {nil, int64(0), int64(1)}, "open": {nil, true, false}, "state": {"new", "old"},
+	}
+	columns := slices.Sorted(maps.Keys(values))
+	at := func(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
+	var all []storage.Record
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 120 {
+		// Ids of mixed case and length, whose order is not that of insertion.
+		r := item(scopes[i%3], fmt.Sprintf("%c%d", 'A'+rune(i*7%58), i))
+		r = with(r, "token", r.ID)
+		for _, column := range columns {
+			if column == "name" && i%2 == 0 {
+				continue // null, so that the key over name and size has room
+			}
+			r = with(r, column, values[column][random.IntN(len(values[column]))])
+		}
+		if r.Columns[0] != nil {
+			r = with(r, "size", nil)
+		}
+		if i%4 > 0 {
+			r = with(r, "made", at(random.IntN(17)))
+		}
 		all = append(all, r)
 	}
 	insert(t, s, items, all...)
 	slices.SortFunc(all, func(a, b storage.Record) int { return strings.Compare(b.ID, a.ID) })
 
+	matches := func(r storage.Record, q storage.Query) bool {
+		if r.Scope != q.Scope || (q.After != "" && r.ID >= q.After) || (q.Before != "" && r.ID <= q.Before) {
+			return false
+		}
+		for _, e := range q.Where {
+			if r.Columns[items.Column(e.Column)] != e.Value {
+				return false
+			}
+		}
+		for _, in := range q.Range {
+			made, ok := r.Columns[3].(time.Time)
+			if !ok || made.Before(in.From) || (!in.Until.IsZero() && !made.Before(in.Until)) {
+				return false
+			}
+		}
+		return true
+	}
 	rapid.Check(t, func(rt *rapid.T) {
-		q := storage.Query{Scope: test1, Limit: rapid.IntRange(1, 20).Draw(rt, "limit")}
-		cursor := rapid.SampledFrom(all).Draw(rt, "cursor").ID
-		switch rapid.IntRange(0, 2).Draw(rt, "direction") {
-		case 1:
+		q := storage.Query{Scope: rapid.SampledFrom(scopes).Draw(rt, "scope"), Limit: rapid.IntRange(1, 50).Draw(rt, "limit")}
+		// A cursor of any scope, or of none.
+		cursor := rapid.OneOf(
+			rapid.Map(rapid.SampledFrom(all), func(r storage.Record) string { return r.ID }),
+			rapid.StringMatching("[A-z][0-9]{0,2}"),
+		).Draw(rt, "cursor")
+		switch rapid.SampledFrom([]string{"newest", "after", "before"}).Draw(rt, "direction") {
+		case "after":
 			q.After = cursor
-		case 2:
+		case "before":
 			q.Before = cursor
 		}
-		if rapid.Bool().Draw(rt, "filtered") {
-			q.Where = []storage.Equal{{Column: "name", Value: rapid.SampledFrom(names).Draw(rt, "name")}}
+		for range rapid.IntRange(0, 2).Draw(rt, "filters") {
+			column := rapid.SampledFrom(columns).Draw(rt, "column")
+			q.Where = append(q.Where, storage.Equal{Column: column, Value: rapid.SampledFrom(values[column]).Draw(rt, "value")})
 		}
 		if rapid.Bool().Draw(rt, "ranged") {
-			from := rapid.IntRange(0, 17).Draw(rt, "from")
-			q.Range = []storage.Range{{Column: "made", From: noon.Add(time.Duration(from) * time.Millisecond)}}
+			in := storage.Range{Column: "made"}
+			if rapid.Bool().Draw(rt, "from") {
+				in.From = at(rapid.IntRange(0, 17).Draw(rt, "first"))
+			}
+			if rapid.Bool().Draw(rt, "until") {
+				in.Until = at(rapid.IntRange(0, 17).Draw(rt, "last"))
+			}
+			q.Range = []storage.Range{in}
 		}
 		wanted := []string{}
 		for _, r := range all {
-			if (q.After != "" && r.ID >= q.After) || (q.Before != "" && r.ID <= q.Before) ||
-				(q.Where != nil && r.Columns[0] != q.Where[0].Value) ||
-				(q.Range != nil && r.Columns[3].(time.Time).Before(q.Range[0].From)) {
-				continue
+			if matches(r, q) {
+				wanted = append(wanted, r.ID)
 			}
-			wanted = append(wanted, r.ID)
 		}
 		if n := len(wanted); n > q.Limit {
 			if q.Before != "" {

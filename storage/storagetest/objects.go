@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,15 +10,15 @@ import (
 )
 
 var objects = tests{
-	"what is inserted is read back":      insertAndRead,
-	"scopes are strangers":               scopesAreStrangers,
-	"a taken id is refused":              takenID,
-	"replace compares and swaps":         replaceComparesAndSwaps,
-	"delete compares":                    deleteCompares,
-	"what is returned can be changed":    cloneOnRead,
-	"what was passed can be changed":     cloneOnWrite,
-	"documents and ids are opaque":       opaque,
-	"an error leaves the rest untouched": errorsChangeNothing,
+	"what is inserted is read back":     insertAndRead,
+	"times are kept to the millisecond": timesRounded,
+	"scopes are strangers":              scopesAreStrangers,
+	"a taken id is refused":             takenID,
+	"replace compares and swaps":        replaceComparesAndSwaps,
+	"delete compares":                   deleteCompares,
+	"what is returned can be changed":   cloneOnRead,
+	"what was passed can be changed":    cloneOnWrite,
+	"documents and ids are opaque":      opaque,
 }
 
 func insertAndRead(t *testing.T, s storage.Store) {
@@ -39,6 +40,29 @@ func insertAndRead(t *testing.T, s storage.Store) {
 
 	insert(t, s, items, item(test1, "it_2")) // with nulls
 	equal(t, "nulls", get(t, s, items, test1, "it_2").Columns, []any{nil, nil, nil, nil, "new", nil})
+}
+
+// timesRounded stores times with more than is kept of them: nanoseconds, a zone,
+// years far away.
+func timesRounded(t *testing.T, s storage.Store) {
+	accra := time.FixedZone("", 0)
+	for i, at := range []time.Time{
+		noon.Add(999_999), noon.Add(-1), noon.In(time.FixedZone("", 7200)), noon.In(accra), time.Now(),
+		time.Date(1969, 12, 31, 23, 59, 59, 999_999_999, time.UTC), {}, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+	} {
+		id := fmt.Sprint("it_", i)
+		insert(t, s, items, with(item(test1, id), "made", at))
+		got, ok := get(t, s, items, test1, id).Columns[3].(time.Time)
+		if wanted := storage.Instant(at); !ok || !got.Equal(wanted) || got.Location() != time.UTC {
+			t.Errorf("%v came back as %v, want %v in UTC", at, got, wanted)
+		}
+		for _, value := range []time.Time{at, storage.Instant(at)} {
+			equal(t, fmt.Sprint("List where made is ", value), list(t, s, items, storage.Query{
+				Scope: test1, Limit: 9, Where: []storage.Equal{{Column: "made", Value: value}},
+			}), []string{id})
+		}
+		update(t, s, func(tx storage.Tx) error { return tx.Delete(items, test1, id, 1) })
+	}
 }
 
 func scopesAreStrangers(t *testing.T, s storage.Store) {
@@ -111,79 +135,208 @@ func deleteCompares(t *testing.T, s storage.Store) {
 	equal(t, "version of a new one", get(t, s, items, test1, "it_1").Version, int64(1))
 }
 
+// cloneOnRead spoils all that any method returns, in a view and in an update that
+// commits.
 func cloneOnRead(t *testing.T, s storage.Store) {
-	insert(t, s, items, with(item(test1, "it_1"), "token", "a"))
-	spoil := func(r storage.Record) {
-		r.Columns[0] = "spoilt"
-		clear(r.Data)
+	stored := with(item(test1, "it_1"), "token", "a")
+	insert(t, s, items, stored)
+	insert(t, s, jobs, job(test1, "job", noon))
+	p := posting("p1", move("open/a", 1), move("open/b", -1))
+	post(t, s, p)
+	spoilRecords := func(records ...storage.Record) {
+		for _, r := range records {
+			clear(r.Columns)
+			clear(r.Data)
+		}
 	}
-	view(t, s, func(tx storage.ReadTx) error {
+	spoil := func(tx storage.ReadTx) error {
 		r, err := tx.Get(items, test1, "it_1")
 		if err != nil {
 			return err
 		}
-		spoil(r)
+		spoilRecords(r)
 		if r, err = tx.Find(items, "token", test1, "a"); err != nil {
 			return err
 		}
-		spoil(r)
+		spoilRecords(r)
 		page, err := tx.List(items, storage.Query{Scope: test1, Limit: 1})
-		spoil(page[0])
-		return err
-	})
-	r := get(t, s, items, test1, "it_1")
-	equal(t, "column", r.Columns[0], nil)
-	equal(t, "document", string(r.Data), `{"id":"it_1"}`)
-}
-
-func cloneOnWrite(t *testing.T, s storage.Store) {
-	r := item(test1, "it_1")
-	update(t, s, func(tx storage.Tx) error {
-		if err := tx.Insert(items, r); err != nil {
+		if err != nil {
 			return err
 		}
-		r.Columns[0] = "spoilt"
-		clear(r.Data)
-		inside, err := tx.Get(items, test1, "it_1")
-		equal(t, "document inside", string(inside.Data), `{"id":"it_1"}`)
+		spoilRecords(page...)
+		booked, err := tx.Posting("p1")
+		if err != nil {
+			return err
+		}
+		clear(booked.Entries)
+		all, err := tx.Postings("", 9)
+		if err != nil {
+			return err
+		}
+		clear(all[0].Entries)
+		balances, err := tx.Balances("", 9)
+		if err != nil {
+			return err
+		}
+		clear(balances)
+		entries, err := tx.Entries("open/a", 0, 9)
+		clear(entries)
 		return err
+	}
+	check := func(tx storage.ReadTx) error {
+		r, err := tx.Get(items, test1, "it_1")
+		if err != nil {
+			return err
+		}
+		equal(t, "columns", r.Columns, stored.Columns)
+		equal(t, "document", string(r.Data), string(stored.Data))
+		found, err := tx.Find(items, "token", test1, "a")
+		want(t, "Find", err, nil)
+		equal(t, "what is found", found, r)
+		booked, err := tx.Posting("p1")
+		if err != nil {
+			return err
+		}
+		equal(t, "accounts", []string{booked.Entries[0].Account, booked.Entries[1].Account}, []string{"open/a", "open/b"})
+		return nil
+	}
+	view(t, s, func(tx storage.ReadTx) error {
+		if err := spoil(tx); err != nil {
+			return err
+		}
+		return check(tx)
 	})
-	equal(t, "column", get(t, s, items, test1, "it_1").Columns[0], nil)
+	update(t, s, func(tx storage.Tx) error {
+		if err := spoil(tx); err != nil {
+			return err
+		}
+		claimed, err := tx.Claim(jobs, storage.Claim{Due: noon, Now: noon, Lease: lease, Limit: 1})
+		spoilRecords(claimed...)
+		if err != nil {
+			return err
+		}
+		return check(tx)
+	})
+	view(t, s, check)
+	r := get(t, s, jobs, test1, "job")
+	equal(t, "due of the claimed", r.Columns, []any{noon})
+	equal(t, "document of the claimed", string(r.Data), "{}")
+	checkLedger(t, s)
 }
 
+// cloneOnWrite spoils what it passed, in the transaction and after it.
+func cloneOnWrite(t *testing.T, s storage.Store) {
+	fresh := func(name string) storage.Record {
+		return storage.Record{
+			Scope: test1, ID: "it_1", Version: 1,
+			Columns: with(item(test1, ""), "name", name).Columns, Data: []byte(name),
+		}
+	}
+	check := func(tx storage.ReadTx, name string) {
+		t.Helper()
+		r, err := tx.Get(items, test1, "it_1")
+		want(t, "Get", err, nil)
+		equal(t, "columns", r.Columns, fresh(name).Columns)
+		equal(t, "document", string(r.Data), name)
+	}
+	var passed storage.Record
+	spoil := func() {
+		clear(passed.Columns)
+		clear(passed.Data)
+	}
+	for name, write := range map[string]func(storage.Tx) error{
+		"1st": func(tx storage.Tx) error { return tx.Insert(items, passed) },
+		"2nd": func(tx storage.Tx) error {
+			if err := tx.Insert(items, passed); err != nil {
+				return err
+			}
+			spoil()
+			passed = fresh("2nd")
+			return tx.Replace(items, passed)
+		},
+	} {
+		update(t, s, func(tx storage.Tx) error {
+			passed = fresh(name)
+			if err := write(tx); err != nil {
+				return err
+			}
+			spoil()
+			check(tx, name)
+			passed = fresh(name) // what follows is spoilt after the commit
+			return nil
+		})
+		spoil()
+		view(t, s, func(tx storage.ReadTx) error { check(tx, name); return nil })
+		update(t, s, func(tx storage.Tx) error {
+			r, err := tx.Get(items, test1, "it_1")
+			if err != nil {
+				return err
+			}
+			return tx.Delete(items, test1, "it_1", r.Version)
+		})
+	}
+
+	p := posting("p1", move("open/a", 1), move("open/b", -1))
+	update(t, s, func(tx storage.Tx) error {
+		if err := tx.Post(p); err != nil {
+			return err
+		}
+		clear(p.Moves)
+		p = posting("p1", move("open/a", 1), move("open/b", -1))
+		return nil
+	})
+	equal(t, "balances", balances(t, s), map[string]int64{"open/a": 1, "open/b": -1})
+	checkLedger(t, s)
+}
+
+// opaque stores ids, merchants and documents that look like something else.
 func opaque(t *testing.T, s storage.Store) {
 	every := make([]byte, 256)
 	for i := range every {
 		every[i] = byte(i)
 	}
-	for i, id := range []string{`quote'"`, "per%cent_", "ɛɔŋ", `back\slash`, "a;--", " "} {
-		r := item(test1, id)
-		r.Data = bytes.Repeat(every, 1+i*1000) // the largest is above 1 MiB
+	odd := []string{`quote'"`, "per%cent_", "ɛɔŋ🙂", `back\slash`, "a;--", " ", "null", "line\nbreak", "%s", "\u00e9", "e\u0301", "\U0010ffff"}
+	for i, text := range odd {
+		scope := storage.Scope{Merchant: text, Live: i%2 == 0}
+		r := with(item(scope, text), "token", text)
+		r.Data = bytes.Repeat(every, 1+i*400) // the largest is above 1 MiB
 		insert(t, s, items, r)
-		if got := get(t, s, items, test1, id).Data; !bytes.Equal(got, r.Data) {
-			t.Errorf("document of %q: %d bytes, want %d, or others", id, len(got), len(r.Data))
-		}
-		equal(t, "List before "+id, list(t, s, items, storage.Query{Scope: test1, Limit: 9, After: id, Where: []storage.Equal{{Column: "name", Value: id}}}), []string{})
-	}
-	empty := item(test1, "empty")
-	empty.Data = []byte{}
-	insert(t, s, items, empty)
-	equal(t, "empty document", len(get(t, s, items, test1, "empty").Data), 0)
-}
-
-func errorsChangeNothing(t *testing.T, s storage.Store) {
-	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), with(item(test1, "it_2"), "token", "b"))
-	update(t, s, func(tx storage.Tx) error {
-		r, err := tx.Get(items, test1, "it_2")
-		if err != nil {
+		update(t, s, func(tx storage.Tx) error {
+			r.Version = 1
+			return tx.Replace(items, r)
+		})
+		view(t, s, func(tx storage.ReadTx) error {
+			got, err := tx.Find(items, "token", test1, text)
+			if err != nil {
+				return err
+			}
+			equal(t, "what is found", []any{got.Scope, got.ID, got.Columns[5]}, []any{scope, text, text})
+			if !bytes.Equal(got.Data, r.Data) {
+				t.Errorf("document of %q: %d bytes, want %d, or others", text, len(got.Data), len(r.Data))
+			}
+			return nil
+		})
+		equal(t, "List", list(t, s, items, storage.Query{Scope: scope, Limit: 9, Where: []storage.Equal{{Column: "token", Value: text}}}), []string{text})
+		equal(t, "List of others", list(t, s, items, storage.Query{Scope: scope, Limit: 9, Where: []storage.Equal{{Column: "token", Value: "x"}}}), []string{})
+		account := "open/" + text
+		post(t, s, posting(text, move(account, 1), move("open/"+text+text, -1)))
+		view(t, s, func(tx storage.ReadTx) error {
+			entries, err := tx.Entries(account, 0, 9)
+			if err != nil {
+				return err
+			}
+			equal(t, "entries of "+account, len(entries), 1)
+			_, err = tx.Posting(text)
 			return err
-		}
-		want(t, "Insert", tx.Insert(items, with(item(test1, "it_3"), "token", "a")), storage.ErrExists)
-		want(t, "Replace", tx.Replace(items, with(r, "token", "a")), storage.ErrExists)
-		want(t, "Post", tx.Post(posting("p1", move("guarded/a", -1), move("open/b", 1))), storage.ErrInsufficient)
-		// The transaction goes on as if nothing had been tried.
-		return tx.Insert(items, with(item(test1, "it_4"), "token", "d"))
-	})
-	equal(t, "records", list(t, s, items, storage.Query{Scope: test1, Limit: 9}), []string{"it_4", "it_2", "it_1"})
-	equal(t, "version", get(t, s, items, test1, "it_2").Version, int64(1))
+		})
+		equal(t, "sequence "+text, next(t, s, text), int64(1))
+	}
+	for _, data := range [][]byte{nil, {}, {0}} {
+		r := item(test1, "small")
+		r.Data = data
+		insert(t, s, items, r)
+		equal(t, "small document", string(get(t, s, items, test1, "small").Data), string(data))
+		update(t, s, func(tx storage.Tx) error { return tx.Delete(items, test1, "small", 1) })
+	}
+	checkLedger(t, s)
 }

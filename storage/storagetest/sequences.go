@@ -26,7 +26,9 @@ func next(t *testing.T, s storage.Store, name string) int64 {
 
 func sequenceCounts(t *testing.T, s storage.Store) {
 	equal(t, "a", []int64{next(t, s, "a"), next(t, s, "a"), next(t, s, "a")}, []int64{1, 2, 3})
-	equal(t, "b", next(t, s, "b"), int64(1))
+	for _, name := range []string{"b", "a ", "aa", "A", "mer_1/test"} {
+		equal(t, name, next(t, s, name), int64(1))
+	}
 	update(t, s, func(tx storage.Tx) error {
 		for wanted := int64(4); wanted < 7; wanted++ {
 			n, err := tx.Next("a")
@@ -51,6 +53,7 @@ func sequenceRollback(t *testing.T, s storage.Store) {
 	})
 	want(t, "Update", err, errPlanned)
 	equal(t, "afterwards", next(t, s, "a"), int64(2))
+	equal(t, "of another name", next(t, s, "A"), int64(1))
 }
 
 func sequenceConcurrent(t *testing.T, s storage.Store) {
@@ -85,6 +88,7 @@ func sequenceConcurrent(t *testing.T, s storage.Store) {
 		}
 		seen[n] = true
 	}
+	equal(t, "numbers", len(seen), callers*(each-each/3))
 	for n := int64(1); n <= int64(len(seen)); n++ {
 		if !seen[n] {
 			t.Errorf("%d was left out", n)

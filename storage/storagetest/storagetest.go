@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 	}{
 		{"objects", objects},
 		{"keys", keys},
+		{"calls", calls},
 		{"lists", lists},
 		{"money", money},
 		{"sequences", sequences},
@@ -86,11 +87,9 @@ var items = &storage.Kind{
 var jobs = &storage.Kind{
 	Name:    "test_jobs",
 	Columns: []storage.Column{{Name: "due", Type: storage.Time, Null: true}},
+	Keys:    []storage.Key{{Name: "id", Columns: []string{"id"}}},
 	Due:     "due",
 }
-
-// stranger is never defined.
-var stranger = &storage.Kind{Name: "test_strangers"}
 
 var (
 	test1 = storage.Scope{Merchant: "mer_1"}

@@ -2,9 +2,12 @@ package memory_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/storage"
@@ -18,17 +21,176 @@ func TestContract(t *testing.T) {
 	storagetest.Run(t, func(*testing.T) storage.Store { return memory.New() })
 }
 
+// TestAnyBytes stores what not every database takes for text: the maps' keys are
+// made of ids, and none may reach into another scope or out of its own.
+func TestAnyBytes(t *testing.T) {
+	kind := &storage.Kind{
+		Name:    "things",
+		Columns: []storage.Column{{Name: "a", Type: storage.Text}, {Name: "b", Type: storage.Text}},
+		Keys:    []storage.Key{{Name: "a_b", Columns: []string{"a", "b"}}},
+	}
+	store := memory.New()
+	if err := store.Define(t.Context(), kind); err != nil {
+		t.Fatal(err)
+	}
+	odd := []string{"\xff\xff\xff", "\xff", "a", "\x01", "\x00\x01", "\x00"} // descending
+	scopes := []storage.Scope{{}, {Live: true}, {Merchant: "\x00"}, {Merchant: "\x00\x01"}, {Merchant: "\xff"}}
+	err := store.Update(t.Context(), func(tx storage.Tx) error {
+		for _, scope := range scopes {
+			for i, id := range odd {
+				r := storage.Record{Scope: scope, ID: id, Columns: []any{id, odd[len(odd)-1-i]}}
+				if err := tx.Insert(kind, r); err != nil {
+					return fmt.Errorf("insert %q: %w", id, err)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.View(t.Context(), func(tx storage.ReadTx) error {
+		for _, scope := range scopes {
+			page, err := tx.List(kind, storage.Query{Scope: scope, Limit: 100})
+			if err != nil {
+				return err
+			}
+			var got []string
+			for _, r := range page {
+				got = append(got, r.ID)
+			}
+			if diff := cmp.Diff(odd, got); diff != "" {
+				t.Errorf("list of %+v (-want +got):\n%s", scope, diff)
+			}
+			for i, id := range odd {
+				r, err := tx.Find(kind, "a_b", scope, id, odd[len(odd)-1-i])
+				if err != nil || r.ID != id || r.Scope != scope {
+					t.Errorf("find of %q in %+v: got %q in %+v, %v", id, scope, r.ID, r.Scope, err)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDefineBesideReaders makes a table anew while others read it; the race
+// detector watches.
+func TestDefineBesideReaders(t *testing.T) {
+	kind := func(keys ...storage.Key) *storage.Kind {
+		return &storage.Kind{Name: "things", Columns: []storage.Column{{Name: "at", Type: storage.Time}}, Keys: keys}
+	}
+	store, first := memory.New(), kind()
+	if err := store.Define(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	err := store.Update(t.Context(), func(tx storage.Tx) error {
+		return tx.Insert(first, storage.Record{ID: "a", Columns: []any{time.Now()}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reading, defined := make(chan struct{}), make(chan error, 1)
+	go func() {
+		<-reading
+		defined <- store.Define(t.Context(), kind(storage.Key{Name: "at", Columns: []string{"at"}}))
+	}()
+	err = store.View(t.Context(), func(tx storage.ReadTx) error {
+		close(reading)
+		for range 100 {
+			if _, err := tx.Get(first, storage.Scope{}, "a"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := <-defined; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDefineKeys adds a unique key to records that share it, and to some that do
+// not.
+func TestDefineKeys(t *testing.T) {
+	kind := func(keys ...storage.Key) *storage.Kind {
+		return &storage.Kind{Name: "things", Columns: []storage.Column{{Name: "a", Type: storage.Text}}, Keys: keys}
+	}
+	store, first := memory.New(), kind()
+	if err := store.Define(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	insert := func(k *storage.Kind, id string) error {
+		return store.Update(t.Context(), func(tx storage.Tx) error {
+			return tx.Insert(k, storage.Record{ID: id, Columns: []any{"same"}})
+		})
+	}
+	for _, id := range []string{"1", "2"} {
+		if err := insert(first, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := kind(storage.Key{Name: "a", Columns: []string{"a"}})
+	if err := store.Define(t.Context(), second); !errors.Is(err, storage.ErrExists) {
+		t.Errorf("Define of a key that is shared: got error %v, want ErrExists", err)
+	}
+	err := store.Update(t.Context(), func(tx storage.Tx) error { return tx.Delete(first, storage.Scope{}, "1", 1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Define(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	if err := insert(second, "3"); !errors.Is(err, storage.ErrExists) {
+		t.Errorf("Insert of a taken key: got error %v, want ErrExists", err)
+	}
+}
+
+type order struct {
+	Customer string `json:"customer"`
+	Amount   int64  `json:"amount"` // in pesewas
+}
+
+// A collection gives typed values; what one transaction writes, money among it,
+// comes to be together or not at all.
 func Example() {
+	orders := storage.NewCollection("orders", []storage.Field[order]{
+		{Column: storage.Column{Name: "customer", Type: storage.Text}, Value: func(o *order) any { return o.Customer }},
+	})
+	ctx, shop := context.Background(), storage.Scope{Merchant: "mer_1"}
 	store := memory.New()
 	defer store.Close()
-	ctx := context.Background()
-	err := store.Update(ctx, func(tx storage.Tx) error {
-		n, err := tx.Next("orders")
-		fmt.Println("order", n)
+	if err := store.Define(ctx, orders.Kind()); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	buy := func(id string, o order) error {
+		return store.Update(ctx, func(tx storage.Tx) error {
+			if _, err := orders.Insert(tx, shop, id, o); err != nil {
+				return err
+			}
+			return tx.Post(storage.Posting{
+				ID: "post_" + id, Type: "order", Ref: id, At: time.Now(),
+				Moves: []storage.Move{
+					{Account: "customer/" + o.Customer, Guarded: true, Amount: -o.Amount},
+					{Account: "shop", Amount: o.Amount},
+				},
+			})
+		})
+	}
+	fmt.Println(buy("ord_1", order{Customer: "ama", Amount: 5_00}))
+
+	err := store.View(ctx, func(tx storage.ReadTx) error {
+		_, err := orders.Get(tx, shop, "ord_1")
 		return err
 	})
 	fmt.Println(err)
 	// Output:
-	// order 1
-	// <nil>
+	// storage: insufficient balance: account customer/ama
+	// storage: not found
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 
@@ -35,7 +36,12 @@ func together(t *testing.T, s *Store, members ...*member) {
 			ctx = t.Context()
 		}
 		wg.Go(func() {
-			defer func() { m.gone = recover() }()
+			defer func() {
+				m.gone = recover()
+				if m.gone != nil {
+					println(string(debug.Stack()))
+				}
+			}()
 			m.err = errors.New("goroutine ended")
 			m.err = s.Update(ctx, fn)
 		})

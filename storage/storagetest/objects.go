@@ -48,7 +48,9 @@ func timesRounded(t *testing.T, s storage.Store) {
 	accra := time.FixedZone("", 0)
 	for i, at := range []time.Time{
 		noon.Add(999_999), noon.Add(-1), noon.In(time.FixedZone("", 7200)), noon.In(accra), time.Now(),
-		time.Date(1969, 12, 31, 23, 59, 59, 999_999_999, time.UTC), {}, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		time.Date(1969, 12, 31, 23, 59, 59, 999_999_999, time.UTC),
+		{},
+		time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
 	} {
 		id := fmt.Sprint("it_", i)
 		insert(t, s, items, with(item(test1, id), "made", at))

@@ -1,0 +1,129 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+var things = &storage.Kind{
+	Name: "things",
+	Columns: []storage.Column{
+		{Name: "state", Type: storage.Text, OneOf: []string{"new", "old"}, Indexed: true},
+		{Name: "reference", Type: storage.Text},
+	},
+	Keys: []storage.Key{{Name: "reference", Columns: []string{"reference"}}},
+}
+
+var mine = storage.Scope{Merchant: "mer_1"}
+
+func thing(i int) storage.Record {
+	return storage.Record{
+		Scope: mine, ID: fmt.Sprintf("th_%08d", i), Version: 1,
+		Columns: []any{"new", fmt.Sprint("ref", i)}, Data: []byte(`{"a":"document","of":"some","length":100}`),
+	}
+}
+
+const filled = 10_000 // records of each of two scopes
+
+func open(b *testing.B) *memory.Store {
+	b.Helper()
+	store, ctx := memory.New(), b.Context()
+	if err := store.Define(ctx, things); err != nil {
+		b.Fatal(err)
+	}
+	err := store.Update(ctx, func(tx storage.Tx) error {
+		for i := range filled {
+			r := thing(i)
+			if err := tx.Insert(things, r); err != nil {
+				return err
+			}
+			r.Scope.Live = true
+			if err := tx.Insert(things, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return store
+}
+
+func BenchmarkGet(b *testing.B) {
+	store := open(b)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for i := 0; pb.Next(); i++ {
+			id := fmt.Sprintf("th_%08d", i%filled)
+			err := store.View(context.Background(), func(tx storage.ReadTx) error {
+				_, err := tx.Get(things, mine, id)
+				return err
+			})
+			if err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+func BenchmarkList(b *testing.B) {
+	store := open(b)
+	q := storage.Query{Scope: mine, Limit: 20, After: thing(filled / 2).ID}
+	filtered := q
+	filtered.Where = []storage.Equal{{Column: "state", Value: "old"}} // which none has: the longest way
+	for name, q := range map[string]storage.Query{"20": q, "none-of-5000": filtered} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				err := store.View(b.Context(), func(tx storage.ReadTx) error {
+					_, err := tx.List(things, q)
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	for _, writes := range []int{1, 10} {
+		b.Run(fmt.Sprint("replace-", writes), func(b *testing.B) {
+			store := open(b)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				err := store.Update(b.Context(), func(tx storage.Tx) error {
+					for w := range writes {
+						r, err := tx.Get(things, mine, thing((i*writes+w)%filled).ID)
+						if err != nil {
+							return err
+						}
+						if err := tx.Replace(things, r); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("nothing", func(b *testing.B) { // what a transaction costs of itself
+		store := open(b)
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := store.Update(b.Context(), func(storage.Tx) error { return nil }); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

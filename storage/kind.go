@@ -208,7 +208,7 @@ func (c *Column) check(v any, null bool) error {
 			return fmt.Errorf("text in a column of another type")
 		}
 		if len(c.OneOf) > 0 && !slices.Contains(c.OneOf, v) {
-			return fmt.Errorf("%q is not one of %v", v, c.OneOf)
+			return fmt.Errorf("a text that is not one of %v", c.OneOf)
 		}
 		return nil
 	case int64:

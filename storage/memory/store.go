@@ -55,14 +55,10 @@ func (s *Store) begin(ctx context.Context) error {
 func (s *Store) lock(ctx context.Context) error {
 	select {
 	case <-s.writer:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := ctx.Err(); err != nil { // both were ready
-		s.unlock()
-		return err
-	}
-	return nil
 }
 
 func (s *Store) unlock() { s.writer <- struct{}{} }

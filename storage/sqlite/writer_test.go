@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"testing"
 
@@ -36,12 +35,7 @@ func together(t *testing.T, s *Store, members ...*member) {
 			ctx = t.Context()
 		}
 		wg.Go(func() {
-			defer func() {
-				m.gone = recover()
-				if m.gone != nil {
-					println(string(debug.Stack()))
-				}
-			}()
+			defer func() { m.gone = recover() }()
 			m.err = errors.New("goroutine ended")
 			m.err = s.Update(ctx, fn)
 		})
@@ -287,6 +281,29 @@ func TestAFullDisk(t *testing.T) {
 				t.Errorf("%d reruns, want one for each member before the offender", got)
 			}
 		})
+	}
+}
+
+// A connection in doubt is given up and another one opened.
+func TestALostConnection(t *testing.T) {
+	s := openNotes(t, Config{})
+	first := inserts("n1")
+	offender := &member{fn: func(x storage.Tx) error {
+		if err := x.Insert(notes, note("bad")); err != nil {
+			return err
+		}
+		if err := x.(*tx).conn.close(); err != nil {
+			return err
+		}
+		return x.Insert(notes, note("worse"))
+	}}
+	last := inserts("n2")
+	together(t, s, first, offender, last)
+	if first.err != nil || last.err != nil || offender.err == nil {
+		t.Errorf("got %v, %v, %v (%v); want only the second to fail", first.err, offender.err, last.err, offender.gone)
+	}
+	if diff := cmp.Diff([]string{"n2", "n1"}, ids(t, s)); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 }
 

@@ -57,20 +57,19 @@ func claimOrder(t *testing.T, s storage.Store) {
 
 func claimLease(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	first := claim(t, s, 0, 0, 9, nil)
-	equal(t, "version", first[0].Version, int64(2))
+	first := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
+	equal(t, "version", first.Version, int64(2))
 	equal(t, "stored version", get(t, s, jobs, test1, "a").Version, int64(2))
 	equal(t, "columns", get(t, s, jobs, test1, "a").Columns, []any{second(0)})
 	equal(t, "within the lease", ids(claim(t, s, 59, 59, 9, nil)), []string{})
-	again := claim(t, s, 60, 60, 9, nil)
-	equal(t, "after the lease", ids(again), []string{"a"})
-	equal(t, "version after the lease", again[0].Version, int64(3))
+	again := only(t, "claimed after the lease", claim(t, s, 60, 60, 9, nil))
+	equal(t, "version after the lease", again.Version, int64(3))
 }
 
 func claimFencing(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	stale := claim(t, s, 0, 0, 9, nil)[0]
-	fresh := claim(t, s, 100, 100, 9, nil)[0]
+	stale := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
+	fresh := only(t, "claimed after the lease", claim(t, s, 100, 100, 9, nil))
 	update(t, s, func(tx storage.Tx) error {
 		want(t, "Replace by the stale worker", tx.Replace(jobs, stale), storage.ErrConflict)
 		want(t, "Delete by the stale worker", tx.Delete(jobs, test1, "a", stale.Version), storage.ErrConflict)
@@ -284,7 +283,7 @@ func claimMoves(t *testing.T, s storage.Store) {
 // claimHolds does beside a lease what must not end it.
 func claimHolds(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	held := claim(t, s, 0, 0, 9, nil)[0]
+	held := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
 	update(t, s, func(tx storage.Tx) error {
 		r := job(test1, "a", second(0))
 		r.Version = 1
@@ -305,8 +304,7 @@ func claimHolds(t *testing.T, s storage.Store) {
 		if err != nil {
 			return err
 		}
-		equal(t, "claimed", ids(got), []string{"a"})
-		return tx.Replace(jobs, got[0])
+		return tx.Replace(jobs, only(t, "claimed", got))
 	})
 	equal(t, "after the write", ids(claim(t, s, 60, 60, 9, nil)), []string{"a"})
 

@@ -190,7 +190,12 @@ func retried(t *testing.T, s storage.Store) {
 	var all sync.WaitGroup
 	for range callers {
 		all.Go(func() {
-			for done := 0; done < each; {
+			// Whoever is too late was so because of a success of another's.
+			done := 0
+			for range callers * each {
+				if done == each {
+					return
+				}
 				var r storage.Record
 				err := s.View(t.Context(), func(tx storage.ReadTx) error {
 					var err error
@@ -211,6 +216,9 @@ func retried(t *testing.T, s storage.Store) {
 					t.Errorf("Update: %v", err)
 					return
 				}
+			}
+			if done < each {
+				t.Errorf("%d of %d were written, the rest came too late though nobody was before", done, each)
 			}
 		})
 	}

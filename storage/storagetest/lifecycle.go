@@ -53,7 +53,7 @@ func defineAtOnce(t *testing.T, s storage.Store) {
 // defineBesideLease adds a column while a record is held.
 func defineBesideLease(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	held := claim(t, s, 0, 0, 9, nil)[0]
+	held := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
 	longer := *jobs
 	longer.Columns = append([]storage.Column{jobs.Columns[0]}, storage.Column{Name: "note", Type: storage.Text})
 	longer.Backfill = func([]byte) ([]any, error) { return []any{second(0), "added"}, nil }
@@ -188,10 +188,10 @@ func closeWaits(t *testing.T, s storage.Store) {
 	var began, inside sync.WaitGroup
 	var finished atomic.Int32
 	began.Add(2)
-	var once sync.Once
+	var writing, reading sync.Once // functions may run more than once
 	inside.Go(func() {
 		want(t, "Update", s.Update(t.Context(), func(tx storage.Tx) error {
-			once.Do(began.Done)
+			writing.Do(began.Done)
 			<-proceed
 			defer finished.Add(1)
 			return tx.Insert(items, item(test1, "it_2"))
@@ -199,7 +199,7 @@ func closeWaits(t *testing.T, s storage.Store) {
 	})
 	inside.Go(func() {
 		want(t, "View", s.View(t.Context(), func(tx storage.ReadTx) error {
-			began.Done()
+			reading.Do(began.Done)
 			<-proceed
 			defer finished.Add(1)
 			_, err := tx.Get(items, test1, "it_1")

@@ -184,6 +184,9 @@ func pagingBesideWriters(t *testing.T, s storage.Store) {
 		if len(page) == 0 {
 			break
 		}
+		if n == manyPages {
+			t.Fatal("the pages have no end")
+		}
 		seen = append(seen, page...)
 		q.After = page[len(page)-1]
 		insert(t, s, items, item(test1, fmt.Sprintf("new_%02d", n)))
@@ -221,6 +224,9 @@ func pagingBackwards(t *testing.T, s storage.Store) {
 		page := list(t, s, items, q)
 		if len(page) == 0 {
 			break
+		}
+		if n == manyPages {
+			t.Fatal("the pages have no end")
 		}
 		slices.Reverse(page)
 		seen = append(seen, page...)
@@ -261,9 +267,13 @@ func pagingBesideConcurrentWriters(t *testing.T, s storage.Store) {
 	for range 5 {
 		var seen []string
 		q := storage.Query{Scope: test1, Limit: 7}
-		for {
+		for n := 0; ; n++ {
 			page := list(t, s, items, q)
 			if len(page) == 0 {
+				break
+			}
+			if n == manyPages {
+				t.Error("the pages have no end")
 				break
 			}
 			seen = append(seen, page...)

@@ -181,6 +181,18 @@ func equal(t *testing.T, what string, got, wanted any) {
 	}
 }
 
+// only returns the one element that there must be.
+func only[T any](t *testing.T, what string, all []T) T {
+	t.Helper()
+	if len(all) != 1 {
+		t.Fatalf("%s: got %d, want 1", what, len(all))
+	}
+	return all[0]
+}
+
+// manyPages is more than any test reads. A listing that never ends fails there.
+const manyPages = 100
+
 func ids(records []storage.Record) []string {
 	list := make([]string, len(records))
 	for i, r := range records {

@@ -125,7 +125,7 @@ func ownWrites(t *testing.T, s storage.Store) {
 		equal(t, "accounts", len(all), 3)
 		entries, err := tx.Entries("guarded/a", 0, 1)
 		want(t, "Entries", err, nil)
-		equal(t, "newest entry's posting", entries[0].Posting, "p2")
+		equal(t, "newest entry's posting", only(t, "Entries", entries).Posting, "p2")
 		_, err = tx.Posting("p2")
 		want(t, "Posting", err, nil)
 		booked, err := tx.Postings("p1", 9)
@@ -323,8 +323,20 @@ func contextEndsInside(t *testing.T, s storage.Store) {
 	insert(t, s, items, item(test1, "it_1"))
 }
 
-// contextEndsWaiting cancels an update that waits for a writer. It must come back
-// though the writer goes on, and never run.
+// watched is a context that tells when somebody waits for its end.
+type watched struct {
+	context.Context
+	once  *sync.Once
+	asked chan struct{}
+}
+
+func (w watched) Done() <-chan struct{} {
+	w.once.Do(func() { close(w.asked) })
+	return w.Context.Done()
+}
+
+// contextEndsWaiting cancels calls that wait for a writer. They must come back
+// though the writer goes on, and leave nothing.
 func contextEndsWaiting(t *testing.T, s storage.Store) {
 	began, proceed, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	var once sync.Once
@@ -336,19 +348,34 @@ func contextEndsWaiting(t *testing.T, s storage.Store) {
 		})
 	}()
 	<-began
-	ctx, cancel := context.WithCancel(t.Context())
-	waiting := make(chan error, 1)
-	go func() {
-		waiting <- s.Update(ctx, func(tx storage.Tx) error { return tx.Insert(items, item(test1, "it_2")) })
-	}()
-	cancel()
-	err := <-waiting
+	waits := func(call func(context.Context) error) error {
+		parent, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ctx := watched{parent, new(sync.Once), make(chan struct{})}
+		came := make(chan error, 1)
+		go func() { came <- call(ctx) }()
+		select {
+		case <-ctx.asked:
+			cancel()
+			return <-came
+		case err := <-came: // it did not have to wait
+			return err
+		}
+	}
+	updated := waits(func(ctx context.Context) error {
+		return s.Update(ctx, func(tx storage.Tx) error { return tx.Insert(items, item(test1, "it_2")) })
+	})
+	defined := waits(func(ctx context.Context) error { return s.Define(ctx, items, jobs) })
 	close(proceed)
 	want(t, "the writer", <-first, nil)
-	wanted := []string{"it_2", "it_1"} // a backend with several writers was quick
-	if err != nil {
-		want(t, "the one who waited", err, context.Canceled)
+	wanted := []string{"it_2", "it_1"} // a backend with several writers may be quick
+	if updated != nil {
+		want(t, "Update", updated, context.Canceled)
 		wanted = wanted[1:]
 	}
+	if defined != nil {
+		want(t, "Define", defined, context.Canceled)
+	}
 	equal(t, "records", list(t, s, items, storage.Query{Scope: test1, Limit: 9}), wanted)
+	insert(t, s, items, item(test1, "it_3")) // nobody stands in the queue for ever
 }

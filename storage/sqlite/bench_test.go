@@ -1,0 +1,208 @@
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// fill inserts n notes in few transactions.
+func fill(b *testing.B, s *Store, n int) {
+	b.Helper()
+	for i := 0; i < n; {
+		err := s.Update(b.Context(), func(tx storage.Tx) error {
+			for range min(1000, n-i) {
+				if err := tx.Insert(notes, note(fmt.Sprintf("n%08d", i))); err != nil {
+					return err
+				}
+				i++
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	s := openNotes(b, Config{})
+	fill(b, s, 10_000)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		err := s.View(b.Context(), func(tx storage.ReadTx) error {
+			_, err := tx.Get(notes, scope, fmt.Sprintf("n%08d", i*7919%10_000))
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkList100(b *testing.B) {
+	s := openNotes(b, Config{})
+	fill(b, s, 10_000)
+	query := storage.Query{Scope: scope, Where: []storage.Equal{{Column: "status", Value: "open"}}, Limit: 100}
+	b.ReportAllocs()
+	for b.Loop() {
+		err := s.View(b.Context(), func(tx storage.ReadTx) error {
+			records, err := tx.List(notes, query)
+			if len(records) != 100 {
+				b.Fatalf("%d records", len(records))
+			}
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkInsert is one Insert in a transaction of many, without its commit.
+func BenchmarkInsert(b *testing.B) {
+	s := openNotes(b, Config{})
+	b.ReportAllocs()
+	err := s.Update(b.Context(), func(tx storage.Tx) error {
+		for i := 0; b.Loop(); i++ {
+			if err := tx.Insert(notes, note(fmt.Sprintf("n%08d", i))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// payment is what one update of BenchmarkUpdate writes: a note and a posting,
+// which are six rows.
+func payment(tx storage.Tx, i int64) error {
+	if err := tx.Insert(notes, note(fmt.Sprintf("p%08d", i))); err != nil {
+		return err
+	}
+	return tx.Post(storage.Posting{
+		ID: fmt.Sprintf("pst_%08d", i), Type: "payment", Ref: "pay_1", At: noon,
+		Moves: []storage.Move{{Account: "wallet", Guarded: true, Amount: 1}, {Account: "cash", Amount: -1}},
+	})
+}
+
+// BenchmarkUpdate has concurrent callers, each of whom waits for the disk. Its
+// limit, measured in the same run, is a loop over the same writes with as many
+// updates in a commit, without any of this package's reads, checks and waiting:
+// of-limit is its time divided by ours, 1 being perfect. The two take turns,
+// so that a disk that has other work is slow for both.
+func BenchmarkUpdate(b *testing.B) {
+	for _, callers := range []int{1, 8, 64} {
+		b.Run(fmt.Sprint(callers), func(b *testing.B) {
+			s, limit := openNotes(b, Config{}), newBare(b)
+			fill(b, s, 1000)
+			before := s.Stats()
+			turn := max(500, b.N/50)
+			var ours, bare time.Duration
+			b.ReportAllocs()
+			b.ResetTimer()
+			for done := 0; done < b.N; done += turn {
+				begun, was := time.Now(), s.Stats()
+				updates(b, s, callers, int64(done), int64(min(done+turn, b.N)))
+				ours += time.Since(begun)
+				b.StopTimer()
+				now := s.Stats()
+				size := (now.Updates - was.Updates) / max(1, now.Commits-was.Commits)
+				bare += limit.run(b, done, min(done+turn, b.N), max(1, int(size)))
+				b.StartTimer()
+			}
+			b.StopTimer()
+			now := s.Stats()
+			b.ReportMetric(float64(now.Updates-before.Updates)/float64(max(1, now.Commits-before.Commits)), "per-commit")
+			b.ReportMetric(bare.Seconds()/ours.Seconds(), "of-limit")
+		})
+	}
+}
+
+// updates makes the payments from one number to before another.
+func updates(b *testing.B, s *Store, callers int, from, until int64) {
+	var next atomic.Int64
+	next.Store(from)
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < until; i = next.Add(1) - 1 {
+				err := s.Update(b.Context(), func(tx storage.Tx) error { return payment(tx, i) })
+				if err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// bare writes what updates writes with statements alone.
+type bare struct {
+	conn         *conn
+	table        *table
+	wallet, cash account
+}
+
+func newBare(b *testing.B) *bare {
+	b.Helper()
+	s := openAt(b, filepath.Join(b.TempDir(), "bare.db"), Config{})
+	if err := s.Define(b.Context(), notes); err != nil {
+		b.Fatal(err)
+	}
+	fill(b, s, 1000)
+	if err := s.Update(b.Context(), func(tx storage.Tx) error { return payment(tx, 99_999_999) }); err != nil {
+		b.Fatal(err)
+	}
+	w := &bare{conn: s.writer.conn, table: (*s.tables.Load())[notes]}
+	if err := w.conn.script("PRAGMA wal_autocheckpoint = 1000"); err != nil {
+		b.Fatal(err)
+	}
+	for name, a := range map[string]*account{"wallet": &w.wallet, "cash": &w.cash} {
+		if _, err := w.conn.one(selectAccount, []any{name}, &a.id, &a.Guarded, &a.Amount, &a.Entries); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return w
+}
+
+func (w *bare) run(b *testing.B, from, until, size int) time.Duration {
+	exec := func(query string, args ...any) {
+		if _, err := w.conn.exec(query, args...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	data := note("n00000000").Data
+	begun := time.Now()
+	for i := from; i < until; i++ {
+		if (i-from)%size == 0 {
+			exec("BEGIN IMMEDIATE")
+		}
+		posting := fmt.Sprintf("pst_%08d", i)
+		exec(w.table.insert, scope.Merchant, scope.Live, fmt.Sprintf("p%08d", i),
+			"open", int64(7), true, nil, nil, data)
+		exec(insertPosting, posting, "payment", "pay_1", noon.UnixMilli())
+		for _, a := range []*account{&w.wallet, &w.cash} {
+			amount := int64(1)
+			if a == &w.cash {
+				amount = -1
+			}
+			a.Amount += amount
+			a.Entries++
+			exec(updateAccount, a.Amount, a.Entries, a.id)
+			exec(insertEntry, a.id, a.Entries, posting, amount, a.Amount)
+		}
+		if (i-from)%size == size-1 || i == until-1 {
+			exec("COMMIT")
+		}
+	}
+	return time.Since(begun)
+}

@@ -12,7 +12,9 @@ package message
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -175,9 +177,7 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 	if !caller.Live || s.texter == nil {
 		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
 	}
-	send, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	failed := s.texter.SendSMS(send, o.Value.To, o.Value.Text)
+	failed := s.send(ctx, o)
 	o.Value.Attempts++
 	if failed != nil && o.Value.Attempts <= len(retryAfter) {
 		// The error may quote the number; the log must not.
@@ -192,3 +192,19 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 	}
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
 }
+
+// send calls the host's Texter, whose panic is a failed try like any other. What
+// it panicked with may quote the number, so that only the stack is logged.
+func (s *Service) send(ctx context.Context, o *storage.Object[record]) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	defer func() {
+		if recover() != nil {
+			err = errPanicked
+			s.engine.Log.ErrorContext(ctx, "the Texter panicked", "message", o.ID, "stack", string(debug.Stack()))
+		}
+	}()
+	return s.texter.SendSMS(ctx, o.Value.To, o.Value.Text)
+}
+
+var errPanicked = errors.New("message: the Texter panicked")

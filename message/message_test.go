@@ -211,3 +211,47 @@ func TestARolledBackMessageIsNotSent(t *testing.T) {
 		t.Errorf("got %v, sent %q", err, texter.sent)
 	}
 }
+
+// explosive is a Texter that panics with the number, as often as it is told.
+type explosive struct{ left int }
+
+func (e *explosive) SendSMS(_ context.Context, to, _ string) error {
+	if e.left--; e.left >= 0 {
+		panic("no route to " + to)
+	}
+	return nil
+}
+
+// A Texter that panics has failed, is tried again by the same schedule, and what
+// it said does not reach the log.
+func TestATexterThatPanics(t *testing.T) {
+	texter := &explosive{left: 2}
+	p := newPost(t, texter)
+	p.queue(t, live, number, "Hello.")
+	for _, wait := range []time.Duration{0, 5 * time.Second, 30 * time.Second} {
+		if n := p.kept(t, true); n != 1 {
+			t.Errorf("%d messages are kept before the try after %s", n, wait)
+		}
+		p.pass(t, wait)
+	}
+	if n := p.kept(t, true); n != 0 || texter.left != -1 {
+		t.Errorf("%d messages are kept, %d tries", n, 2-texter.left)
+	}
+	if log := p.log.String(); !strings.Contains(log, "not sent") || strings.Contains(log, "241234567") {
+		t.Errorf("the log says\n%s", log)
+	}
+}
+
+// A host that stops having a Texter has live messages that nobody can send; they
+// do not come back for ever.
+func TestMessagesOfATexterThatIsGone(t *testing.T) {
+	p := newPost(t, &phones{})
+	p.queue(t, live, number, "Hello.")
+	gone := message.New(p.engine, nil)
+	p.runner = &due.Runner{Store: p.engine.Store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
+	p.runner.Add(gone.Job())
+	p.pass(t, 0)
+	if n := p.kept(t, true); n != 0 {
+		t.Errorf("%d messages are kept", n)
+	}
+}

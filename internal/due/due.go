@@ -84,12 +84,17 @@ func (r *Runner) Wake(k *storage.Kind) {
 }
 
 // Start begins to run the jobs in the background, until Stop or until ctx ends.
-// Starting twice is fine.
+// Starting twice is fine; so is starting anew after either end.
 func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stop != nil {
-		return
+		select {
+		case <-r.stopped: // its context has ended
+			r.stop()
+		default:
+			return
+		}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	stopped := make(chan struct{})

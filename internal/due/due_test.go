@@ -277,3 +277,149 @@ func TestTwoRunnersShareTheWork(t *testing.T) {
 		t.Errorf("%d ran, want %d", len(seen), n)
 	}
 }
+
+// A runner whose context has ended may be started again.
+func TestStartAfterTheContextHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		first, end := context.WithCancel(t.Context())
+		w.Start(first)
+		synctest.Wait()
+		end()
+		synctest.Wait()
+		w.add(t, storage.Scope{}, "a", time.Now())
+		w.Start(t.Context())
+		synctest.Wait()
+		if got := w.count(); got != 1 {
+			t.Errorf("%d ran after the second Start", got)
+		}
+		if err := w.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Many who drain at once do not keep each other from ending.
+func TestManyDrainAtOnce(t *testing.T) {
+	w := newWorks(t)
+	const n = 20
+	for i := range n {
+		w.add(t, storage.Scope{}, fmt.Sprint("t", i), time.Now())
+	}
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() {
+			if err := w.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := w.count(); got != n {
+				t.Errorf("a drain ended when %d had run", got)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Work that cannot be claimed is claimed later; a closed store ends the workers.
+func TestAStoreThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		w.add(t, storage.Scope{}, "a", time.Now())
+		broken := &failing{Store: w.store}
+		broken.fail.Store(true)
+		w.Store = broken
+		if err := w.Drain(t.Context()); !errors.Is(err, errPlanned) {
+			t.Errorf("Drain: got %v", err)
+		}
+		w.Start(t.Context())
+		synctest.Wait()
+		if got := w.count(); got != 0 {
+			t.Errorf("%d ran without a claim", got)
+		}
+		broken.fail.Store(false)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := w.count(); got != 1 {
+			t.Errorf("%d ran when the store was well again", got)
+		}
+		if err := w.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if err := w.Stop(t.Context()); err != nil {
+			t.Errorf("Stop: %v", err)
+		}
+		if err := w.Drain(t.Context()); !errors.Is(err, storage.ErrClosed) {
+			t.Errorf("Drain of a closed store: %v", err)
+		}
+	})
+}
+
+var errPlanned = errors.New("planned")
+
+// failing is a store whose updates fail when it is told so.
+type failing struct {
+	storage.Store
+	fail atomic.Bool
+}
+
+func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if f.fail.Load() {
+		return errPlanned
+	}
+	return f.Store.Update(ctx, fn)
+}
+
+// Clocks that cannot be read, and a drain that nobody waits for any more.
+func TestDrainReportsWhatKeepsIt(t *testing.T) {
+	w := newWorks(t)
+	w.Ahead = func(context.Context) ([]due.Ahead, error) { return nil, errPlanned }
+	if err := w.Drain(t.Context()); !errors.Is(err, errPlanned) {
+		t.Errorf("got %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		began, proceed := make(chan struct{}), make(chan struct{})
+		w.do = func(context.Context, *storage.Object[task]) error {
+			close(began)
+			<-proceed
+			return nil
+		}
+		w.add(t, storage.Scope{}, "a", time.Now())
+		w.Start(t.Context())
+		<-began
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := w.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		close(proceed)
+		if err := w.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The context of a batch ends with its lease, not with the runner's.
+func TestABatchMayTakeItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		began := make(chan struct{})
+		var took time.Duration
+		w.do = func(ctx context.Context, _ *storage.Object[task]) error {
+			close(began)
+			start := time.Now()
+			<-ctx.Done()
+			took = time.Since(start)
+			return ctx.Err()
+		}
+		w.add(t, storage.Scope{}, "a", time.Now())
+		ctx, end := context.WithCancel(t.Context())
+		w.Start(ctx)
+		<-began
+		end()
+		if err := w.Stop(t.Context()); err != nil || took != time.Minute {
+			t.Errorf("the batch had %s, %v", took, err)
+		}
+	})
+}

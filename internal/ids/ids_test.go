@@ -1,10 +1,12 @@
 package ids
 
 import (
+	"bytes"
 	"crypto/rand"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -61,6 +63,62 @@ func TestIDsOfManyGoroutinesDiffer(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// An id that was made after another call had returned is greater, whoever made
+// it, and whatever the clock does meanwhile.
+func TestIDsAscendOverGoroutines(t *testing.T) {
+	var ticks atomic.Int64
+	s := New(func() time.Time { return time.UnixMilli(1_800_000_000_000 + ticks.Add(1)%7) }, nil)
+	var newest atomic.Pointer[string] // an id whose call has returned
+	first := s.Make("x_")
+	newest.Store(&first)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 500 {
+				before := *newest.Load()
+				id := s.Make("x_")
+				if id <= before {
+					t.Errorf("%s was made after %s", id, before)
+				}
+				newest.Store(&id)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// The parts of an id are where the package says they are.
+func TestLayout(t *testing.T) {
+	s := New(func() time.Time { return time.UnixMilli(62) }, bytes.NewReader(make([]byte, 1024)))
+	for _, want := range []string{"qr_" + "00000010" + "000" + "00000000000", "qr_" + "00000010" + "001" + "00000000000"} {
+		if got := s.Make("qr_"); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if got := s.Make(""); len(got) != Length {
+		t.Errorf("without prefix: %s", got)
+	}
+}
+
+// Every byte below 248 gives one character, and each character stands for the
+// same number of them; the rest, which would favour some, give none.
+func TestRandomCharactersAreEquallyLikely(t *testing.T) {
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+	}
+	text := Secret(bytes.NewReader(every), 248)
+	for _, c := range alphabet {
+		if n := strings.Count(text, string(c)); n != 4 {
+			t.Errorf("%c stands %d times, want 4", c, n)
+		}
+	}
+	only := bytes.Repeat([]byte{255}, 32) // all of the first read is drawn again
+	if got := Secret(bytes.NewReader(append(only, every[:32]...)), 3); got != "012" {
+		t.Errorf("got %s", got)
+	}
 }
 
 func TestBase62(t *testing.T) {

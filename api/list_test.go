@@ -1,0 +1,98 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+func TestPages(t *testing.T) {
+	for _, test := range []struct {
+		page      api.Page
+		param     string // of the refusal
+		size      int
+		by, start string // of the cursor
+	}{
+		{api.Page{}, "", 10, "", ""},
+		{api.Page{Limit: 1}, "", 1, "", ""},
+		{api.Page{Limit: 100, StartingAfter: "qr_1"}, "", 100, "starting_after", "qr_1"},
+		{api.Page{EndingBefore: "qr_2"}, "", 10, "ending_before", "qr_2"},
+		{api.Page{Limit: -1}, "limit", -1, "", ""},
+		{api.Page{Limit: 101}, "limit", 101, "", ""},
+		{api.Page{StartingAfter: "qr_1", EndingBefore: "qr_1"}, "ending_before", 10, "starting_after", "qr_1"},
+	} {
+		err := test.page.Check()
+		var e *api.Error
+		if errors.As(err, &e) != (test.param != "") || (e != nil && (e.Param != test.param || e.Code != api.ParameterInvalid)) {
+			t.Errorf("%+v: refused with %v", test.page, err)
+		}
+		if got := test.page.Size(); got != test.size {
+			t.Errorf("%+v: size %d", test.page, got)
+		}
+		if by, start := test.page.Cursor(); by != test.by || start != test.start {
+			t.Errorf("%+v: cursor %s %s", test.page, by, start)
+		}
+	}
+}
+
+func TestEnvelopes(t *testing.T) {
+	for want, value := range map[string]any{
+		`{"object":"list","data":[],"has_more":false,"url":"/v1/x"}`:   api.NewList[int]("/v1/x", nil, false),
+		`{"object":"list","data":[2,1],"has_more":true,"url":"/v1/x"}`: api.NewList("/v1/x", []int{2, 1}, true),
+		`{"id":"qr_1","object":"qr_code","deleted":true}`:              api.Deleted{ID: "qr_1", Object: "qr_code", Deleted: true},
+	} {
+		if got, err := json.Marshal(value); err != nil || string(got) != want {
+			t.Errorf("got %s, %v; want %s", got, err, want)
+		}
+	}
+}
+
+func TestFilters(t *testing.T) {
+	from := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
+	var where []storage.Equal
+	where = api.Where(where, "type", "")
+	where = api.Where(where, "status", "open")
+	if diff := cmp.Diff([]storage.Equal{{Column: "status", Value: "open"}}, where); diff != "" {
+		t.Error(diff)
+	}
+	var ranges []storage.Range
+	ranges = api.InTimes(ranges, "due", api.Times{})
+	ranges = api.InTimes(ranges, "created", api.Times{From: from})
+	ranges = api.InTimes(ranges, "paid", api.Times{Until: from})
+	want := []storage.Range{{Column: "created", From: from}, {Column: "paid", Until: from}}
+	if diff := cmp.Diff(want, ranges); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCallers(t *testing.T) {
+	var replayed bool
+	c := api.Caller{Merchant: "mer_1", Live: true, RequestID: "req_1", IdempotencyKey: "k", Replayed: &replayed}
+	if got, want := c.Scope(), (storage.Scope{Merchant: "mer_1", Live: true}); got != want {
+		t.Errorf("scope %+v", got)
+	}
+	c.MarkReplayed()
+	if !replayed {
+		t.Error("a replay is not marked")
+	}
+	api.Caller{}.MarkReplayed() // nobody wants to know
+}
+
+// What is said of an object that does not exist tells nothing about others'.
+func TestRefusalsOfMissingObjects(t *testing.T) {
+	if e := api.NoSuch("payment"); e.Code != api.ResourceMissing || e.Type != api.InvalidRequest || e.Param != "" {
+		t.Errorf("got %+v", e)
+	}
+	if e := api.NoSuchCursor("starting_after", "payment"); e.Code != api.ResourceMissing || e.Param != "starting_after" {
+		t.Errorf("got %+v", e)
+	}
+	if got := api.At(time.Date(2026, 1, 31, 8, 15, 0, 999, time.FixedZone("", -3600))).String(); got != "2026-01-31T09:15:00.000Z" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,230 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+func TestMoveClockRules(t *testing.T) {
+	b := newBench(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	begin := storage.Instant(b.now)
+	const year = 365 * 24 * time.Hour
+	planned := errors.New("planned")
+	to := func(at time.Time) func(time.Time) (time.Time, error) {
+		return func(time.Time) (time.Time, error) { return at, nil }
+	}
+	live := api.Caller{Merchant: "mer_1", Live: true}
+	for _, step := range []struct {
+		name   string
+		caller api.Caller
+		set    func(time.Time) (time.Time, error)
+		code   api.Code
+		ahead  time.Duration // what the clock shows afterwards
+	}{
+		{"to where it is", caller, to(begin), "", 0},
+		{"by an hour and a bit", caller, to(begin.Add(time.Hour + 999*time.Microsecond)), "", time.Hour},
+		{"back", caller, to(begin), api.ParameterInvalid, time.Hour},
+		{"by one more", caller, to(begin.Add(2 * time.Hour)), "", 2 * time.Hour},
+		{"in live mode", live, to(begin.Add(3 * time.Hour)), api.PermissionDenied, 2 * time.Hour},
+		{"beyond a century", caller, to(begin.Add(100*year + time.Hour)), api.ParameterInvalid, 2 * time.Hour},
+		{"beyond what a duration holds", caller, to(begin.AddDate(5000, 0, 0)), api.ParameterInvalid, 2 * time.Hour},
+		{"a century", caller, to(begin.Add(100 * year)), "", 100 * year},
+		{"and no more", caller, to(begin.Add(100*year + time.Millisecond)), api.ParameterInvalid, 100 * year},
+	} {
+		got, err := b.MoveClock(t.Context(), step.caller, step.set)
+		if api.CodeOf(err) != step.code || (step.code == "" && err != nil) {
+			t.Errorf("%s: got %v, want %q", step.name, err, step.code)
+		}
+		if err == nil && !got.Equal(begin.Add(step.ahead)) {
+			t.Errorf("%s: answers %s", step.name, got)
+		}
+		var shown time.Time
+		err = b.View(t.Context(), caller, func(tx *engine.ReadTx) error {
+			shown = tx.Now
+			return nil
+		})
+		if err != nil || !shown.Equal(begin.Add(step.ahead)) {
+			t.Errorf("%s: the clock shows %s, %v", step.name, shown, err)
+		}
+	}
+	if _, err := b.MoveClock(t.Context(), caller, func(time.Time) (time.Time, error) { return begin, planned }); !errors.Is(err, planned) {
+		t.Errorf("got %v", err)
+	}
+	b.Sandbox = false
+	if _, err := b.MoveClock(t.Context(), caller, to(begin.Add(200*year))); api.CodeOf(err) != api.PermissionDenied {
+		t.Errorf("outside of a sandbox: %v", err)
+	}
+	if clocks, err := b.AheadClocks(t.Context()); err != nil || clocks != nil {
+		t.Errorf("outside of a sandbox there are clocks: %v, %v", clocks, err)
+	}
+}
+
+// More clocks than one page holds are all listed.
+func TestAllClocksAreListed(t *testing.T) {
+	b := newBench(t)
+	const merchants = 2*api.MaxLimit + 1
+	for n := range merchants {
+		caller := api.Caller{Merchant: fmt.Sprintf("mer_%03d", n)}
+		_, err := b.MoveClock(t.Context(), caller, func(now time.Time) (time.Time, error) { return now.Add(time.Duration(n) * time.Second), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	clocks, err := b.AheadClocks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[storage.Scope]time.Duration{}
+	for _, c := range clocks {
+		seen[c.Scope] = c.Now.Sub(storage.Instant(b.now))
+	}
+	if len(clocks) != merchants || len(seen) != merchants {
+		t.Errorf("%d clocks of %d merchants are listed", len(clocks), len(seen))
+	}
+	for n := range merchants {
+		if got := seen[storage.Scope{Merchant: fmt.Sprintf("mer_%03d", n)}]; got != time.Duration(n)*time.Second {
+			t.Errorf("clock %d is %s ahead", n, got)
+		}
+	}
+}
+
+// rerun is a store that runs every transaction twice and keeps the second run,
+// as one does that found a conflict at the first commit.
+type rerun struct{ storage.Store }
+
+var errConflict = errors.New("conflict at commit")
+
+func (s rerun) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	err := s.Store.Update(ctx, func(tx storage.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return errConflict
+	})
+	if !errors.Is(err, errConflict) {
+		return err
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+func TestATransactionMayRunAgain(t *testing.T) {
+	b := newBench(t)
+	b.Store = rerun{b.Store}
+	var made atomic.Int64
+	var replayed bool
+	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k", Replayed: &replayed}
+	first, err := b.make(t, caller, "a", &made, nil)
+	if err != nil || replayed {
+		t.Fatalf("%v, replayed %t", err, replayed)
+	}
+	if got := made.Load(); got != 2 {
+		t.Errorf("the transaction ran %d times; the test wants two", got)
+	}
+	if len(b.woken) != 1 {
+		t.Errorf("woken %v, want once", b.woken)
+	}
+	again, err := b.make(t, caller, "a", &made, nil)
+	if err != nil || *again != *first || !replayed || made.Load() != 2 {
+		t.Errorf("again: %+v, %v, replayed %t, made %d", again, err, replayed, made.Load())
+	}
+	kept, err := engine.Get(t.Context(), b.Engine, caller, things, first.ID, "thing")
+	if err != nil || kept.Value != *first {
+		t.Errorf("the answer is not what was kept: %+v, %v", kept, err)
+	}
+	for want := time.Hour; want <= 2*time.Hour; want += time.Hour {
+		now, err := b.MoveClock(t.Context(), caller, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil })
+		if err != nil || now.Sub(storage.Instant(b.now)) != want {
+			t.Errorf("moved to %s, %v; want %s ahead", now, err, want)
+		}
+	}
+}
+
+// ForgetKeys removes what has expired, and leaves a key alone that was used for
+// another request since it was claimed.
+func TestExpiredKeysAreForgotten(t *testing.T) {
+	b := newBench(t)
+	var made atomic.Int64
+	for _, key := range []string{"k1", "k2", "k3"} {
+		if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: key}, "a", &made, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := func() map[string]bool {
+		keys := map[string]bool{}
+		err := b.Store.View(t.Context(), func(tx storage.ReadTx) error {
+			page, err := tx.List(engine.Kinds()[0], storage.Query{Scope: storage.Scope{Merchant: "mer_1"}, Limit: 10})
+			for _, r := range page {
+				keys[r.ID] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keys
+	}
+	job := b.ForgetKeys()
+	beside := job.Run
+	job.Run = func(ctx context.Context, records []storage.Record) error {
+		// One of the keys is used again between the claim and the work.
+		if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k2"}, "b", &made, nil); err != nil {
+			t.Error(err)
+		}
+		return beside(ctx, records)
+	}
+	runner := &due.Runner{Store: b.Store, Clock: b.Clock, Log: b.Log, Poll: time.Second}
+	runner.Add(job)
+	drain := func() {
+		if err := runner.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.now = b.now.Add(30*24*time.Hour - time.Second)
+	if drain(); len(kept()) != 3 {
+		t.Errorf("a second too early %v are kept", kept())
+	}
+	b.now = b.now.Add(time.Second)
+	if drain(); len(kept()) != 1 || !kept()["k2"] {
+		t.Errorf("after a month %v are kept, want k2", kept())
+	}
+	if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k2"}, "a", &made, nil); api.CodeOf(err) != api.IdempotencyKeyReused {
+		t.Errorf("the key that was used again: %v", err)
+	}
+}
+
+// Requests that cannot be told apart, or answers that cannot be kept, are bugs
+// that show at once and leave nothing behind.
+func TestWhatIsNoJSON(t *testing.T) {
+	b := newBench(t)
+	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
+	ran := false
+	_, err := engine.Do(t.Context(), b.Engine, caller, engine.Call{Name: "x", Params: make(chan int)}, func(*engine.Tx) (*thing, error) {
+		ran = true
+		return &thing{}, nil
+	})
+	if err == nil || ran {
+		t.Errorf("parameters: got %v, ran %t", err, ran)
+	}
+	_, err = engine.Do(t.Context(), b.Engine, caller, engine.Call{Name: "x"}, func(tx *engine.Tx) (*chan int, error) {
+		if _, err := things.Insert(tx, caller.Scope(), "th_1", thing{}); err != nil {
+			return nil, err
+		}
+		return new(chan int), nil
+	})
+	if err == nil || api.CodeOf(err) != "" {
+		t.Errorf("answer: got %v", err)
+	}
+	if _, err := engine.Get(t.Context(), b.Engine, caller, things, "th_1", "thing"); api.CodeOf(err) != api.ResourceMissing {
+		t.Errorf("what the failed call wrote: %v", err)
+	}
+}

@@ -1,0 +1,53 @@
+package plainjson_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments/internal/plainjson"
+)
+
+func TestMarshal(t *testing.T) {
+	for _, test := range []struct {
+		value any
+		want  string
+	}{
+		{"<b> & 'ɛ' ₵", `"<b> & 'ɛ' ₵"`},
+		{map[string]any{"b": 1, "a": "<"}, `{"a":"<","b":1}`},
+		{json.RawMessage(" { \"a\" : \"<\" }\n"), `{"a":"<"}`},
+		{json.Number("1.10"), `1.10`},
+		{"line\nbreak\n", `"line\nbreak\n"`},
+		{nil, `null`},
+	} {
+		got, err := plainjson.Marshal(test.value)
+		if err != nil || string(got) != test.want {
+			t.Errorf("%v: got %s, %v; want %s", test.value, got, err, test.want)
+		}
+	}
+	for _, wrong := range []any{make(chan int), json.RawMessage(`{"a"`)} {
+		if got, err := plainjson.Marshal(wrong); err == nil {
+			t.Errorf("%v: got %s", wrong, got)
+		}
+	}
+}
+
+// Whatever people wrote reads back as they wrote it.
+func TestTextSurvives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "texts")
+		data, err := plainjson.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]string
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}

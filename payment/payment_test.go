@@ -1,0 +1,192 @@
+package payment_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+var start = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+
+// till is the service on a store of its own, with a clock that the test sets.
+type till struct {
+	*payment.Service
+	events *event.Service
+	engine *engine.Engine
+	now    time.Time
+}
+
+func newTill(t *testing.T) *till {
+	t.Helper()
+	store := memory.New()
+	for _, kinds := range [][]*storage.Kind{engine.Kinds(), event.Kinds(), payment.Kinds()} {
+		if err := store.Define(t.Context(), kinds...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &till{now: start}
+	clock := func() time.Time { return s.now }
+	s.engine = &engine.Engine{
+		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind) {},
+	}
+	s.events = event.New(s.engine)
+	s.Service = payment.New(s.engine, s.events)
+	return s
+}
+
+// take keeps a payment in a transaction that ends with the given error.
+func (s *till) take(t *testing.T, caller api.Caller, p payment.Payment, end error) *payment.Payment {
+	t.Helper()
+	var kept *payment.Payment
+	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		p.ID = payment.NewIDTx(tx)
+		var err error
+		if kept, err = s.CompletedTx(tx, p, "acc_payer"); err != nil {
+			return err
+		}
+		return end
+	})
+	if !errors.Is(err, end) {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+func TestCompletedPayments(t *testing.T) {
+	s := newTill(t)
+	caller := api.Caller{Merchant: "mer_1", RequestID: "req_1"}
+	masked, code := "024****567", "qr_1"
+	kept := s.take(t, caller, payment.Payment{
+		Amount: 1250, PaymentMethod: payment.ServiceWallet, Phone: &masked, QRCode: &code,
+		Reference: "table 7", Metadata: api.Metadata{"note": "<3"},
+	}, nil)
+	if !strings.HasPrefix(kept.ID, "pay_") {
+		t.Errorf("id %s", kept.ID)
+	}
+	got, err := s.Get(t.Context(), caller, kept.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(kept, got); diff != "" {
+		t.Errorf("read back (-kept +got):\n%s", diff)
+	}
+
+	// The JSON is the interface's, and does not tell who paid.
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown, want any
+	if err := json.Unmarshal(text, &shown); err != nil {
+		t.Fatal(err)
+	}
+	wanted := fmt.Sprintf(`{"id":%q,"object":"payment","amount":1250,"currency":"GHS","status":"completed",
+		"payment_method":"service_wallet","provider":null,"phone":"024****567","qr_code":"qr_1","invoice":null,
+		"reference":"table 7","metadata":{"note":"<3"},"livemode":false,"created_at":"2026-01-31T12:00:00.000Z"}`, kept.ID)
+	if err := json.Unmarshal([]byte(wanted), &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Errorf("JSON (-want +got):\n%s", diff)
+	}
+
+	// Both events carry what the payment was.
+	list, err := s.events.List(t.Context(), caller, event.ListParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []event.Type
+	for _, e := range list.Data {
+		types = append(types, e.Type)
+		var snapshot any
+		if err := json.Unmarshal(e.Data.Object, &snapshot); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, snapshot); diff != "" || *e.Request.ID != "req_1" {
+			t.Errorf("%s of request %s (-want +got):\n%s", e.Type, *e.Request.ID, diff)
+		}
+	}
+	if diff := cmp.Diff([]event.Type{event.PaymentSucceeded, event.PaymentCreated}, types); diff != "" {
+		t.Errorf("events, newest first (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPaymentBelongsToItsTransaction(t *testing.T) {
+	s := newTill(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	undone := s.take(t, caller, payment.Payment{Amount: 1}, errors.New("planned"))
+	if _, err := s.Get(t.Context(), caller, undone.ID); api.CodeOf(err) != api.ResourceMissing {
+		t.Errorf("got %v", err)
+	}
+	if list, err := s.events.List(t.Context(), caller, event.ListParams{}); err != nil || len(list.Data) != 0 {
+		t.Errorf("events %+v, %v", list, err)
+	}
+}
+
+func TestListsOfPayments(t *testing.T) {
+	s := newTill(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	qr, invoice := "qr_1", "inv_1"
+	var ids []string
+	for n, p := range []payment.Payment{{QRCode: &qr}, {Invoice: &invoice}, {QRCode: &qr}} {
+		s.now = start.Add(time.Duration(n) * time.Hour)
+		p.Amount = int64(n + 1)
+		ids = append(ids, s.take(t, caller, p, nil).ID)
+	}
+	live, other := api.Caller{Merchant: "mer_1", Live: true}, api.Caller{Merchant: "mer_2"}
+	strangers := []string{s.take(t, live, payment.Payment{Amount: 1, QRCode: &qr}, nil).ID, s.take(t, other, payment.Payment{Amount: 1, QRCode: &qr}, nil).ID}
+
+	for _, test := range []struct {
+		name string
+		p    payment.ListParams
+		want []string
+		more bool
+	}{
+		{"all", payment.ListParams{}, []string{ids[2], ids[1], ids[0]}, false},
+		{"a page", payment.ListParams{Page: api.Page{Limit: 2}}, []string{ids[2], ids[1]}, true},
+		{"the next page", payment.ListParams{Page: api.Page{Limit: 2, StartingAfter: ids[1]}}, []string{ids[0]}, false},
+		{"a code's", payment.ListParams{QRCode: qr}, []string{ids[2], ids[0]}, false},
+		{"an invoice's", payment.ListParams{Invoice: invoice}, []string{ids[1]}, false},
+		{"both", payment.ListParams{QRCode: qr, Invoice: invoice}, nil, false},
+		{"completed", payment.ListParams{Status: payment.Completed, QRCode: qr}, []string{ids[2], ids[0]}, false},
+		{"failed", payment.ListParams{Status: payment.Failed}, nil, false},
+		{"of an hour", payment.ListParams{Created: api.Times{From: start.Add(time.Hour), Until: start.Add(2 * time.Hour)}}, []string{ids[1]}, false},
+		{"of one code until then", payment.ListParams{QRCode: qr, Created: api.Times{Until: start.Add(time.Hour)}}, []string{ids[0]}, false},
+	} {
+		list, err := s.List(t.Context(), caller, test.p)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		var got []string
+		for _, p := range list.Data {
+			got = append(got, p.ID)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" || list.HasMore != test.more || list.URL != "/v1/payments" {
+			t.Errorf("%s: more %t, url %s (-want +got):\n%s", test.name, list.HasMore, list.URL, diff)
+		}
+	}
+	for _, id := range strangers {
+		if _, err := s.Get(t.Context(), caller, id); api.CodeOf(err) != api.ResourceMissing {
+			t.Errorf("a stranger's payment: %v", err)
+		}
+		if _, err := s.List(t.Context(), caller, payment.ListParams{Page: api.Page{StartingAfter: id}}); api.CodeOf(err) != api.ResourceMissing {
+			t.Errorf("a stranger's payment as cursor: %v", err)
+		}
+	}
+}

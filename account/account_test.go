@@ -342,7 +342,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	id := b.consumer(t, "0241000001").ID
 	var compared, lockedOut atomic.Int64
 	var all sync.WaitGroup
-	for i := range 60 {
+	for i := range 200 {
 		all.Go(func() {
 			switch err := enter(t.Context(), b, id, fmt.Sprintf("%04d", 5000+i), nil); api.CodeOf(err) {
 			case api.PINInvalid:
@@ -355,7 +355,7 @@ func TestGuessesAreBounded(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if compared.Load() != 5 || lockedOut.Load() != 55 {
+	if compared.Load() != 5 || lockedOut.Load() != 195 {
 		t.Errorf("%d were compared, %d locked out", compared.Load(), lockedOut.Load())
 	}
 }

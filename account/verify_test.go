@@ -2,12 +2,15 @@ package account_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -56,6 +59,43 @@ func (t *damagedTx) Postings(after string, limit int) ([]storage.Booked, error) 
 	return page, err
 }
 
+// A ledger of more accounts, entries and postings than are read at once is read
+// whole, and what is wrong in all of it is reported in part.
+func TestVerifyReadsAllPages(t *testing.T) {
+	const wallets, postings = 501, 1203
+	var store *damaged
+	b := newBench(t, func(s storage.Store) storage.Store {
+		store = &damaged{Store: s}
+		return store
+	})
+	err := store.Update(t.Context(), func(tx storage.Tx) error {
+		for n := range postings {
+			err := tx.Post(storage.Posting{
+				ID: fmt.Sprintf("txn_%04d", n), Type: "test", At: time.Now(),
+				Moves: []storage.Move{
+					chart.Wallet(fmt.Sprintf("acc_%03d", n%wallets), false).Move(1),
+					chart.Clearing("test", false).Move(-1),
+				},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := b.Verify(t.Context())
+	if err != nil || len(v.Problems) > 0 || v.Accounts != wallets+1 || v.Postings != postings || v.Entries != 2*postings {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	store.booked = func(b *storage.Booked) { b.Entries = nil }
+	if v, err = b.Verify(t.Context()); err != nil || len(v.Problems) != 100 || v.Postings != postings {
+		t.Errorf("got %d problems, %d postings, %v", len(v.Problems), v.Postings, err)
+	}
+}
+
 func TestVerifyFindsDamage(t *testing.T) {
 	wallet := func(name string) bool { return strings.Contains(name, "/wallet/") }
 	for name, test := range map[string]struct {
@@ -97,7 +137,35 @@ func TestVerifyFindsDamage(t *testing.T) {
 				b.Amount -= 300
 			}
 		}}, "but counts"},
-		"a posting off balance":    {damaged{booked: func(b *storage.Booked) { b.Entries[0].Amount++ }}, "not zero"},
+		"a posting off balance": {damaged{booked: func(b *storage.Booked) { b.Entries[0].Amount++ }}, "not zero"},
+		"a guarded account below zero": {damaged{
+			balance: func(b *storage.Balance) {
+				if !wallet(b.Account) {
+					b.Guarded = true // the clearing account, which is below zero
+				}
+			},
+		}, "took a guarded account to -600"},
+		"money out of nothing": {damaged{
+			balance: func(b *storage.Balance) {
+				if wallet(b.Account) {
+					b.Amount += 7
+				}
+			},
+			entries: func(e []storage.Entry) []storage.Entry {
+				for i := range e {
+					if wallet(e[i].Account) {
+						e[i].Balance += 7
+						if e[i].Number == 1 {
+							e[i].Amount += 7
+						}
+					}
+				}
+				return e
+			},
+		}, "all balances together are 7 pesewas"},
+		"an entry that no posting has": {damaged{booked: func(b *storage.Booked) {
+			b.Entries = append(b.Entries, storage.Entry{Amount: 1}, storage.Entry{Amount: -1})
+		}}, "the postings have 12 entries, the accounts 6"},
 		"a posting with one entry": {damaged{booked: func(b *storage.Booked) { b.Entries = b.Entries[:1] }}, "1 entries add up"},
 	} {
 		t.Run(name, func(t *testing.T) {

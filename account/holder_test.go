@@ -1,0 +1,293 @@
+package account_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Everybody who arrives at once gets a service id of their own, without holes.
+func TestServiceIDsUnderConcurrency(t *testing.T) {
+	b := newBench(t, nil)
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	note := func(id string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil || seen[id] {
+			t.Errorf("%s again, or %v", id, err)
+		}
+		seen[id] = true
+	}
+	var all sync.WaitGroup
+	for n := range 20 {
+		all.Go(func() {
+			c, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "C", Phone: fmt.Sprintf("0240000%03d", n), Live: n%2 == 0})
+			note(c.ServiceID, err)
+			a, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "A", Phone: fmt.Sprintf("0240000%03d", n)})
+			note(a.ServiceID, err)
+			m, err := b.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+			note(m.ServiceID, err)
+		})
+	}
+	all.Wait()
+	for n := range 60 {
+		if id := fmt.Sprintf("SVC%d", 1_000_001+n); !seen[id] {
+			t.Errorf("%s is missing", id)
+		}
+	}
+	// A refused account gives its number back.
+	if _, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "A", Phone: "0240000000"}); err == nil {
+		t.Error("a phone number was given twice")
+	}
+	m, err := b.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	if err != nil || m.ServiceID != "SVC1000061" {
+		t.Errorf("got %s, %v", m.ServiceID, err)
+	}
+}
+
+func TestAgents(t *testing.T) {
+	b := newBench(t, nil)
+	agent, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "Kojo", Phone: "020 111 2222", Live: true, Status: account.Suspended})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if agent.Status != account.Suspended || agent.Phone != "+233201112222" || !strings.HasPrefix(agent.ID, "cag_") {
+		t.Errorf("agent %+v", agent)
+	}
+	for _, status := range []account.Status{account.Active, account.Frozen, account.Closed, account.Closed} {
+		got, err := b.SetAgentStatus(t.Context(), true, agent.ID, status)
+		if err != nil || got.Status != status || got.Name != "Kojo" {
+			t.Errorf("%s: got %+v, %v", status, got, err)
+		}
+	}
+	_, err = b.SetAgentStatus(t.Context(), true, agent.ID, account.Active)
+	wantCode(t, "opening a closed float", err, api.ParameterInvalid)
+	_, err = b.SetAgentStatus(t.Context(), true, agent.ID, "odd")
+	wantCode(t, "no status", err, api.ParameterInvalid)
+	_, err = b.SetAgentStatus(t.Context(), false, agent.ID, account.Active)
+	wantCode(t, "the other mode", err, api.ResourceMissing)
+	_, err = b.SetConsumerStatus(t.Context(), true, agent.ID, account.Active)
+	wantCode(t, "an agent is no consumer", err, api.ResourceMissing)
+	_, err = b.SetConsumerStatus(t.Context(), true, agent.ID, "")
+	wantCode(t, "no status at all", err, api.ParameterInvalid)
+	if _, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "Next", Phone: "0201112222", Live: true}); err != nil {
+		t.Errorf("the number of a closed float: %v", err)
+	}
+}
+
+func TestDepositsToHolders(t *testing.T) {
+	b := newBench(t, nil)
+	consumer := b.consumer(t, "0241000001")
+	agent, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "Kojo", Phone: "0241000001"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for to, amount := range map[string]string{consumer.ID: "12.34", agent.ID: "999999.99"} {
+		err := b.Deposit(t.Context(), account.Deposit{To: to, Amount: decimal.RequireFromString(amount), Source: "bank"})
+		if err != nil {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+	if got, err := b.WalletBalance(t.Context(), false, consumer.ID); err != nil || got.String() != "12.34" {
+		t.Errorf("wallet %s, %v", got, err)
+	}
+	if got, err := b.FloatBalance(t.Context(), false, agent.ID); err != nil || got.String() != "999999.99" {
+		t.Errorf("float %s, %v", got, err)
+	}
+	if got, err := b.WalletBalance(t.Context(), true, consumer.ID); err != nil || !got.IsZero() {
+		t.Errorf("the wallet of the other mode has %s, %v", got, err)
+	}
+	for name, d := range map[string]account.Deposit{
+		"an agent of the other mode": {To: agent.ID, Live: true}, "a long source": {To: agent.ID, Source: strings.Repeat("a", 41)},
+		"a source in capitals": {To: agent.ID, Source: "Bank"}, "a long reference": {To: agent.ID, Ref: strings.Repeat("r", 101)},
+		"less than nothing": {To: agent.ID, Amount: decimal.NewFromInt(-1)},
+	} {
+		if d.Source == "" {
+			d.Source = "bank"
+		}
+		if d.Amount.IsZero() {
+			d.Amount = decimal.NewFromInt(1)
+		}
+		if err := b.Deposit(t.Context(), d); api.CodeOf(err) == "" {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestUsableWallets(t *testing.T) {
+	b := newBench(t, nil)
+	c := b.consumer(t, "0241000001")
+	for status, want := range map[account.Status]api.Code{
+		account.Active: "", account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive,
+	} {
+		c, err := b.SetConsumerStatus(t.Context(), false, c.ID, status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, string(status), c.Usable(), want)
+		// A frozen wallet is found all the same: only its holder is told.
+		err = b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+			found, err := account.PayerTx(tx, false, account.WalletRef{Phone: "0241000001"})
+			if err == nil && found.Status != status {
+				t.Errorf("%s: found %+v", status, found)
+			}
+			return err
+		})
+		wantCode(t, "the search for a wallet that is "+string(status), err, "")
+	}
+	err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error { return account.ConsumerExistsTx(tx, true, c.ID) })
+	wantCode(t, "the consumer in the other mode", err, api.ResourceMissing)
+}
+
+func TestPINsThatAreNone(t *testing.T) {
+	b := newBench(t, nil)
+	id := b.consumer(t, "0241000001").ID
+	for _, wrong := range []string{"", "123", "1234567", "12 4", "12a4", "١٢"} {
+		wantCode(t, "PIN "+wrong, b.SetPIN(t.Context(), false, id, wrong), api.ParameterInvalid)
+	}
+	wantCode(t, "the PIN stays", enter(t.Context(), b, id, "1234", nil), "")
+	// A new PIN unlocks.
+	for range 5 {
+		wantCode(t, "a wrong one", enter(t.Context(), b, id, "0000", nil), api.PINInvalid)
+	}
+	wantCode(t, "locked", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
+	wantCode(t, "a new PIN", b.SetPIN(t.Context(), false, id, "4321"), "")
+	wantCode(t, "unlocked", enter(t.Context(), b, id, "4321", nil), "")
+}
+
+// A try that was counted by a process that then died stays counted: here the
+// caller goes away while the effect runs for others, again and again.
+func TestTriesSurviveWhoeverMadeThem(t *testing.T) {
+	b := newBench(t, nil)
+	id := b.consumer(t, "0241000001").ID
+	died := errors.New("died")
+	for range 5 {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the effect did not die")
+				}
+			}()
+			_ = b.WithPIN(t.Context(), api.Caller{}, id, "1234", func(*account.Proof) error { panic(died) })
+		}()
+	}
+	wantCode(t, "after five that died", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
+	// And the turn was given back each time: nobody waits for the dead.
+	b.advance(15 * time.Minute)
+	wantCode(t, "after the lock", enter(t.Context(), b, id, "1234", nil), "")
+}
+
+// A right PIN whose effect needs no transaction, as a replay, is no try; nor is
+// one whose caller has gone away during the effect.
+func TestRightPINsAreGivenBack(t *testing.T) {
+	b := newBench(t, nil)
+	id := b.consumer(t, "0241000001").ID
+	for range 10 {
+		wantCode(t, "no transaction", b.WithPIN(t.Context(), api.Caller{}, id, "1234", func(*account.Proof) error { return nil }), "")
+	}
+	for range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := b.WithPIN(ctx, api.Caller{}, id, "1234", func(*account.Proof) error {
+			cancel()
+			return ctx.Err()
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := enter(gone, b, id, "1234", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller who has gone before: %v", err)
+	}
+	wantCode(t, "a right one", enter(t.Context(), b, id, "1234", nil), "")
+}
+
+// A lock that another process set while the PIN was compared holds.
+func TestALockFromElsewhere(t *testing.T) {
+	b := newBench(t, nil)
+	id := b.consumer(t, "0241000001").ID
+	elsewhere := account.New(b.engine) // with turns of its own, as another process has
+	err := b.WithPIN(t.Context(), api.Caller{}, id, "1234", func(p *account.Proof) error {
+		for range 4 {
+			err := elsewhere.WithPIN(t.Context(), api.Caller{}, id, "0000", func(*account.Proof) error { return nil })
+			wantCode(t, "elsewhere", err, api.PINInvalid)
+		}
+		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.ConfirmTx(tx, p) })
+	})
+	wantCode(t, "the right one meanwhile", err, api.PINLocked)
+	wantCode(t, "the right one afterwards", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
+}
+
+func TestRightsOfKeys(t *testing.T) {
+	b := newBench(t, nil)
+	caller := api.Caller{Merchant: b.merchant(t)}
+	for _, test := range []struct {
+		name        string
+		p           account.KeyParams
+		read, write []string // of qr_codes and payments
+	}{
+		{"everything", account.KeyParams{}, []string{"qr_codes", "payments"}, []string{"qr_codes", "payments"}},
+		{"reading", account.KeyParams{ReadOnly: true}, []string{"qr_codes", "payments"}, nil},
+		{"codes", account.KeyParams{Resources: []string{"qr_codes"}}, []string{"qr_codes"}, []string{"qr_codes"}},
+		{"reading codes", account.KeyParams{ReadOnly: true, Resources: []string{"qr_codes"}}, []string{"qr_codes"}, nil},
+	} {
+		key, err := b.CreateKey(t.Context(), caller, test.p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rolled, err := b.RollKey(t.Context(), caller, key.ID, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range []string{key.Secret, rolled.Secret} {
+			access, err := b.Authenticate(t.Context(), secret)
+			if err != nil || access.Merchant != caller.Merchant || access.Live {
+				t.Fatalf("%s: %+v, %v", test.name, access, err)
+			}
+			var read, write []string
+			for _, resource := range []string{"qr_codes", "payments"} {
+				if access.Allows(resource, false) {
+					read = append(read, resource)
+				}
+				if access.Allows(resource, true) {
+					write = append(write, resource)
+				}
+			}
+			if diff := cmp.Diff([][]string{test.read, test.write}, [][]string{read, write}); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.name, diff)
+			}
+		}
+	}
+	_, err := b.CreateKey(t.Context(), caller, account.KeyParams{Name: "a\x00"})
+	wantCode(t, "a name with NUL", err, api.ParameterInvalid)
+
+	// A second roll does not let a key live longer than the first one said.
+	key, err := b.CreateKey(t.Context(), caller, account.KeyParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, overlap := range []time.Duration{time.Hour, 24 * time.Hour} {
+		if _, err := b.RollKey(t.Context(), caller, key.ID, overlap); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.advance(time.Hour)
+	_, err = b.Authenticate(t.Context(), key.Secret)
+	wantCode(t, "a key that was rolled twice", err, api.APIKeyInvalid)
+	_, err = b.RollKey(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, key.ID, 0)
+	wantCode(t, "rolling a key of the other mode", err, api.ResourceMissing)
+}

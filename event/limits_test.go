@@ -1,0 +1,127 @@
+package event_test
+
+import (
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+func newService(t *testing.T) (*event.Service, *engine.Engine) {
+	t.Helper()
+	store := memory.New()
+	if err := store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...); err != nil {
+		t.Fatal(err)
+	}
+	e := &engine.Engine{
+		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind) {},
+	}
+	return event.New(e), e
+}
+
+// Every type of the catalogue may be recorded, and is found under its own name
+// and under its synonym.
+func TestEveryTypeIsRecordedAndFound(t *testing.T) {
+	s, _ := newService(t)
+	for _, typ := range event.Types() {
+		caller := api.Caller{Merchant: "mer_" + string(typ)}
+		recorded, err := s.Record(t.Context(), caller, typ, struct{}{})
+		if err != nil {
+			t.Errorf("%s: %v", typ, err)
+			continue
+		}
+		if recorded.Request != (event.Request{}) || recorded.Object != "event" || string(recorded.Data.Object) != "{}" {
+			t.Errorf("%s: %+v", typ, recorded)
+		}
+		list, err := s.List(t.Context(), caller, event.ListParams{Type: typ})
+		if err != nil || len(list.Data) != 1 || list.Data[0].Type != typ || list.Data[0].ID != recorded.ID {
+			t.Errorf("%s: listed %+v, %v", typ, list, err)
+		}
+	}
+}
+
+func TestSizesOfSnapshots(t *testing.T) {
+	s, _ := newService(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	const around = len(`{"a":""}`)
+	for size, want := range map[int]api.Code{64<<10 - around: "", 64<<10 - around + 1: api.ParameterInvalid} {
+		_, err := s.Record(t.Context(), caller, "plan.created", map[string]string{"a": strings.Repeat("<", size)})
+		if api.CodeOf(err) != want || (want == "" && err != nil) {
+			t.Errorf("%d bytes: got %v", size+around, err)
+		}
+	}
+}
+
+// A wrong type is named in the refusal, but not at any length.
+func TestUnknownTypes(t *testing.T) {
+	s, e := newService(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	long := event.Type(strings.Repeat("x", 10_000))
+	_, err := s.List(t.Context(), caller, event.ListParams{Type: long})
+	if api.CodeOf(err) != api.EventTypeUnknown || len(err.Error()) > 300 {
+		t.Errorf("a filter: got %.400v", err)
+	}
+	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		return s.RecordTx(tx, struct{}{}, event.PaymentCreated, "payment.lost")
+	})
+	if api.CodeOf(err) != api.EventTypeUnknown {
+		t.Errorf("a record: got %v", err)
+	}
+	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.RecordTx(tx, make(chan int), event.PaymentCreated) })
+	if err == nil || api.CodeOf(err) != "" {
+		t.Errorf("an object that is no JSON: got %v", err)
+	}
+	list, err := s.List(t.Context(), caller, event.ListParams{})
+	if err != nil || len(list.Data) != 0 {
+		t.Errorf("events of refused transactions: %+v, %v", list, err)
+	}
+}
+
+// A host that repeats itself, even at once, records one event.
+func TestRecordIsIdempotent(t *testing.T) {
+	s, _ := newService(t)
+	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "sub-1"}
+	record := func(typ event.Type, n int) (*event.Event, error) {
+		return s.Record(t.Context(), caller, typ, map[string]int{"n": n})
+	}
+	first, err := record("plan.created", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			again, err := record("plan.created", 1)
+			if diff := cmp.Diff(first, again); err != nil || diff != "" {
+				t.Errorf("%v\n%s", err, diff)
+			}
+		})
+	}
+	all.Wait()
+	for name, wrong := range map[string]func() (*event.Event, error){
+		"another object": func() (*event.Event, error) { return record("plan.created", 2) },
+		"another type":   func() (*event.Event, error) { return record("plan.updated", 1) },
+	} {
+		if _, err := wrong(); api.CodeOf(err) != api.IdempotencyKeyReused {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	list, err := s.List(t.Context(), caller, event.ListParams{})
+	if err != nil || len(list.Data) != 1 || *list.Data[0].Request.IdempotencyKey != "sub-1" {
+		t.Errorf("recorded %+v, %v", list, err)
+	}
+	if _, err := s.Get(t.Context(), api.Caller{Merchant: "mer_2"}, first.ID); api.CodeOf(err) != api.ResourceMissing {
+		t.Errorf("another merchant: %v", err)
+	}
+}

@@ -1,0 +1,170 @@
+package qrcode_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/makiuchi-d/gozxing"
+	scanner "github.com/makiuchi-d/gozxing/qrcode"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+const payPage = "https://pay.example.com/pay/qr_0VbZaxaM0000ILT9nzQto4"
+
+// scan reads a picture as a phone does.
+func scan(img image.Image) (string, error) {
+	bitmap, err := gozxing.NewBinaryBitmapFromImage(img)
+	if err != nil {
+		return "", err
+	}
+	hints := map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_PURE_BARCODE: true}
+	result, err := scanner.NewQRCodeReader().Decode(bitmap, hints)
+	if err != nil {
+		return "", err
+	}
+	return result.GetText(), nil
+}
+
+// modules draws dark modules, each as a square of 4 pixels.
+func modules(width, height int, dark func(x, y int) bool) image.Image {
+	const scale = 4
+	img := image.NewGray(image.Rect(0, 0, width*scale, height*scale))
+	for y := range height * scale {
+		for x := range width * scale {
+			if !dark(x/scale, y/scale) {
+				img.SetGray(x, y, color.Gray{Y: 255})
+			}
+		}
+	}
+	return img
+}
+
+func TestPNGScansInEverySize(t *testing.T) {
+	for _, size := range []int{64, 65, 97, 128, 255, 256, 511, 512, 1023, 2048} {
+		data, err := qrcode.Draw(payPage, qrcode.PNG, size)
+		if err != nil {
+			t.Errorf("%d: %v", size, err)
+			continue
+		}
+		img, err := png.Decode(bytes.NewReader(data))
+		if err != nil {
+			t.Errorf("%d: %v", size, err)
+			continue
+		}
+		if got := img.Bounds(); got != image.Rect(0, 0, size, size) {
+			t.Errorf("%d: picture of %v", size, got)
+		}
+		if got, err := scan(img); err != nil || got != payPage {
+			t.Errorf("%d: scanned %q, %v", size, got, err)
+		}
+		// The bits of a pixel stand in byte 24: one, for two colours.
+		if data[24] != 1 {
+			t.Errorf("%d: %d bits a pixel, want 1", size, data[24])
+		}
+		// The quiet zone is light all around.
+		for at := range size {
+			for _, p := range []image.Point{{at, 0}, {at, size - 1}, {0, at}, {size - 1, at}} {
+				if r, _, _, _ := img.At(p.X, p.Y).RGBA(); r == 0 {
+					t.Fatalf("%d: the margin is dark at %v", size, p)
+				}
+			}
+		}
+	}
+}
+
+func TestSVGScans(t *testing.T) {
+	data, err := qrcode.Draw(payPage, qrcode.SVG, 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	size := regexp.MustCompile(`^<svg xmlns="http://www.w3.org/2000/svg" width="300" height="300" viewBox="0 0 (\d+) (\d+)"`).FindStringSubmatch(text)
+	if size == nil || size[1] != size[2] {
+		t.Fatalf("not a square: %.200s", text)
+	}
+	n, err := strconv.Atoi(size[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dark := map[image.Point]bool{}
+	for _, run := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-(\d+)z`).FindAllStringSubmatch(text, -1) {
+		var at [4]int
+		for i := range at {
+			if at[i], err = strconv.Atoi(run[i+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if at[2] != at[3] {
+			t.Errorf("a run is not closed: %s", run[0])
+		}
+		for x := range at[2] {
+			dark[image.Pt(at[0]+x, at[1])] = true
+		}
+	}
+	if got, err := scan(modules(n, n, func(x, y int) bool { return dark[image.Pt(x, y)] })); err != nil || got != payPage {
+		t.Errorf("scanned %q, %v", got, err)
+	}
+}
+
+// On a terminal with a dark background the blocks are light.
+func TestTerminalScans(t *testing.T) {
+	for _, want := range []string{payPage, "1", strings.Repeat("longer ", 40)} {
+		text, err := qrcode.Terminal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows [][]rune
+		for line := range strings.Lines(text) {
+			rows = append(rows, []rune(strings.TrimSuffix(line, "\n")))
+		}
+		width := len(rows[0])
+		img := modules(width, width, func(x, y int) bool {
+			switch rows[y/2][x] {
+			case '█':
+				return false
+			case '▀':
+				return y%2 == 1
+			case '▄':
+				return y%2 == 0
+			}
+			return true
+		})
+		if got, err := scan(img); err != nil || got != want {
+			t.Errorf("scanned %q, %v; want %q", got, err, want)
+		}
+	}
+	if _, err := qrcode.Terminal(strings.Repeat("a", 5000)); err == nil {
+		t.Error("a text that no code can hold is drawn")
+	}
+}
+
+func TestPicturesOfCodes(t *testing.T) {
+	s := newStall(t, false, nil)
+	code := s.code(t, qrcode.CreateParams{})
+	data, err := s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.PNG, 0)
+	fatal(t, err)
+	img, err := png.Decode(bytes.NewReader(data))
+	fatal(t, err)
+	if got, err := scan(img); err != nil || got != code.Data || img.Bounds().Dx() != qrcode.DefaultSize {
+		t.Errorf("a picture of %d says %q, %v; want %q", img.Bounds().Dx(), got, err, code.Data)
+	}
+	for _, test := range []struct {
+		format qrcode.Format
+		size   int
+		param  string
+	}{{qrcode.PNG, 63, "size"}, {qrcode.SVG, 2049, "size"}, {qrcode.PNG, -1, "size"}, {"gif", 512, "format"}, {"", 512, "format"}} {
+		_, err := s.QRCodes.Image(t.Context(), s.caller, code.ID, test.format, test.size)
+		if api.CodeOf(err) != api.ParameterInvalid || !strings.Contains(fmt.Sprint(err), test.param) {
+			t.Errorf("%s of %d: got %v", test.format, test.size, err)
+		}
+	}
+}

@@ -1,0 +1,429 @@
+package qrcode_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// phones is a Texter that notes what it sends.
+type phones struct {
+	mu   sync.Mutex
+	sent []string
+}
+
+func (p *phones) SendSMS(_ context.Context, to, text string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = append(p.sent, to+": "+text)
+	return nil
+}
+
+// stall is a merchant with the whole library around it, in one mode.
+type stall struct {
+	*payments.Service
+	caller api.Caller
+	ama    *account.Consumer
+	now    time.Time
+	log    bytes.Buffer
+}
+
+func newStall(t *testing.T, live bool, texter message.Texter) *stall {
+	t.Helper()
+	s := &stall{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
+	svc, err := payments.New(t.Context(), memory.New(), payments.Config{
+		Texter: texter, Clock: func() time.Time { return s.now },
+		Logger: slog.New(slog.NewTextHandler(&s.log, nil)), BaseURL: "https://pay.example.com/",
+	})
+	fatal(t, err)
+	s.Service = svc
+	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	fatal(t, err)
+	s.caller = api.Caller{Merchant: m.ID, Live: live, RequestID: "req_1"}
+	s.ama, err = svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama Serwaa Mensah", Phone: "0241000001", PIN: "1234", Live: live})
+	fatal(t, err)
+	fatal(t, svc.Accounts.Deposit(t.Context(), account.Deposit{To: s.ama.ID, Live: live, Amount: decimal.NewFromInt(50), Source: "bank"}))
+	return s
+}
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *stall) code(t *testing.T, p qrcode.CreateParams) *qrcode.QRCode {
+	t.Helper()
+	c, err := s.QRCodes.Create(t.Context(), s.caller, p)
+	fatal(t, err)
+	return c
+}
+
+func (s *stall) pay(t *testing.T, caller api.Caller, code, pin string, amount *int64) (*payment.Payment, error) {
+	return s.QRCodes.Pay(t.Context(), caller, qrcode.PayParams{
+		Code: code, Wallet: account.WalletRef{Phone: "024-100-0001"}, PIN: pin, Amount: amount,
+	})
+}
+
+// money says what the wallet and the merchant have.
+func (s *stall) money(t *testing.T) string {
+	t.Helper()
+	wallet, err := s.Accounts.WalletBalance(t.Context(), s.caller.Live, s.ama.ID)
+	fatal(t, err)
+	balance, err := s.Accounts.Balance(t.Context(), s.caller)
+	fatal(t, err)
+	return fmt.Sprintf("%s %s", wallet, balance.Available)
+}
+
+func pesewas(n int64) *int64 { return &n }
+
+// In live mode both parties are told through the Texter, once each, and the log
+// knows no number.
+func TestALivePayment(t *testing.T) {
+	texter := &phones{}
+	s := newStall(t, true, texter)
+	code := s.code(t, qrcode.CreateParams{Reference: "table 7", Metadata: api.Metadata{"round": "2"}})
+	if code.Data != "https://pay.example.com/pay/"+code.ID || code.URL != code.Data+".png" || !code.Livemode {
+		t.Errorf("code %+v", code)
+	}
+	caller := s.caller
+	caller.IdempotencyKey = "order-1"
+	paid, err := s.pay(t, caller, code.ID, "1234", pesewas(123456/100))
+	fatal(t, err)
+	if got := s.money(t); got != "37.66 12.34" {
+		t.Errorf("the wallet and the merchant have %s", got)
+	}
+	// A repetition with another PIN is the same payment: it moves and tells nothing.
+	again, err := s.pay(t, caller, code.ID, "0000", pesewas(1234))
+	if diff := cmp.Diff(paid, again); err != nil || diff != "" {
+		t.Errorf("again: %v (-first +again):\n%s", err, diff)
+	}
+	if _, err := s.pay(t, caller, code.ID, "1234", pesewas(1235)); api.CodeOf(err) != api.IdempotencyKeyReused {
+		t.Errorf("the key with another amount: %v", err)
+	}
+	fatal(t, s.Drain(t.Context()))
+	want := []string{
+		"+233241000001: You paid GHS 12.34 to Adom Juice Bar. Payment " + paid.ID + ".",
+		"+233301000000: Ama M. paid you GHS 12.34. Payment " + paid.ID + ".",
+	}
+	slices.Sort(texter.sent)
+	if diff := cmp.Diff(want, texter.sent); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	if log := s.log.String(); strings.Contains(log, "241000001") || strings.Contains(log, "1234") {
+		t.Errorf("the log says %s", log)
+	}
+	if *paid.Phone != "024****001" || *paid.QRCode != code.ID || paid.Reference != "table 7" || paid.Metadata["round"] != "2" || !paid.Livemode {
+		t.Errorf("payment %+v", paid)
+	}
+	if got := s.money(t); got != "37.66 12.34" {
+		t.Errorf("in the end the wallet and the merchant have %s", got)
+	}
+}
+
+// Whatever refuses a payment leaves money, use count and messages as they were,
+// and is no failed try of the PIN.
+func TestRefusedPayments(t *testing.T) {
+	s := newStall(t, false, nil)
+	open := s.code(t, qrcode.CreateParams{})
+	fixed := s.code(t, qrcode.CreateParams{Amount: pesewas(500)})
+	inactive := s.code(t, qrcode.CreateParams{Amount: pesewas(500)})
+	off := false
+	_, err := s.QRCodes.Update(t.Context(), s.caller, inactive.ID, qrcode.UpdateParams{Active: &off})
+	fatal(t, err)
+	expired := s.code(t, qrcode.CreateParams{Amount: pesewas(500), ExpiresAt: s.now.Add(time.Hour)})
+	deleted := s.code(t, qrcode.CreateParams{})
+	_, err = s.QRCodes.Delete(t.Context(), s.caller, deleted.ID)
+	fatal(t, err)
+	s.now = s.now.Add(time.Hour)
+
+	for range 3 { // often enough to lock the PIN, if a refusal were a failed try
+		for _, test := range []struct {
+			name, code string
+			amount     *int64
+			want       api.Code
+		}{
+			{"more than the wallet has", open.ID, pesewas(5001), api.InsufficientBalance},
+			{"no amount", open.ID, nil, api.AmountRequired},
+			{"nothing", open.ID, pesewas(0), api.ParameterInvalid},
+			{"too much", open.ID, pesewas(100_000_000), api.ParameterInvalid},
+			{"another amount", fixed.ID, pesewas(499), api.ParameterInvalid},
+			{"inactive", inactive.ID, nil, api.QRInactive},
+			{"expired", expired.ID, nil, api.QRExpired},
+			{"deleted", deleted.ID, pesewas(1), api.ResourceMissing},
+		} {
+			if _, err := s.pay(t, s.caller, test.code, "1234", test.amount); api.CodeOf(err) != test.want {
+				t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+			}
+		}
+	}
+	if _, err := s.pay(t, api.Caller{Merchant: s.caller.Merchant, Live: true}, open.ID, "1234", pesewas(1)); api.CodeOf(err) != api.ResourceMissing {
+		t.Errorf("the other mode: %v", err)
+	}
+	for status, want := range map[account.Status]api.Code{account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive} {
+		_, err := s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, status)
+		fatal(t, err)
+		if _, err := s.pay(t, s.caller, open.ID, "1234", pesewas(1)); api.CodeOf(err) != want {
+			t.Errorf("%s: got %v", status, err)
+		}
+		// Only the holder, who knows the PIN, is told of it.
+		if _, err := s.pay(t, s.caller, open.ID, "9999", pesewas(1)); api.CodeOf(err) != api.PINInvalid {
+			t.Errorf("%s, with a wrong PIN: got %v", status, err)
+		}
+	}
+	if got := s.money(t); got != "50 0" {
+		t.Errorf("the wallet and the merchant have %s", got)
+	}
+	for _, id := range []string{open.ID, fixed.ID, inactive.ID, expired.ID} {
+		c, err := s.QRCodes.Get(t.Context(), s.caller, id)
+		if err != nil || c.UsageCount != 0 {
+			t.Errorf("%s was used %d times, %v", id, c.UsageCount, err)
+		}
+	}
+	if list, err := s.Messages.List(t.Context(), s.caller, message.ListParams{}); err != nil || len(list.Data) != 0 {
+		t.Errorf("messages %+v, %v", list, err)
+	}
+
+	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, account.Active)
+	fatal(t, err)
+	_, err = s.pay(t, s.caller, fixed.ID, "1234", pesewas(500))
+	fatal(t, err)
+	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, account.Closed)
+	fatal(t, err)
+	if _, err := s.pay(t, s.caller, open.ID, "1234", pesewas(1)); api.CodeOf(err) != api.AccountNotFound {
+		t.Errorf("closed: got %v", err)
+	}
+}
+
+// A limit is never overshot, however many pay at once, and the last use switches
+// the code off.
+func TestUsageLimitsUnderConcurrency(t *testing.T) {
+	s := newStall(t, false, nil)
+	const limit, payers = 3, 12
+	code := s.code(t, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: pesewas(100), UsageLimit: pesewas(limit)})
+	var paid, full atomic.Int64
+	var all sync.WaitGroup
+	for range payers {
+		all.Go(func() {
+			switch _, err := s.pay(t, s.caller, code.ID, "1234", nil); {
+			case err == nil:
+				paid.Add(1)
+			case api.CodeOf(err) == api.QRLimitReached:
+				full.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if paid.Load() != limit || full.Load() != payers-limit {
+		t.Errorf("%d paid, %d were refused", paid.Load(), full.Load())
+	}
+	if got := s.money(t); got != "47 3" {
+		t.Errorf("the wallet and the merchant have %s", got)
+	}
+	got, err := s.QRCodes.Get(t.Context(), s.caller, code.ID)
+	if err != nil || got.UsageCount != limit || got.Active {
+		t.Errorf("code %+v, %v", got, err)
+	}
+	// Activated again it is used up all the same.
+	on := true
+	_, err = s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{Active: &on})
+	fatal(t, err)
+	if _, err := s.pay(t, s.caller, code.ID, "1234", nil); api.CodeOf(err) != api.QRLimitReached {
+		t.Errorf("a used-up code: %v", err)
+	}
+	list, err := s.QRCodes.Payments(t.Context(), s.caller, code.ID, payment.ListParams{Page: api.Page{Limit: 2}})
+	if err != nil || len(list.Data) != 2 || !list.HasMore || list.URL != "/v1/qr_codes/"+code.ID+"/payments" {
+		t.Errorf("payments %+v, %v", list, err)
+	}
+	updated, err := s.Events.List(t.Context(), s.caller, event.ListParams{Type: event.QRCodeUpdated})
+	if err != nil || len(updated.Data) != 2 { // switched off by the last use, and on by hand
+		t.Errorf("%d updates are recorded, %v", len(updated.Data), err)
+	}
+}
+
+// What a payment page shows of a code.
+func TestOffers(t *testing.T) {
+	s := newStall(t, true, nil)
+	code := s.code(t, qrcode.CreateParams{Amount: pesewas(500), ExpiresAt: s.now.Add(time.Hour)})
+	offer, err := s.QRCodes.Open(t.Context(), code.ID)
+	if err != nil || offer.Refusal != nil || offer.Merchant.Name != "Adom Juice Bar" || !offer.Caller.Live || offer.Code.Data != code.Data {
+		t.Errorf("%+v, %v", offer, err)
+	}
+	s.now = s.now.Add(time.Hour)
+	if offer, err = s.QRCodes.Open(t.Context(), code.ID); err != nil || offer.Refusal == nil || offer.Refusal.Code != api.QRExpired {
+		t.Errorf("expired: %+v, %v", offer, err)
+	}
+	if _, err := s.QRCodes.Open(t.Context(), "qr_1"); api.CodeOf(err) != api.ResourceMissing {
+		t.Errorf("no code: %v", err)
+	}
+}
+
+func TestChangesOfCodes(t *testing.T) {
+	s := newStall(t, false, nil)
+	code := s.code(t, qrcode.CreateParams{Name: "Till", ExpiresAt: s.now.Add(time.Hour), Metadata: api.Metadata{"a": "1", "b": "2"}})
+	name, description := "Bar", "By the window"
+	got, err := s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{
+		Name: &name, Description: &description, ExpiresAt: new(time.Time), Metadata: api.Metadata{"a": nil, "c": true},
+	})
+	fatal(t, err)
+	want := *code
+	want.Name, want.Description, want.ExpiresAt, want.Metadata = name, description, nil, api.Metadata{"b": "2", "c": true}
+	if diff := cmp.Diff(&want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, err = s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{}); err != nil || got.Name != name {
+		t.Errorf("no change: %+v, %v", got, err)
+	}
+
+	full := api.Metadata{}
+	for n := range 49 {
+		full[fmt.Sprint("k", n)] = "v"
+	}
+	long, past := strings.Repeat("ɛ", 501), s.now
+	for what, p := range map[string]qrcode.UpdateParams{
+		"a long name": {Name: &long}, "a long description": {Description: &long}, "an expiry now": {ExpiresAt: &past},
+		"a nested value": {Metadata: api.Metadata{"a": []any{}}}, "more keys than fit with those there": {Metadata: full},
+	} {
+		if _, err := s.QRCodes.Update(t.Context(), s.caller, code.ID, p); api.CodeOf(err) != api.ParameterInvalid {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+	for what, p := range map[string]qrcode.CreateParams{
+		"a type": {Type: "odd"}, "no amount": {Amount: pesewas(0)}, "too much": {Amount: pesewas(100_000_000)}, "a limit on a static code": {UsageLimit: pesewas(1)},
+		"no use at all": {Type: qrcode.Dynamic, UsageLimit: pesewas(0)}, "an expiry now": {ExpiresAt: s.now}, "a long name": {Name: strings.Repeat("n", 256)},
+		"a long description": {Description: long}, "a long reference": {Reference: strings.Repeat("r", 101)}, "null": {Metadata: api.Metadata{"a": nil}},
+	} {
+		if _, err := s.QRCodes.Create(t.Context(), s.caller, p); api.CodeOf(err) != api.ParameterInvalid {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+	if _, err := s.QRCodes.Create(t.Context(), s.caller, qrcode.CreateParams{Currency: "USD"}); api.CodeOf(err) != api.CurrencyNotSupported {
+		t.Errorf("dollars: %v", err)
+	}
+	if _, err := s.QRCodes.List(t.Context(), s.caller, qrcode.ListParams{Type: "odd"}); api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("a list of an odd type: %v", err)
+	}
+	missing := func(what string, err error) {
+		t.Helper()
+		if api.CodeOf(err) != api.ResourceMissing {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+	_, err = s.QRCodes.Update(t.Context(), s.caller, "qr_1", qrcode.UpdateParams{})
+	missing("update", err)
+	_, err = s.QRCodes.Delete(t.Context(), s.caller, "qr_1")
+	missing("delete", err)
+	_, err = s.QRCodes.Payments(t.Context(), s.caller, "qr_1", payment.ListParams{})
+	missing("payments", err)
+	_, err = s.QRCodes.Image(t.Context(), s.caller, "qr_1", qrcode.PNG, 0)
+	missing("picture", err)
+}
+
+// What a consumer's code says when it cannot be used: a dynamic one is refused,
+// a static one resolves and says that it is off.
+func TestResolving(t *testing.T) {
+	s := newStall(t, false, nil)
+	ghs := decimal.RequireFromString("12.50")
+	for _, test := range []struct {
+		name string
+		p    qrcode.IssueParams
+		want api.Code
+		on   bool
+	}{
+		{"static", qrcode.IssueParams{}, "", true},
+		{"static and off", qrcode.IssueParams{Inactive: true}, "", false},
+		{"static and expired", qrcode.IssueParams{ExpiresAt: s.now}, "", false},
+		{"dynamic", qrcode.IssueParams{Type: qrcode.Dynamic, ExpiresAt: s.now.Add(time.Second)}, "", true},
+		{"dynamic and off", qrcode.IssueParams{Type: qrcode.Dynamic, Inactive: true}, api.QRInactive, false},
+		{"dynamic and expired", qrcode.IssueParams{Type: qrcode.Dynamic, ExpiresAt: s.now}, api.QRExpired, false},
+	} {
+		test.p.Account, test.p.Amount = s.ama.ID, &ghs
+		code, err := s.QRCodes.Issue(t.Context(), s.caller, test.p)
+		fatal(t, err)
+		r, err := s.QRCodes.Resolve(t.Context(), s.caller, code.Payload)
+		if api.CodeOf(err) != test.want || (test.want == "" && err != nil) {
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+			continue
+		}
+		if err == nil && (r.Active != test.on || r.Amount.String() != "12.5" || r.DisplayName != "Ama M." || r.AccountID != "acc_****"+s.ama.ID[len(s.ama.ID)-4:]) {
+			t.Errorf("%s: %+v", test.name, r)
+		}
+		other := s.caller
+		other.Live = true
+		if _, err := s.QRCodes.Resolve(t.Context(), other, code.Payload); api.CodeOf(err) != api.InvalidConsumerQR {
+			t.Errorf("%s, in the other mode: %v", test.name, err)
+		}
+	}
+	bad := decimal.RequireFromString("0.001")
+	for what, p := range map[string]qrcode.IssueParams{
+		"a type": {Type: "odd"}, "a fraction of a pesewa": {Amount: &bad}, "no use at all": {Type: qrcode.Dynamic, UsageLimit: pesewas(0)},
+	} {
+		p.Account = s.ama.ID
+		if _, err := s.QRCodes.Issue(t.Context(), s.caller, p); api.CodeOf(err) != api.ParameterInvalid {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+
+	// With a key the first answer comes again, though the code is off by then.
+	code, err := s.QRCodes.Issue(t.Context(), s.caller, qrcode.IssueParams{Account: s.ama.ID, Type: qrcode.Dynamic, ExpiresAt: s.now.Add(time.Hour)})
+	fatal(t, err)
+	keyed := s.caller
+	keyed.IdempotencyKey = "resolve-1"
+	first, err := s.QRCodes.Resolve(t.Context(), keyed, code.Payload)
+	fatal(t, err)
+	s.now = s.now.Add(time.Hour)
+	again, err := s.QRCodes.Resolve(t.Context(), keyed, code.Payload)
+	if diff := cmp.Diff(first, again); err != nil || diff != "" {
+		t.Errorf("again: %v\n%s", err, diff)
+	}
+	if _, err := s.QRCodes.Resolve(t.Context(), s.caller, code.Payload); api.CodeOf(err) != api.QRExpired {
+		t.Errorf("without key: %v", err)
+	}
+	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, account.Closed)
+	fatal(t, err)
+	static, err := s.QRCodes.Issue(t.Context(), s.caller, qrcode.IssueParams{Account: s.ama.ID})
+	fatal(t, err)
+	if _, err := s.QRCodes.Resolve(t.Context(), s.caller, static.Payload); api.CodeOf(err) != api.AccountNotFound {
+		t.Errorf("a closed wallet: %v", err)
+	}
+}
+
+// mute is a host's codec that cannot write.
+type mute struct{ qrcode.ConsumerCodec }
+
+var errMute = errors.New("no key to sign with")
+
+func (mute) Encode(bool, string) (string, error) { return "", errMute }
+
+func TestACodecThatFails(t *testing.T) {
+	svc, err := payments.New(t.Context(), memory.New(), payments.Config{ConsumerCodec: mute{}})
+	fatal(t, err)
+	c, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama", Phone: "0241000001"})
+	fatal(t, err)
+	if _, err := svc.QRCodes.Issue(t.Context(), api.Caller{Merchant: "mer_1"}, qrcode.IssueParams{Account: c.ID}); !errors.Is(err, errMute) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,188 @@
+package payments_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+func TestTheZeroConfig(t *testing.T) {
+	svc, err := payments.New(t.Context(), memory.New(), payments.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if svc.BaseURL() != payments.DefaultBaseURL || svc.Sandbox() {
+		t.Errorf("base %s, sandbox %t", svc.BaseURL(), svc.Sandbox())
+	}
+	if a, b := svc.NewID("req_"), svc.NewID("req_"); !strings.HasPrefix(a, "req_") || a >= b {
+		t.Errorf("ids %s, %s", a, b)
+	}
+	caller := api.Caller{Merchant: "mer_1"}
+	if _, err := svc.MoveClock(t.Context(), caller, time.Hour, time.Time{}); api.CodeOf(err) != api.PermissionDenied {
+		t.Errorf("the clock moves without a sandbox: %v", err)
+	}
+}
+
+func TestAHostsOwnIDs(t *testing.T) {
+	n := 0
+	svc := open(t, memory.New(), payments.Config{NewID: func(prefix string) string {
+		n++
+		return prefix + strings.Repeat("0", 8-n) + "x"
+	}})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	if err != nil || m.ID != "mer_0000000x" {
+		t.Errorf("got %+v, %v", m, err)
+	}
+}
+
+// slow is a Texter that takes until it is let go.
+type slow struct{ began, proceed chan struct{} }
+
+func (s slow) SendSMS(ctx context.Context, _, _ string) error {
+	s.began <- struct{}{}
+	select {
+	case <-s.proceed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// paid returns a service whose merchant in live mode was paid, which queued a
+// message to each side.
+func paid(t *testing.T, texter message.Texter) (*payments.Service, api.Caller) {
+	t.Helper()
+	svc := open(t, memory.New(), payments.Config{Texter: texter, Sandbox: true})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
+	check(err)
+	ama, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234", Live: true})
+	check(err)
+	check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: ama.ID, Live: true, Amount: decimal.NewFromInt(1), Source: "bank"}))
+	caller, amount := api.Caller{Merchant: m.ID, Live: true}, int64(1)
+	code, err := svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount})
+	check(err)
+	_, err = svc.QRCodes.Pay(t.Context(), caller, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
+	check(err)
+	return svc, caller
+}
+
+// Work under way is waited for, by whoever stops or drains; a clock that is moved
+// waits two seconds, and Stop waits for what it left behind.
+func TestWorkUnderWayIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		texter := slow{make(chan struct{}, 2), make(chan struct{})}
+		svc, live := paid(t, texter)
+		svc.Start(t.Context())
+		<-texter.began
+		<-texter.began
+
+		start := time.Now()
+		caller := api.Caller{Merchant: live.Merchant}
+		if _, err := svc.MoveClock(t.Context(), caller, time.Hour, time.Time{}); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("the clock waited %s", took)
+		}
+		gone, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := svc.Stop(gone); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Stop: got %v", err)
+		}
+		var both sync.WaitGroup
+		both.Go(func() {
+			if err := svc.Stop(t.Context()); err != nil {
+				t.Errorf("Stop: %v", err)
+			}
+		})
+		both.Go(func() {
+			if err := svc.Drain(t.Context()); err != nil {
+				t.Errorf("Drain: %v", err)
+			}
+		})
+		ended := make(chan struct{})
+		go func() {
+			both.Wait()
+			close(ended)
+		}()
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Error("Stop and Drain came back before the work had ended")
+		default:
+		}
+		close(texter.proceed)
+		<-ended
+	})
+}
+
+// A clock whose caller goes away does not keep the caller, and the work is done
+// all the same.
+func TestAClockWhoseCallerGoesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		texter := slow{make(chan struct{}, 2), make(chan struct{})}
+		svc, live := paid(t, texter)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		if _, err := svc.MoveClock(ctx, api.Caller{Merchant: live.Merchant}, 0, time.Time{}); err != nil {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(start); took != time.Millisecond {
+			t.Errorf("the caller waited %s", took)
+		}
+		gone, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := svc.Stop(gone); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Stop did not wait for what the clock had left: %v", err)
+		}
+		close(texter.proceed)
+		if err := svc.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if len(texter.began) != 2 {
+			t.Errorf("%d messages were begun", len(texter.began))
+		}
+	})
+}
+
+// What became due by the clock's move is done when the call returns.
+func TestMoveClockDoesWhatBecameDue(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	svc := open(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
+	check(err)
+	ama, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234"})
+	check(err)
+	check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "bank"}))
+	caller, amount := api.Caller{Merchant: m.ID}, int64(1)
+	code, err := svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount})
+	check(err)
+	_, err = svc.QRCodes.Pay(t.Context(), caller, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
+	check(err)
+	for _, step := range []struct {
+		by   time.Duration
+		want int
+	}{{30*24*time.Hour - time.Second, 2}, {time.Second, 0}} {
+		if _, err := svc.MoveClock(t.Context(), caller, step.by, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := svc.Messages.List(t.Context(), caller, message.ListParams{})
+		if err != nil || len(list.Data) != step.want {
+			t.Errorf("%s on: %d messages, want %d, %v", step.by, len(list.Data), step.want, err)
+		}
+	}
+}

@@ -76,7 +76,8 @@ func setPIN(tx *engine.Tx, live bool, account, hash string) error {
 type Proof struct {
 	account string
 	counted pinRecord // the PIN as it was when the try was counted
-	// confirmed says that ConfirmTx has run. A replay, say, does not get there.
+	// confirmed says that ConfirmTx has run in a transaction that was committed,
+	// unlike that of a replay.
 	confirmed bool
 }
 
@@ -134,7 +135,7 @@ func (s *Service) WithPIN(ctx context.Context, caller api.Caller, account, pin s
 // ConfirmTx gives the try back, in the transaction of the effect, and refuses
 // if the PIN was changed, or locked by others, since it was compared.
 func (s *Service) ConfirmTx(tx *engine.Tx, p *Proof) error {
-	p.confirmed = true
+	tx.Committed(func() { p.confirmed = true })
 	o, err := pins.Get(tx, operator(tx.Caller.Live), p.account)
 	if err != nil {
 		return fmt.Errorf("account: read PIN: %w", err)

@@ -46,11 +46,15 @@ func (t Time) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *Time) UnmarshalJSON(data []byte) error {
-	var text string
-	if err := json.Unmarshal(data, &text); err != nil {
-		return err
+	if string(data) == "null" {
+		return nil // by convention of encoding/json
 	}
-	parsed, err := time.Parse(time.RFC3339, text)
+	// A text of RFC 3339 has nothing to unescape.
+	end := len(data) - 1
+	if end < 1 || data[0] != '"' || data[end] != '"' {
+		return errors.New("api: a time is a string")
+	}
+	parsed, err := time.Parse(time.RFC3339, string(data[1:end]))
 	if err != nil {
 		return err
 	}
@@ -95,7 +99,7 @@ const (
 
 // MarshalJSON implements json.Marshaler: nil is an empty object.
 func (m Metadata) MarshalJSON() ([]byte, error) {
-	if m == nil {
+	if len(m) == 0 {
 		return []byte("{}"), nil
 	}
 	return plainjson.Marshal(map[string]any(m))
@@ -103,6 +107,10 @@ func (m Metadata) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (m *Metadata) UnmarshalJSON(data []byte) error {
+	if string(data) == "{}" {
+		*m = Metadata{}
+		return nil
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var plain map[string]any

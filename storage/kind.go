@@ -3,6 +3,7 @@ package storage
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,7 +12,8 @@ import (
 // created from this description: a new column is declared here and nowhere
 // else. Kinds are declared once, as package variables, and never changed.
 type Kind struct {
-	// Name is the table: lower-case letters, digits and underscores.
+	// Name is the table: lower-case letters, digits and underscores, beginning
+	// with none of ledger_, storage_, sqlite_ and pg_, which are the backends'.
 	Name string
 	// Columns are the promoted columns: what a filter, a unique key, a state or
 	// a due time needs, and no more. In later releases columns may be added at
@@ -80,6 +82,11 @@ func (k *Kind) Key(name string) *Key {
 func (k *Kind) Validate() error {
 	if !isName(k.Name) {
 		return fmt.Errorf("%w: kind name %q", ErrInvalid, k.Name)
+	}
+	for _, prefix := range []string{"ledger_", "storage_", "sqlite_", "pg_"} {
+		if strings.HasPrefix(k.Name, prefix) {
+			return fmt.Errorf("%w: kind %s: names that begin with %s are reserved", ErrInvalid, k.Name, prefix)
+		}
 	}
 	seen := map[string]bool{}
 	for _, c := range k.Columns {
@@ -190,8 +197,8 @@ func (k *Kind) CheckQuery(q Query) error {
 
 // CheckClaim reports a claim that the kind cannot answer.
 func (k *Kind) CheckClaim(c Claim) error {
-	if k.Due == "" || c.Limit < 1 || c.Lease <= 0 {
-		return fmt.Errorf("%w: claim of %s needs a due column, a limit and a lease", ErrInvalid, k.Name)
+	if k.Due == "" || c.Limit < 1 || c.Lease <= 0 || c.Due.IsZero() || c.Now.IsZero() {
+		return fmt.Errorf("%w: claim of %s needs a due column, a due time, the time, a limit and a lease", ErrInvalid, k.Name)
 	}
 	return nil
 }

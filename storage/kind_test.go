@@ -181,13 +181,16 @@ func TestKindCheckQuery(t *testing.T) {
 }
 
 func TestKindCheckClaim(t *testing.T) {
+	at := time.Unix(1, 0)
 	k := everyType()
-	want(t, "a claim", k.CheckClaim(storage.Claim{Lease: 1, Limit: 1}), nil)
-	want(t, "no limit", k.CheckClaim(storage.Claim{Lease: 1}), storage.ErrInvalid)
-	want(t, "no lease", k.CheckClaim(storage.Claim{Limit: 1}), storage.ErrInvalid)
-	want(t, "a negative lease", k.CheckClaim(storage.Claim{Lease: -1, Limit: 1}), storage.ErrInvalid)
+	want(t, "a claim", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1, Limit: 1}), nil)
+	want(t, "no due time", k.CheckClaim(storage.Claim{Now: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
+	want(t, "no time", k.CheckClaim(storage.Claim{Due: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
+	want(t, "no limit", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1}), storage.ErrInvalid)
+	want(t, "no lease", k.CheckClaim(storage.Claim{Due: at, Now: at, Limit: 1}), storage.ErrInvalid)
+	want(t, "a negative lease", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: -1, Limit: 1}), storage.ErrInvalid)
 	k.Due = ""
-	want(t, "no due column", k.CheckClaim(storage.Claim{Lease: 1, Limit: 1}), storage.ErrInvalid)
+	want(t, "no due column", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
 }
 
 func TestInstant(t *testing.T) {

@@ -49,8 +49,9 @@ type Tx struct {
 	// call writes bears the same time.
 	Now time.Time
 
-	engine *Engine
-	due    []*storage.Kind
+	engine    *Engine
+	due       []*storage.Kind
+	committed []func()
 }
 
 // NewID makes an id. Made inside the transaction, ids ascend in the order of
@@ -60,6 +61,10 @@ func (tx *Tx) NewID(prefix string) string { return tx.engine.NewID(prefix) }
 // Due says that the transaction writes due work of this kind, so that the
 // workers are woken after the commit.
 func (tx *Tx) Due(k *storage.Kind) { tx.due = append(tx.due, k) }
+
+// Committed has fn called once the transaction is committed, and not when it is
+// undone, be it for a refusal or because the call was a repetition.
+func (tx *Tx) Committed(fn func()) { tx.committed = append(tx.committed, fn) }
 
 // View runs fn on a snapshot.
 func (e *Engine) View(ctx context.Context, caller api.Caller, fn func(*ReadTx) error) error {
@@ -75,7 +80,7 @@ func (e *Engine) View(ctx context.Context, caller api.Caller, fn func(*ReadTx) e
 // Update runs fn in a transaction, without an idempotency record: for what
 // belongs to no single call, such as counting a try or a worker's outcome.
 func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) error) error {
-	var due []*storage.Kind
+	var last *Tx // of the run that was committed
 	err := e.Store.Update(ctx, func(stored storage.Tx) error {
 		now, err := e.now(stored, caller)
 		if err != nil {
@@ -85,13 +90,16 @@ func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) err
 		if err := fn(tx); err != nil {
 			return err
 		}
-		due = tx.due
+		last = tx
 		return nil
 	})
 	if err != nil {
 		return refusal(err)
 	}
-	for _, k := range due {
+	for _, fn := range last.committed {
+		fn()
+	}
+	for _, k := range last.due {
 		e.Wake(k)
 	}
 	return nil
@@ -108,36 +116,47 @@ type Call struct {
 
 // Do runs a mutating call: fn's effect and, where the caller gave an idempotency
 // key, the record of key, request and answer, in one transaction. A replay
-// returns the first answer, marks the caller's Replayed and does not run fn. A
-// call that is refused or fails saves nothing.
+// returns the first answer, marks the caller's Replayed and leaves nothing of
+// what fn did. A call that is refused or fails saves nothing.
+//
+// A key is hardly ever used twice, so the record is not looked for beforehand.
+// It shows itself when the answer cannot be kept, or when fn refuses, which it
+// may do because the first call has succeeded; then fn's work is undone.
 func Do[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func(*Tx) (*T, error)) (*T, error) {
 	digest, err := fingerprint(caller, call)
 	if err != nil {
 		return nil, err
 	}
 	var answer *T
-	var replayed bool
 	err = e.Update(ctx, caller, func(tx *Tx) error {
 		var err error
-		if answer, err = lookUp[T](tx, caller, tx.Now, digest); err != nil {
-			return err
+		if answer, err = fn(tx); err == nil {
+			if err = remember(tx, digest, answer); err == nil {
+				return nil
+			}
 		}
-		if replayed = answer != nil; replayed {
-			return nil
+		kept, lookErr := lookUp[T](tx, caller, tx.Now, digest)
+		switch {
+		case kept != nil:
+			answer = kept
+			return errReplayed
+		case api.CodeOf(lookErr) != "":
+			return lookErr // the key was used with another request
 		}
-		if answer, err = fn(tx); err != nil {
-			return err
-		}
-		return remember(tx, digest, answer)
+		return err
 	})
+	if errors.Is(err, errReplayed) {
+		caller.MarkReplayed()
+		return answer, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	if replayed {
-		caller.MarkReplayed()
-	}
 	return answer, nil
 }
+
+// errReplayed undoes a call that has been made before.
+var errReplayed = errors.New("engine: replayed")
 
 // Replay returns the answer of an earlier call with the caller's key, or nil.
 // It is for calls that must do something before their transaction, such as

@@ -87,7 +87,8 @@ func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest s
 	return answer, nil
 }
 
-// remember keeps the answer under the caller's key.
+// remember keeps the answer under the caller's key. It fails with ErrExists if
+// the key stands for an answer already.
 func remember(tx *Tx, digest string, answer any) error {
 	if digest == "" {
 		return nil
@@ -100,9 +101,11 @@ func remember(tx *Tx, digest string, answer any) error {
 	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(keyLife))}
 	_, err = keys.Insert(tx, scope, key, record)
 	if errors.Is(err, storage.ErrExists) {
-		// lookUp let it pass, so the key has expired and was not yet forgotten.
-		var old *storage.Object[keyRecord]
-		if old, err = keys.Get(tx, scope, key); err == nil {
+		old, getErr := keys.Get(tx, scope, key)
+		switch {
+		case getErr != nil:
+			err = getErr
+		case !tx.Now.Before(old.Value.Expires.Time): // and not yet forgotten
 			old.Value = record
 			err = keys.Replace(tx, old)
 		}

@@ -65,10 +65,6 @@ func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 		if err := k.Validate(); err != nil {
 			return err
 		}
-		if strings.HasPrefix(k.Name, "sqlite_") || strings.HasPrefix(k.Name, "ledger_") ||
-			strings.HasPrefix(k.Name, "storage_") {
-			return fmt.Errorf("%w: kind %s: the beginning of the name is reserved", storage.ErrInvalid, k.Name)
-		}
 		if len(k.Columns) > 200 {
 			return fmt.Errorf("%w: kind %s has more than 200 columns", storage.ErrInvalid, k.Name)
 		}

@@ -240,6 +240,9 @@ func (t *tx) book(p *storage.Posting, a *account, amount int64) error {
 		}
 	}
 	_, err := t.conn.exec(insertEntry, a.id, a.Entries, p.ID, amount, a.Amount)
+	if err == nil {
+		t.cache.keepAccount(*a)
+	}
 	return err
 }
 

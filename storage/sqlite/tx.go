@@ -27,6 +27,7 @@ type readTx struct {
 type tx struct {
 	readTx
 	group     *group
+	cache     *cache
 	wrote     bool // whether there is anything to undo
 	savepoint bool
 }
@@ -245,10 +246,15 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	t.addDocument(&r)
 	c.args = append(c.args, r.Scope.Merchant, r.Scope.Live, r.ID, r.Version)
 	n, err := t.write("replace", k.Name, b.replace, c.args...)
-	if err != nil || n > 0 {
+	if err != nil {
 		return err
 	}
-	return t.absent("replace", b, r.Scope, r.ID)
+	if n == 0 {
+		return t.absent("replace", b, r.Scope, r.ID)
+	}
+	r.Version++
+	t.cache.keep(recordKey{b, r.Scope, r.ID}, r)
+	return nil
 }
 
 // Delete implements [storage.Tx].
@@ -257,6 +263,7 @@ func (t *tx) Delete(k *storage.Kind, s storage.Scope, id string, version int64) 
 	if err != nil {
 		return err
 	}
+	t.cache.drop(recordKey{b, s, id})
 	n, err := t.write("delete", k.Name, b.remove, s.Merchant, s.Live, id, version)
 	if err != nil || n > 0 {
 		return err
@@ -287,6 +294,7 @@ func (t *tx) Claim(k *storage.Kind, claim storage.Claim) ([]storage.Record, erro
 	until := ceiling(claim.Now.Add(claim.Lease))
 	for i := range records {
 		r := &records[i]
+		t.cache.drop(recordKey{b, r.Scope, r.ID})
 		n, err := t.write("claim", k.Name, b.lease, until, r.Scope.Merchant, r.Scope.Live, r.ID)
 		if err == nil && n != 1 {
 			err = t.fail("claim", k.Name, errors.New("a record cannot be found by its id"))

@@ -49,6 +49,7 @@ type writer struct {
 
 	conn  *conn // nil after trouble, until the next begin
 	group *group
+	cache cache
 }
 
 // waiter is a caller in the queue.
@@ -90,7 +91,7 @@ func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error, alone bool) 
 		return false, err
 	}
 	g := w.group
-	t := &tx{readTx: readTx{ctx: ctx, store: s, conn: w.conn}, group: g}
+	t := &tx{readTx: readTx{ctx: ctx, store: s, conn: w.conn}, group: g, cache: &w.cache}
 	own, err := w.run(t, fn)
 	waiting := w.pass()
 	if own {
@@ -145,6 +146,7 @@ func (w *writer) undo(t *tx) {
 	if !t.wrote && !dropped {
 		return
 	}
+	w.cache.forget()
 	trouble := t.failed
 	if t.savepoint && !dropped {
 		_, err := t.conn.exec("ROLLBACK TO member")
@@ -220,11 +222,12 @@ func (w *writer) begin(ctx context.Context) error {
 			return fmt.Errorf("sqlite: connect again: %w", err)
 		}
 		w.conn = c
+		w.cache.forget()
 	}
 	for {
 		_, err := w.conn.exec("BEGIN IMMEDIATE")
 		if err == nil {
-			return nil
+			return w.refresh()
 		}
 		if !isBusy(err) {
 			w.reset()
@@ -234,6 +237,21 @@ func (w *writer) begin(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// refresh forgets what another connection may have changed since this one last
+// held the lock.
+func (w *writer) refresh() error {
+	var version int64
+	if _, err := w.conn.one("PRAGMA data_version", nil, &version); err != nil {
+		w.reset()
+		return fmt.Errorf("sqlite: begin: %w", err)
+	}
+	if version != w.cache.version {
+		w.cache.forget()
+		w.cache.version = version
+	}
+	return nil
 }
 
 // pass hands on the baton. It reports whether it went to a further member of
@@ -289,6 +307,7 @@ func (w *writer) finish(err error) {
 
 // reset leaves no transaction open. A connection in doubt is given up.
 func (w *writer) reset() {
+	w.cache.forget()
 	if w.conn.rollback() != nil {
 		_ = w.conn.close() // what went wrong is already being reported
 		w.conn = nil

@@ -1,0 +1,182 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// seen returns what an update reads of a note and of an account.
+func seen(t *testing.T, s *Store, id, account string) (version, balance int64) {
+	t.Helper()
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		r, err := tx.Get(notes, scope, id)
+		if err != nil {
+			return err
+		}
+		b, err := tx.Balance(account)
+		version, balance = r.Version, b.Amount
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version, balance
+}
+
+// rewrite replaces a note and moves money, and then returns what is wanted.
+func rewrite(t *testing.T, s *Store, id, account, posting string, outcome error) {
+	t.Helper()
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		r, err := tx.Get(notes, scope, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.Replace(notes, r); err != nil {
+			return err
+		}
+		if err := tx.Post(storage.Posting{ID: posting, Type: "test", At: time.Unix(1, 0), Moves: []storage.Move{
+			{Account: account, Amount: 1}, {Account: "other", Amount: -1},
+		}}); err != nil {
+			return err
+		}
+		if _, err := tx.Balance(account); err != nil {
+			return err
+		}
+		return outcome
+	})
+	if !errors.Is(err, outcome) {
+		t.Fatal(err)
+	}
+}
+
+// What the writer remembers is never older than the database, though another
+// process has written, nor newer, though its own change was taken back.
+func TestTheCacheIsTrue(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	here, there := openAt(t, path, Config{}), openAt(t, path, Config{})
+	for _, s := range []*Store{here, there} {
+		if err := s.Define(t.Context(), notes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert(t, here, "n1")
+	want := func(s *Store, version, balance int64) {
+		t.Helper()
+		for range 2 { // the second time perhaps from memory
+			if v, b := seen(t, s, "n1", "cash"); v != version || b != balance {
+				t.Errorf("got version %d and %d, want %d and %d", v, b, version, balance)
+			}
+		}
+	}
+	want(here, 1, 0)
+	rewrite(t, here, "n1", "cash", "p1", nil)
+	want(here, 2, 1)
+	want(there, 2, 1)
+	rewrite(t, there, "n1", "cash", "p2", nil)
+	want(here, 3, 2)
+	rewrite(t, here, "n1", "cash", "p3", errors.New("refused"))
+	want(here, 3, 2)
+	rewrite(t, here, "n1", "cash", "p3", nil)
+	want(here, 4, 3)
+	want(there, 4, 3)
+}
+
+// A member that is undone takes nothing of the others' with it, and leaves
+// nothing of its own in memory.
+func TestTheCacheAfterAnUndoneMember(t *testing.T) {
+	s := openNotes(t, Config{})
+	insert(t, s, "n1")
+	refused := errors.New("refused")
+	raise := func(outcome error) *member {
+		return &member{fn: func(tx storage.Tx) error {
+			r, err := tx.Get(notes, scope, "n1")
+			if err == nil {
+				err = tx.Replace(notes, r)
+			}
+			return errors.Join(err, outcome)
+		}}
+	}
+	members := []*member{inserts("n2"), raise(nil), raise(refused)}
+	together(t, s, members...)
+	if members[0].err != nil || members[1].err != nil || !errors.Is(members[2].err, refused) {
+		t.Errorf("got %v, %v, %v", members[0].err, members[1].err, members[2].err)
+	}
+	if v, _ := seen(t, s, "n1", "cash"); v != 2 {
+		t.Errorf("version %d, want 2", v)
+	}
+}
+
+func TestTheCacheForgetsWhatIsDeleted(t *testing.T) {
+	s := openNotes(t, Config{})
+	insert(t, s, "n1")
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		if _, err := tx.Get(notes, scope, "n1"); err != nil {
+			return err
+		}
+		if err := tx.Delete(notes, scope, "n1", 1); err != nil {
+			return err
+		}
+		if _, err := tx.Get(notes, scope, "n1"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("after Delete: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheCacheIsBounded(t *testing.T) {
+	var c cache
+	for i := range maxCached + 10 {
+		c.keep(recordKey{id: fmt.Sprint(i)}, storage.Record{Data: []byte("x")})
+		c.keepAccount(account{Balance: storage.Balance{Account: fmt.Sprint(i)}})
+	}
+	if len(c.records) > maxCached || len(c.accounts) > maxCached {
+		t.Errorf("%d records, %d accounts", len(c.records), len(c.accounts))
+	}
+	big := bytes.Repeat([]byte("x"), maxCachedBytes/4)
+	for i := range 10 {
+		c.keep(recordKey{id: fmt.Sprint("big", i%5)}, storage.Record{Data: big})
+		if c.bytes > maxCachedBytes {
+			t.Fatalf("%d bytes", c.bytes)
+		}
+	}
+	c.drop(recordKey{id: "big4"})
+	sum := 0
+	for _, r := range c.records {
+		sum += len(r.Data)
+	}
+	if sum != c.bytes {
+		t.Errorf("counts %d bytes, has %d", c.bytes, sum)
+	}
+}
+
+// What was read belongs to the caller.
+func TestTheCacheGivesCopies(t *testing.T) {
+	s := openNotes(t, Config{})
+	insert(t, s, "n1")
+	for range 3 {
+		err := s.Update(t.Context(), func(tx storage.Tx) error {
+			r, err := tx.Get(notes, scope, "n1")
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(r.Data, note("n1").Data) {
+				t.Errorf("got %s", r.Data)
+			}
+			clear(r.Data)
+			clear(r.Columns)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

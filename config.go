@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -42,6 +43,25 @@ type Config struct {
 	// ConsumerCodec reads and writes the payloads of consumers' QR codes; the
 	// library's own when nil.
 	ConsumerCodec qrcode.ConsumerCodec
+	// Rail carries payouts and disbursements of live mode to mobile money and banks.
+	// Without one they are refused with service_unavailable there; those to wallets
+	// and floats need none. Test mode has a simulated rail, [payout.Simulated],
+	// unless TestRail is set.
+	Rail, TestRail payout.Rail
+	// Banks knows the banks that can be paid and their codes; sample data,
+	// [payout.SampleBanks], when nil.
+	Banks payout.BankDirectory
+	// Fees are those of external transfers; [payout.DefaultFees] when nil.
+	Fees *payout.Fees
+	// PayoutLimits default to GHS 1.00 to 20,000.00 for one and 50,000.00 for a
+	// day's, DisbursementLimits to GHS 0.01 to 20,000.00 for one.
+	PayoutLimits, DisbursementLimits payout.Limits
+	// StuckAfter is how long a transfer may be on its way before the log and
+	// [payout.Service.Stuck] tell of it; one hour when zero.
+	StuckAfter time.Duration
+	// SingleUseOTP makes a one-time code good for one payout, instead of for 10
+	// minutes.
+	SingleUseOTP bool
 	// Logger gets what happens in the background; slog.Default when nil. No
 	// secret, phone number or account number is logged.
 	Logger *slog.Logger

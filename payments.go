@@ -21,12 +21,14 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -39,6 +41,9 @@ type Service struct {
 	Payments *payment.Service
 	Events   *event.Service
 	Messages *message.Service
+
+	Payouts       *payout.Service
+	Disbursements *disbursement.Service
 
 	engine *engine.Engine
 	runner *due.Runner
@@ -89,6 +94,18 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
 		Codec: c.ConsumerCodec, BaseURL: c.BaseURL,
 	})
+	outgoing, err := payout.NewOutgoing(s.engine, payout.OutgoingConfig{
+		Events: s.Events, Rail: c.Rail, TestRail: c.TestRail, Banks: c.Banks, Fees: c.Fees,
+		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, StuckAfter: c.StuckAfter,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("payments: %w", err)
+	}
+	s.Payouts = payout.New(s.engine, payout.Config{
+		Outgoing: outgoing, Messages: s.Messages, Key: c.Key, SingleUse: c.SingleUseOTP,
+	})
+	s.Disbursements = disbursement.New(s.engine, outgoing, s.QRCodes)
+	s.runner.Add(outgoing.Jobs()...)
 	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
 	return s, nil
 }
@@ -99,6 +116,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), qrcode.Kinds(),
+		payout.Kinds(),
 		{secrets.Kind()},
 	} {
 		all = append(all, kinds...)

@@ -68,6 +68,29 @@ const (
 	InvalidPhoneNumber  Code = "invalid_phone_number"
 )
 
+// Codes of money that goes out.
+const (
+	InvalidDestination   Code = "invalid_destination"
+	RecipientUnavailable Code = "recipient_unavailable"
+	DailyLimitExceeded   Code = "daily_limit_exceeded"
+	AmountTooSmall       Code = "amount_too_small"
+	AmountTooLarge       Code = "amount_too_large"
+	InvalidServiceID     Code = "invalid_service_id"
+	ServiceIDNotFound    Code = "service_id_not_found"
+	ServiceIDNotPayable  Code = "service_id_not_payable"
+	SubagentNotPayable   Code = "subagent_not_payable"
+
+	OTPVerificationRequired Code = "otp_verification_required"
+	OTPInvalid              Code = "otp_invalid"
+	OTPExpired              Code = "otp_expired"
+	OTPAttemptsExceeded     Code = "otp_attempts_exceeded"
+
+	PayoutNotCancellable       Code = "payout_not_cancellable"
+	DisbursementNotCancellable Code = "disbursement_not_cancellable"
+	// TransferSettled: a test helper was asked to settle what has ended otherwise.
+	TransferSettled Code = "transfer_settled"
+)
+
 // Type returns the type that belongs to the code. Codes without an entry are
 // faults of the request.
 func (c Code) Type() ErrorType {
@@ -94,7 +117,14 @@ var types = map[Code]ErrorType{
 	WalletNotActive:     Payment,
 	InsufficientBalance: Payment,
 
-	RateLimited: RateLimit,
+	RecipientUnavailable:    Payment,
+	DailyLimitExceeded:      Payment,
+	ServiceIDNotPayable:     Payment,
+	SubagentNotPayable:      Payment,
+	OTPVerificationRequired: Payment,
+
+	RateLimited:         RateLimit,
+	OTPAttemptsExceeded: RateLimit,
 
 	InternalError: Fault,
 	Unavailable:   Fault,

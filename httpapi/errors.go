@@ -53,8 +53,11 @@ var (
 		"invoice_no_lines":     http.StatusConflict,
 		"invoice_not_voidable": http.StatusConflict,
 
+		api.PayoutNotCancellable:       http.StatusConflict,
+		api.DisbursementNotCancellable: http.StatusConflict,
+		api.TransferSettled:            http.StatusConflict,
+
 		api.IdempotencyKeyInUse: http.StatusConflict,
-		"otp_attempts_exceeded": http.StatusTooManyRequests,
 		api.Unavailable:         http.StatusServiceUnavailable,
 	}
 )

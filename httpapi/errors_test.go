@@ -73,7 +73,6 @@ func TestStatusOfRefusals(t *testing.T) {
 		{withType(api.Idempotency, api.IdempotencyKeyInUse), 409, "1"},
 		{waiting, 429, "2"},
 		{withType(api.RateLimit, "otp_attempts_exceeded"), 429, "1"},
-		{withType(api.InvalidRequest, "otp_attempts_exceeded"), 429, "1"},
 		{withType(api.Fault, api.InternalError), 500, ""},
 		{withType(api.Fault, api.Unavailable), 503, ""},
 	} {

@@ -36,6 +36,8 @@ func testHelperRoutes(svc *payments.Service) []route {
 		row(http.MethodPost, "consumer_qrs", h.issue),
 		row(http.MethodPost, "qr_codes/{id}/pay", h.pay),
 		row(http.MethodGet, "messages", h.messages),
+		row(http.MethodPost, "payouts/{id}/settle", payoutHandlers(svc).settle),
+		row(http.MethodPost, "disbursements/{id}/settle", disbursementHandlers(svc).settle),
 		row(http.MethodPost, "customers", h.createCustomer),
 		row(http.MethodPost, "clock", h.clock),
 	}

@@ -186,3 +186,44 @@ func displayName(name string) string {
 	initial, _ := utf8.DecodeRuneInString(words[len(words)-1])
 	return words[0] + " " + string(initial) + "."
 }
+
+// Shown is what a consumer's code stands for.
+type Shown struct {
+	// Account is the consumer's id.
+	Account string
+	// Amount is in pesewas; nil when the code has none.
+	Amount *int64
+}
+
+// Scan returns the id of the consumer's code that a payload names, for [UseTx].
+// Refusals: invalid_qr, invalid_consumer_qr.
+func (s *Service) Scan(live bool, payload string) (id string, err error) {
+	return s.decodePayload(live, payload)
+}
+
+// UseTx counts a use of a consumer's code in the transaction of what it is used
+// for, so that a limit is never overshot.
+//
+// Refusals: invalid_consumer_qr, qr_limit_reached, qr_inactive, qr_expired; the
+// last two for static codes, too, because money is about to move.
+func UseTx(tx *engine.Tx, id string) (*Shown, error) {
+	o, err := consumerCodes.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, notConsumer()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("qrcode: use: %w", err)
+	}
+	c := &o.Value
+	if err := usable(c.UsageLimit, c.UsageCount, c.Active, c.ExpiresAt, tx.Now); err != nil {
+		return nil, err
+	}
+	c.UsageCount++
+	if c.UsageLimit != nil && c.UsageCount >= *c.UsageLimit {
+		c.Active = false
+	}
+	if err := consumerCodes.Replace(tx, o); err != nil {
+		return nil, fmt.Errorf("qrcode: count use: %w", err)
+	}
+	return &Shown{Account: c.Account, Amount: c.Amount}, nil
+}

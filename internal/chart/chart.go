@@ -38,6 +38,11 @@ func Float(agent string, live bool) Account {
 	return Account{mode(live) + "/float/" + agent, true}
 }
 
+// Fees is what the operator has earned.
+func Fees(live bool) Account {
+	return Account{mode(live) + "/operator/fees", false}
+}
+
 // Clearing stands for the world outside: what came in through it is negative
 // here. It may go below zero.
 func Clearing(name string, live bool) Account {

@@ -73,6 +73,12 @@ func Pesewas(ghs decimal.Decimal) (int64, error) {
 
 var maxPesewas = big.NewInt(100_000_000_000_000_000)
 
+// Share returns a percentage of an amount, rounded half up to the pesewa. The
+// amount is not negative.
+func Share(pesewas int64, percent decimal.Decimal) int64 {
+	return decimal.New(pesewas, -2).Mul(percent).Round(0).IntPart()
+}
+
 // Text writes pesewas as people read GHS: 1,234.56.
 func Text(pesewas int64) string {
 	sign := ""

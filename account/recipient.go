@@ -1,0 +1,191 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// RecipientType is who stands behind a service id.
+type RecipientType string
+
+// The types of recipients. Only the first two are paid directly.
+const (
+	RecipientConsumer RecipientType = "consumer"
+	RecipientAgent    RecipientType = "cash_agent"
+	RecipientSubAgent RecipientType = "sub_agent"
+	RecipientMerchant RecipientType = "merchant"
+)
+
+// Recipient is an account that money can be sent to.
+type Recipient struct {
+	Type      RecipientType
+	AccountID string // acc_… or cag_…
+	ServiceID string
+	Name      string
+	// Account is where the money goes: a wallet or a float.
+	Account chart.Account
+}
+
+// RecipientTx finds whom a payout or disbursement pays. A service id goes before
+// an account id, and that before a phone number, with which a consumer goes
+// before a cash agent.
+//
+// Refusals: invalid_service_id, service_id_not_found, service_id_not_payable,
+// subagent_not_payable, invalid_phone_number, account_not_found,
+// wallet_not_active, and parameter_missing when ref is empty. Their params are
+// the names service_id, account_id and phone_number.
+func RecipientTx(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error) {
+	id, param := ref.AccountID, "account_id"
+	switch {
+	case ref.ServiceID != "":
+		owned, err := parseServiceID(tx, live, ref.ServiceID)
+		if err != nil {
+			return nil, err
+		}
+		if owned.Owner == ownerMerchant {
+			return nil, api.Errorf(api.ServiceIDNotPayable, "service_id", "This service ID belongs to a merchant, who cannot be paid this way. Give the service ID of a consumer or cash agent.")
+		}
+		id, param = owned.Account, "service_id"
+	case id == "" && ref.Phone == "":
+		return nil, api.Missing("service_id")
+	case id == "":
+		param = "phone_number"
+	}
+	h, agent, err := findHolder(tx, live, id, ref.Phone)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil || h.Status == Closed {
+		return nil, api.Errorf(api.AccountNotFound, param, "No active consumer or cash agent has this %s. Check it and try again.", strings.ReplaceAll(param, "_", " "))
+	}
+	if agent != nil && agent.SubAgent {
+		return nil, api.Errorf(api.SubagentNotPayable, param, "This account is a sub-agent's. Pay the main agent instead.")
+	}
+	if h.Status != Active {
+		return nil, api.Errorf(api.WalletNotActive, param, "The recipient's account is %s and cannot receive money.", h.Status)
+	}
+	r := &Recipient{AccountID: h.ID, ServiceID: h.ServiceID, Name: h.Name}
+	if agent != nil {
+		r.Type, r.Account = RecipientAgent, chart.Float(h.ID, live)
+	} else {
+		r.Type, r.Account = RecipientConsumer, chart.Wallet(h.ID, live)
+	}
+	return r, nil
+}
+
+// findHolder finds a consumer or, with agent set, a cash agent by id, or by
+// phone when id is empty; nil when there is none.
+func findHolder(tx storage.ReadTx, live bool, id, number string) (h *Holder, agent *Agent, err error) {
+	if id == "" {
+		if number, err = parsePhone("phone_number", number); err != nil {
+			return nil, nil, err
+		}
+	}
+	if id == "" || strings.HasPrefix(id, "acc_") {
+		var o *storage.Object[Consumer]
+		if id == "" {
+			o, err = consumers.Find(tx, "phone", operator(live), number)
+		} else {
+			o, err = consumers.Get(tx, operator(live), id)
+		}
+		if err == nil {
+			return &o.Value.Holder, nil, nil
+		}
+		if !errors.Is(err, storage.ErrNotFound) {
+			return nil, nil, fmt.Errorf("account: find consumer: %w", err)
+		}
+	}
+	if id == "" || strings.HasPrefix(id, "cag_") {
+		var o *storage.Object[Agent]
+		if id == "" {
+			o, err = agents.Find(tx, "phone", operator(live), number)
+		} else {
+			o, err = agents.Get(tx, operator(live), id)
+		}
+		if err == nil {
+			return &o.Value.Holder, &o.Value, nil
+		}
+		if !errors.Is(err, storage.ErrNotFound) {
+			return nil, nil, fmt.Errorf("account: find cash agent: %w", err)
+		}
+	}
+	return nil, nil, nil
+}
+
+// parseServiceID finds whose a service id is.
+func parseServiceID(tx storage.ReadTx, live bool, id string) (*serviceID, error) {
+	digits, ok := strings.CutPrefix(id, "SVC")
+	if !ok || digits == "" || len(digits) > 20 || strings.Trim(digits, "0123456789") != "" {
+		return nil, api.Errorf(api.InvalidServiceID, "service_id", "A service ID is SVC followed by digits, such as SVC1000042.")
+	}
+	owned, err := findServiceID(tx, live, id)
+	if err != nil {
+		return nil, err
+	}
+	if owned == nil {
+		return nil, api.Errorf(api.ServiceIDNotFound, "service_id", "No consumer or cash agent has this service ID. Check it and try again.")
+	}
+	return owned, nil
+}
+
+// ServiceIDLookup says who stands behind a service id.
+type ServiceIDLookup struct {
+	Object        string        `json:"object"` // always "service_id_lookup"
+	ServiceID     string        `json:"service_id"`
+	RecipientType RecipientType `json:"recipient_type"`
+	Name          string        `json:"name"`
+	// Payable reports whether a payout or disbursement to it would be taken.
+	Payable bool `json:"payable"`
+}
+
+// LookUpServiceID confirms who a service id of the caller's mode belongs to.
+//
+// Refusals: invalid_service_id, service_id_not_found, account_not_found (the
+// account was closed).
+func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id string) (*ServiceIDLookup, error) {
+	if id == "" {
+		return nil, api.Missing("service_id")
+	}
+	var found *ServiceIDLookup
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		owned, err := parseServiceID(tx, caller.Live, id)
+		if err != nil {
+			return err
+		}
+		found = &ServiceIDLookup{Object: "service_id_lookup", ServiceID: id}
+		if owned.Owner == ownerMerchant {
+			m, err := MerchantTx(tx, owned.Account)
+			if err != nil {
+				return fmt.Errorf("account: merchant of a service id: %w", err)
+			}
+			found.RecipientType, found.Name = RecipientMerchant, m.Name
+			return nil
+		}
+		h, agent, err := findHolder(tx, caller.Live, owned.Account, "")
+		if err != nil {
+			return err
+		}
+		if h == nil || h.Status == Closed {
+			return api.Errorf(api.AccountNotFound, "service_id", "The account of this service ID was closed.")
+		}
+		found.RecipientType, found.Name = RecipientConsumer, h.Name
+		if agent != nil {
+			found.RecipientType = RecipientAgent
+			if agent.SubAgent {
+				found.RecipientType = RecipientSubAgent
+			}
+		}
+		found.Payable = h.Status == Active && found.RecipientType != RecipientSubAgent
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}

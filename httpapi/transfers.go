@@ -1,0 +1,195 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/payout"
+)
+
+// transferRoutes send money out, and look up where it may go.
+func transferRoutes(svc *payments.Service) []route {
+	p := payoutHandlers(svc)
+	d := disbursementHandlers(svc)
+	h := outHandlers{svc}
+	return []route{
+		{method: http.MethodPost, pattern: "/v1/payouts", resource: "payouts", write: true, handle: h.createPayout},
+		{method: http.MethodGet, pattern: "/v1/payouts", resource: "payouts", handle: p.list},
+		{method: http.MethodGet, pattern: "/v1/payouts/{id}", resource: "payouts", handle: p.get},
+		{method: http.MethodPost, pattern: "/v1/payouts/{id}/cancel", resource: "payouts", write: true, handle: p.cancel},
+		// A code is worth something only for payouts.
+		{method: http.MethodPost, pattern: "/v1/otp/request", resource: "payouts", write: true, handle: h.requestOTP},
+		{method: http.MethodPost, pattern: "/v1/otp/verify", resource: "payouts", write: true, handle: h.verifyOTP},
+
+		{method: http.MethodPost, pattern: "/v1/disbursements", resource: "disbursements", write: true, handle: h.createDisbursement},
+		{method: http.MethodGet, pattern: "/v1/disbursements", resource: "disbursements", handle: d.list},
+		{method: http.MethodGet, pattern: "/v1/disbursements/{id}", resource: "disbursements", handle: d.get},
+		{method: http.MethodPost, pattern: "/v1/disbursements/{id}/cancel", resource: "disbursements", write: true, handle: d.cancel},
+		{method: http.MethodPost, pattern: "/v1/disbursements/qr", resource: "disbursements", write: true, handle: h.createQRDisbursement},
+
+		{method: http.MethodGet, pattern: "/v1/lookup/banks", resource: "lookup", handle: h.banks},
+		// Looking up changes nothing, so a read-only key may do it.
+		{method: http.MethodPost, pattern: "/v1/lookup/service-id", resource: "lookup", handle: h.serviceID},
+	}
+}
+
+// transferHandlers are what payouts and disbursements have in common.
+type transferHandlers struct {
+	getOne    func(context.Context, api.Caller, string) (*payout.Transfer, error)
+	listAll   func(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)
+	cancelOne func(context.Context, api.Caller, string) (*payout.Transfer, error)
+	settleOne func(context.Context, api.Caller, string, payout.Result) (*payout.Transfer, error)
+}
+
+func payoutHandlers(svc *payments.Service) transferHandlers {
+	s := svc.Payouts
+	return transferHandlers{s.Get, s.List, s.Cancel, s.Settle}
+}
+
+func disbursementHandlers(svc *payments.Service) transferHandlers {
+	s := svc.Disbursements
+	return transferHandlers{s.Get, s.List, s.Cancel, s.Settle}
+}
+
+func (h transferHandlers) get(r *request) (any, error) {
+	return h.getOne(r.Context(), r.caller, r.id())
+}
+
+func (h transferHandlers) list(r *request) (any, error) {
+	q := r.query()
+	p := payout.ListParams{Page: q.page(), Status: oneOf(q, "status", payout.Statuses()...), Created: q.times("created")}
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	return h.listAll(r.Context(), r.caller, p)
+}
+
+func (h transferHandlers) cancel(r *request) (any, error) {
+	return h.cancelOne(r.Context(), r.caller, r.id())
+}
+
+// settle is a test helper: it plays the rail.
+func (h transferHandlers) settle(r *request) (any, error) {
+	b := r.body()
+	b.require("outcome")
+	outcome, reason := b.text("outcome"), b.text("failure_reason")
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	var result payout.Result
+	switch outcome {
+	case "succeeded":
+		result.Outcome = payout.Paid
+	case "failed":
+		result.Outcome, result.Reason = payout.Refused, payout.Refusal{Message: reason, Verbatim: reason != ""}
+	default:
+		return nil, api.Invalid("outcome", "outcome must be succeeded or failed.")
+	}
+	if err := api.CheckText("failure_reason", reason, api.MaxText); err != nil {
+		return nil, err
+	}
+	return h.settleOne(r.Context(), r.caller, r.id(), result)
+}
+
+type outHandlers struct{ svc *payments.Service }
+
+func (h outHandlers) createPayout(r *request) (any, error) {
+	b := r.body()
+	b.require("amount", "destination")
+	p := payout.CreateParams{
+		Amount:      b.ghs("amount"),
+		Currency:    b.text("currency"),
+		Destination: destination(b),
+		OTPCode:     b.text("otp_code"),
+		Description: b.text("description"),
+		Metadata:    b.metadata("metadata"),
+	}
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Payouts.Create(r.Context(), r.caller, p)
+}
+
+func (h outHandlers) createDisbursement(r *request) (any, error) {
+	b := r.body()
+	b.require("amount", "destination")
+	p := disbursement.CreateParams{
+		Amount:      b.ghs("amount"),
+		Currency:    b.text("currency"),
+		Destination: destination(b),
+		Description: b.text("description"),
+		Reference:   b.text("reference"),
+		Metadata:    b.metadata("metadata"),
+	}
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Disbursements.Create(r.Context(), r.caller, p)
+}
+
+// destination reads the nested destination.
+func destination(b *fields) payout.DestinationParams {
+	d := b.object("destination")
+	return payout.DestinationParams{
+		Type:          payout.Type(d.text("type")),
+		PhoneNumber:   d.text("phone_number"),
+		Provider:      d.text("provider"),
+		AccountNumber: d.text("account_number"),
+		BankCode:      d.text("bank_code"),
+		AccountName:   d.text("account_name"),
+		ServiceID:     d.text("service_id"),
+		AccountID:     d.text("account_id"),
+	}
+}
+
+func (h outHandlers) createQRDisbursement(r *request) (any, error) {
+	b := r.body()
+	b.require("qr_payload")
+	p := disbursement.QRParams{
+		Payload:     b.text("qr_payload"),
+		Amount:      b.optionalGHS("amount"),
+		Currency:    b.text("currency"),
+		Description: b.text("description"),
+		Reference:   b.text("reference"),
+		Metadata:    b.metadata("metadata"),
+	}
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Disbursements.CreateQR(r.Context(), r.caller, p)
+}
+
+func (h outHandlers) requestOTP(r *request) (any, error) {
+	b := r.body()
+	b.require("purpose")
+	purpose := payout.Purpose(b.text("purpose"))
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Payouts.RequestOTP(r.Context(), r.caller, purpose)
+}
+
+func (h outHandlers) verifyOTP(r *request) (any, error) {
+	b := r.body()
+	b.require("code", "purpose")
+	code, purpose := b.text("code"), payout.Purpose(b.text("purpose"))
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Payouts.VerifyOTP(r.Context(), r.caller, purpose, code)
+}
+
+func (h outHandlers) banks(r *request) (any, error) { return h.svc.Payouts.Banks(), nil }
+
+func (h outHandlers) serviceID(r *request) (any, error) {
+	b := r.body()
+	b.require("service_id")
+	id := b.text("service_id")
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Accounts.LookUpServiceID(r.Context(), r.caller, id)
+}

@@ -1,0 +1,167 @@
+package payout
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/phone"
+)
+
+// Type is where a transfer goes.
+type Type string
+
+// The types of destinations.
+const (
+	MobileMoney   Type = "mobile_money"
+	BankTransfer  Type = "bank_transfer"
+	ServiceWallet Type = "service_wallet"
+)
+
+// DestinationParams say where money is to go.
+type DestinationParams struct {
+	Type Type `json:"type"`
+	// PhoneNumber is required for mobile money, in any way of writing a number of
+	// Ghana; for a service wallet it is one of three ways to name the recipient.
+	PhoneNumber string `json:"phone_number,omitempty"`
+	// Provider is mtn, telecel or airteltigo. When empty it follows from the
+	// prefix of the number, which may have been ported since.
+	Provider string `json:"provider,omitempty"`
+	// AccountNumber and BankCode are required for a bank transfer; the code is one
+	// of the [BankDirectory]'s.
+	AccountNumber string `json:"account_number,omitempty"`
+	BankCode      string `json:"bank_code,omitempty"`
+	AccountName   string `json:"account_name,omitempty"` // at most 255 characters
+	// ServiceID and AccountID name the recipient of a service wallet transfer. When
+	// several are given, the service id wins, then the account id.
+	ServiceID string `json:"service_id,omitempty"`
+	AccountID string `json:"account_id,omitempty"`
+}
+
+// Destination is where money goes, as it is shown: numbers of phones and bank
+// accounts are masked.
+type Destination struct {
+	Type Type `json:"type"`
+	// Provider is the mobile-money provider, or the code of the bank; nil for a
+	// service wallet.
+	Provider *string `json:"provider"`
+	// Number is the masked number; for a service wallet the recipient's account id.
+	Number string `json:"number"`
+	Name   string `json:"name"`
+	// The rest is for service wallets only.
+	ServiceID     string                `json:"service_id,omitempty"`
+	AccountID     string                `json:"account_id,omitempty"`
+	RecipientType account.RecipientType `json:"recipient_type,omitempty"`
+}
+
+// target is an external destination as the rail is told it.
+type target struct {
+	Provider string `json:"provider"`
+	Number   string `json:"number"` // +233XXXXXXXXX, or digits of a bank account
+	BankCode string `json:"bank_code,omitempty"`
+	Name     string `json:"name,omitempty"`
+}
+
+var providers = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
+
+// check refuses what is wrong without looking anything up, and returns the
+// destination if it is outside of the service; nil for a service wallet.
+func (p *DestinationParams) check(banks BankDirectory) (*Destination, *target, error) {
+	if err := api.CheckText("destination.account_name", p.AccountName, api.MaxName); err != nil {
+		return nil, nil, err
+	}
+	switch p.Type {
+	case "":
+		return nil, nil, api.Missing("destination.type")
+	case MobileMoney:
+		return p.mobileMoney()
+	case BankTransfer:
+		return p.bankTransfer(banks)
+	case ServiceWallet:
+		if p.ServiceID == "" && p.AccountID == "" && p.PhoneNumber == "" {
+			return nil, nil, api.Errorf(api.ParameterMissing, "destination.service_id",
+				"A service_wallet destination needs one of service_id, account_id and phone_number.")
+		}
+		return nil, nil, nil
+	}
+	return nil, nil, api.Invalid("destination.type", "destination.type must be mobile_money, bank_transfer or service_wallet.")
+}
+
+func (p *DestinationParams) mobileMoney() (*Destination, *target, error) {
+	if p.PhoneNumber == "" {
+		return nil, nil, api.Missing("destination.phone_number")
+	}
+	number, err := phone.Parse(p.PhoneNumber)
+	if err != nil {
+		return nil, nil, api.Errorf(api.InvalidPhoneNumber, "destination.phone_number",
+			"destination.phone_number is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
+	}
+	provider := p.Provider
+	switch provider {
+	case phone.MTN, phone.Telecel, phone.AirtelTigo:
+	case "":
+		if provider = phone.Provider(number); provider == "" {
+			return nil, nil, api.Errorf(api.InvalidPhoneNumber, "destination.phone_number",
+				"The prefix of destination.phone_number is of no mobile-money provider. Check the number, or give destination.provider.")
+		}
+	default:
+		return nil, nil, api.Invalid("destination.provider", "destination.provider must be one of %s.", strings.Join(providers, ", "))
+	}
+	return &Destination{Type: MobileMoney, Provider: &provider, Number: phone.Mask(number), Name: p.AccountName},
+		&target{Provider: provider, Number: number, Name: p.AccountName}, nil
+}
+
+// Lengths of bank account numbers in Ghana lie between these, with room.
+const (
+	minAccountNumber = 5
+	maxAccountNumber = 30
+)
+
+func (p *DestinationParams) bankTransfer(banks BankDirectory) (*Destination, *target, error) {
+	if p.AccountNumber == "" {
+		return nil, nil, api.Missing("destination.account_number")
+	}
+	if p.BankCode == "" {
+		return nil, nil, api.Missing("destination.bank_code")
+	}
+	number := strings.NewReplacer(" ", "", "-", "").Replace(p.AccountNumber)
+	if len(number) < minAccountNumber || len(number) > maxAccountNumber || strings.Trim(number, "0123456789") != "" {
+		return nil, nil, api.Errorf(api.InvalidDestination, "destination.account_number",
+			"destination.account_number must have %d to %d digits.", minAccountNumber, maxAccountNumber)
+	}
+	if bank, ok := banks.Bank(p.BankCode); !ok || !bank.Active {
+		return nil, nil, api.Errorf(api.InvalidDestination, "destination.bank_code",
+			"destination.bank_code is of no bank that can be paid. Take it from GET /v1/lookup/banks.")
+	}
+	code := p.BankCode
+	return &Destination{Type: BankTransfer, Provider: &code, Number: maskAccount(number), Name: p.AccountName},
+		&target{Provider: code, Number: number, BankCode: code, Name: p.AccountName}, nil
+}
+
+// maskAccount shows the last four digits after a run of stars that does not
+// tell how many there were.
+func maskAccount(number string) string {
+	const shown = 4
+	return "****" + number[len(number)-shown:]
+}
+
+// wallet is the destination of a recipient within the service.
+func wallet(r *account.Recipient) Destination {
+	return Destination{
+		Type: ServiceWallet, Number: r.AccountID, Name: r.Name,
+		ServiceID: r.ServiceID, AccountID: r.AccountID, RecipientType: r.Type,
+	}
+}
+
+// within puts the name of the enclosing object before a refusal's parameter.
+func within(object string, err error) error {
+	var refusal *api.Error
+	if !errors.As(err, &refusal) || refusal.Param == "" {
+		return err
+	}
+	nested := *refusal
+	nested.Message = strings.Replace(nested.Message, nested.Param, object+"."+nested.Param, 1)
+	nested.Param = object + "." + nested.Param
+	return &nested
+}

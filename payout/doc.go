@@ -1,0 +1,19 @@
+// Package payout sends a merchant's money out: to mobile money, to a bank
+// account, or to a wallet or float of the service.
+//
+// It owns payouts and the one-time codes they need, and what payouts share with
+// disbursements: destinations, fees, the life of a [Transfer], the [Rail] that
+// carries it outside, and what is done until the rail is conclusive. It does not
+// own who holds money (package account), nor the rail itself, which the host
+// plugs in.
+//
+// # The life of a transfer
+//
+// A transfer to a wallet or float is made and completed in one transaction. Any
+// other reserves amount and fee in the transaction that creates it, and is
+// pending; a worker then submits it to the rail under the transfer's id, and it
+// is processing until the rail is conclusive. The reserve is settled or released
+// once, in the transaction that enters the final status. A rail that does not
+// answer leaves the outcome unknown: the transfer stays processing, and the rail
+// is asked again, with the same id, for as long as it takes.
+package payout

@@ -1,0 +1,128 @@
+package payout
+
+import (
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/money"
+)
+
+// Fee is what a transfer costs the merchant: Flat plus Percent of the amount,
+// rounded half up, and then at least Min and, unless that is zero, at most Cap.
+// All but Percent are in GHS. The zero value is free of charge.
+type Fee struct {
+	Flat, Percent, Min, Cap decimal.Decimal
+}
+
+// of returns the fee for an amount, both in pesewas.
+func (f Fee) of(amount int64) int64 {
+	fee := ghs(f.Flat) + money.Share(amount, f.Percent)
+	fee = max(fee, ghs(f.Min))
+	if most := ghs(f.Cap); most > 0 {
+		fee = min(fee, most)
+	}
+	return fee
+}
+
+func (f Fee) check(name string) error {
+	for _, d := range []decimal.Decimal{f.Flat, f.Min, f.Cap} {
+		if n, err := money.Pesewas(d); err != nil || n < 0 || n > money.Max {
+			return api.Invalid(name, "%s must be in GHS from 0 to %s, with at most two decimals.", name, money.Text(money.Max))
+		}
+	}
+	if f.Percent.IsNegative() || f.Percent.GreaterThan(decimal.NewFromInt(100)) || f.Percent.Exponent() < -6 {
+		return api.Invalid(name, "%s.Percent must be from 0 to 100, with at most six decimals.", name)
+	}
+	return nil
+}
+
+// ghs returns pesewas of an amount that was checked before.
+func ghs(d decimal.Decimal) int64 {
+	n, _ := money.Pesewas(d)
+	return n
+}
+
+// Fees are the fees of external transfers. Those within the service cost nothing.
+type Fees struct {
+	MobileMoney, BankTransfer Fee
+}
+
+// DefaultFees are those of a host that says nothing: mobile money 1%, at least
+// GHS 0.10 and at most 10.00; bank transfers GHS 5.00.
+func DefaultFees() *Fees {
+	return &Fees{
+		MobileMoney: Fee{
+			Percent: decimal.NewFromInt(1), Min: decimal.New(10, -2), Cap: decimal.NewFromInt(10),
+		},
+		BankTransfer: Fee{Flat: decimal.NewFromInt(5)},
+	}
+}
+
+func (f *Fees) of(t Type, amount int64) int64 {
+	switch t {
+	case MobileMoney:
+		return f.MobileMoney.of(amount)
+	case BankTransfer:
+		return f.BankTransfer.of(amount)
+	}
+	return 0
+}
+
+// Limits bound the amount of one transfer, and of a merchant's payouts of a day,
+// in GHS. Zero leaves the default.
+type Limits struct {
+	// Min and Max bound one transfer.
+	Min, Max decimal.Decimal
+	// Daily bounds the payouts of a merchant and mode that were created on one day
+	// (UTC, which is Ghana's time), without fees and without those that failed or
+	// were cancelled. Disbursements have no daily limit.
+	Daily decimal.Decimal
+}
+
+// The limits of a host that says nothing, in pesewas.
+const (
+	minPayout       = 1_00
+	minDisbursement = 1
+	maxTransfer     = 20_000_00
+	dailyPayouts    = 50_000_00
+)
+
+// within holds limits in pesewas; daily is 0 for none.
+type bounds struct{ min, max, daily int64 }
+
+func (l Limits) bounds(name string, smallest, daily int64) (bounds, error) {
+	b := bounds{min: smallest, max: maxTransfer, daily: daily}
+	for _, f := range []struct {
+		given decimal.Decimal
+		into  *int64
+	}{{l.Min, &b.min}, {l.Max, &b.max}, {l.Daily, &b.daily}} {
+		if f.given.IsZero() {
+			continue
+		}
+		n, err := money.Pesewas(f.given)
+		if err != nil || n < 1 {
+			return b, api.Invalid(name, "%s must be amounts in GHS above zero, with at most two decimals.", name)
+		}
+		*f.into = n
+	}
+	if b.min > b.max || b.max > money.Max {
+		return b, api.Invalid(name, "%s: Min must not exceed Max, nor Max GHS %s.", name, money.Text(money.Max))
+	}
+	return b, nil
+}
+
+// check returns an amount of GHS in pesewas, if it is within the limits.
+func (b bounds) check(amount decimal.Decimal) (int64, error) {
+	n, err := money.Pesewas(amount)
+	switch {
+	case err == money.ErrRange && amount.IsPositive():
+		return 0, api.Errorf(api.AmountTooLarge, "amount", "amount must be at most GHS %s.", money.Text(b.max))
+	case err != nil:
+		return 0, api.Invalid("amount", "amount must be in GHS with at most two decimals.").WithCause(err)
+	case n < b.min:
+		return 0, api.Errorf(api.AmountTooSmall, "amount", "amount must be at least GHS %s.", money.Text(b.min))
+	case n > b.max:
+		return 0, api.Errorf(api.AmountTooLarge, "amount", "amount must be at most GHS %s.", money.Text(b.max))
+	}
+	return n, nil
+}

@@ -1,0 +1,336 @@
+package payout
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Purpose is what a one-time code allows.
+type Purpose string
+
+// ForPayout is the only purpose.
+const ForPayout Purpose = "PAYOUT"
+
+func (p Purpose) check() error {
+	switch p {
+	case "":
+		return api.Missing("purpose")
+	case ForPayout:
+		return nil
+	}
+	return api.Invalid("purpose", "The only purpose is %s.", ForPayout)
+}
+
+// OTP is a one-time code, without the code.
+type OTP struct {
+	Object  string  `json:"object"` // always "otp"
+	Purpose Purpose `json:"purpose"`
+	Status  string  `json:"status"` // "sent" or "verified"
+	// Phone is the merchant's registered number, masked.
+	Phone string `json:"phone"`
+	// ExpiresAt is until when a sent code must be verified, or a verified one may
+	// be used.
+	ExpiresAt api.Time `json:"expires_at"`
+}
+
+// The rules of one-time codes. The two lives are the specification's.
+const (
+	otpVerifyWithin = 10 * time.Minute
+	otpValidFor     = 10 * time.Minute
+	otpGuesses      = 5  // wrong ones, of one code
+	otpFailures     = 10 // wrong ones, of one day
+	otpSends        = 5
+	otpSendWindow   = 10 * time.Minute
+)
+
+// otp is the record of a merchant's code for a purpose, which is its id. There is
+// one live code: the next one takes its place.
+type otp struct {
+	// Code tells one code from the next, MAC is the HMAC of its digits.
+	Code       string    `json:"code"`
+	MAC        []byte    `json:"mac"`
+	VerifyBy   api.Time  `json:"verify_by"`
+	ValidUntil *api.Time `json:"valid_until,omitempty"` // set when it was verified
+	Used       bool      `json:"used,omitempty"`        // by a payout, where codes are for one
+	Guesses    int       `json:"guesses,omitempty"`     // wrong ones
+	// Sent are the times of the last sends.
+	Sent []api.Time `json:"sent"`
+	// Failures counts wrong guesses on Day, over all codes.
+	Day      string `json:"day,omitempty"`
+	Failures int    `json:"failures,omitempty"`
+}
+
+var otps = storage.NewCollection[otp]("otps", nil)
+
+// errNotVerified is the refusal of a payout whose code will not do.
+func errNotVerified() *api.Error {
+	return api.Errorf(api.OTPVerificationRequired, "otp_code", "A payout needs a one-time code that was verified within the last 10 minutes. Request one with POST /v1/otp/request, verify it with POST /v1/otp/verify, and send it as otp_code.")
+}
+
+func errTooManyGuesses(wait time.Duration) *api.Error {
+	e := api.Errorf(api.OTPAttemptsExceeded, "code", "There were too many wrong entries. Request a new code.")
+	if e.RetryAfter = wait; wait > 0 {
+		e.Message = "There were too many wrong entries today. Try again tomorrow."
+	}
+	return e
+}
+
+// RequestOTP sends a new code to the merchant's registered phone. It takes the
+// place of any earlier one.
+//
+// Refusals: parameter_missing and parameter_invalid (purpose), rate_limited after
+// 5 codes in 10 minutes, otp_attempts_exceeded after 10 wrong entries in a day,
+// service_unavailable in live mode without a Texter.
+func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Purpose) (*OTP, error) {
+	if err := purpose.check(); err != nil {
+		return nil, err
+	}
+	if !s.messages.CanText(caller.Live) {
+		return nil, api.Errorf(api.Unavailable, "", "One-time codes cannot be sent in live mode at the moment. Try again later, or ask the operator.")
+	}
+	call := engine.Call{Name: "otp.request", Params: purpose}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*OTP, error) {
+		m, err := account.MerchantTx(tx, caller.Merchant)
+		if err != nil {
+			return nil, fmt.Errorf("payout: merchant of a code: %w", err)
+		}
+		if m.Phone == "" {
+			return nil, api.Errorf(api.InvalidPhoneNumber, "", "This merchant has no registered phone number. Ask the operator to register one.")
+		}
+		found, err := otps.Get(tx, caller.Scope(), string(purpose))
+		isNew := errors.Is(err, storage.ErrNotFound)
+		if isNew {
+			found, err = &storage.Object[otp]{}, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("payout: read code: %w", err)
+		}
+		o := &found.Value
+		if err := o.locked(tx.Now); err != nil {
+			err.Param = ""
+			return nil, err
+		}
+		if err := o.countSend(tx.Now); err != nil {
+			return nil, err
+		}
+		digits := sixDigits()
+		o.Code, o.VerifyBy = tx.NewID("otp_"), api.At(tx.Now.Add(otpVerifyWithin))
+		o.MAC = s.otpMAC(caller.Scope(), purpose, o.Code, digits)
+		o.ValidUntil, o.Used, o.Guesses = nil, false, 0
+		if isNew {
+			_, err = otps.Insert(tx, caller.Scope(), string(purpose), *o)
+		} else {
+			err = otps.Replace(tx, found)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("payout: keep code: %w", err)
+		}
+		text := fmt.Sprintf("%s is your code to confirm a payout. It is valid for 10 minutes. Do not tell it to anybody.", digits)
+		if err := s.messages.TextTx(tx, m.Phone, text); err != nil {
+			return nil, err
+		}
+		return &OTP{Object: "otp", Purpose: purpose, Status: "sent", Phone: phone.Mask(m.Phone), ExpiresAt: o.VerifyBy}, nil
+	})
+}
+
+// VerifyOTP confirms that the merchant has received the code, which may then be
+// used for 10 minutes. Verifying it once more changes nothing.
+//
+// Refusals: parameter_missing, parameter_invalid, otp_invalid, otp_expired,
+// otp_attempts_exceeded. A wrong code stays counted whatever happens next.
+func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, purpose Purpose, code string) (*OTP, error) {
+	if err := purpose.check(); err != nil {
+		return nil, err
+	}
+	if code == "" {
+		return nil, api.Missing("code")
+	}
+	if err := checkSixDigits("code", code); err != nil {
+		return nil, err
+	}
+	// The code is no part of the call: secrets are in no fingerprint.
+	call := engine.Call{Name: "otp.verify", Params: purpose}
+	if done, err := engine.Replay[OTP](ctx, s.engine, caller, call); done != nil || err != nil {
+		return done, err
+	}
+	right, err := s.guess(ctx, caller, purpose, code)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*OTP, error) {
+		found, err := s.sameCode(tx, purpose, right)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			return nil, api.Errorf(api.OTPExpired, "code", "A newer code was sent a moment ago. Enter that one.")
+		}
+		if found.Value.ValidUntil == nil {
+			found.Value.ValidUntil = after(tx.Now, otpValidFor)
+			if err := otps.Replace(tx, found); err != nil {
+				return nil, fmt.Errorf("payout: verify code: %w", err)
+			}
+		}
+		m, err := account.MerchantTx(tx, caller.Merchant)
+		if err != nil {
+			return nil, fmt.Errorf("payout: merchant of a code: %w", err)
+		}
+		return &OTP{
+			Object: "otp", Purpose: purpose, Status: "verified",
+			Phone: phone.Mask(m.Phone), ExpiresAt: *found.Value.ValidUntil,
+		}, nil
+	})
+}
+
+// guess compares a code. A wrong one is counted in the transaction that compares
+// it, so that however many guess at once, no more than five are looked at, and
+// the count stays though the request is refused. It returns which code it was.
+func (s *Service) guess(ctx context.Context, caller api.Caller, purpose Purpose, code string) (right string, err error) {
+	var refusal *api.Error
+	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		right, refusal = "", nil
+		found, err := otps.Get(tx, caller.Scope(), string(purpose))
+		if errors.Is(err, storage.ErrNotFound) {
+			refusal = api.Errorf(api.OTPInvalid, "code", "No code was requested. Request one with POST /v1/otp/request.")
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("payout: read code: %w", err)
+		}
+		o := &found.Value
+		if refusal = o.locked(tx.Now); refusal != nil {
+			return nil
+		}
+		switch {
+		case o.Guesses >= otpGuesses:
+			refusal = errTooManyGuesses(0)
+			return nil
+		case o.expired(tx.Now):
+			refusal = api.Errorf(api.OTPExpired, "code", "The code has expired. Request a new one.")
+			return nil
+		case hmac.Equal(o.MAC, s.otpMAC(caller.Scope(), purpose, o.Code, code)):
+			right = o.Code
+			return nil
+		}
+		o.Guesses++
+		if today := dayOf(tx.Now); o.Day != today {
+			o.Day, o.Failures = today, 0
+		}
+		o.Failures++
+		refusal = api.Errorf(api.OTPInvalid, "code", "The code is wrong. %d more tries are left.", otpGuesses-o.Guesses)
+		return otps.Replace(tx, found)
+	})
+	if err != nil {
+		return "", err
+	}
+	if refusal != nil {
+		return "", refusal
+	}
+	return right, nil
+}
+
+// sameCode reads the code again in the transaction that relies on it; nil when
+// it is not the one that was guessed, or is no longer valid.
+func (s *Service) sameCode(tx *engine.Tx, purpose Purpose, right string) (*storage.Object[otp], error) {
+	found, err := otps.Get(tx, tx.Caller.Scope(), string(purpose))
+	if err != nil {
+		return nil, fmt.Errorf("payout: read code: %w", err)
+	}
+	if o := &found.Value; o.Code != right || o.Guesses >= otpGuesses || o.expired(tx.Now) {
+		return nil, nil
+	}
+	return found, nil
+}
+
+// useOTP refuses a payout unless the code that was guessed is verified.
+func (s *Service) useOTP(tx *engine.Tx, right string) error {
+	found, err := s.sameCode(tx, ForPayout, right)
+	if err != nil {
+		return err
+	}
+	if found == nil || found.Value.ValidUntil == nil {
+		return errNotVerified()
+	}
+	if !s.singleUse {
+		return nil
+	}
+	found.Value.Used = true
+	return otps.Replace(tx, found)
+}
+
+// expired reports a code that can be neither verified nor used any more.
+func (o *otp) expired(now time.Time) bool {
+	if o.Used {
+		return true
+	}
+	if o.ValidUntil != nil {
+		return !now.Before(o.ValidUntil.Time)
+	}
+	return !now.Before(o.VerifyBy.Time)
+}
+
+// locked refuses a purpose for the rest of a day with too many wrong guesses.
+func (o *otp) locked(now time.Time) *api.Error {
+	if o.Day != dayOf(now) || o.Failures < otpFailures {
+		return nil
+	}
+	tomorrow := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	return errTooManyGuesses(tomorrow.Sub(now))
+}
+
+func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// countSend notes a send, or refuses it.
+func (o *otp) countSend(now time.Time) error {
+	var recent []api.Time
+	for _, at := range o.Sent {
+		if now.Sub(at.Time) < otpSendWindow {
+			recent = append(recent, at)
+		}
+	}
+	if len(recent) >= otpSends {
+		e := api.Errorf(api.RateLimited, "", "%d codes were sent within 10 minutes. Wait before you request another.", otpSends)
+		e.RetryAfter = recent[0].Add(otpSendWindow).Sub(now)
+		return e
+	}
+	o.Sent = append(recent, api.At(now))
+	return nil
+}
+
+// otpMAC authenticates a code for one merchant, mode and purpose.
+func (s *Service) otpMAC(scope storage.Scope, purpose Purpose, id, digits string) []byte {
+	h := hmac.New(sha256.New, s.key)
+	fmt.Fprintf(h, "otp\x00%s\x00%t\x00%s\x00%s\x00%s", scope.Merchant, scope.Live, purpose, id, digits)
+	return h.Sum(nil)
+}
+
+// sixDigits returns a random code.
+func sixDigits() string {
+	// The error is always nil: crypto/rand never fails.
+	n, _ := rand.Int(rand.Reader, big.NewInt(1_000_000))
+	return fmt.Sprintf("%06d", n.Int64())
+}
+
+// checkSixDigits refuses what can be no code, which is then no guess.
+func checkSixDigits(param, code string) error {
+	ok := len(code) == 6
+	for i := 0; ok && i < len(code); i++ {
+		ok = code[i] >= '0' && code[i] <= '9'
+	}
+	if !ok {
+		return api.Invalid(param, "%s must be a string of six digits.", param)
+	}
+	return nil
+}

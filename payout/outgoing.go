@@ -1,0 +1,324 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// OutgoingConfig is what transfers need. Nil and zero values stand for what the
+// fields' comments say.
+type OutgoingConfig struct {
+	Events *event.Service
+	// Rail carries transfers of live mode; without one live mode has wallets only.
+	Rail Rail
+	// TestRail carries transfers of test mode; [Simulated] when nil.
+	TestRail Rail
+	// Banks knows the banks that can be paid; [SampleBanks] when nil.
+	Banks BankDirectory
+	// Fees are the fees of external transfers; [DefaultFees] when nil.
+	Fees *Fees
+	// PayoutLimits default to GHS 1.00 to 20,000.00 and 50,000.00 a day,
+	// DisbursementLimits to GHS 0.01 to 20,000.00.
+	PayoutLimits, DisbursementLimits Limits
+	// StuckAfter is how long a transfer may be on its way before it counts as
+	// stuck; one hour when zero.
+	StuckAfter time.Duration
+}
+
+const defaultStuckAfter = time.Hour
+
+// Outgoing makes transfers and sees them through. Payouts and disbursements
+// share it; a host uses their services instead.
+type Outgoing struct {
+	engine *engine.Engine
+	events *event.Service
+	config OutgoingConfig
+	limits map[*Noun]bounds
+}
+
+// NewOutgoing returns it, or refuses a configuration that makes no sense.
+func NewOutgoing(e *engine.Engine, c OutgoingConfig) (*Outgoing, error) {
+	if c.TestRail == nil {
+		c.TestRail = Simulated{}
+	}
+	if c.Banks == nil {
+		c.Banks = SampleBanks()
+	}
+	if c.Fees == nil {
+		c.Fees = DefaultFees()
+	}
+	if c.StuckAfter <= 0 {
+		c.StuckAfter = defaultStuckAfter
+	}
+	for name, fee := range map[string]Fee{"Fees.MobileMoney": c.Fees.MobileMoney, "Fees.BankTransfer": c.Fees.BankTransfer} {
+		if err := fee.check(name); err != nil {
+			return nil, err
+		}
+	}
+	o := &Outgoing{engine: e, events: c.Events, config: c, limits: map[*Noun]bounds{}}
+	var err error
+	if o.limits[Payouts], err = c.PayoutLimits.bounds("PayoutLimits", minPayout, dailyPayouts); err != nil {
+		return nil, err
+	}
+	if o.limits[Disbursements], err = c.DisbursementLimits.bounds("DisbursementLimits", minDisbursement, 0); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Draft is a transfer that is asked for.
+type Draft struct {
+	Amount      decimal.Decimal // GHS
+	Currency    string
+	Destination DestinationParams
+	Description string
+	Reference   *string
+	Metadata    api.Metadata
+}
+
+// Prepared is a draft in which nothing is wrong that can be seen without a
+// transaction.
+type Prepared struct {
+	noun   *Noun
+	draft  Draft
+	amount int64
+	fee    int64
+	// External destinations; nil for wallets.
+	shown  *Destination
+	target *target
+}
+
+// Prepare checks a draft. Refusals: amount_too_small, amount_too_large,
+// invalid_phone_number, invalid_destination, invalid parameters; and
+// service_unavailable in live mode without a rail.
+func (o *Outgoing) Prepare(live bool, n *Noun, d Draft) (*Prepared, error) {
+	if err := api.CheckCurrency(d.Currency); err != nil {
+		return nil, err
+	}
+	if err := api.CheckText("description", d.Description, api.MaxText); err != nil {
+		return nil, err
+	}
+	if d.Reference != nil {
+		if err := api.CheckText("reference", *d.Reference, api.MaxReference); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.Metadata.Check(false); err != nil {
+		return nil, err
+	}
+	amount, err := o.limits[n].check(d.Amount)
+	if err != nil {
+		return nil, err
+	}
+	shown, to, err := d.Destination.check(o.config.Banks)
+	if err != nil {
+		return nil, err
+	}
+	if to != nil && o.rail(live) == nil {
+		return nil, errNoRail
+	}
+	return &Prepared{
+		noun: n, draft: d, amount: amount, fee: o.config.Fees.of(d.Destination.Type, amount),
+		shown: shown, target: to,
+	}, nil
+}
+
+// External reports a destination outside of the service.
+func (p *Prepared) External() bool { return p.target != nil }
+
+// Ask lets the rail look at an external destination, outside of any transaction.
+func (o *Outgoing) Ask(ctx context.Context, caller api.Caller, p *Prepared) error {
+	if p.target == nil {
+		return nil
+	}
+	param := "destination.phone_number"
+	if p.shown.Type == BankTransfer {
+		param = "destination.account_number"
+	}
+	now := o.engine.Clock()
+	return o.refusedEarly(ctx, o.rail(caller.Live), Order{
+		Live: caller.Live, Type: p.shown.Type, Amount: decimal.New(p.amount, -2), Provider: p.target.Provider,
+		Number: p.target.Number, Name: p.target.Name, Description: p.draft.Description, CreatedAt: now, Now: now,
+	}, param)
+}
+
+// RecipientTx finds who a wallet draft pays.
+func (p *Prepared) RecipientTx(tx storage.ReadTx, live bool) (*account.Recipient, error) {
+	if p.target != nil {
+		return nil, nil
+	}
+	d := &p.draft.Destination
+	r, err := account.RecipientTx(tx, live, account.WalletRef{ServiceID: d.ServiceID, AccountID: d.AccountID, Phone: d.PhoneNumber})
+	return r, within("destination", err)
+}
+
+// CreateTx makes the transfer. recipient is nil for an external one.
+//
+// Refusals: daily_limit_exceeded, insufficient_balance.
+func (o *Outgoing) CreateTx(tx *engine.Tx, p *Prepared, recipient *account.Recipient) (*Transfer, error) {
+	r := record{
+		Transfer: Transfer{
+			ID: tx.NewID("po_"), Object: p.noun.Object, Amount: api.Pesewas(p.amount), Currency: api.Currency,
+			Fee: api.Pesewas(p.fee), Status: Created, Description: p.draft.Description,
+			Reference: p.draft.Reference, Metadata: p.draft.Metadata, CreatedAt: api.At(tx.Now),
+		},
+		Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey,
+	}
+	if err := o.countDay(tx, p.noun, tx.Now, p.amount); err != nil {
+		return nil, err
+	}
+	if recipient != nil {
+		return o.payWallet(tx, p, &r, recipient)
+	}
+	return o.reserve(tx, p, &r)
+}
+
+// payWallet moves the money within the service, which completes the transfer.
+func (o *Outgoing) payWallet(tx *engine.Tx, p *Prepared, r *record, to *account.Recipient) (*Transfer, error) {
+	r.Destination = wallet(to)
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: r.Object, Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{chart.Available(merchant, live).Move(-p.amount), to.Account.Move(p.amount)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("payout: pay wallet: %w", err)
+	}
+	r.enter(Completed)
+	r.CompletedAt = api.AtOrNil(tx.Now)
+	if _, err := p.noun.transfers.Insert(tx, tx.Caller.Scope(), r.ID, *r); err != nil {
+		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
+	}
+	if err := o.events.RecordTx(tx, &r.Transfer, p.noun.entered(Created), p.noun.entered(Completed)); err != nil {
+		return nil, err
+	}
+	return &r.Transfer, nil
+}
+
+// reserve sets the money aside and queues the transfer for the rail.
+func (o *Outgoing) reserve(tx *engine.Tx, p *Prepared, r *record) (*Transfer, error) {
+	r.Destination, r.To = *p.shown, p.target
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	whole := p.amount + p.fee
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: r.Object, Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{chart.Available(merchant, live).Move(-whole), chart.Reserved(merchant, live).Move(whole)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("payout: reserve: %w", err)
+	}
+	if err := o.events.RecordTx(tx, &r.Transfer, p.noun.entered(Created)); err != nil {
+		return nil, err
+	}
+	r.enter(Pending)
+	r.Due = api.AtOrNil(tx.Now)
+	if _, err := p.noun.transfers.Insert(tx, tx.Caller.Scope(), r.ID, *r); err != nil {
+		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
+	}
+	ordered := order{Noun: r.Object, Merchant: merchant, Open: true, CreatedAt: r.CreatedAt}
+	if _, err := orders.Insert(tx, storage.Scope{Live: live}, r.ID, ordered); err != nil {
+		return nil, fmt.Errorf("payout: keep order: %w", err)
+	}
+	tx.Due(p.noun.transfers.Kind())
+	return &r.Transfer, o.events.RecordTx(tx, &r.Transfer, p.noun.entered(Pending))
+}
+
+// Get returns one transfer of a noun.
+func (o *Outgoing) Get(ctx context.Context, caller api.Caller, n *Noun, id string) (*Transfer, error) {
+	found, err := engine.Get(ctx, o.engine, caller, n.transfers, id, n.Object)
+	if err != nil {
+		return nil, err
+	}
+	return &found.Value.Transfer, nil
+}
+
+// ListParams selects transfers; zero values select all.
+type ListParams struct {
+	api.Page
+	Status  Status
+	Created api.Times
+}
+
+// List returns transfers of a noun, newest first.
+func (o *Outgoing) List(ctx context.Context, caller api.Caller, n *Noun, p ListParams) (*api.List[Transfer], error) {
+	q := storage.Query{
+		Scope: caller.Scope(),
+		Where: api.Where(nil, "status", string(p.Status)),
+		Range: api.InTimes(nil, "created", p.Created),
+	}
+	listing := engine.Listing[record, Transfer]{
+		Collection: n.transfers, Noun: n.Object, URL: "/v1/" + n.transfers.Kind().Name,
+		Show: func(r *record) Transfer { return r.Transfer },
+	}
+	return listing.List(ctx, o.engine, q, p.Page)
+}
+
+// Cancel takes back a transfer that the rail has not been told of. Any other is
+// refused with the noun's code.
+func (o *Outgoing) Cancel(ctx context.Context, caller api.Caller, n *Noun, id string) (*Transfer, error) {
+	call := engine.Call{Name: n.Object + ".cancel", Params: id}
+	return engine.Do(ctx, o.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
+		found, err := engine.GetTx(tx, n.transfers, caller.Scope(), id, n.Object)
+		if err != nil {
+			return nil, err
+		}
+		if status := found.Value.Status; !found.Value.enter(Cancelled) {
+			return nil, api.Errorf(n.NotCancellable, "", "This %s is %s and can no longer be cancelled.", n.Object, status)
+		}
+		if err := o.giveBack(tx, n, found); err != nil {
+			return nil, err
+		}
+		return &found.Value.Transfer, nil
+	})
+}
+
+// day is what a merchant has paid out on one day; its id is the day.
+type day struct {
+	Pesewas int64 `json:"pesewas"`
+}
+
+var days = storage.NewCollection[day]("payout_days", nil)
+
+// countDay adds a payout to the sum of the day of its creation, or, negative,
+// takes it off. Disbursements are not counted.
+func (o *Outgoing) countDay(tx *engine.Tx, n *Noun, created time.Time, amount int64) error {
+	most := o.limits[n].daily
+	if most == 0 {
+		return nil
+	}
+	id := created.UTC().Format(time.DateOnly)
+	found, err := days.Get(tx, tx.Caller.Scope(), id)
+	isNew := errors.Is(err, storage.ErrNotFound)
+	if isNew {
+		found, err = &storage.Object[day]{}, nil
+	}
+	if err != nil {
+		return fmt.Errorf("payout: read the day: %w", err)
+	}
+	found.Value.Pesewas += amount
+	if amount > 0 && found.Value.Pesewas > most {
+		left := max(0, most-(found.Value.Pesewas-amount))
+		return api.Errorf(api.DailyLimitExceeded, "amount", "The daily limit of payouts is GHS %s, of which GHS %s is left today.", money.Text(most), money.Text(left))
+	}
+	if isNew {
+		_, err = days.Insert(tx, tx.Caller.Scope(), id, found.Value)
+	} else {
+		err = days.Replace(tx, found)
+	}
+	if err != nil {
+		return fmt.Errorf("payout: count the day: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,356 @@
+package payout_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+var seeds = flag.Int("seeds", 0, "how many seeds the model test plays on each store; 0 for a few")
+
+// TestModel plays random lives of transfers against a rail that loses requests
+// and answers, decides late and calls back twice, on a store that fails between
+// any two transactions and with restarts in between. What is known of the truth
+// is kept in a model, and compared after every step and at the end.
+func TestModel(t *testing.T) {
+	stores := map[string]struct {
+		few  int
+		open func(t *testing.T) storage.Store
+	}{
+		"memory": {300, func(*testing.T) storage.Store { return memory.New() }},
+		"sqlite": {15, func(t *testing.T) storage.Store {
+			store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "model.db"), sqlite.Config{})
+			check(t, err)
+			return store
+		}},
+	}
+	for name, on := range stores {
+		t.Run(name, func(t *testing.T) {
+			n := on.few
+			if *seeds > 0 {
+				n = *seeds
+			}
+			for seed := range n {
+				store := on.open(t)
+				play(t, uint64(seed), store)
+				check(t, store.Close())
+				if t.Failed() {
+					t.Fatalf("seed %d", seed)
+				}
+			}
+		})
+	}
+}
+
+// world is one game.
+type world struct {
+	t     *testing.T
+	dice  *rand.Rand
+	now   time.Time
+	store *shaky
+	rail  *wildRail
+	svc   *payments.Service
+
+	caller    api.Caller
+	consumer  string
+	transfers []*payout.Transfer // as they were created
+	key       int
+}
+
+const begin = 1_000_00 // what the merchant begins with, in pesewas
+
+func play(t *testing.T, seed uint64, store storage.Store) {
+	w := &world{
+		t: t, dice: rand.New(rand.NewPCG(seed, 1)), store: &shaky{Store: store},
+		now: time.Date(2026, 3, 6, 23, 50, 0, 0, time.UTC), // midnight is near
+	}
+	w.rail = &wildRail{dice: rand.New(rand.NewPCG(seed, 2)), known: map[string]*fate{}}
+	w.start()
+	m, err := w.svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
+	check(t, err)
+	w.caller = api.Caller{Merchant: m.ID, Live: true}
+	c, err := w.svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "C", Phone: "0241000001", Live: true})
+	check(t, err)
+	w.consumer = c.ID
+	check(t, w.svc.Accounts.Deposit(t.Context(), account.Deposit{To: m.ID, Live: true, Amount: decimal.New(begin, -2), Source: "bank"}))
+
+	for range 12 + w.dice.IntN(25) {
+		w.step()
+		w.compare()
+		if t.Failed() {
+			return
+		}
+	}
+	w.finish()
+}
+
+// start wires the services anew, as after a crash.
+func (w *world) start() {
+	w.now = w.now.Add(time.Millisecond) // ids ascend with the clock, over restarts, too
+	svc, err := payments.New(w.t.Context(), w.store, payments.Config{
+		Rail: w.rail, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
+	})
+	check(w.t, err)
+	w.svc = svc
+}
+
+func (w *world) step() {
+	ctx := w.t.Context()
+	switch w.dice.IntN(10) {
+	case 0, 1, 2:
+		w.create()
+	case 3:
+		if id := w.pick(); id != "" {
+			_, err := w.svc.Disbursements.Cancel(ctx, w.caller, id)
+			if err != nil && api.CodeOf(err) != api.DisbursementNotCancellable {
+				w.t.Errorf("cancel: %v", err)
+			}
+		}
+	case 4:
+		if id := w.pick(); id != "" {
+			if result, ok := w.rail.truth(id); ok {
+				w.notify(id, result)
+				if w.dice.IntN(2) == 0 {
+					w.notify(id, result)
+				}
+			}
+		}
+	case 5: // a transaction fails, before or after it was committed, and the process dies
+		w.store.failIn, w.store.afterwards = 1+w.dice.IntN(6), w.dice.IntN(2) == 0
+		w.drain()
+		w.store.failIn = 0
+		w.start()
+	case 6:
+		w.now = w.now.Add(time.Duration(w.dice.IntN(200)) * time.Second)
+	default:
+		w.now = w.now.Add(time.Duration(w.dice.IntN(20)) * time.Second)
+		w.drain()
+	}
+}
+
+func (w *world) create() {
+	ctx := w.t.Context()
+	p := disbursement.CreateParams{Amount: decimal.New(1+w.dice.Int64N(200_00), -2)}
+	switch w.dice.IntN(4) {
+	case 0:
+		p.Destination = payout.DestinationParams{Type: payout.ServiceWallet, AccountID: w.consumer}
+	case 1:
+		p.Destination = payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: "1234567890", BankCode: "300304"}
+	default:
+		p.Destination = payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"}
+	}
+	caller := w.caller
+	if w.dice.IntN(2) == 0 {
+		w.key++
+		caller.IdempotencyKey = fmt.Sprint("key-", w.key)
+	}
+	before := w.balance(chart.Available(w.caller.Merchant, true))
+	made, err := w.svc.Disbursements.Create(ctx, caller, p)
+	switch {
+	case api.CodeOf(err) == api.InsufficientBalance:
+		if whole := p.Amount.Shift(2).IntPart(); whole+10_00 <= before {
+			w.t.Errorf("%d of %d pesewas are refused", whole, before)
+		}
+		return
+	case err != nil:
+		w.t.Errorf("create: %v", err)
+		return
+	}
+	w.transfers = append(w.transfers, made)
+	if caller.IdempotencyKey == "" || w.dice.IntN(2) == 0 {
+		return
+	}
+	again, err := w.svc.Disbursements.Create(ctx, caller, p)
+	if err != nil || again.ID != made.ID {
+		w.t.Errorf("repeated: %+v, %v", again, err)
+	}
+}
+
+// pick returns the id of an external transfer, or "".
+func (w *world) pick() string {
+	if len(w.transfers) == 0 {
+		return ""
+	}
+	t := w.transfers[w.dice.IntN(len(w.transfers))]
+	if t.Destination.Type == payout.ServiceWallet {
+		return ""
+	}
+	return t.ID
+}
+
+func (w *world) notify(id string, r payout.Result) {
+	err := w.svc.Payouts.Notify(w.t.Context(), id, r)
+	if err != nil && !errors.Is(err, errShaky) {
+		w.t.Errorf("callback of %s: %v", id, err)
+	}
+}
+
+func (w *world) drain() {
+	if err := w.svc.Drain(w.t.Context()); err != nil && !errors.Is(err, errShaky) {
+		w.t.Errorf("drain: %v", err)
+	}
+}
+
+func (w *world) balance(a chart.Account) int64 {
+	var b storage.Balance
+	check(w.t, w.store.View(w.t.Context(), func(tx storage.ReadTx) error {
+		var err error
+		b, err = tx.Balance(a.Name)
+		return err
+	}))
+	return b.Amount
+}
+
+// compare checks what must hold at any time.
+func (w *world) compare() {
+	w.t.Helper()
+	v, err := w.svc.Accounts.Verify(w.t.Context())
+	check(w.t, err)
+	for _, p := range v.Problems {
+		w.t.Error(p)
+	}
+	var reserved, spent, wallet, cleared, fees int64
+	for _, made := range w.transfers {
+		is, err := w.svc.Disbursements.Get(w.t.Context(), w.caller, made.ID)
+		check(w.t, err)
+		amount, fee := is.Amount.Shift(2).IntPart(), is.Fee.Shift(2).IntPart()
+		if is.Destination.Type == payout.ServiceWallet {
+			wallet += amount
+			spent += amount
+			continue
+		}
+		moved := w.rail.moved(made.ID)
+		if moved > 1 {
+			w.t.Errorf("%s moved %d times", made.ID, moved)
+		}
+		switch is.Status {
+		case payout.Pending, payout.Processing:
+			reserved += amount + fee
+			if is.Status == payout.Pending && moved > 0 {
+				w.t.Errorf("%s is pending, but has moved", made.ID)
+			}
+		case payout.Completed:
+			spent += amount + fee
+			cleared += amount
+			fees += fee
+			if moved != 1 {
+				w.t.Errorf("%s is completed, but has moved %d times", made.ID, moved)
+			}
+		case payout.Failed, payout.Cancelled:
+			if moved != 0 {
+				w.t.Errorf("%s is %s, but has moved", made.ID, is.Status)
+			}
+		default:
+			w.t.Errorf("%s is %s", made.ID, is.Status)
+		}
+	}
+	for _, a := range []struct {
+		account chart.Account
+		want    int64
+	}{
+		{chart.Available(w.caller.Merchant, true), begin - spent - reserved},
+		{chart.Reserved(w.caller.Merchant, true), reserved},
+		{chart.Wallet(w.consumer, true), wallet},
+		{chart.Clearing("rail", true), cleared},
+		{chart.Fees(true), fees},
+	} {
+		if got := w.balance(a.account); got != a.want {
+			w.t.Errorf("%s has %d, want %d", a.account.Name, got, a.want)
+		}
+	}
+}
+
+// finish lets the rail decide everything and the workers find out.
+func (w *world) finish() {
+	w.rail.settle()
+	for range 4 {
+		w.now = w.now.Add(20 * time.Minute)
+		w.drain()
+	}
+	w.compare()
+	if got := w.balance(chart.Reserved(w.caller.Merchant, true)); got != 0 {
+		w.t.Errorf("%d pesewas stay reserved", got)
+	}
+	stuck, err := w.svc.Payouts.Stuck(w.t.Context())
+	check(w.t, err)
+	if len(stuck) != 0 {
+		w.t.Errorf("%d are stuck", len(stuck))
+	}
+	w.events()
+}
+
+// events checks that every status was told once, in order.
+func (w *world) events() {
+	w.t.Helper()
+	told := map[string][]string{}
+	for _, e := range transferEvents(w.t, w.svc, w.caller) {
+		told[e.id] = append(told[e.id], e.kind)
+	}
+	for _, made := range w.transfers {
+		is, err := w.svc.Disbursements.Get(w.t.Context(), w.caller, made.ID)
+		check(w.t, err)
+		want := map[payout.Status]string{
+			payout.Completed: "[created pending processing completed]",
+			payout.Failed:    "[created pending processing failed]",
+			payout.Cancelled: "[created pending canceled]",
+		}[is.Status]
+		if is.Destination.Type == payout.ServiceWallet {
+			want = "[created completed]"
+		}
+		if got := fmt.Sprint(told[made.ID]); got != want {
+			w.t.Errorf("%s is %s and told %s, want %s", made.ID, is.Status, got, want)
+		}
+	}
+}
+
+// shaky is a store whose failIn-th update fails: before it ran, or afterwards,
+// as when the process dies before it can use what it has written.
+type shaky struct {
+	storage.Store
+	failIn     int
+	afterwards bool
+}
+
+var errShaky = errors.New("the process dies here")
+
+func (s *shaky) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if s.failIn > 0 {
+		if s.failIn--; s.failIn == 0 {
+			s.failIn = -1 // and stays dead
+			if s.afterwards {
+				if err := s.Store.Update(ctx, fn); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if s.failIn < 0 {
+		return errShaky
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

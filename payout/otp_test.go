@@ -1,0 +1,252 @@
+package payout_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// shop is a merchant whose clock stands still until it is moved.
+type shop struct {
+	*paymentstest.Shop
+	t   *testing.T
+	mu  sync.Mutex
+	now time.Time
+}
+
+func open(t *testing.T, c payments.Config) *shop {
+	t.Helper()
+	s := &shop{t: t, now: time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)}
+	c.Clock = func() time.Time {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.now
+	}
+	s.Shop = paymentstest.On(t, memory.New(), c)
+	return s
+}
+
+func (s *shop) pass(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
+
+// request asks for a code and returns it.
+func (s *shop) request() string {
+	s.t.Helper()
+	sent, err := s.Payouts.RequestOTP(s.t.Context(), s.Caller, payout.ForPayout)
+	check(s.t, err)
+	if sent.Status != "sent" || sent.Phone != "030****000" || !sent.ExpiresAt.Equal(s.now.Add(10*time.Minute)) {
+		s.t.Errorf("sent %+v", sent)
+	}
+	list, err := s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: "0301000000"})
+	check(s.t, err)
+	return sixDigits.FindString(list.Data[0].Text)
+}
+
+func (s *shop) verify(code string) error {
+	_, err := s.Payouts.VerifyOTP(s.t.Context(), s.Caller, payout.ForPayout, code)
+	return err
+}
+
+// verified returns a code that can be used.
+func (s *shop) verified() string {
+	s.t.Helper()
+	code := s.request()
+	check(s.t, s.verify(code))
+	return code
+}
+
+func (s *shop) pay(code string, pesewas int64, number string) (*payout.Transfer, error) {
+	return s.Payouts.Create(s.t.Context(), s.Caller, payout.CreateParams{
+		Amount: decimal.New(pesewas, -2), OTPCode: code,
+		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: number},
+	})
+}
+
+func wants(t *testing.T, what string, err error, code api.Code) {
+	t.Helper()
+	if api.CodeOf(err) != code || (code == "" && err != nil) {
+		t.Errorf("%s: got %v, want %q", what, err, code)
+	}
+}
+
+// wrong returns a code that is not the given one.
+func wrong(code string) string {
+	if code == "000000" {
+		return "111111"
+	}
+	return "000000"
+}
+
+func TestOTPLife(t *testing.T) {
+	s := open(t, payments.Config{})
+	ask := func(what, code string, want api.Code) {
+		t.Helper()
+		_, err := s.pay(code, 1_00, "0241234567")
+		wants(t, what, err, want)
+	}
+	wants(t, "no code was requested", s.verify("123456"), api.OTPInvalid)
+	ask("no code was requested", "123456", api.OTPVerificationRequired)
+
+	code := s.request()
+	ask("not verified", code, api.OTPVerificationRequired)
+	wants(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
+	for _, odd := range []string{"12345", "1234567", " 12345", "12345 ", "１２３４５６", "12345a", "-12345", "12345\n"} {
+		wants(t, fmt.Sprintf("%q", odd), s.verify(odd), api.ParameterInvalid)
+		ask(odd, odd, api.ParameterInvalid)
+	}
+	wants(t, "right", s.verify(code), "")
+	wants(t, "again", s.verify(code), "")
+	ask("missing", "", api.OTPVerificationRequired)
+	ask("wrong", wrong(code), api.OTPVerificationRequired)
+	ask("verified", code, "")
+	s.pass(10*time.Minute - time.Millisecond)
+	ask("at the last moment", code, "")
+	s.pass(time.Millisecond)
+	ask("too late", code, api.OTPVerificationRequired)
+	wants(t, "too late", s.verify(code), api.OTPExpired)
+
+	late := s.request()
+	s.pass(10 * time.Minute)
+	wants(t, "verified too late", s.verify(late), api.OTPExpired)
+
+	first, second := s.request(), s.request()
+	if first != second {
+		wants(t, "a newer one was sent", s.verify(first), api.OTPInvalid)
+	}
+	wants(t, "the newer one", s.verify(second), "")
+	live := s.Caller
+	live.Live = true
+	_, err := s.Payouts.RequestOTP(t.Context(), live, payout.ForPayout)
+	wants(t, "live mode without a Texter", err, api.Unavailable)
+	_, err = s.Payouts.RequestOTP(t.Context(), s.Caller, "REFUND")
+	wants(t, "another purpose", err, api.ParameterInvalid)
+}
+
+func TestOTPLimits(t *testing.T) {
+	s := open(t, payments.Config{})
+	for range 4 {
+		s.request()
+	}
+	code := s.request()
+	_, err := s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
+	var refusal *api.Error
+	if wants(t, "a sixth", err, api.RateLimited); !errors.As(err, &refusal) || refusal.RetryAfter != 10*time.Minute {
+		t.Errorf("retry after %s", refusal.RetryAfter)
+	}
+	for range 2 {
+		wants(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
+	}
+	for range 3 { // on a payout they count alike
+		_, err := s.pay(wrong(code), 1_00, "0241234567")
+		wants(t, "wrong", err, api.OTPVerificationRequired)
+	}
+	wants(t, "the right one after five wrong ones", s.verify(code), api.OTPAttemptsExceeded)
+	s.pass(10 * time.Minute)
+	code = s.request()
+	for range 5 {
+		wants(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
+	}
+	// Ten failures lock the purpose until tomorrow.
+	wants(t, "after ten", s.verify(code), api.OTPAttemptsExceeded)
+	_, err = s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
+	if wants(t, "a new code", err, api.OTPAttemptsExceeded); !errors.As(err, &refusal) || refusal.RetryAfter != 11*time.Hour+50*time.Minute {
+		t.Errorf("retry after %s", refusal.RetryAfter)
+	}
+	s.pass(11*time.Hour + 50*time.Minute)
+	s.verified()
+}
+
+func TestSingleUse(t *testing.T) {
+	s := open(t, payments.Config{SingleUseOTP: true})
+	code := s.verified()
+	_, err := s.pay(code, 0, "0241234567")
+	wants(t, "a refused payout leaves the code", err, api.AmountTooSmall)
+	_, err = s.pay(code, 9000_00, "0241234567")
+	wants(t, "so does one that is too much", err, api.InsufficientBalance)
+	_, err = s.pay(code, 1_00, "0241234567")
+	wants(t, "the first", err, "")
+	_, err = s.pay(code, 1_00, "0241234567")
+	wants(t, "the second", err, api.OTPVerificationRequired)
+}
+
+// However many guess at once, verifying and paying out, five are compared.
+func TestParallelGuesses(t *testing.T) {
+	s := open(t, payments.Config{})
+	code := s.request()
+	var compared, refused atomic.Int64
+	var all sync.WaitGroup
+	slots := make(chan struct{}, 64)
+	for i := range 10_000 {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			guess := fmt.Sprintf("%06d", i)
+			if guess == code {
+				guess = wrong(code)
+			}
+			var err error
+			if i%2 == 0 {
+				err = s.verify(guess)
+			} else {
+				_, err = s.pay(guess, 1_00, "0241234567")
+				wants(t, "pay", err, api.OTPVerificationRequired)
+				err = errors.Unwrap(err)
+			}
+			switch api.CodeOf(err) {
+			case api.OTPInvalid:
+				compared.Add(1)
+			case api.OTPAttemptsExceeded:
+				refused.Add(1)
+			default:
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if compared.Load() != 5 || refused.Load() != 9_995 {
+		t.Errorf("%d were compared, %d refused", compared.Load(), refused.Load())
+	}
+	wants(t, "the right one", s.verify(code), api.OTPAttemptsExceeded)
+}
+
+// An answered payout is answered again without a code.
+func TestReplayNeedsNoOTP(t *testing.T) {
+	s := open(t, payments.Config{})
+	code := s.verified()
+	p := payout.CreateParams{
+		Amount: decimal.NewFromInt(5), OTPCode: code,
+		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+	}
+	caller := s.Caller
+	caller.IdempotencyKey = "k"
+	first, err := s.Payouts.Create(t.Context(), caller, p)
+	check(t, err)
+	s.pass(time.Hour)
+	for _, otp := range []string{"", wrong(code), code} {
+		p.OTPCode = otp
+		var replayed bool
+		caller.Replayed = &replayed
+		again, err := s.Payouts.Create(t.Context(), caller, p)
+		if err != nil || again.ID != first.ID || !replayed {
+			t.Errorf("with %q: %+v, %v, replayed %t", otp, again, err, replayed)
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package payout_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+func (s *shop) disburse(ghs string, d payout.DestinationParams) (*payout.Transfer, error) {
+	return s.Disbursements.Create(s.t.Context(), s.Caller, disbursement.CreateParams{
+		Amount: decimal.RequireFromString(ghs), Destination: d,
+	})
+}
+
+func momo(number string) payout.DestinationParams {
+	return payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: number}
+}
+
+func bank(number string) payout.DestinationParams {
+	return payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: number, BankCode: "300304"}
+}
+
+func TestFees(t *testing.T) {
+	s := open(t, payments.Config{})
+	wallet := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID}
+	for _, c := range []struct {
+		amount string
+		to     payout.DestinationParams
+		fee    string
+	}{
+		{"0.01", momo("0241234567"), "0.1"}, // the minimum
+		{"10", momo("0241234567"), "0.1"},
+		{"10.49", momo("0241234567"), "0.1"}, // 10.49 pesewas
+		{"10.50", momo("0241234567"), "0.11"},
+		{"19.99", momo("0241234567"), "0.2"},
+		{"500.01", momo("0241234567"), "5"},
+		{"1", bank("1234567890"), "5"},
+		{"1.15", wallet, "0"},
+	} {
+		made, err := s.disburse(c.amount, c.to)
+		check(t, err)
+		if made.Fee.String() != c.fee || !made.Amount.Equal(decimal.RequireFromString(c.amount)) {
+			t.Errorf("%s: amount %s, fee %s, want %s", c.amount, made.Amount, made.Fee, c.fee)
+		}
+	}
+	s.Fund(s.Caller.Merchant, 30_000)
+	made, err := s.disburse("20000", momo("0241234567"))
+	check(t, err)
+	if made.Fee.String() != "10" {
+		t.Errorf("the fee of 20,000 is %s, want the cap", made.Fee)
+	}
+	verified(t, s)
+}
+
+func verified(t *testing.T, s *shop) {
+	t.Helper()
+	v, err := s.Accounts.Verify(t.Context())
+	check(t, err)
+	for _, p := range v.Problems {
+		t.Error(p)
+	}
+}
+
+func TestConfigRefused(t *testing.T) {
+	negative, half := decimal.NewFromInt(-1), decimal.New(5, -3)
+	for name, c := range map[string]payments.Config{
+		"a negative fee":           {Fees: &payout.Fees{MobileMoney: payout.Fee{Flat: negative}}},
+		"half a pesewa":            {Fees: &payout.Fees{BankTransfer: payout.Fee{Min: half}}},
+		"more than all":            {Fees: &payout.Fees{BankTransfer: payout.Fee{Percent: decimal.NewFromInt(101)}}},
+		"a negative limit":         {PayoutLimits: payout.Limits{Max: negative}},
+		"min above max":            {PayoutLimits: payout.Limits{Min: decimal.NewFromInt(5), Max: decimal.NewFromInt(4)}},
+		"beyond what is an amount": {DisbursementLimits: payout.Limits{Max: decimal.NewFromInt(1_000_000)}},
+	} {
+		if _, err := payments.New(t.Context(), memory.New(), c); api.CodeOf(err) != api.ParameterInvalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The day of a payout gets its amount back when it fails, even tomorrow, and a
+// new day begins with nothing.
+func TestDailyLimit(t *testing.T) {
+	s := open(t, payments.Config{PayoutLimits: payout.Limits{Daily: decimal.NewFromInt(100)}})
+	code := s.verified()
+	open, err := s.pay(code, 60_00, "0241230903")
+	check(t, err)
+	_, err = s.pay(code, 40_01, "0241234567")
+	wants(t, "a pesewa too much", err, api.DailyLimitExceeded)
+	rest, err := s.pay(code, 40_00, "0241234567")
+	check(t, err)
+	_, err = s.pay(code, 1_00, "0241234567")
+	wants(t, "more than all", err, api.DailyLimitExceeded)
+	if _, err = s.disburse("200", momo("0241234567")); err != nil {
+		t.Errorf("a disbursement has no daily limit: %v", err)
+	}
+	if _, err = s.Payouts.Cancel(t.Context(), s.Caller, rest.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.pay(code, 40_00, "0241234567")
+	wants(t, "after a cancellation", err, "")
+
+	s.pass(12 * time.Hour)
+	code = s.verified()
+	_, err = s.pay(code, 90_00, "0241234567")
+	wants(t, "tomorrow", err, "")
+	check(t, s.Drain(t.Context()))
+	if _, err := s.Payouts.Settle(t.Context(), s.Caller, open.ID, payout.Result{Outcome: payout.Refused}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.pay(code, 11_00, "0241234567")
+	wants(t, "yesterday's failure is yesterday's", err, api.DailyLimitExceeded)
+	verified(t, s)
+}
+
+// quiet is a rail that never decides.
+type quiet struct{ err error }
+
+func (q quiet) Submit(context.Context, payout.Order) (payout.Result, error) {
+	return payout.Result{Outcome: payout.InProgress, Reference: "theirs"}, q.err
+}
+
+func (q quiet) Status(context.Context, payout.Order) (payout.Result, error) {
+	return payout.Result{Outcome: payout.InProgress}, q.err
+}
+
+func TestStuck(t *testing.T) {
+	var log bytes.Buffer
+	s := open(t, payments.Config{TestRail: quiet{}, StuckAfter: 30 * time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	made, err := s.disburse("5", momo("0241234567"))
+	check(t, err)
+	stuck := func() []payout.Stuck {
+		t.Helper()
+		check(t, s.Drain(t.Context()))
+		list, err := s.Payouts.Stuck(t.Context())
+		check(t, err)
+		return list
+	}
+	if list := stuck(); len(list) != 0 {
+		t.Errorf("at once: %+v", list)
+	}
+	s.pass(30 * time.Minute)
+	list := stuck()
+	if len(list) != 1 || list[0].Transfer.ID != made.ID || list[0].Merchant != s.Caller.Merchant ||
+		list[0].Live || list[0].Asked != 2 || list[0].SubmittedAt.IsZero() || *list[0].Transfer.ProviderReference != "theirs" {
+		t.Errorf("got %+v", list)
+	}
+	s.pass(time.Hour)
+	stuck()
+	if n := strings.Count(log.String(), "is stuck"); n != 1 {
+		t.Errorf("the log tells %d times: %s", n, log.String())
+	}
+	check(t, s.Payouts.Notify(t.Context(), made.ID, payout.Result{Outcome: payout.Paid}))
+	if list := stuck(); len(list) != 0 {
+		t.Errorf("when paid: %+v", list)
+	}
+}
+
+func TestNotify(t *testing.T) {
+	var log bytes.Buffer
+	s := open(t, payments.Config{TestRail: quiet{err: errors.New("no answer from 0241234567")}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	made, err := s.disburse("5", momo("0241234567"))
+	check(t, err)
+	check(t, s.Drain(t.Context()))
+	notify := func(o payout.Outcome) error {
+		return s.Payouts.Notify(t.Context(), made.ID, payout.Result{Outcome: o, Reference: "theirs"})
+	}
+	check(t, notify(payout.InProgress))
+	wants(t, "no outcome", notify("lost"), api.ParameterInvalid)
+	wants(t, "not found", notify(payout.NotFound), api.ParameterInvalid)
+	wants(t, "an unknown id", s.Payouts.Notify(t.Context(), "po_0", payout.Result{Outcome: payout.Paid}), api.ResourceMissing)
+	check(t, notify(payout.Paid))
+	check(t, notify(payout.Paid))
+	check(t, notify(payout.InProgress)) // late
+	if err := notify(payout.Refused); !errors.Is(err, payout.ErrContradicted) {
+		t.Errorf("the opposite: %v", err)
+	}
+	is, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
+	check(t, err)
+	if is.Status != payout.Completed || *is.ProviderReference != "theirs" || is.CompletedAt == nil {
+		t.Errorf("got %+v", is)
+	}
+	if !strings.Contains(log.String(), "contradicts") || strings.Contains(log.String(), "1234567") {
+		t.Errorf("log: %s", log.String())
+	}
+	balance, err := s.Accounts.Balance(t.Context(), s.Caller)
+	check(t, err)
+	if balance.Available.String() != "994.9" || !balance.Reserved.IsZero() {
+		t.Errorf("balance %+v", balance)
+	}
+	verified(t, s)
+}
+
+// A rail that panics has not answered.
+type panicking struct{ quiet }
+
+func (panicking) Submit(context.Context, payout.Order) (payout.Result, error) {
+	panic("+233241234567")
+}
+
+func TestARailThatPanics(t *testing.T) {
+	var log bytes.Buffer
+	s := open(t, payments.Config{TestRail: panicking{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	made, err := s.disburse("5", momo("0241234567"))
+	check(t, err)
+	check(t, s.Drain(t.Context()))
+	is, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
+	check(t, err)
+	if is.Status != payout.Processing || strings.Contains(log.String(), "1234567") {
+		t.Errorf("status %s, log %s", is.Status, log.String())
+	}
+}
+
+func TestReconcile(t *testing.T) {
+	s := open(t, payments.Config{})
+	var ids []string
+	for _, number := range []string{"0241234567", "0241230901", "0241230903", "0241234567", "0241234567"} {
+		made, err := s.disburse("5.50", momo(number))
+		check(t, err)
+		ids = append(ids, made.ID)
+		s.pass(time.Second)
+	}
+	check(t, s.Drain(t.Context()))
+	unsent, err := s.disburse("1", momo("0241234567"))
+	check(t, err)
+	statement := "Date,STATUS,Reference,Amount\n" +
+		"x,SUCCESS," + ids[0] + ",5.50\n" + // agrees
+		"x,failed," + ids[1] + ",5.50\n" + // agrees
+		"x,completed," + ids[2] + ",5.50\n" + // still in progress here
+		"x,success," + ids[3] + ",5.05\n" + // another amount
+		"x,success,po_unknown,7.00\n" +
+		"x,success," + ids[0] + ",5.50\n"
+	report, err := s.Payouts.Reconcile(t.Context(), payout.CSV(strings.NewReader(statement)), payout.ReconcileParams{})
+	check(t, err)
+	refs := func(list []payout.Difference) (refs []string) {
+		for _, d := range list {
+			if d.Transfer != nil {
+				refs = append(refs, d.Transfer.ID)
+			} else {
+				refs = append(refs, d.Row.Reference)
+			}
+		}
+		return refs
+	}
+	type summary struct {
+		Matched                     int
+		Here, There, Amount, Status []string
+		Repeated                    int
+	}
+	got := summary{
+		report.Matched, refs(report.MissingHere), refs(report.MissingThere),
+		refs(report.AmountDiffers), refs(report.StatusDiffers), len(report.Repeated),
+	}
+	want := summary{2, []string{"po_unknown"}, []string{ids[4]}, []string{ids[3]}, []string{ids[2]}, 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	_ = unsent // was never with the rail, so that no statement has it
+
+	// Outside of the time of the statement nothing is missing.
+	head := "reference,amount,status\n"
+	report, err = s.Payouts.Reconcile(t.Context(), payout.CSV(strings.NewReader(head)), payout.ReconcileParams{Until: s.now.Add(-time.Hour)})
+	check(t, err)
+	if len(report.MissingThere) != 0 {
+		t.Errorf("missing %v", refs(report.MissingThere))
+	}
+	for name, text := range map[string]string{
+		"empty": "", "no amount": "reference,status\n", "not money": head + "po_1,5.505,success\n", "ragged": head + "po_1,1\n",
+	} {
+		if _, err := s.Payouts.Reconcile(t.Context(), payout.CSV(strings.NewReader(text)), payout.ReconcileParams{}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

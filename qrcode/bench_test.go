@@ -2,13 +2,10 @@ package qrcode
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log/slog"
 	"math"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/bareloop"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/message"
@@ -124,145 +122,17 @@ func BenchmarkPay(b *testing.B) {
 }
 
 // barePayment returns the nanoseconds that the rows of one payment take to write
-// without any of the library: no reads, no rules, no JSON.
+// by a bare loop.
 func barePayment(b *testing.B, group, n int) float64 {
 	path := filepath.Join(b.TempDir(), "bare.db")
 	s := openShop(b, path)
 	check(b, s.payOne(b.Context(), 1))
-
-	db, err := sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=2000&_txlock=immediate")
-	check(b, err)
-	defer db.Close()
-	ctx := context.Background()
-	conn, err := db.Conn(ctx)
-	check(b, err)
-	defer conn.Close()
-	_, err = conn.ExecContext(ctx, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY")
-	check(b, err)
-
-	// The payment above is the pattern: its rows are written again with new ids.
-	paid := newPattern(b, conn, "payments", "id")
-	rows := []*patternRow{
-		paid, newPattern(b, conn, "events", "id"), newPattern(b, conn, "events", "id"),
-		newPattern(b, conn, "messages", "id"), newPattern(b, conn, "messages", "id"),
-		newPattern(b, conn, "idempotency_keys", "id"),
-		newPattern(b, conn, "ledger_postings", "id"),
-	}
-	ofCode := paid.column(b, "qr_code")
-	merchant, wallets := bareAccounts(b, conn)
-	prepare := func(query string) *sql.Stmt {
-		stmt, err := conn.PrepareContext(ctx, query)
-		check(b, err)
-		return stmt
-	}
-	code := prepare("UPDATE qr_codes SET version = version + 1, data = data WHERE merchant = ? AND live = 0 AND id = ?")
-	account := prepare("UPDATE ledger_accounts SET balance = ?, entries = ? WHERE id = ?")
-	entry := prepare("INSERT INTO ledger_entries (account, number, posting, amount, balance) VALUES (?, ?, ?, ?, ?)")
-	begin, commit := prepare("BEGIN IMMEDIATE"), prepare("COMMIT")
-	run := func(stmt *sql.Stmt, args ...any) {
-		_, err := stmt.ExecContext(ctx, args...)
-		check(b, err)
-	}
-
-	start := time.Now()
-	for i := range n {
-		if i%group == 0 {
-			run(begin)
-		}
-		var posting string
-		paid.values[ofCode] = s.codes[i%len(s.codes)]
-		for _, r := range rows {
-			posting = r.insert(b, i)
-		}
-		run(code, s.caller.Merchant, s.codes[i%len(s.codes)])
-		for side, a := range []*bareAccount{merchant, wallets[i%len(wallets)]} {
-			amount := int64(1 - 2*side)
-			a.entries++
-			a.balance += amount
-			run(account, a.balance, a.entries, a.id)
-			run(entry, a.id, a.entries, posting, amount, a.balance)
-		}
-		if i%group == group-1 || i == n-1 {
-			run(commit)
-		}
-	}
-	return float64(time.Since(start)) / float64(n)
-}
-
-type bareAccount struct{ id, balance, entries int64 }
-
-// bareAccounts reads the merchant's account and those of the wallets.
-func bareAccounts(b *testing.B, conn *sql.Conn) (merchant *bareAccount, wallets []*bareAccount) {
-	rows, err := conn.QueryContext(context.Background(), "SELECT id, balance, entries, name FROM ledger_accounts")
-	check(b, err)
-	defer rows.Close()
-	for rows.Next() {
-		var a bareAccount
-		var name string
-		check(b, rows.Scan(&a.id, &a.balance, &a.entries, &name))
-		switch {
-		case strings.Contains(name, "/wallet/"):
-			wallets = append(wallets, &a)
-		case strings.HasSuffix(name, "/available"):
-			merchant = &a
-		}
-	}
-	check(b, rows.Err())
-	return merchant, wallets
-}
-
-// patternRow is a row that is inserted again and again with another id.
-type patternRow struct {
-	stmt    *sql.Stmt
-	columns []string
-	values  []any
-	id      int
-	prefix  string
-}
-
-var patterns atomic.Int64
-
-func newPattern(b *testing.B, conn *sql.Conn, table, id string) *patternRow {
-	ctx := context.Background()
-	rows, err := conn.QueryContext(ctx, "SELECT * FROM "+table+" ORDER BY "+id+" DESC LIMIT 1")
-	check(b, err)
-	defer rows.Close()
-	columns, err := rows.Columns()
-	check(b, err)
-	r := &patternRow{columns: columns, values: make([]any, len(columns))}
-	into := make([]any, len(columns))
-	for i := range into {
-		into[i] = &r.values[i]
-		if columns[i] == id {
-			r.id = i
-		}
-	}
-	if !rows.Next() {
-		b.Fatal("no row in ", table)
-	}
-	check(b, rows.Scan(into...))
-	check(b, rows.Close())
-	marks := strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",")
-	r.stmt, err = conn.PrepareContext(ctx, "INSERT INTO "+table+" VALUES ("+marks+")")
-	check(b, err)
-	r.prefix = fmt.Sprintf("z%02d_", patterns.Add(1)%100)
-	return r
-}
-
-func (r *patternRow) column(b *testing.B, name string) int {
-	i := slices.Index(r.columns, name)
-	if i < 0 {
-		b.Fatal("no column ", name)
-	}
-	return i
-}
-
-func (r *patternRow) insert(b *testing.B, n int) (id string) {
-	id = fmt.Sprintf("%s%020d", r.prefix, n)
-	r.values[r.id] = id
-	_, err := r.stmt.ExecContext(context.Background(), r.values...)
-	check(b, err)
-	return id
+	return bareloop.Call{
+		Path:   path,
+		Insert: []string{"payments", "events", "events", "messages", "messages", "idempotency_keys"},
+		Vary:   map[string][]string{"payments.qr_code": s.codes},
+		Touch:  "qr_codes", IDs: s.codes, Into: true,
+	}.Run(b, group, n)
 }
 
 func BenchmarkGet(b *testing.B) {

@@ -1,0 +1,234 @@
+// Package bareloop measures the limit that benchmarks compare with: how long the
+// rows of one call take to write to SQLite by a loop that reads nothing, marshals
+// nothing, checks nothing and can undo nothing. It is for tests alone.
+package bareloop
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver of the store that is compared with
+)
+
+// Call is what one call writes. The database holds the rows of at least one such
+// call already, which are the pattern: they are written again with new ids, to the
+// same tables with the same indexes.
+type Call struct {
+	// Path is the database file.
+	Path string
+	// Insert names the tables that get a row, one entry a row.
+	Insert []string
+	// Vary gives a column of a table, as "payments.qr_code", each value in turn.
+	Vary map[string][]string
+	// Touch are the ids of one table's records, one of which is written anew with
+	// each call; its column values and document stay.
+	Touch string
+	IDs   []string
+	// Into says that money goes from a wallet into the merchant's account, and not
+	// the other way.
+	Into bool
+}
+
+// Run writes n calls, group of them a commit, and returns the nanoseconds that
+// each took.
+func (c Call) Run(b *testing.B, group, n int) float64 {
+	b.Helper()
+	w := open(b, c.Path)
+	defer w.close()
+	posting := w.pattern("ledger_postings")
+	var rows []*row
+	for _, table := range c.Insert {
+		r := w.pattern(table)
+		for name, values := range c.Vary {
+			if of, column, _ := strings.Cut(name, "."); of == table {
+				r.varies, r.turn = r.column(column), values
+			}
+		}
+		rows = append(rows, r)
+	}
+	merchant, wallets := w.accounts()
+	var touch *sql.Stmt
+	if c.Touch != "" {
+		touch = w.prepare("UPDATE " + c.Touch + " SET version = version + 1, data = data WHERE merchant = ? AND live = 0 AND id = ?")
+	}
+	account := w.prepare("UPDATE ledger_accounts SET balance = ?, entries = ? WHERE id = ?")
+	entry := w.prepare("INSERT INTO ledger_entries (account, number, posting, amount, balance) VALUES (?, ?, ?, ?, ?)")
+	begin, commit := w.prepare("BEGIN IMMEDIATE"), w.prepare("COMMIT")
+	from, to := int64(-1), int64(1)
+	if c.Into {
+		from, to = to, from
+	}
+
+	start := time.Now()
+	for i := range n {
+		if i%group == 0 {
+			w.run(begin)
+		}
+		for _, r := range rows {
+			r.insert(i)
+		}
+		booked := posting.insert(i)
+		if touch != nil {
+			w.run(touch, merchant.owner, c.IDs[i%len(c.IDs)])
+		}
+		for side, a := range []*ledgerAccount{merchant, wallets[i%len(wallets)]} {
+			amount := []int64{from, to}[side]
+			a.entries++
+			a.balance += amount
+			w.run(account, a.balance, a.entries, a.id)
+			w.run(entry, a.id, a.entries, booked, amount, a.balance)
+		}
+		if i%group == group-1 || i == n-1 {
+			w.run(commit)
+		}
+	}
+	return float64(time.Since(start)) / float64(n)
+}
+
+// writer is the loop's connection.
+type writer struct {
+	b    *testing.B
+	db   *sql.DB
+	conn *sql.Conn
+	rows int
+}
+
+func open(b *testing.B, path string) *writer {
+	b.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=2000&_txlock=immediate&_pragma=temp_store(MEMORY)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &writer{b: b, db: db, conn: conn}
+}
+
+func (w *writer) close() {
+	if err := w.conn.Close(); err != nil {
+		w.b.Error(err)
+	}
+	if err := w.db.Close(); err != nil {
+		w.b.Error(err)
+	}
+}
+
+func (w *writer) prepare(query string) *sql.Stmt {
+	s, err := w.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	return s
+}
+
+func (w *writer) run(s *sql.Stmt, args ...any) {
+	if _, err := s.ExecContext(context.Background(), args...); err != nil {
+		w.b.Fatal(err)
+	}
+}
+
+func (w *writer) query(query string) *sql.Rows {
+	rows, err := w.conn.QueryContext(context.Background(), query)
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	return rows
+}
+
+func (w *writer) scan(rows *sql.Rows, into ...any) {
+	if err := rows.Scan(into...); err != nil {
+		w.b.Fatal(err)
+	}
+}
+
+type ledgerAccount struct {
+	owner                string
+	id, balance, entries int64
+}
+
+// accounts reads the merchant's account and those of the wallets.
+func (w *writer) accounts() (merchant *ledgerAccount, wallets []*ledgerAccount) {
+	rows := w.query("SELECT id, balance, entries, name FROM ledger_accounts")
+	defer rows.Close()
+	for rows.Next() {
+		var a ledgerAccount
+		var name string
+		w.scan(rows, &a.id, &a.balance, &a.entries, &name)
+		switch parts := strings.Split(name, "/"); {
+		case parts[1] == "wallet":
+			wallets = append(wallets, &a)
+		case len(parts) == 4 && parts[3] == "available":
+			a.owner = parts[2]
+			merchant = &a
+		}
+	}
+	if err := rows.Err(); err != nil || merchant == nil || len(wallets) == 0 {
+		w.b.Fatal("the ledger is no pattern: ", err)
+	}
+	return merchant, wallets
+}
+
+// row is inserted again and again with another id.
+type row struct {
+	w       *writer
+	stmt    *sql.Stmt
+	columns []string
+	values  []any
+	id      int
+	prefix  string
+	varies  int
+	turn    []string
+}
+
+// pattern takes the newest row of a table.
+func (w *writer) pattern(table string) *row {
+	rows := w.query("SELECT * FROM " + table + " ORDER BY id DESC LIMIT 1")
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		w.b.Fatal(err)
+	}
+	r := &row{w: w, columns: columns, values: make([]any, len(columns))}
+	into := make([]any, len(columns))
+	for i := range into {
+		into[i] = &r.values[i]
+	}
+	if !rows.Next() {
+		w.b.Fatal("no row in ", table)
+	}
+	w.scan(rows, into...)
+	r.id = r.column("id")
+	if err := rows.Close(); err != nil {
+		w.b.Fatal(err)
+	}
+	marks := strings.TrimSuffix(strings.Repeat("?,", len(columns)), ",")
+	r.stmt = w.prepare("INSERT INTO " + table + " VALUES (" + marks + ")")
+	w.rows++
+	r.prefix = fmt.Sprintf("z%02d_", w.rows)
+	return r
+}
+
+func (r *row) column(name string) int {
+	i := slices.Index(r.columns, name)
+	if i < 0 {
+		r.w.b.Fatal("no column ", name)
+	}
+	return i
+}
+
+func (r *row) insert(n int) (id string) {
+	id = fmt.Sprintf("%s%020d", r.prefix, n)
+	r.values[r.id] = id
+	if r.turn != nil {
+		r.values[r.varies] = r.turn[n%len(r.turn)]
+	}
+	r.w.run(r.stmt, r.values...)
+	return id
+}

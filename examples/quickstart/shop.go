@@ -120,6 +120,27 @@ Paste these:
   curl -s %[1]s/v1/balance  -H "Authorization: Bearer $KEY"
   curl -s "%[1]s/v1/events?type=payment.succeeded" -H "Authorization: Bearer $KEY"
 
+  # money to send out, which in test mode comes from nowhere
+  curl -s %[1]s/v1/test_helpers/balance -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -d '{"amount":1000}'
+
+  # pay out to mobile money: request a code, read it from the merchant's SMS, verify it, use it
+  curl -s %[1]s/v1/otp/request -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -d '{"purpose":"PAYOUT"}'
+  CODE=$(curl -s "%[1]s/v1/test_helpers/messages?to=0301000000&limit=1" -H "Authorization: Bearer $KEY" \
+    | grep -oE '"text":"[0-9]{6}' | grep -oE '[0-9]{6}')
+  curl -s %[1]s/v1/otp/verify -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -d "{\"purpose\":\"PAYOUT\",\"code\":\"$CODE\"}"
+  curl -s %[1]s/v1/payouts -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: payout-1" \
+    -d "{\"amount\":150.50,\"destination\":{\"type\":\"mobile_money\",\"phone_number\":\"0241234567\"},\"otp_code\":\"$CODE\"}"
+  curl -s %[1]s/v1/payouts -H "Authorization: Bearer $KEY"
+
+  # disburse to a wallet, at once and without a code
+  curl -s %[1]s/v1/disbursements -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: salary-1" \
+    -d '{"amount":20,"destination":{"type":"service_wallet","phone_number":"0241000001"},"reference":"salary"}'
+
   # what the consumer and the merchant were told
   curl -s %[1]s/v1/test_helpers/messages -H "Authorization: Bearer $KEY"
 

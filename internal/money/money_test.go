@@ -101,3 +101,25 @@ func FuzzParseGHS(f *testing.F) {
 		}
 	})
 }
+
+func TestShare(t *testing.T) {
+	for _, c := range []struct {
+		pesewas int64
+		percent string
+		want    int64
+	}{
+		{0, "15", 0},
+		{150_50, "1", 1_51}, // 150.5 pesewas: half up
+		{149, "1", 1},
+		{150, "1", 2},
+		{49, "1", 0},
+		{1_15, "2.5", 3}, // 2.875
+		{4_35, "10", 44}, // 43.5
+		{Max, "100", Max},
+		{19_99, "0.000001", 0},
+	} {
+		if got := Share(c.pesewas, decimal.RequireFromString(c.percent)); got != c.want {
+			t.Errorf("%s%% of %d: got %d, want %d", c.percent, c.pesewas, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package account_test
+
+import (
+	"testing"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+
+	"github.com/seed-7082ffec/payments"
+)
+
+func TestRecipients(t *testing.T) {
+	store := memory.New()
+	s := paymentstest.On(t, store, payments.Config{})
+	agent := func(p account.HolderParams) *account.Agent {
+		t.Helper()
+		a, err := s.Accounts.CreateAgent(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	main := agent(account.HolderParams{Name: "Kofi Agent", Phone: "0242000001"})
+	sub := agent(account.HolderParams{Name: "Sub Agent", Phone: "0242000002", SubAgent: true})
+	frozen := agent(account.HolderParams{Name: "Frozen Agent", Phone: "0242000003", Status: account.Frozen})
+	closed := agent(account.HolderParams{Name: "Closed Agent", Phone: "0242000004", Status: account.Closed})
+	both := agent(account.HolderParams{Name: "Ama's Float", Phone: "0241000001"}) // the consumer's number
+	merchant, err := s.Accounts.Merchant(t.Context(), s.Caller.Merchant)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	type ref = account.WalletRef
+	for _, c := range []struct {
+		what  string
+		ref   ref
+		id    string
+		code  api.Code
+		param string
+	}{
+		{"a consumer", ref{AccountID: s.Consumer.ID}, s.Consumer.ID, "", ""},
+		{"a consumer's service id", ref{ServiceID: s.Consumer.ServiceID}, s.Consumer.ID, "", ""},
+		{"a number of both goes to the consumer", ref{Phone: "024 100 0001"}, s.Consumer.ID, "", ""},
+		{"an agent", ref{AccountID: main.ID}, main.ID, "", ""},
+		{"an agent's number", ref{Phone: "+233242000001"}, main.ID, "", ""},
+		{"the service id wins", ref{ServiceID: main.ServiceID, AccountID: s.Consumer.ID, Phone: "nonsense"}, main.ID, "", ""},
+		{"then the account id", ref{AccountID: both.ID, Phone: "0242000001"}, both.ID, "", ""},
+		{"nothing", ref{}, "", api.ParameterMissing, "service_id"},
+		{"no service id", ref{ServiceID: "SVC"}, "", api.InvalidServiceID, "service_id"},
+		{"lower case", ref{ServiceID: "svc1000001"}, "", api.InvalidServiceID, "service_id"},
+		{"a letter in it", ref{ServiceID: "SVC10000x1"}, "", api.InvalidServiceID, "service_id"},
+		{"nobody's", ref{ServiceID: "SVC9999999"}, "", api.ServiceIDNotFound, "service_id"},
+		{"a merchant's", ref{ServiceID: merchant.ServiceID}, "", api.ServiceIDNotPayable, "service_id"},
+		{"a sub-agent's", ref{ServiceID: sub.ServiceID}, "", api.SubagentNotPayable, "service_id"},
+		{"a sub-agent by id", ref{AccountID: sub.ID}, "", api.SubagentNotPayable, "account_id"},
+		{"a sub-agent by number", ref{Phone: "0242000002"}, "", api.SubagentNotPayable, "phone_number"},
+		{"frozen", ref{AccountID: frozen.ID}, "", api.WalletNotActive, "account_id"},
+		{"closed", ref{ServiceID: closed.ServiceID}, "", api.AccountNotFound, "service_id"},
+		{"closed by number", ref{Phone: "0242000004"}, "", api.AccountNotFound, "phone_number"},
+		{"no such consumer", ref{AccountID: "acc_0"}, "", api.AccountNotFound, "account_id"},
+		{"a merchant's id", ref{AccountID: merchant.ID}, "", api.AccountNotFound, "account_id"},
+		{"no number", ref{Phone: "12345"}, "", api.InvalidPhoneNumber, "phone_number"},
+	} {
+		err := store.View(t.Context(), func(tx storage.ReadTx) error {
+			r, err := account.RecipientTx(tx, false, c.ref)
+			if err == nil && r.AccountID != c.id {
+				t.Errorf("%s: got %+v", c.what, r)
+			}
+			if _, live := account.RecipientTx(tx, true, c.ref); err == nil && live == nil {
+				t.Errorf("%s: found in live mode, too", c.what)
+			}
+			return err
+		})
+		refusal, _ := err.(*api.Error)
+		if (err == nil) != (c.code == "") || (refusal != nil && (refusal.Code != c.code || refusal.Param != c.param)) {
+			t.Errorf("%s: got %v, want %q (%s)", c.what, err, c.code, c.param)
+		}
+	}
+
+	for _, c := range []struct {
+		id      string
+		is      account.RecipientType
+		payable bool
+		code    api.Code
+	}{
+		{s.Consumer.ServiceID, account.RecipientConsumer, true, ""},
+		{main.ServiceID, account.RecipientAgent, true, ""},
+		{sub.ServiceID, account.RecipientSubAgent, false, ""},
+		{frozen.ServiceID, account.RecipientAgent, false, ""},
+		{merchant.ServiceID, account.RecipientMerchant, false, ""},
+		{closed.ServiceID, "", false, api.AccountNotFound},
+		{"SVC1", "", false, api.ServiceIDNotFound},
+		{"SVC1x", "", false, api.InvalidServiceID},
+		{"", "", false, api.ParameterMissing},
+	} {
+		found, err := s.Accounts.LookUpServiceID(t.Context(), s.Caller, c.id)
+		if api.CodeOf(err) != c.code || (err == nil && (found.RecipientType != c.is || found.Payable != c.payable || found.Name == "")) {
+			t.Errorf("%s: got %+v, %v", c.id, found, err)
+		}
+	}
+}

@@ -2,12 +2,14 @@ package payout_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,8 +19,10 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/payout/railtest"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -66,7 +70,7 @@ type world struct {
 	dice  *rand.Rand
 	now   time.Time
 	store *shaky
-	rail  *wildRail
+	rail  *railtest.Chaos
 	svc   *payments.Service
 
 	caller    api.Caller
@@ -82,7 +86,7 @@ func play(t *testing.T, seed uint64, store storage.Store) {
 		t: t, dice: rand.New(rand.NewPCG(seed, 1)), store: &shaky{Store: store},
 		now: time.Date(2026, 3, 6, 23, 50, 0, 0, time.UTC), // midnight is near
 	}
-	w.rail = &wildRail{dice: rand.New(rand.NewPCG(seed, 2)), known: map[string]*fate{}}
+	w.rail = railtest.NewChaos(seed)
 	w.start()
 	m, err := w.svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
 	check(t, err)
@@ -125,13 +129,8 @@ func (w *world) step() {
 			}
 		}
 	case 4:
-		if id := w.pick(); id != "" {
-			if result, ok := w.rail.truth(id); ok {
-				w.notify(id, result)
-				if w.dice.IntN(2) == 0 {
-					w.notify(id, result)
-				}
-			}
+		for _, c := range w.rail.Callbacks() {
+			w.notify(c.ID, c.Result)
 		}
 	case 5: // a transaction fails, before or after it was committed, and the process dies
 		w.store.failIn, w.store.afterwards = 1+w.dice.IntN(6), w.dice.IntN(2) == 0
@@ -237,7 +236,7 @@ func (w *world) compare() {
 			spent += amount
 			continue
 		}
-		moved := w.rail.moved(made.ID)
+		moved := w.rail.Moved(made.ID)
 		if moved > 1 {
 			w.t.Errorf("%s moved %d times", made.ID, moved)
 		}
@@ -280,7 +279,7 @@ func (w *world) compare() {
 
 // finish lets the rail decide everything and the workers find out.
 func (w *world) finish() {
-	w.rail.settle()
+	w.rail.Settle()
 	for range 4 {
 		w.now = w.now.Add(20 * time.Minute)
 		w.drain()
@@ -319,6 +318,37 @@ func (w *world) events() {
 			w.t.Errorf("%s is %s and told %s, want %s", made.ID, is.Status, got, want)
 		}
 	}
+}
+
+type told struct{ id, kind string }
+
+// transferEvents reads what was told of transfers, oldest first.
+func transferEvents(t *testing.T, svc *payments.Service, caller api.Caller) []told {
+	t.Helper()
+	var newestFirst []told
+	page := api.Page{Limit: api.MaxLimit}
+	for {
+		list, err := svc.Events.List(t.Context(), caller, event.ListParams{Page: page})
+		check(t, err)
+		for _, e := range list.Data {
+			noun, kind, _ := strings.Cut(string(e.Type), ".")
+			if noun != "payout" && noun != "disbursement" {
+				continue
+			}
+			var object struct{ ID string }
+			check(t, json.Unmarshal(e.Data.Object, &object))
+			newestFirst = append(newestFirst, told{object.ID, kind})
+		}
+		if !list.HasMore {
+			break
+		}
+		page.StartingAfter = list.Data[len(list.Data)-1].ID
+	}
+	all := make([]told, 0, len(newestFirst))
+	for i := len(newestFirst) - 1; i >= 0; i-- {
+		all = append(all, newestFirst[i])
+	}
+	return all
 }
 
 // shaky is a store whose failIn-th update fails: before it ran, or afterwards,

@@ -1,0 +1,194 @@
+package railtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/payout"
+)
+
+// The simulated rail of test mode holds all that one without a memory can: it
+// answers by the number alone, also for an order that it has never seen.
+func TestSimulated(t *testing.T) {
+	to := func(number string) Destination {
+		return Destination{payout.MobileMoney, "mtn", number}
+	}
+	for _, c := range checks {
+		if c.name == "an unknown order" {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			simulated := Rig{Rail: payout.Simulated{}, Paid: to("+233241230000"), Refused: to("+233241230901"), Slow: to("+233241230903")}
+			if err := c.run(t, &rig{Rig: simulated}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// provider is a fake provider and its rail in one, with faults to switch on.
+type provider struct {
+	mu       sync.Mutex
+	orders   map[string]payout.Order
+	moved    map[string]int
+	loseNext string
+
+	twice, early, hasty, talks, cheats, mute bool
+}
+
+func (p *provider) Submit(ctx context.Context, o payout.Order) (payout.Result, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ctx.Err() != nil {
+		if p.hasty {
+			return payout.Result{Outcome: payout.Refused}, nil
+		}
+		return payout.Result{}, ctx.Err()
+	}
+	lose := p.loseNext
+	p.loseNext = ""
+	if lose == "request" {
+		return p.lost(o)
+	}
+	_, again := p.orders[o.ID]
+	if p.cheats {
+		o.Amount = o.Amount.Add(decimal.New(1, -3))
+	}
+	p.orders[o.ID] = o
+	if (!again || p.twice) && o.Number[len(o.Number)-1] == '1' {
+		p.moved[o.ID]++
+	}
+	if lose == "answer" {
+		return p.lost(o)
+	}
+	return p.answer(o), nil
+}
+
+func (p *provider) lost(o payout.Order) (payout.Result, error) {
+	if p.hasty {
+		return payout.Result{Outcome: payout.Refused, Reason: payout.Refusal{Code: api.RecipientUnavailable}}, nil
+	}
+	if p.talks {
+		return payout.Result{}, errors.New("no answer for " + o.Number)
+	}
+	return payout.Result{}, errLost
+}
+
+func (p *provider) answer(o payout.Order) payout.Result {
+	switch o.Number[len(o.Number)-1] {
+	case '1':
+		return payout.Result{Outcome: payout.Paid, Reference: "r"}
+	case '2':
+		if p.mute {
+			return payout.Result{Outcome: payout.Refused}
+		}
+		return payout.Result{Outcome: payout.Refused, Reason: payout.Refusal{Code: api.InvalidDestination}}
+	}
+	return payout.Result{Outcome: payout.InProgress}
+}
+
+func (p *provider) Status(_ context.Context, o payout.Order) (payout.Result, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lose := p.loseNext
+	p.loseNext = ""
+	if lose != "" {
+		return p.lost(o)
+	}
+	if _, ok := p.orders[o.ID]; ok {
+		return p.answer(o), nil
+	}
+	if p.early {
+		p.moved[o.ID]++
+		return payout.Result{Outcome: payout.Refused}, nil
+	}
+	return payout.Result{Outcome: payout.NotFound}, nil
+}
+
+// rig returns a rig on a new provider.
+func (p *provider) rig() Rig {
+	p.orders, p.moved = map[string]payout.Order{}, map[string]int{}
+	to := func(last string) Destination { return Destination{payout.MobileMoney, "mtn", "+23324123456" + last} }
+	lose := func(what string) func() {
+		return func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.loseNext = what
+		}
+	}
+	return Rig{
+		Rail: p, Paid: to("1"), Refused: to("2"), Slow: to("3"),
+		Moved: func(id string) int {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.moved[id]
+		},
+		Received: func(id string) (decimal.Decimal, string) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.orders[id].Amount, p.orders[id].Number
+		},
+		LoseRequest: lose("request"), LoseAnswer: lose("answer"),
+	}
+}
+
+func TestAGoodRail(t *testing.T) {
+	Run(t, func(*testing.T) Rig { return new(provider).rig() })
+}
+
+// A rail with a fault fails what finds it.
+func TestBadRails(t *testing.T) {
+	for fault, c := range map[string]struct {
+		begin  func(*provider)
+		caught []string
+	}{
+		"pays twice":            {func(p *provider) { p.twice = true }, []string{"submitted twice", "submitted by many"}},
+		"pays when asked":       {func(p *provider) { p.early = true }, []string{"an unknown order"}},
+		"takes loss for no":     {func(p *provider) { p.hasty = true }, []string{"a lost request", "a lost answer", "a cancelled context", "a status that gets lost"}},
+		"quotes numbers":        {func(p *provider) { p.talks = true }, []string{"a lost request", "a lost answer"}},
+		"changes the amount":    {func(p *provider) { p.cheats = true }, []string{"what the provider is told"}},
+		"refuses without words": {func(p *provider) { p.mute = true }, []string{"a refused order"}},
+	} {
+		for _, name := range c.caught {
+			t.Run(fault+"/"+name, func(t *testing.T) {
+				for _, check := range checks {
+					if check.name == name {
+						p := new(provider)
+						c.begin(p)
+						if check.run(t, &rig{Rig: p.rig()}) == nil {
+							t.Error("is not found")
+						}
+						return
+					}
+				}
+				t.Error("there is no such check")
+			})
+		}
+	}
+}
+
+func TestChaosMovesOnce(t *testing.T) {
+	for seed := range uint64(200) {
+		c := NewChaos(seed)
+		o := payout.Order{ID: "po_1"}
+		for range 10 {
+			_, _ = c.Submit(t.Context(), o)
+			_, _ = c.Status(t.Context(), o)
+		}
+		c.Settle()
+		result, err := c.Status(t.Context(), o)
+		if result.Outcome == payout.NotFound {
+			continue // every request was lost
+		}
+		callbacks := c.Callbacks()
+		paid := result.Outcome == payout.Paid
+		if err != nil || paid != (c.Moved("po_1") == 1) || len(callbacks) == 0 || callbacks[0].Result != result || len(c.Callbacks()) != 0 {
+			t.Errorf("seed %d: %+v, %v, moved %d, callbacks %+v", seed, result, err, c.Moved("po_1"), callbacks)
+		}
+	}
+}

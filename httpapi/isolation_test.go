@@ -45,6 +45,10 @@ func TestIsolation(t *testing.T) {
 	stranger, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.KeyParams{})
 	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.KeyParams{})
 
+	out := `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`
+	_, disbursed := s.Do("POST", "/v1/disbursements", out)
+	transfer := field(t, disbursed, "id")
+
 	pay := `{"account_id":"` + s.Consumer.ID + `","pin":"1234"}`
 	for _, route := range []struct{ method, path, id, body string }{
 		{"GET", "/v1/qr_codes/{id}", code, ""},
@@ -59,6 +63,14 @@ func TestIsolation(t *testing.T) {
 		{"GET", "/v1/events?starting_after={id}", event, ""},
 		{"GET", "/v1/balance/entries?starting_after={id}", "txn_0VbZaxcl001kOOiAEr1tPH", ""},
 		{"POST", "/v1/test_helpers/qr_codes/{id}/pay", code, pay},
+		{"GET", "/v1/disbursements/{id}", transfer, ""},
+		{"GET", "/v1/payouts/{id}", transfer, ""},
+		{"POST", "/v1/disbursements/{id}/cancel", transfer, ""},
+		{"POST", "/v1/payouts/{id}/cancel", transfer, ""},
+		{"GET", "/v1/disbursements?starting_after={id}", transfer, ""},
+		{"GET", "/v1/payouts?starting_after={id}", transfer, ""},
+		{"POST", "/v1/test_helpers/disbursements/{id}/settle", transfer, `{"outcome":"failed"}`},
+		{"POST", "/v1/test_helpers/payouts/{id}/settle", transfer, `{"outcome":"failed"}`},
 	} {
 		var body any
 		if route.body != "" {

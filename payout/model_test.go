@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -133,9 +134,9 @@ func (w *world) step() {
 			w.notify(c.ID, c.Result)
 		}
 	case 5: // a transaction fails, before or after it was committed, and the process dies
-		w.store.failIn, w.store.afterwards = 1+w.dice.IntN(6), w.dice.IntN(2) == 0
+		w.store.arm(1+w.dice.IntN(6), w.dice.IntN(2) == 0)
 		w.drain()
-		w.store.failIn = 0
+		w.store.arm(0, false)
 		w.start()
 	case 6:
 		w.now = w.now.Add(time.Duration(w.dice.IntN(200)) * time.Second)
@@ -355,27 +356,38 @@ func transferEvents(t *testing.T, svc *payments.Service, caller api.Caller) []to
 // as when the process dies before it can use what it has written.
 type shaky struct {
 	storage.Store
+	mu         sync.Mutex
 	failIn     int
 	afterwards bool
 }
 
 var errShaky = errors.New("the process dies here")
 
+// arm makes the n-th update from now on fail, and all after it; 0 heals the store.
+func (s *shaky) arm(n int, afterwards bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failIn, s.afterwards = n, afterwards
+}
+
 func (s *shaky) Update(ctx context.Context, fn func(storage.Tx) error) error {
-	if s.failIn > 0 {
-		if s.failIn--; s.failIn == 0 {
-			s.failIn = -1 // and stays dead
-			if s.afterwards {
-				if err := s.Store.Update(ctx, fn); err != nil {
-					return err
-				}
-			}
-		}
+	s.mu.Lock()
+	dead, last := s.failIn < 0, s.failIn == 1
+	if last {
+		s.failIn = -1
+	} else if s.failIn > 1 {
+		s.failIn--
 	}
-	if s.failIn < 0 {
+	afterwards := s.afterwards
+	s.mu.Unlock()
+	if dead || last && !afterwards {
 		return errShaky
 	}
-	return s.Store.Update(ctx, fn)
+	err := s.Store.Update(ctx, fn)
+	if err == nil && last {
+		return errShaky
+	}
+	return err
 }
 
 func check(t testing.TB, err error) {

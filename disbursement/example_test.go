@@ -1,0 +1,60 @@
+package disbursement_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// A salary to a wallet, which arrives at once. Asked for again with the same key,
+// it is not paid again.
+func Example() {
+	ctx := context.Background()
+	svc, err := payments.New(ctx, memory.New(), payments.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	merchant, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ama, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = svc.Accounts.Deposit(ctx, account.Deposit{To: merchant.ID, Amount: decimal.NewFromInt(500), Source: "test"})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	caller := api.Caller{Merchant: merchant.ID, IdempotencyKey: "salary-2026-03-ama"}
+	for range 2 {
+		d, err := svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{
+			Amount:      decimal.NewFromInt(200),
+			Destination: payout.DestinationParams{Type: payout.ServiceWallet, ServiceID: ama.ServiceID},
+			Reference:   "March",
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(d.Status, d.Amount, "to", d.Destination.Name)
+	}
+	wallet, err := svc.Accounts.WalletBalance(ctx, false, ama.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("in the wallet:", wallet)
+	// Output:
+	// completed 200 to Ama Mensah
+	// completed 200 to Ama Mensah
+	// in the wallet: 200
+}

@@ -54,17 +54,18 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
 		Description: p.Description, Reference: &p.Reference, Metadata: p.Metadata,
 	})
+	if err != nil || prepared.External() {
+		// A repetition is answered though limits, banks or the rail have changed since,
+		// and the rail is not asked again.
+		if done, replayErr := engine.Replay[payout.Transfer](ctx, s.engine, caller, call); done != nil || replayErr != nil {
+			return done, replayErr
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	if prepared.External() {
-		// The rail is asked outside of the transaction, and not for a repetition.
-		if done, err := engine.Replay[payout.Transfer](ctx, s.engine, caller, call); done != nil || err != nil {
-			return done, err
-		}
-		if err := s.outgoing.Ask(ctx, caller, prepared); err != nil {
-			return nil, err
-		}
+	if err := s.outgoing.Ask(ctx, caller, prepared); err != nil {
+		return nil, err
 	}
 	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
 		recipient, err := prepared.RecipientTx(tx, caller.Live)

@@ -69,7 +69,9 @@ func (o *Outgoing) carry(ctx context.Context, n *Noun, claimed storage.Record) e
 			return nil // a callback was faster
 		}
 		if rail == nil {
-			o.engine.Log.ErrorContext(ctx, "a transfer waits for a rail, and there is none", "transfer", r.ID, "live", caller.Live)
+			tx.Committed(func() {
+				o.engine.Log.ErrorContext(ctx, "a transfer waits for a rail, and there is none", "transfer", claimed.ID, "live", caller.Live)
+			})
 			r.Due = after(tx.Now, askAgain[len(askAgain)-1])
 			return n.transfers.Replace(tx, found)
 		}
@@ -195,8 +197,13 @@ func (o *Outgoing) report(ctx context.Context, n *Noun, caller api.Caller, id st
 			wait = askAgain[min(max(r.Asked, 1), len(askAgain))-1]
 		}
 		r.Due = after(tx.Now, wait)
-		o.noteStuck(ctx, r, tx.Now)
-		tx.Due(n.transfers.Kind())
+		if o.isStuck(r, tx.Now) {
+			r.Stuck = true
+			age, asked := tx.Now.Sub(r.CreatedAt.Time), r.Asked
+			tx.Committed(func() {
+				o.engine.Log.ErrorContext(ctx, "a transfer is stuck: the rail has not decided", "transfer", id, "age", age.String(), "asked", asked)
+			})
+		}
 		return n.transfers.Replace(tx, found)
 	})
 	if err != nil {
@@ -210,14 +217,9 @@ func (o *Outgoing) report(ctx context.Context, n *Noun, caller api.Caller, id st
 	return shown, nil
 }
 
-// noteStuck tells the log once of a transfer that takes too long.
-func (o *Outgoing) noteStuck(ctx context.Context, r *record, now time.Time) {
-	age := now.Sub(r.CreatedAt.Time)
-	if r.Stuck || age < o.config.StuckAfter {
-		return
-	}
-	r.Stuck = true
-	o.engine.Log.ErrorContext(ctx, "a transfer is stuck: the rail has not decided", "transfer", r.ID, "age", age.String(), "asked", r.Asked)
+// isStuck reports a transfer that takes too long, of which the log was not told.
+func (o *Outgoing) isStuck(r *record, now time.Time) bool {
+	return !r.Stuck && now.Sub(r.CreatedAt.Time) >= o.config.StuckAfter
 }
 
 // settle books a transfer that has arrived: the reserve leaves the merchant, the

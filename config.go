@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -62,6 +65,13 @@ type Config struct {
 	// SingleUseOTP makes a one-time code good for one payout, instead of for 10
 	// minutes.
 	SingleUseOTP bool
+	// Charger takes the money of invoices in live mode; without one they are paid on
+	// their hosted page only. Test mode has a simulated one, [invoice.Simulated],
+	// unless TestCharger is set.
+	Charger, TestCharger invoice.Charger
+	// DefaultTax is the rate, in percent, of taxable invoice lines that give none;
+	// nil for no tax.
+	DefaultTax *decimal.Decimal
 	// Logger gets what happens in the background; slog.Default when nil. No
 	// secret, phone number or account number is logged.
 	Logger *slog.Logger

@@ -26,6 +26,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
@@ -44,6 +45,7 @@ type Service struct {
 
 	Payouts       *payout.Service
 	Disbursements *disbursement.Service
+	Invoices      *invoice.Service
 
 	engine *engine.Engine
 	runner *due.Runner
@@ -105,7 +107,12 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		Outgoing: outgoing, Messages: s.Messages, Key: c.Key, SingleUse: c.SingleUseOTP,
 	})
 	s.Disbursements = disbursement.New(s.engine, outgoing, s.QRCodes)
+	s.Invoices = invoice.New(s.engine, invoice.Config{
+		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
+		Charger: c.Charger, TestCharger: c.TestCharger, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
+	})
 	s.runner.Add(outgoing.Jobs()...)
+	s.runner.Add(s.Invoices.Job())
 	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
 	return s, nil
 }
@@ -116,7 +123,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(),
+		payout.Kinds(), invoice.Kinds(),
 		{secrets.Kind()},
 	} {
 		all = append(all, kinds...)

@@ -54,6 +54,15 @@ func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p Custo
 	})
 }
 
+// CustomerTx returns one customer in a transaction.
+func CustomerTx(tx storage.ReadTx, scope storage.Scope, id string) (*Customer, error) {
+	o, err := engine.GetTx(tx, customers, scope, id, "customer")
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value, nil
+}
+
 // Customer returns one customer of the calling merchant.
 func (s *Service) Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error) {
 	o, err := engine.Get(ctx, s.engine, caller, customers, id, "customer")

@@ -91,6 +91,18 @@ const (
 	TransferSettled Code = "transfer_settled"
 )
 
+// Codes of invoices.
+const (
+	InvoiceNotDraft          Code = "invoice_not_draft"
+	InvoiceNotOpen           Code = "invoice_not_open"
+	InvoiceAlreadyPaid       Code = "invoice_already_paid"
+	InvoiceNoLines           Code = "invoice_no_lines"
+	InvoiceNoRecipient       Code = "invoice_no_recipient"
+	InvoiceNotVoidable       Code = "invoice_not_voidable"
+	InvoicePaymentInProgress Code = "invoice_payment_in_progress"
+	PaymentFailed            Code = "payment_failed"
+)
+
 // Type returns the type that belongs to the code. Codes without an entry are
 // faults of the request.
 func (c Code) Type() ErrorType {
@@ -122,6 +134,7 @@ var types = map[Code]ErrorType{
 	ServiceIDNotPayable:     Payment,
 	SubagentNotPayable:      Payment,
 	OTPVerificationRequired: Payment,
+	PaymentFailed:           Payment,
 
 	RateLimited:         RateLimit,
 	OTPAttemptsExceeded: RateLimit,

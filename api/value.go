@@ -85,6 +85,16 @@ func (a *GHS) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Number is an exact decimal whose JSON is a plain number: a quantity or a
+// percentage.
+type Number struct{ decimal.Decimal }
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(n.Decimal.String()), nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *Number) UnmarshalJSON(data []byte) error { return (*GHS)(n).UnmarshalJSON(data) }
+
 // Metadata is the caller's own data on an object: at most 50 keys of at most
 // 40 characters, with strings of at most 500 characters, numbers or booleans.
 // Numbers read from JSON are json.Number, and go out as they came.

@@ -13,6 +13,16 @@ const (
 	PaymentSucceeded Type = "payment.succeeded"
 	PaymentFailed    Type = "payment.failed"
 
+	InvoiceCreated             Type = "invoice.created"
+	InvoiceUpdated             Type = "invoice.updated"
+	InvoiceFinalized           Type = "invoice.finalized"
+	InvoiceSent                Type = "invoice.sent"
+	InvoicePaid                Type = "invoice.paid"
+	InvoicePaymentFailed       Type = "invoice.payment_failed"
+	InvoiceVoided              Type = "invoice.voided"
+	InvoiceMarkedUncollectible Type = "invoice.marked_uncollectible"
+	InvoiceDeleted             Type = "invoice.deleted"
+
 	QRCodeCreated Type = "qr_code.created"
 	QRCodeUpdated Type = "qr_code.updated"
 	QRCodeDeleted Type = "qr_code.deleted"

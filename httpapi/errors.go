@@ -47,12 +47,12 @@ var (
 		api.UnsupportedMediaType: http.StatusUnsupportedMediaType,
 
 		// The object is in the wrong state.
-		"invoice_not_draft":    http.StatusConflict,
-		"invoice_not_open":     http.StatusConflict,
-		"invoice_already_paid": http.StatusConflict,
-		"invoice_no_lines":     http.StatusConflict,
-		"invoice_not_voidable": http.StatusConflict,
-
+		api.InvoiceNotDraft:            http.StatusConflict,
+		api.InvoiceNotOpen:             http.StatusConflict,
+		api.InvoiceAlreadyPaid:         http.StatusConflict,
+		api.InvoiceNoLines:             http.StatusConflict,
+		api.InvoiceNotVoidable:         http.StatusConflict,
+		api.InvoicePaymentInProgress:   http.StatusConflict,
 		api.PayoutNotCancellable:       http.StatusConflict,
 		api.DisbursementNotCancellable: http.StatusConflict,
 		api.TransferSettled:            http.StatusConflict,

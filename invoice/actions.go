@@ -1,0 +1,131 @@
+package invoice
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Finalize makes a draft payable: it gets its date, the customer is told, and an
+// invoice that is charged automatically is charged.
+//
+// Refusals: invoice_not_draft, invoice_no_lines.
+func (s *Service) Finalize(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+	call := engine.Call{Name: "invoice.finalize", Params: id}
+	return s.change(ctx, caller, call, id, s.finalize)
+}
+
+func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
+	r := &o.Value
+	if r.Status != Draft {
+		return notDraft(r.Status)
+	}
+	if len(r.Lines.Data) == 0 {
+		return api.Errorf(api.InvoiceNoLines, "", "This invoice has no lines. Add one before it is finalized.")
+	}
+	r.enter(Open)
+	r.FinalizedAt, r.InvoiceDate = api.AtOrNil(tx.Now), api.At(tx.Now)
+	r.PDF = new(r.HostedURL + "/pdf")
+	if r.CollectionMethod == ChargeAutomatically {
+		r.scheduleNext()
+		tx.Due(invoices.Kind())
+	}
+	if _, err := s.tellCustomer(tx, r, "Invoice"); err != nil {
+		return err
+	}
+	return s.replace(tx, o, event.InvoiceFinalized)
+}
+
+// Void ends an invoice that will not be paid. A draft is deleted instead.
+//
+// Refusals: invoice_not_voidable, invoice_payment_in_progress.
+func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+	call := engine.Call{Name: "invoice.void", Params: id}
+	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		r := &o.Value
+		if r.Attempt != nil {
+			return r.payable("")
+		}
+		if is := r.Status; !r.enter(Void) {
+			return api.Errorf(api.InvoiceNotVoidable, "", "This invoice is %s. Only an open or uncollectible one can be voided; a draft is deleted, a paid one refunded.", is)
+		}
+		r.VoidedAt = api.AtOrNil(tx.Now)
+		r.NextPaymentAttempt, r.Due = nil, nil
+		return s.replace(tx, o, event.InvoiceVoided)
+	})
+}
+
+// MarkUncollectible gives up on an open invoice.
+//
+// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress.
+func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+	call := engine.Call{Name: "invoice.mark_uncollectible", Params: id}
+	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		r := &o.Value
+		if err := r.payable(""); err != nil {
+			return err
+		}
+		r.enter(Uncollectible)
+		r.NextPaymentAttempt, r.Due = nil, nil
+		return s.replace(tx, o, event.InvoiceMarkedUncollectible)
+	})
+}
+
+// Send tells the customer of an invoice again, by e-mail and SMS, as far as it
+// has an address and a number.
+//
+// Refusals: invoice_not_open (a draft), invoice_no_recipient.
+func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+	call := engine.Call{Name: "invoice.send", Params: id}
+	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		r := &o.Value
+		if r.Status == Draft {
+			return api.Errorf(api.InvoiceNotOpen, "", "This invoice is a draft. Finalize it before it is sent.")
+		}
+		told, err := s.tellCustomer(tx, r, "Invoice")
+		if err != nil {
+			return err
+		}
+		if !told {
+			return api.Errorf(api.InvoiceNoRecipient, "", "This invoice has neither customer_email nor customer_phone.")
+		}
+		return s.config.Events.RecordTx(tx, &r.Invoice, event.InvoiceSent)
+	})
+}
+
+// tellCustomer queues what the customer is told, and reports whether there is
+// anybody to tell.
+func (s *Service) tellCustomer(tx *engine.Tx, r *record, what string) (told bool, err error) {
+	if r.Phone == nil {
+		return r.Email != nil, nil
+	}
+	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	if err != nil {
+		return false, fmt.Errorf("invoice: merchant: %w", err)
+	}
+	text := fmt.Sprintf("%s %s from %s: GHS %s. %s", what, r.Number, m.Name, money.Text(r.Total), r.HostedURL)
+	return true, s.config.Messages.TextTx(tx, *r.Phone, text)
+}
+
+// receipts queues what customer and merchant are told of a payment.
+func (s *Service) receipts(tx *engine.Tx, r *record, source string) error {
+	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	if err != nil {
+		return fmt.Errorf("invoice: merchant: %w", err)
+	}
+	to := source
+	if r.Phone != nil {
+		to = *r.Phone
+	}
+	amount := money.Text(r.AmountPaid)
+	if err := s.config.Messages.TextTx(tx, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s. Payment %s.", amount, m.Name, r.Number, *r.Payment)); err != nil {
+		return err
+	}
+	return s.config.Messages.TextTx(tx, m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s. Payment %s.", r.Number, amount, *r.Payment))
+}

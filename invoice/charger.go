@@ -1,0 +1,118 @@
+package invoice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Charger takes money from a customer's payment method. A host plugs in its
+// provider.
+//
+// The id of a charge is what makes it safe: a charger carries out two calls with
+// one id as one charge, and answers the second with the outcome of the first. It
+// must be safe for concurrent use. Calls run outside of any transaction, with a
+// context that ends after 30 seconds.
+//
+// An error means that nothing is known: the money may have been taken or not.
+// Only a [ChargeResult] is an answer.
+type Charger interface {
+	// Charge takes the money.
+	Charge(ctx context.Context, c Charge) (ChargeResult, error)
+	// Status asks what became of a charge, which may never have arrived.
+	Status(ctx context.Context, c Charge) (ChargeResult, error)
+}
+
+// Charge is what a charger is told.
+type Charge struct {
+	ID   string // ours, att_…
+	Live bool
+	// Amount is in pesewas.
+	Amount   int64
+	Currency string
+	// PaymentMethod is the caller's, as it came; may be empty.
+	PaymentMethod string
+	// OffSession says that the customer is not there to confirm.
+	OffSession bool
+	// Invoice and Number name what is paid, Customer who pays (may be empty).
+	Invoice, Number, Customer string
+}
+
+// ChargeOutcome is what a charger knows of a charge.
+type ChargeOutcome string
+
+// The outcomes.
+const (
+	// Charged: the money was taken.
+	Charged ChargeOutcome = "charged"
+	// Declined: it was not, and will not be for this id.
+	Declined ChargeOutcome = "declined"
+	// Undecided: the provider has it, and has not decided.
+	Undecided ChargeOutcome = "undecided"
+	// Unseen: the provider has never seen it. An answer to Status only.
+	Unseen ChargeOutcome = "unseen"
+)
+
+// ChargeResult is what a charger answers.
+type ChargeResult struct {
+	Outcome ChargeOutcome
+	// Provider names who took the money, as "mtn"; may be empty.
+	Provider string
+	// Reason says why a charge was declined, in words for the merchant.
+	Reason string
+}
+
+// Simulated is the charger of test mode. It takes nothing, declines methods that
+// begin with pm_fail_, and charges all others and none.
+type Simulated struct{}
+
+// Charge implements [Charger].
+func (Simulated) Charge(_ context.Context, c Charge) (ChargeResult, error) {
+	if strings.HasPrefix(c.PaymentMethod, "pm_fail_") {
+		return ChargeResult{Outcome: Declined, Reason: "The payment method was declined."}, nil
+	}
+	return ChargeResult{Outcome: Charged}, nil
+}
+
+// Status implements [Charger].
+func (s Simulated) Status(ctx context.Context, c Charge) (ChargeResult, error) {
+	return s.Charge(ctx, c)
+}
+
+// chargeTimeout bounds one call of a charger.
+const chargeTimeout = 30 * time.Second
+
+var errChargerPanicked = errors.New("invoice: the charger panicked")
+
+// ask calls a charger; a panic is an error like any other. What it panicked with
+// may quote a payment method, so that it is not told.
+func ask(ctx context.Context, charger Charger, c Charge, first bool) (result ChargeResult, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*chargeTimeout)
+	defer cancel()
+	call := func(do func(context.Context, Charge) (ChargeResult, error)) error {
+		ctx, cancel := context.WithTimeout(ctx, chargeTimeout)
+		defer cancel()
+		defer func() {
+			if recover() != nil {
+				err = errChargerPanicked
+			}
+		}()
+		result, err = do(ctx, c)
+		return err
+	}
+	if first {
+		err = call(charger.Charge)
+	} else if err = call(charger.Status); err == nil && result.Outcome == Unseen {
+		err = call(charger.Charge)
+	}
+	if err != nil {
+		return ChargeResult{}, err
+	}
+	switch result.Outcome {
+	case Charged, Declined, Undecided:
+		return result, nil
+	}
+	return ChargeResult{}, fmt.Errorf("invoice: %q is no outcome of a charge", string(result.Outcome))
+}

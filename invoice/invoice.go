@@ -1,0 +1,180 @@
+package invoice
+
+import (
+	"slices"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Status is where an invoice stands.
+type Status string
+
+// The statuses of invoices.
+const (
+	Draft         Status = "draft" // editable and deletable
+	Open          Status = "open"  // finalized and payable
+	Paid          Status = "paid"
+	Void          Status = "void"
+	Uncollectible Status = "uncollectible"
+)
+
+var statuses = []string{string(Draft), string(Open), string(Paid), string(Void), string(Uncollectible)}
+
+// transitions is the state machine: from which statuses each one is entered.
+// Paid and void are final. A draft that is not wanted is deleted.
+var transitions = map[Status][]Status{
+	Open:          {Draft},
+	Paid:          {Open},
+	Void:          {Open, Uncollectible},
+	Uncollectible: {Open},
+}
+
+// CollectionMethod is how an invoice is collected.
+type CollectionMethod string
+
+// The methods of collection.
+const (
+	// SendInvoice asks the customer to pay.
+	SendInvoice CollectionMethod = "send_invoice"
+	// ChargeAutomatically charges at finalization, and again on a schedule.
+	ChargeAutomatically CollectionMethod = "charge_automatically"
+)
+
+// Invoice is what a merchant asks a customer to pay. All amounts are in pesewas.
+type Invoice struct {
+	ID       string  `json:"id"`
+	Object   string  `json:"object"` // always "invoice"
+	Number   string  `json:"invoice_number"`
+	Status   Status  `json:"status"`
+	Customer *string `json:"customer"`
+	Email    *string `json:"customer_email"`
+	Name     *string `json:"customer_name"`
+	Phone    *string `json:"customer_phone"` // +233XXXXXXXXX
+	Address  *string `json:"customer_address"`
+	// Subtotal is the sum of the lines' amounts, Total is Subtotal + Tax - Discount.
+	Subtotal int64 `json:"subtotal"`
+	Tax      int64 `json:"tax"`
+	// TaxPercent is the one rate that all taxable lines share, else nil.
+	TaxPercent *api.Number `json:"tax_percent"`
+	Discount   int64       `json:"discount"`
+	Total      int64       `json:"total"`
+	AmountPaid int64       `json:"amount_paid"`
+	// AmountDue is what is left to pay; 0 when paid or void.
+	AmountDue   int64     `json:"amount_due"`
+	Currency    string    `json:"currency"`
+	Coupon      *string   `json:"coupon"`
+	Description *string   `json:"description"`
+	Footer      *string   `json:"footer"`
+	Memo        *string   `json:"memo"` // the customer never sees it
+	InvoiceDate api.Time  `json:"invoice_date"`
+	DueDate     *api.Time `json:"due_date"`
+	PaidAt      *api.Time `json:"paid_at"`
+	// Payment is the id of the payment, once paid.
+	Payment            *string          `json:"payment"`
+	CollectionMethod   CollectionMethod `json:"collection_method"`
+	HostedURL          string           `json:"hosted_invoice_url"`
+	PDF                *string          `json:"invoice_pdf"`
+	AttemptCount       int              `json:"attempt_count"`
+	NextPaymentAttempt *api.Time        `json:"next_payment_attempt"`
+	FinalizedAt        *api.Time        `json:"finalized_at"`
+	VoidedAt           *api.Time        `json:"voided_at"`
+	Livemode           bool             `json:"livemode"`
+	Metadata           api.Metadata     `json:"metadata"`
+	Lines              api.List[Line]   `json:"lines"`
+	Created            int64            `json:"created"` // Unix seconds
+}
+
+// record is what is kept of an invoice.
+type record struct {
+	Invoice
+	// Token is the secret part of the hosted page's address.
+	Token string `json:"token"`
+	// Off is the discount on the whole invoice, which is part of Discount.
+	Off int64 `json:"off,omitempty"`
+	// Taxes are what the rates of lines are made of, by the lines' ids.
+	Taxes map[string][]Tax `json:"taxes,omitempty"`
+	// Attempt is a charge whose outcome is not known yet.
+	Attempt *attempt `json:"attempt,omitempty"`
+	// CreatedAt is Created with its milliseconds.
+	CreatedAt api.Time `json:"created_at"`
+	// Due is when a worker looks at it next; nil when there is nothing to do.
+	Due *api.Time `json:"due,omitempty"`
+}
+
+// setLines replaces the lines and computes the totals.
+func (r *record) setLines(lines []Line) error {
+	r.Lines.Data, r.Taxes = lines, nil
+	for _, l := range lines {
+		if len(l.Taxes) == 0 {
+			continue
+		}
+		if r.Taxes == nil {
+			r.Taxes = map[string][]Tax{}
+		}
+		r.Taxes[l.ID] = l.Taxes
+	}
+	return r.total()
+}
+
+// enter moves the invoice to another status, or reports that the table does not
+// have that step.
+func (r *record) enter(to Status) bool {
+	if !slices.Contains(transitions[to], r.Status) {
+		return false
+	}
+	r.Status = to
+	if to == Paid || to == Void {
+		r.AmountDue = 0
+	}
+	return true
+}
+
+var invoices = storage.NewCollection("invoices", []storage.Field[record]{
+	{
+		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses, Indexed: true},
+		Value:  func(r *record) any { return string(r.Status) },
+	},
+	{
+		Column: storage.Column{Name: "customer", Type: storage.Text, Null: true, Indexed: true},
+		Value: func(r *record) any {
+			if r.Customer == nil {
+				return nil
+			}
+			return *r.Customer
+		},
+	},
+	{
+		Column: storage.Column{Name: "created", Type: storage.Time},
+		Value:  func(r *record) any { return r.CreatedAt.Time },
+	},
+	{
+		Column: storage.Column{Name: "due_date", Type: storage.Time, Null: true},
+		Value:  func(r *record) any { return timeOrNil(r.DueDate) },
+	},
+	{
+		Column: storage.Column{Name: "token", Type: storage.Text},
+		Value:  func(r *record) any { return r.Token },
+	},
+	{
+		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+		Value:  func(r *record) any { return timeOrNil(r.Due) },
+	},
+}, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
+
+func timeOrNil(t *api.Time) any {
+	if t == nil {
+		return nil
+	}
+	return t.Time
+}
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind { return []*storage.Kind{invoices.Kind()} }
+
+func textOrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

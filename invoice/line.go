@@ -1,0 +1,263 @@
+package invoice
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/money"
+)
+
+// Line is one line of an invoice. All amounts are in pesewas.
+type Line struct {
+	ID          string     `json:"id"`     // a UUID
+	Object      string     `json:"object"` // always "line_item"
+	Description string     `json:"description"`
+	Quantity    api.Number `json:"quantity"`
+	UnitAmount  int64      `json:"unit_amount"`
+	// Amount is Quantity times UnitAmount, rounded half up.
+	Amount     int64       `json:"amount"`
+	Currency   string      `json:"currency"`
+	Taxable    bool        `json:"taxable"`
+	TaxPercent *api.Number `json:"tax_percent"`
+	// Discount is taken off before the tax.
+	Discount int64        `json:"discount_amount"`
+	Product  *string      `json:"product"`
+	Metadata api.Metadata `json:"metadata"`
+	// Taxes are what TaxPercent is made of, where the host has said so. They are
+	// shown on page and document, not over /v1.
+	Taxes []Tax `json:"-"`
+}
+
+// Tax is a part of a tax rate.
+type Tax struct {
+	Name    string
+	Percent decimal.Decimal
+}
+
+// GhanaVAT returns the taxes on a standard-rated supply in Ghana since January
+// 2026, all on one base: VAT 15%, NHIL 2.5% and GETFund levy 2.5%, together 20%.
+func GhanaVAT() []Tax {
+	return []Tax{
+		{Name: "VAT", Percent: decimal.NewFromInt(15)},
+		{Name: "NHIL", Percent: decimal.New(25, -1)},
+		{Name: "GETFund", Percent: decimal.New(25, -1)},
+	}
+}
+
+// LineParams describe a line.
+type LineParams struct {
+	Description string `json:"description"` // required, at most 500 characters
+	// Quantity is above zero and at most 1,000,000, with at most six decimals; 1 when
+	// nil.
+	Quantity *decimal.Decimal `json:"quantity,omitempty"`
+	// UnitAmount is in pesewas, 0 or more; required.
+	UnitAmount *int64 `json:"unit_amount"`
+	Product    string `json:"product,omitempty"`
+	Taxable    bool   `json:"taxable,omitempty"`
+	// TaxPercent is from 0 to 100 with at most six decimals. A taxable line without
+	// one has the configured rate, if there is any.
+	TaxPercent *decimal.Decimal `json:"tax_percent,omitempty"`
+	Metadata   api.Metadata     `json:"metadata,omitempty"`
+	// Discount, in pesewas, is taken off before the tax; Go callers only.
+	Discount int64 `json:"discount,omitempty"`
+	// Taxes make up the rate, in place of TaxPercent; Go callers only.
+	Taxes []Tax `json:"taxes,omitempty"`
+}
+
+var (
+	maxQuantity = decimal.NewFromInt(1_000_000)
+	hundred     = decimal.NewFromInt(100)
+)
+
+// places is how many decimals quantities and rates may have.
+const places = 6
+
+// line checks a line and computes its amount. param is where it stands in the
+// request, as "line_items[2]" or "".
+func (p *LineParams) line(param string, defaultTax *decimal.Decimal) (*Line, error) {
+	at := func(name string) string {
+		if param == "" {
+			return name
+		}
+		return param + "." + name
+	}
+	if p.Description == "" {
+		return nil, api.Missing(at("description"))
+	}
+	if err := api.CheckText(at("description"), p.Description, api.MaxText); err != nil {
+		return nil, err
+	}
+	if p.UnitAmount == nil {
+		return nil, api.Missing(at("unit_amount"))
+	}
+	if *p.UnitAmount < 0 || *p.UnitAmount > money.Max {
+		return nil, api.Invalid(at("unit_amount"), "%s must be a whole number of pesewas from 0 to %d.", at("unit_amount"), money.Max)
+	}
+	quantity := decimal.NewFromInt(1)
+	if p.Quantity != nil {
+		quantity = *p.Quantity
+	}
+	if !quantity.IsPositive() || quantity.GreaterThan(maxQuantity) || !quantity.Equal(quantity.Truncate(places)) {
+		return nil, api.Invalid(at("quantity"), "%s must be above 0 and at most 1,000,000, with at most six decimals.", at("quantity"))
+	}
+	if err := api.CheckText(at("product"), p.Product, api.MaxName); err != nil {
+		return nil, err
+	}
+	if err := p.Metadata.Check(false); err != nil {
+		return nil, within(param, err)
+	}
+	l := &Line{
+		ID: uuid.NewString(), Object: "line_item", Description: p.Description, Quantity: api.Number{Decimal: quantity},
+		UnitAmount: *p.UnitAmount, Currency: api.Currency, Taxable: p.Taxable, Product: textOrNil(p.Product),
+		Metadata: p.Metadata, Discount: p.Discount,
+	}
+	if err := l.setTax(p, at("tax_percent"), defaultTax); err != nil {
+		return nil, err
+	}
+	l.Amount = round(quantity.Mul(decimal.NewFromInt(l.UnitAmount)))
+	if l.Amount > money.Max {
+		return nil, tooMuch(param)
+	}
+	if l.Discount < 0 || l.Discount > l.Amount {
+		return nil, api.Invalid(at("discount"), "%s must be from 0 to the amount of the line.", at("discount"))
+	}
+	return l, nil
+}
+
+func (l *Line) setTax(p *LineParams, param string, defaultTax *decimal.Decimal) error {
+	rate := p.TaxPercent
+	if len(p.Taxes) > 0 {
+		sum := decimal.Zero
+		for _, t := range p.Taxes {
+			if t.Name == "" || t.Percent.IsNegative() {
+				return api.Invalid(param, "A tax needs a name, and a rate that is not negative.")
+			}
+			sum = sum.Add(t.Percent)
+		}
+		rate, l.Taxes = &sum, p.Taxes
+	}
+	if rate == nil && p.Taxable {
+		rate = defaultTax
+	}
+	if rate == nil {
+		return nil
+	}
+	if rate.IsNegative() || rate.GreaterThan(hundred) || !rate.Equal(rate.Truncate(places)) {
+		return api.Invalid(param, "%s must be from 0 to 100, with at most six decimals.", param)
+	}
+	l.TaxPercent = &api.Number{Decimal: *rate}
+	return nil
+}
+
+// tax returns the tax on the line, rounded half up once.
+func (l *Line) tax() int64 {
+	if !l.Taxable || l.TaxPercent == nil {
+		return 0
+	}
+	return money.Share(l.Amount-l.Discount, l.TaxPercent.Decimal)
+}
+
+// round rounds pesewas half up. Amounts of lines are never negative.
+func round(pesewas decimal.Decimal) int64 {
+	if pesewas.GreaterThan(decimal.NewFromInt(money.Max)) {
+		return money.Max + 1 // refused by whoever asks; IntPart would overflow silently
+	}
+	return pesewas.Round(0).IntPart()
+}
+
+func tooMuch(param string) error {
+	if param == "" {
+		param = "unit_amount"
+	}
+	return api.Invalid(param, "%s takes the invoice beyond GHS %s.", param, money.Text(money.Max))
+}
+
+// total computes the totals of the invoice from its lines. It names the first
+// line that takes them beyond what an amount may be.
+func (r *record) total() error {
+	var subtotal, tax, discount int64
+	var rate *api.Number
+	shared, taxable := true, false
+	for i := range r.Lines.Data {
+		l := &r.Lines.Data[i]
+		subtotal += l.Amount
+		tax += l.tax()
+		discount += l.Discount
+		if subtotal+tax-discount > money.Max {
+			return tooMuch(fmt.Sprintf("line_items[%d]", i))
+		}
+		if !l.Taxable {
+			continue
+		}
+		if taxable && !sameRate(rate, l.TaxPercent) {
+			shared = false
+		}
+		taxable, rate = true, l.TaxPercent
+	}
+	if r.Off < 0 || discount+r.Off > subtotal+tax {
+		return api.Invalid("discount", "The discount must be from 0 to the sum of lines and tax.")
+	}
+	r.Subtotal, r.Tax, r.Discount = subtotal, tax, discount+r.Off
+	r.TaxPercent = nil
+	if taxable && shared {
+		r.TaxPercent = rate
+	}
+	r.Total = subtotal + tax - r.Discount
+	r.AmountDue = r.Total - r.AmountPaid
+	return nil
+}
+
+func sameRate(a, b *api.Number) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Equal(b.Decimal)
+}
+
+// TaxRow is a tax as page and document show it.
+type TaxRow struct {
+	Name    string
+	Percent decimal.Decimal
+	Amount  int64 // pesewas
+}
+
+// TaxRows returns the taxes of the invoice in the order in which its lines have
+// them. They add up to Tax: what rounding leaves over goes to the first part of
+// each line's tax.
+func (v *Invoice) TaxRows() []TaxRow {
+	var rows []TaxRow
+	add := func(name string, percent decimal.Decimal, amount int64) {
+		for i := range rows {
+			if rows[i].Name == name && rows[i].Percent.Equal(percent) {
+				rows[i].Amount += amount
+				return
+			}
+		}
+		rows = append(rows, TaxRow{name, percent, amount})
+	}
+	for i := range v.Lines.Data {
+		l := &v.Lines.Data[i]
+		whole := l.tax()
+		if whole == 0 {
+			continue
+		}
+		if len(l.Taxes) == 0 {
+			add("Tax", l.TaxPercent.Decimal, whole)
+			continue
+		}
+		rest := whole
+		parts := make([]int64, len(l.Taxes))
+		for j, t := range l.Taxes[1:] {
+			parts[j+1] = min(money.Share(l.Amount-l.Discount, t.Percent), rest)
+			rest -= parts[j+1]
+		}
+		parts[0] = rest
+		for j, t := range l.Taxes {
+			add(t.Name, t.Percent, parts[j])
+		}
+	}
+	return rows
+}

@@ -1,0 +1,372 @@
+package invoice
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// PayParams say how an invoice is charged.
+type PayParams struct {
+	// PaymentMethod is passed on to the [Charger].
+	PaymentMethod string `json:"payment_method,omitempty"`
+	// Source is a phone number to which the receipt goes when the invoice has none.
+	Source     string `json:"source,omitempty"`
+	OffSession bool   `json:"off_session,omitempty"`
+}
+
+func (p *PayParams) check() error {
+	if err := api.CheckText("payment_method", p.PaymentMethod, api.MaxName); err != nil {
+		return err
+	}
+	if p.Source == "" {
+		return nil
+	}
+	number, err := phone.Parse(p.Source)
+	if err != nil {
+		return api.Errorf(api.InvalidPhoneNumber, "source", "source is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
+	}
+	p.Source = number
+	return nil
+}
+
+// attempt is a charge that was begun. It is written before the charger is
+// called, so that nobody voids or pays what may be paid already, and whoever
+// finds it after a crash asks the charger by its id.
+type attempt struct {
+	ID string `json:"id"` // att_…
+	PayParams
+	// Request and Key are of the call; the answer is kept under the key whoever
+	// finishes it.
+	Request string `json:"request,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Asked   int    `json:"asked"`
+}
+
+// askAgain is how long to wait after each time that a charger was asked without
+// a conclusive answer; the last entry stands for all later ones.
+var askAgain = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
+
+// underWay is how long a charge is left alone while the charger is being asked.
+const underWay = 2*chargeTimeout + 15*time.Second
+
+func payCall(id string, p PayParams) engine.Call {
+	return engine.Call{Name: "invoice.pay", Params: struct {
+		ID string `json:"id"`
+		PayParams
+	}{id, p}}
+}
+
+// Pay charges an open invoice through the [Charger]: the merchant is credited,
+// the payment written, the receipts queued. With an idempotency key it may be
+// repeated safely. A charger that does not answer leaves the outcome open: the
+// call fails with service_unavailable, the invoice can be neither paid nor voided
+// meanwhile, and a worker finds out.
+//
+// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
+// idempotency_key_in_use, payment_failed.
+func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Invoice, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	call := payCall(id, p)
+	if done, err := engine.Replay[Invoice](ctx, s.engine, caller, call); done != nil || err != nil {
+		return done, err
+	}
+	charge, err := s.begin(ctx, caller, id, p)
+	if err != nil {
+		return nil, err
+	}
+	return s.carry(ctx, caller, call, charge, true)
+}
+
+func (s *Service) charger(live bool) Charger {
+	if live {
+		return s.config.Charger
+	}
+	return s.config.TestCharger
+}
+
+// begin writes down an attempt, and returns the charge that is to be made.
+func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p PayParams) (*Charge, error) {
+	var charge *Charge
+	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := s.get(tx, caller.Scope(), id)
+		if err != nil {
+			return err
+		}
+		r := &o.Value
+		if err := r.payable(caller.IdempotencyKey); err != nil {
+			return err
+		}
+		if s.charger(caller.Live) == nil {
+			return api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
+		}
+		r.Attempt = &attempt{
+			ID: tx.NewID("att_"), PayParams: p, Request: caller.RequestID, Key: caller.IdempotencyKey, Asked: 1,
+		}
+		r.AttemptCount++
+		r.Due = api.AtOrNil(tx.Now.Add(underWay))
+		charge = r.charge(caller.Live)
+		return s.replace(tx, o)
+	})
+	return charge, err
+}
+
+// payable refuses what cannot be paid now.
+func (r *record) payable(key string) error {
+	switch {
+	case r.Status == Paid:
+		return api.Errorf(api.InvoiceAlreadyPaid, "", "This invoice is paid.")
+	case r.Status != Open:
+		return notOpen(r.Status)
+	case r.Attempt != nil && key != "" && r.Attempt.Key == key:
+		e := api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.")
+		e.RetryAfter = askAgain[0]
+		return e
+	case r.Attempt != nil:
+		e := api.Errorf(api.InvoicePaymentInProgress, "", "A payment of this invoice is under way. Look at the invoice again in a moment.")
+		e.RetryAfter = askAgain[0]
+		return e
+	}
+	return nil
+}
+
+func (r *record) charge(live bool) *Charge {
+	c := &Charge{
+		ID: r.Attempt.ID, Live: live, Amount: r.AmountDue, Currency: r.Currency,
+		PaymentMethod: r.Attempt.PaymentMethod, OffSession: r.Attempt.OffSession, Invoice: r.ID, Number: r.Number,
+	}
+	if r.Customer != nil {
+		c.Customer = *r.Customer
+	}
+	return c
+}
+
+// carry makes a charge, or asks what became of it, and books the outcome.
+func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call, c *Charge, first bool) (*Invoice, error) {
+	id := c.Invoice
+	// The outcome is booked though the caller goes away.
+	ctx = context.WithoutCancel(ctx)
+	result, failed := ask(ctx, s.charger(caller.Live), *c, first)
+	switch {
+	case failed != nil || result.Outcome == Undecided:
+		if failed != nil {
+			s.engine.Log.WarnContext(ctx, "the charger did not answer; it will be asked again", "invoice", id, "charge", c.ID)
+		}
+		if err := s.postpone(ctx, caller, id, c.ID); err != nil {
+			return nil, err
+		}
+		e := api.Errorf(api.Unavailable, "", "The outcome of the payment is not known yet. Repeat the request with the same idempotency key, or look at the invoice, in a moment.")
+		e.RetryAfter = askAgain[0]
+		return nil, e
+	case result.Outcome == Declined:
+		return nil, s.declined(ctx, caller, id, c.ID, result)
+	}
+	return s.charged(ctx, caller, call, c, result)
+}
+
+// postpone leaves an attempt to the worker.
+func (s *Service) postpone(ctx context.Context, caller api.Caller, id, charge string) error {
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := s.attempted(tx, id, charge)
+		if err != nil || o == nil {
+			return err
+		}
+		wait := askAgain[min(o.Value.Attempt.Asked, len(askAgain))-1]
+		o.Value.Attempt.Asked++
+		o.Value.Due = api.AtOrNil(tx.Now.Add(wait))
+		return s.replace(tx, o)
+	})
+}
+
+// attempted reads an invoice that still waits for a charge; nil when somebody
+// else has booked its outcome.
+func (s *Service) attempted(tx *engine.Tx, id, charge string) (*storage.Object[record], error) {
+	o, err := s.get(tx, tx.Caller.Scope(), id)
+	if err != nil {
+		return nil, err
+	}
+	if o.Value.Attempt == nil || o.Value.Attempt.ID != charge {
+		return nil, nil
+	}
+	return o, nil
+}
+
+// charged books a charge that succeeded. The answer is kept under the key of the
+// call that began it, so that a repetition finds it, whoever got here.
+func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Call, c *Charge, result ChargeResult) (*Invoice, error) {
+	return s.change(ctx, caller, call, c.Invoice, func(tx *engine.Tx, o *storage.Object[record]) error {
+		r := &o.Value
+		if r.Attempt == nil || r.Attempt.ID != c.ID {
+			return nil // booked already
+		}
+		source := r.Attempt.Source
+		return s.paid(tx, o, payer{
+			from: chart.Clearing("charges", caller.Live), source: source,
+			payment: payment.Payment{PaymentMethod: methodOf(r.Attempt.PaymentMethod), Provider: textOrNil(result.Provider)},
+		})
+	})
+}
+
+func methodOf(given string) string {
+	if given == "" {
+		return "default"
+	}
+	return given
+}
+
+// payer is where the money of an invoice comes from.
+type payer struct {
+	from    chart.Account
+	account string // of a wallet; empty for the world outside
+	source  string // where the receipt goes when the invoice has no phone
+	payment payment.Payment
+}
+
+// paid books a payment: the money, the payment, the status and the receipts.
+func (s *Service) paid(tx *engine.Tx, o *storage.Object[record], p payer) error {
+	r := &o.Value
+	amount := r.AmountDue
+	id := payment.NewIDTx(tx)
+	if amount > 0 { // an invoice of nothing moves nothing
+		err := tx.Post(storage.Posting{
+			ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
+			Moves: []storage.Move{p.from.Move(-amount), chart.Available(tx.Caller.Merchant, tx.Caller.Live).Move(amount)},
+		})
+		if err != nil {
+			return fmt.Errorf("invoice: pay: %w", err)
+		}
+	}
+	p.payment.ID, p.payment.Amount, p.payment.Invoice, p.payment.Metadata = id, amount, &r.ID, r.Metadata
+	p.payment.Reference = r.Number
+	if _, err := s.config.Payments.CompletedTx(tx, p.payment, p.account); err != nil {
+		return err
+	}
+	r.enter(Paid)
+	r.AmountPaid += amount
+	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), &id
+	r.Attempt, r.Due, r.NextPaymentAttempt = nil, nil, nil
+	if err := s.receipts(tx, r, p.source); err != nil {
+		return err
+	}
+	return s.replace(tx, o, event.InvoicePaid)
+}
+
+// declined books a charge that was refused, and returns the refusal.
+func (s *Service) declined(ctx context.Context, caller api.Caller, id, charge string, result ChargeResult) error {
+	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := s.attempted(tx, id, charge)
+		if err != nil || o == nil {
+			return err
+		}
+		r := &o.Value
+		r.Attempt, r.Due = nil, nil
+		types := []event.Type{event.InvoicePaymentFailed}
+		if r.NextPaymentAttempt != nil && !r.scheduleNext() {
+			r.enter(Uncollectible)
+			types = append(types, event.InvoiceMarkedUncollectible)
+		}
+		return s.replace(tx, o, types...)
+	})
+	if err != nil {
+		return err
+	}
+	reason := result.Reason
+	if reason == "" || api.CheckText("", reason, api.MaxText) != nil {
+		reason = "The payment was declined."
+	}
+	return api.Errorf(api.PaymentFailed, "", "%s Try another payment method.", reason)
+}
+
+// chargeAfter is when an invoice is charged automatically, counted from its
+// finalization. After the last failure it is uncollectible.
+var chargeAfter = []time.Duration{0, 24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
+
+// scheduleNext sets the next automatic charge, or reports that there is none.
+func (r *record) scheduleNext() bool {
+	if r.AttemptCount >= len(chargeAfter) {
+		r.NextPaymentAttempt = nil
+		return false
+	}
+	next := api.At(r.FinalizedAt.Add(chargeAfter[r.AttemptCount]))
+	r.NextPaymentAttempt, r.Due = &next, &next
+	return true
+}
+
+// Job charges invoices on their schedule, and finds out about charges whose
+// outcome is open.
+func (s *Service) Job() due.Job {
+	const batch = 20
+	return due.Job{Kind: invoices.Kind(), Lease: underWay, Batch: batch, Run: due.Each(batch, s.work)}
+}
+
+func (s *Service) work(ctx context.Context, claimed storage.Record) error {
+	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
+	var charge *Charge
+	var call engine.Call
+	var scheduled bool
+	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		charge, scheduled = nil, false
+		o, err := s.get(tx, caller.Scope(), claimed.ID)
+		if err != nil {
+			return err
+		}
+		r := &o.Value
+		switch {
+		case r.Attempt != nil:
+			caller.RequestID, caller.IdempotencyKey = r.Attempt.Request, r.Attempt.Key
+			charge, call = r.charge(caller.Live), payCall(r.ID, r.Attempt.PayParams)
+			r.Due = api.AtOrNil(tx.Now.Add(underWay))
+		case r.Status == Open && r.NextPaymentAttempt != nil:
+			scheduled = true
+			return nil
+		default:
+			r.Due = nil
+		}
+		return s.replace(tx, o)
+	})
+	switch {
+	case err != nil:
+		return err
+	case scheduled:
+		_, err = s.Pay(ctx, caller, claimed.ID, PayParams{OffSession: true})
+		if api.CodeOf(err) == api.PaymentFailed && s.charger(caller.Live) == nil {
+			err = s.skipped(ctx, caller, claimed.ID)
+		}
+	case charge != nil && s.charger(caller.Live) != nil:
+		_, err = s.carry(ctx, caller, call, charge, false)
+	}
+	if api.CodeOf(err) != "" {
+		return nil // booked, or to be asked again
+	}
+	return err
+}
+
+// skipped counts an automatic charge that no charger could make.
+func (s *Service) skipped(ctx context.Context, caller api.Caller, id string) error {
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := s.get(tx, caller.Scope(), id)
+		if err != nil || o.Value.Status != Open || o.Value.NextPaymentAttempt == nil {
+			return err
+		}
+		r := &o.Value
+		r.AttemptCount++
+		r.Due = nil
+		types := []event.Type{event.InvoicePaymentFailed}
+		if !r.scheduleNext() {
+			r.enter(Uncollectible)
+			types = append(types, event.InvoiceMarkedUncollectible)
+		}
+		return s.replace(tx, o, types...)
+	})
+}

@@ -1,0 +1,477 @@
+package invoice
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Config is what the service works with.
+type Config struct {
+	Accounts *account.Service
+	Payments *payment.Service
+	Events   *event.Service
+	Messages *message.Service
+	// Charger takes money in live mode; without one pay is refused there with
+	// payment_failed. TestCharger is that of test mode, [Simulated] when nil.
+	Charger, TestCharger Charger
+	// DefaultTax is the rate of taxable lines that give none; nil for no tax.
+	DefaultTax *decimal.Decimal
+	// BaseURL is where the hosted pages are reached, without a slash at its end.
+	BaseURL string
+}
+
+// Service makes and collects invoices. It is safe for concurrent use.
+type Service struct {
+	engine *engine.Engine
+	config Config
+}
+
+// New returns the service.
+func New(e *engine.Engine, c Config) *Service {
+	if c.TestCharger == nil {
+		c.TestCharger = Simulated{}
+	}
+	return &Service{engine: e, config: c}
+}
+
+// Fields are what a draft can be given, at creation and later. In an update nil
+// leaves what is there, and an empty text or a zero time clears it.
+type Fields struct {
+	// Customer is the id of a customer, whose e-mail, name and phone fill what is
+	// not given here.
+	Customer         *string           `json:"customer,omitempty"`
+	Email            *string           `json:"customer_email,omitempty"`
+	Name             *string           `json:"customer_name,omitempty"`
+	Phone            *string           `json:"customer_phone,omitempty"`
+	Address          *string           `json:"customer_address,omitempty"`
+	Description      *string           `json:"description,omitempty"`
+	Footer           *string           `json:"footer,omitempty"`
+	Memo             *string           `json:"memo,omitempty"` // the customer never sees it
+	DueDate          *time.Time        `json:"due_date,omitempty"`
+	CollectionMethod *CollectionMethod `json:"collection_method,omitempty"`
+	// Metadata is merged in an update: a key set to nil or "" is dropped.
+	Metadata api.Metadata `json:"metadata,omitempty"`
+	// Lines, when not nil, replace all lines.
+	Lines []LineParams `json:"line_items,omitempty"`
+	// Discount, in pesewas, is taken off the whole; Coupon names why. Go callers
+	// only.
+	Discount *int64  `json:"discount,omitempty"`
+	Coupon   *string `json:"coupon,omitempty"`
+}
+
+// CreateParams describe a new invoice.
+type CreateParams struct {
+	Fields
+	// AutoFinalize finalizes at once.
+	AutoFinalize bool `json:"auto_finalize,omitempty"`
+}
+
+func (f *Fields) check() error {
+	for _, text := range []struct {
+		name  string
+		value *string
+		limit int
+	}{
+		{"customer_name", f.Name, api.MaxName},
+		{"customer_address", f.Address, api.MaxText},
+		{"description", f.Description, api.MaxText},
+		{"footer", f.Footer, api.MaxText},
+		{"memo", f.Memo, api.MaxText},
+		{"coupon", f.Coupon, api.MaxName},
+	} {
+		if text.value == nil {
+			continue
+		}
+		if err := api.CheckText(text.name, *text.value, text.limit); err != nil {
+			return err
+		}
+	}
+	if f.Email != nil && *f.Email != "" {
+		if err := checkEmail("customer_email", *f.Email); err != nil {
+			return err
+		}
+	}
+	if f.Phone != nil && *f.Phone != "" {
+		number, err := phone.Parse(*f.Phone)
+		if err != nil {
+			return api.Errorf(api.InvalidPhoneNumber, "customer_phone", "customer_phone is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
+		}
+		f.Phone = &number
+	}
+	if m := f.CollectionMethod; m != nil && *m != SendInvoice && *m != ChargeAutomatically {
+		return api.Invalid("collection_method", "collection_method must be send_invoice or charge_automatically.")
+	}
+	return f.Metadata.Check(true)
+}
+
+// checkEmail refuses what is not one plain address.
+func checkEmail(param, address string) error {
+	if err := api.CheckText(param, address, api.MaxName); err != nil {
+		return err
+	}
+	a, err := mail.ParseAddress(address)
+	if err != nil || a.Address != address || strings.ContainsAny(address, "\r\n") {
+		return api.Invalid(param, "%s must be an e-mail address, such as ama@example.com.", param)
+	}
+	return nil
+}
+
+// lines makes the lines of a request.
+func (s *Service) lines(params []LineParams) ([]Line, error) {
+	lines := make([]Line, len(params))
+	for i := range params {
+		l, err := params[i].line(fmt.Sprintf("line_items[%d]", i), s.config.DefaultTax)
+		if err != nil {
+			return nil, err
+		}
+		lines[i] = *l
+	}
+	return lines, nil
+}
+
+// apply writes the fields into an invoice.
+func (s *Service) apply(tx *engine.Tx, r *record, f *Fields) error {
+	if f.Customer != nil {
+		r.Customer = textOrNil(*f.Customer)
+		if r.Customer != nil {
+			c, err := account.CustomerTx(tx, tx.Caller.Scope(), *f.Customer)
+			if err != nil {
+				return named("customer", err)
+			}
+			r.Email, r.Name, r.Phone = textOrNil(c.Email), textOrNil(c.Name), textOrNil(c.Phone)
+		}
+	}
+	for _, text := range []struct {
+		given *string
+		into  **string
+	}{
+		{f.Email, &r.Email},
+		{f.Name, &r.Name},
+		{f.Phone, &r.Phone},
+		{f.Address, &r.Address},
+		{f.Description, &r.Description},
+		{f.Footer, &r.Footer},
+		{f.Memo, &r.Memo},
+		{f.Coupon, &r.Coupon},
+	} {
+		if text.given != nil {
+			*text.into = textOrNil(*text.given)
+		}
+	}
+	if f.DueDate != nil {
+		r.DueDate = api.AtOrNil(*f.DueDate)
+	}
+	if f.CollectionMethod != nil {
+		r.CollectionMethod = *f.CollectionMethod
+	}
+	if len(f.Metadata) > 0 {
+		r.Metadata = r.Metadata.Merge(f.Metadata)
+		if err := r.Metadata.Check(false); err != nil {
+			return err
+		}
+	}
+	if f.Discount != nil {
+		r.Off = *f.Discount
+	}
+	lines := r.Lines.Data
+	if f.Lines != nil {
+		var err error
+		if lines, err = s.lines(f.Lines); err != nil {
+			return err
+		}
+	}
+	return r.setLines(lines)
+}
+
+// Create makes an invoice: a draft with the next number of its year, finalized at
+// once if that is asked for.
+//
+// Refusals: wrong parameters, resource_missing (customer), invoice_no_lines when
+// it is to be finalized without any.
+func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Invoice, error) {
+	call := engine.Call{Name: "invoice.create", Params: p}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if err := p.Metadata.Check(false); err != nil {
+		return nil, err
+	}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
+		id, token := tx.NewID("inv_"), ids.Secret(rand.Reader, tokenLength)
+		r := record{
+			Invoice: Invoice{
+				ID: id, Object: "invoice", Status: Draft, Currency: api.Currency, InvoiceDate: api.At(tx.Now),
+				CollectionMethod: SendInvoice, Livemode: caller.Live, Created: tx.Now.Unix(),
+				Lines: *api.NewList[Line]("/v1/invoices/"+id+"/lines", nil, false),
+			},
+			Token: token, CreatedAt: api.At(tx.Now),
+		}
+		if err := s.apply(tx, &r, &p.Fields); err != nil {
+			return nil, err
+		}
+		var err error
+		if r.Number, err = nextNumber(tx); err != nil {
+			return nil, err
+		}
+		s.address(&r)
+		o, err := invoices.Insert(tx, caller.Scope(), id, r)
+		if err != nil {
+			return nil, fmt.Errorf("invoice: create: %w", err)
+		}
+		if err := s.config.Events.RecordTx(tx, &o.Value.Invoice, event.InvoiceCreated); err != nil {
+			return nil, err
+		}
+		if p.AutoFinalize {
+			if err := s.finalize(tx, o); err != nil {
+				return nil, err
+			}
+		}
+		return &o.Value.Invoice, nil
+	})
+}
+
+// tokenLength is the length of the secret in a hosted page's address, in
+// characters of base 62: 190 bits.
+const tokenLength = 32
+
+// nextNumber returns the next number of the merchant's year in this mode. A
+// number is used once, even if its draft is deleted.
+func nextNumber(tx *engine.Tx) (string, error) {
+	mode := "test"
+	if tx.Caller.Live {
+		mode = "live"
+	}
+	year := tx.Now.UTC().Year()
+	n, err := tx.Next(fmt.Sprintf("invoice/%s/%s/%d", mode, tx.Caller.Merchant, year))
+	if err != nil {
+		return "", fmt.Errorf("invoice: next number: %w", err)
+	}
+	return fmt.Sprintf("INV-%d-%06d", year, n), nil
+}
+
+// address sets what depends on where the service is reached today.
+func (s *Service) address(r *record) {
+	r.HostedURL = s.config.BaseURL + "/invoice/" + r.Token
+	if r.PDF != nil {
+		r.PDF = new(r.HostedURL + "/pdf")
+	}
+	for i := range r.Lines.Data {
+		r.Lines.Data[i].Taxes = r.Taxes[r.Lines.Data[i].ID]
+	}
+}
+
+// get reads an invoice.
+func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[record], error) {
+	o, err := engine.GetTx(tx, invoices, scope, id, "invoice")
+	if err != nil {
+		return nil, err
+	}
+	s.address(&o.Value)
+	return o, nil
+}
+
+// replace writes a changed invoice and tells of it.
+func (s *Service) replace(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
+	if err := invoices.Replace(tx, o); err != nil {
+		return fmt.Errorf("invoice: write: %w", err)
+	}
+	if len(types) == 0 {
+		return nil
+	}
+	return s.config.Events.RecordTx(tx, &o.Value.Invoice, types...)
+}
+
+// change runs a call that changes one invoice.
+func (s *Service) change(ctx context.Context, caller api.Caller, call engine.Call, id string, do func(*engine.Tx, *storage.Object[record]) error) (*Invoice, error) {
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
+		o, err := s.get(tx, caller.Scope(), id)
+		if err != nil {
+			return nil, err
+		}
+		if err := do(tx, o); err != nil {
+			return nil, err
+		}
+		return &o.Value.Invoice, nil
+	})
+}
+
+// Update changes a draft; any other is invoice_not_draft.
+func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Fields) (*Invoice, error) {
+	call := engine.Call{Name: "invoice.update", Params: struct {
+		ID string `json:"id"`
+		Fields
+	}{id, f}}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		if o.Value.Status != Draft {
+			return notDraft(o.Value.Status)
+		}
+		if err := s.apply(tx, &o.Value, &f); err != nil {
+			return err
+		}
+		return s.replace(tx, o, event.InvoiceUpdated)
+	})
+}
+
+// AddLine adds a line to a draft and returns the invoice; any other is
+// invoice_not_draft.
+func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p LineParams) (*Invoice, error) {
+	call := engine.Call{Name: "invoice.add_line", Params: struct {
+		ID string `json:"id"`
+		LineParams
+	}{id, p}}
+	line, err := p.line("", s.config.DefaultTax)
+	if err != nil {
+		return nil, err
+	}
+	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		if o.Value.Status != Draft {
+			return notDraft(o.Value.Status)
+		}
+		if err := o.Value.setLines(append(o.Value.Lines.Data, *line)); err != nil {
+			return named("unit_amount", err)
+		}
+		return s.replace(tx, o, event.InvoiceUpdated)
+	})
+}
+
+// Delete removes a draft; any other is invoice_not_draft. Its number is not used
+// again.
+func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
+	call := engine.Call{Name: "invoice.delete", Params: id}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+		o, err := s.get(tx, caller.Scope(), id)
+		if err != nil {
+			return nil, err
+		}
+		if o.Value.Status != Draft {
+			return nil, notDraft(o.Value.Status)
+		}
+		if err := invoices.Delete(tx, o); err != nil {
+			return nil, fmt.Errorf("invoice: delete: %w", err)
+		}
+		if err := s.config.Events.RecordTx(tx, &o.Value.Invoice, event.InvoiceDeleted); err != nil {
+			return nil, err
+		}
+		return &api.Deleted{ID: id, Object: "invoice", Deleted: true}, nil
+	})
+}
+
+func notDraft(is Status) error {
+	return api.Errorf(api.InvoiceNotDraft, "", "This invoice is %s; only a draft can be changed, finalized or deleted.", is)
+}
+
+func notOpen(is Status) error {
+	return api.Errorf(api.InvoiceNotOpen, "", "This invoice is %s, not open.", is)
+}
+
+// Get returns one invoice.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+	var found *Invoice
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		o, err := s.get(tx, caller.Scope(), id)
+		if err != nil {
+			return err
+		}
+		found = &o.Value.Invoice
+		return nil
+	})
+	return found, err
+}
+
+// ListParams selects invoices; zero values select all.
+type ListParams struct {
+	api.Page
+	Customer string
+	Status   Status
+	DueDate  api.Times
+	Created  api.Times
+}
+
+// List returns invoices, newest first.
+func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Invoice], error) {
+	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
+	q.Range = api.InTimes(q.Range, "due_date", p.DueDate)
+	q.Where = api.Where(q.Where, "customer", p.Customer)
+	q.Where = api.Where(q.Where, "status", string(p.Status))
+	listing := engine.Listing[record, Invoice]{
+		Collection: invoices, Noun: "invoice", URL: "/v1/invoices",
+		Show: func(r *record) Invoice {
+			s.address(r)
+			return r.Invoice
+		},
+	}
+	return listing.List(ctx, s.engine, q, p.Page)
+}
+
+// named names another parameter in a refusal.
+func named(param string, err error) error {
+	var refusal *api.Error
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	renamed := *refusal
+	renamed.Param = param
+	return &renamed
+}
+
+// within puts where a line stands before a refusal's parameter.
+func within(line string, err error) error {
+	var refusal *api.Error
+	if line == "" || !errors.As(err, &refusal) {
+		return err
+	}
+	return named(line+"."+refusal.Param, err)
+}
+
+// Lines lists the lines of an invoice in their order. Cursors are lines' ids:
+// starting_after goes forward.
+func (s *Service) Lines(ctx context.Context, caller api.Caller, id string, p api.Page) (*api.List[Line], error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	v, err := s.Get(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	lines, from := v.Lines.Data, 0
+	until := len(lines)
+	if param, cursor := p.Cursor(); cursor != "" {
+		at := slices.IndexFunc(lines, func(l Line) bool { return l.ID == cursor })
+		switch {
+		case at < 0:
+			return nil, api.NoSuchCursor(param, "line item")
+		case param == "starting_after":
+			from = at + 1
+		default:
+			until = at
+		}
+	}
+	more := until-from > p.Size()
+	if p.EndingBefore != "" {
+		from = max(from, until-p.Size())
+	} else {
+		until = min(until, from+p.Size())
+	}
+	return api.NewList(v.Lines.URL, lines[from:until], more), nil
+}

@@ -43,6 +43,9 @@ type Config struct {
 	// Texter sends SMS in live mode; without one nobody is told there. Test mode
 	// never sends anything.
 	Texter message.Texter
+	// Mailer sends e-mail in live mode; without one nobody is mailed there. TestMailer
+	// sends that of test mode, which otherwise is only kept to be read.
+	Mailer, TestMailer message.Mailer
 	// ConsumerCodec reads and writes the payloads of consumers' QR codes; the
 	// library's own when nil.
 	ConsumerCodec qrcode.ConsumerCodec

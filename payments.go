@@ -89,7 +89,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 
 	s.Events = event.New(s.engine)
-	s.Messages = message.New(s.engine, c.Texter)
+	s.Messages = message.New(s.engine, message.Config{Texter: c.Texter, Mailer: c.Mailer, TestMailer: c.TestMailer})
 	s.Accounts = account.New(s.engine)
 	s.Payments = payment.New(s.engine, s.Events)
 	s.QRCodes = qrcode.New(s.engine, qrcode.Config{

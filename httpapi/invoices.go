@@ -28,6 +28,7 @@ func invoiceRoutes(svc *payments.Service) []route {
 		write(http.MethodDelete, "/{id}", h.delete),
 		write(http.MethodPost, "/{id}/lines", h.addLine),
 		read(http.MethodGet, "/{id}/lines", h.lines),
+		read(http.MethodGet, "/{id}/pdf", h.pdf),
 		write(http.MethodPost, "/{id}/finalize", h.act(h.invoices.Finalize)),
 		write(http.MethodPost, "/{id}/pay", h.pay),
 		write(http.MethodPost, "/{id}/void", h.act(h.invoices.Void)),
@@ -138,6 +139,15 @@ func (h invoiceHandlers) lines(r *request) (any, error) {
 		return nil, err
 	}
 	return h.invoices.Lines(r.Context(), r.caller, r.id(), page)
+}
+
+// pdf sends the caller to the document, whose address needs no key.
+func (h invoiceHandlers) pdf(r *request) (any, error) {
+	address, err := h.invoices.PDF(r.Context(), r.caller, r.id())
+	if err != nil {
+		return nil, err
+	}
+	return &raw{status: http.StatusFound, header: map[string]string{"Location": address}}, nil
 }
 
 func (h invoiceHandlers) pay(r *request) (any, error) {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -28,13 +28,13 @@ import (
 var (
 	//go:embed pages/style.css
 	pageStyle string
-	//go:embed pages/pay.html
-	payTemplate string
+	//go:embed pages/pay.html pages/invoice.html
+	pageTemplates embed.FS
 
-	payPages = template.Must(template.New("pay").Funcs(template.FuncMap{
+	pages = template.Must(template.New("pages").Funcs(template.FuncMap{
 		"ghs":   func(pesewas int64) string { return money.Text(pesewas) },
 		"style": func() template.CSS { return template.CSS(pageStyle) },
-	}).Parse(payTemplate))
+	}).ParseFS(pageTemplates, "pages/*.html"))
 
 	// pagePolicy allows a page its one style sheet, pictures and a form of its own
 	// origin, and nothing else: no script, no frame around it.
@@ -171,26 +171,34 @@ func (p *payPage) refused(offer *qrcode.Offer, v payView, err error) (any, error
 	if e == nil {
 		return nil, err
 	}
-	v.Problem, v.Field = e.Message, e.Param
+	v.Problem, v.Field = pageProblem(e)
 	switch e.Code {
 	case api.QRInactive, api.QRExpired, api.QRLimitReached:
 		offer.Refusal = e
-	case api.ParameterMissing:
-		v.Problem = map[string]string{
-			"wallet": "Enter your wallet number.", "pin": "Enter your PIN.", "amount": "Enter the amount.",
-		}[e.Param]
-	case api.AmountRequired:
-		v.Problem = "Enter the amount."
-	case api.AccountNotFound, api.InvalidPhoneNumber:
-		v.Field = "wallet"
-		v.Problem = "There is no open wallet with this number. Check it and try again."
-	case api.InsufficientBalance:
-		v.Problem = "There is not enough money in your wallet for this payment."
 	case api.IdempotencyKeyReused:
-		v.Problem = "This form was used for another payment already. Check your messages before you pay again."
 		v.Token = ids.Secret(rand.Reader, 22)
 	}
 	return p.form(statusOf(e), offer, v)
+}
+
+// pageProblem says what went wrong as the payer reads it, and the input it is
+// about.
+func pageProblem(e *api.Error) (problem, field string) {
+	switch e.Code {
+	case api.ParameterMissing:
+		return map[string]string{
+			"wallet": "Enter your wallet number.", "pin": "Enter your PIN.", "amount": "Enter the amount.",
+		}[e.Param], e.Param
+	case api.AmountRequired:
+		return "Enter the amount.", e.Param
+	case api.AccountNotFound, api.InvalidPhoneNumber:
+		return "There is no open wallet with this number. Check it and try again.", "wallet"
+	case api.InsufficientBalance:
+		return "There is not enough money in your wallet for this payment.", e.Param
+	case api.IdempotencyKeyReused:
+		return "This form was used for another payment already. Check your messages before you pay again.", e.Param
+	}
+	return e.Message, e.Param
 }
 
 // receipt is the page after a payment.
@@ -235,7 +243,7 @@ func (p *payPage) refusal(_ *request, status int, e *api.Error) (any, error) {
 // page renders a template with the headers that every hosted page has.
 func page(status int, name string, v any) (any, error) {
 	var b bytes.Buffer
-	if err := payPages.ExecuteTemplate(&b, name, v); err != nil {
+	if err := pages.ExecuteTemplate(&b, name, v); err != nil {
 		return nil, fmt.Errorf("httpapi: render page: %w", err)
 	}
 	answer := content("text/html; charset=utf-8", b.Bytes())

@@ -230,7 +230,7 @@ func (h testHelpers) pay(r *request) (any, error) {
 
 func (h testHelpers) messages(r *request) (any, error) {
 	q := r.query()
-	p := message.ListParams{Page: q.page(), To: q.text("to"), Kind: oneOf(q, "kind", message.SMS, message.Email)}
+	p := message.ListParams{Page: q.page(), To: q.text("to"), Kind: oneOf(q, "kind", message.SMS, message.KindEmail)}
 	if err := q.err(); err != nil {
 		return nil, err
 	}

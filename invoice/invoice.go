@@ -170,7 +170,7 @@ func timeOrNil(t *api.Time) any {
 }
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{invoices.Kind()} }
+func Kinds() []*storage.Kind { return []*storage.Kind{invoices.Kind(), pdfs.Kind()} }
 
 func textOrNil(s string) *string {
 	if s == "" {

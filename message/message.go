@@ -36,8 +36,8 @@ type Kind string
 
 // The kinds of messages.
 const (
-	SMS   Kind = "sms"
-	Email Kind = "email"
+	SMS       Kind = "sms"
+	KindEmail Kind = "email"
 )
 
 // Message is what somebody was told.
@@ -53,14 +53,20 @@ type Message struct {
 
 type record struct {
 	Message
-	Attempts int `json:"attempts,omitempty"`
+	// FromName, HTML and Attach are of e-mails.
+	FromName string `json:"from_name,omitempty"`
+	HTML     string `json:"html,omitempty"`
+	Attach   string `json:"attach,omitempty"`
+	Attempts int    `json:"attempts,omitempty"`
+	// Sent says that an e-mail of test mode was sent all the same.
+	Sent bool `json:"sent,omitempty"`
 	// Due is when the message is to be sent, or, for one of test mode, forgotten.
 	Due api.Time `json:"due"`
 }
 
 var messages = storage.NewCollection("messages", []storage.Field[record]{
 	{
-		Column: storage.Column{Name: "kind", Type: storage.Text, OneOf: []string{string(SMS), string(Email)}},
+		Column: storage.Column{Name: "kind", Type: storage.Text, OneOf: []string{string(SMS), string(KindEmail)}},
 		Value:  func(r *record) any { return string(r.Kind) },
 	},
 	{
@@ -89,17 +95,28 @@ var retryAfter = []time.Duration{
 // sendTimeout bounds one call of the Texter.
 const sendTimeout = 15 * time.Second
 
+// Config is what carries messages. What is nil carries nothing: live mode then
+// has no SMS, or no e-mail.
+type Config struct {
+	Texter Texter
+	Mailer Mailer
+	// TestMailer sends the e-mails of test mode, which are listed all the same.
+	TestMailer Mailer
+}
+
 // Service queues and delivers messages.
 type Service struct {
 	engine *engine.Engine
-	texter Texter
+	config Config
+	// Attacher makes attachments; it is set before the first message is queued.
+	Attacher Attacher
 }
 
-// New returns the service. texter may be nil: then live mode has no SMS.
-func New(e *engine.Engine, texter Texter) *Service { return &Service{engine: e, texter: texter} }
+// New returns the service.
+func New(e *engine.Engine, c Config) *Service { return &Service{engine: e, config: c} }
 
 // CanText reports whether an SMS of that mode would reach anybody.
-func (s *Service) CanText(live bool) bool { return !live || s.texter != nil }
+func (s *Service) CanText(live bool) bool { return !live || s.config.Texter != nil }
 
 // TextTx queues an SMS in the caller's transaction. Without a Texter live mode
 // queues nothing; a caller for whom the message is essential asks CanText first.
@@ -112,9 +129,15 @@ func (s *Service) TextTx(tx *engine.Tx, to, text string) error {
 			ID: tx.NewID("msg_"), Object: "message", Kind: SMS,
 			To: to, Text: text, CreatedAt: api.At(tx.Now),
 		},
-		Due: api.At(tx.Now),
 	}
-	if !tx.Caller.Live {
+	return s.queue(tx, r)
+}
+
+// queue writes a message down. One of test mode that is not to be sent is due
+// when it may be forgotten.
+func (s *Service) queue(tx *engine.Tx, r record) error {
+	r.Due = api.At(tx.Now)
+	if !tx.Caller.Live && !s.sendsInTest(&r) {
 		r.Due = api.At(tx.Now.Add(keepTest))
 	}
 	if _, err := messages.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
@@ -122,6 +145,11 @@ func (s *Service) TextTx(tx *engine.Tx, to, text string) error {
 	}
 	tx.Due(messages.Kind())
 	return nil
+}
+
+// sendsInTest reports a message of test mode that is sent all the same.
+func (s *Service) sendsInTest(r *record) bool {
+	return r.Kind == KindEmail && s.config.TestMailer != nil && !r.Sent
 }
 
 // ListParams selects messages; zero values select all.
@@ -138,7 +166,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	if caller.Live {
 		return nil, api.Errorf(api.PermissionDenied, "", "Messages can be read in test mode only.")
 	}
-	if p.Kind != "" && p.Kind != SMS && p.Kind != Email {
+	if p.Kind != "" && p.Kind != SMS && p.Kind != KindEmail {
 		return nil, api.Invalid("kind", "kind must be sms or email.")
 	}
 	q := storage.Query{Scope: caller.Scope()}
@@ -174,10 +202,17 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 		return err
 	}
 	caller := api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}
-	if !caller.Live || s.texter == nil {
+	carried := s.config.Texter != nil
+	if o.Value.Kind == KindEmail {
+		carried = s.config.Mailer != nil
+	}
+	if !caller.Live {
+		carried = s.sendsInTest(&o.Value)
+	}
+	if !carried {
 		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
 	}
-	failed := s.send(ctx, o)
+	failed := s.send(ctx, caller, o)
 	o.Value.Attempts++
 	if failed != nil && o.Value.Attempts <= len(retryAfter) {
 		// The error may quote the number; the log must not.
@@ -190,21 +225,30 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 	if failed != nil {
 		s.engine.Log.ErrorContext(ctx, "message given up", "message", o.ID, "attempts", o.Value.Attempts)
 	}
+	if !caller.Live {
+		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			o.Value.Sent, o.Value.Due = true, api.At(tx.Now.Add(keepTest))
+			return messages.Replace(tx, o)
+		})
+	}
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
 }
 
-// send calls the host's Texter, whose panic is a failed try like any other. What
+// send calls the host's Texter or Mailer, whose panic is a failed try like any other. What
 // it panicked with may quote the number, so that only the stack is logged.
-func (s *Service) send(ctx context.Context, o *storage.Object[record]) (err error) {
+func (s *Service) send(ctx context.Context, caller api.Caller, o *storage.Object[record]) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	defer func() {
 		if recover() != nil {
 			err = errPanicked
-			s.engine.Log.ErrorContext(ctx, "the Texter panicked", "message", o.ID, "stack", string(debug.Stack()))
+			s.engine.Log.ErrorContext(ctx, "the Texter or Mailer panicked", "message", o.ID, "stack", string(debug.Stack()))
 		}
 	}()
-	return s.texter.SendSMS(ctx, o.Value.To, o.Value.Text)
+	if o.Value.Kind == KindEmail {
+		return s.email(ctx, caller, &o.Value)
+	}
+	return s.config.Texter.SendSMS(ctx, o.Value.To, o.Value.Text)
 }
 
-var errPanicked = errors.New("message: the Texter panicked")
+var errPanicked = errors.New("message: the Texter or Mailer panicked")

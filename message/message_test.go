@@ -58,7 +58,7 @@ func newPost(t *testing.T, texter message.Texter) *post {
 	clock := func() time.Time { return p.now }
 	log := slog.New(slog.NewTextHandler(&p.log, nil))
 	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Wake: func(*storage.Kind) {}}
-	p.Service = message.New(p.engine, texter)
+	p.Service = message.New(p.engine, message.Config{Texter: texter})
 	p.runner = &due.Runner{Store: store, Clock: clock, Log: log, Poll: time.Second}
 	p.runner.Add(p.Job())
 	return p
@@ -183,7 +183,7 @@ func TestTestMessagesAreKeptForAMonth(t *testing.T) {
 			t.Errorf("to %s: %+v, %v", to, list, err)
 		}
 	}
-	if list, err := p.List(t.Context(), test, message.ListParams{Kind: message.Email}); err != nil || len(list.Data) != 0 {
+	if list, err := p.List(t.Context(), test, message.ListParams{Kind: message.KindEmail}); err != nil || len(list.Data) != 0 {
 		t.Errorf("e-mails: %+v, %v", list, err)
 	}
 	if _, err := p.List(t.Context(), test, message.ListParams{Kind: "pigeon"}); api.CodeOf(err) != api.ParameterInvalid {
@@ -247,7 +247,7 @@ func TestATexterThatPanics(t *testing.T) {
 func TestMessagesOfATexterThatIsGone(t *testing.T) {
 	p := newPost(t, &phones{})
 	p.queue(t, live, number, "Hello.")
-	gone := message.New(p.engine, nil)
+	gone := message.New(p.engine, message.Config{})
 	p.runner = &due.Runner{Store: p.engine.Store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
 	p.runner.Add(gone.Job())
 	p.pass(t, 0)

@@ -51,7 +51,7 @@ func openShop(tb testing.TB, path string) *shop {
 	accounts, events := account.New(e), event.New(e)
 	s := &shop{store: store, Service: New(e, Config{
 		Accounts: accounts, Payments: payment.New(e, events), Events: events,
-		Messages: message.New(e, nil), Codec: NewCodec(make([]byte, 32)), BaseURL: "https://pay.example.com",
+		Messages: message.New(e, message.Config{}), Codec: NewCodec(make([]byte, 32)), BaseURL: "https://pay.example.com",
 	})}
 	m, err := accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	check(tb, err)

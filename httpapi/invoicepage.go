@@ -1,0 +1,158 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// invoicePage is the public page of an invoice, behind the secret in its address.
+type invoicePage struct {
+	invoices *invoice.Service
+	accounts *account.Service
+	limiter  *limiter
+	clientIP func(*http.Request) string
+}
+
+func newInvoicePage(svc *payments.Service, config Config) *invoicePage {
+	p := &invoicePage{invoices: svc.Invoices, accounts: svc.Accounts, limiter: newLimiter(payLimit), clientIP: config.ClientIP}
+	if p.clientIP == nil {
+		p.clientIP = remoteIP
+	}
+	return p
+}
+
+func (p *invoicePage) routes() []route {
+	return []route{
+		{method: http.MethodGet, pattern: "/invoice/{id}", handle: p.show, refusal: p.refusal},
+		{method: http.MethodPost, pattern: "/invoice/{id}", handle: p.pay, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/invoice/{id}/pdf", handle: p.document, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/invoice/{id}/logo", handle: p.logo, refusal: p.refusal},
+	}
+}
+
+// invoiceView is what the template sees.
+type invoiceView struct {
+	Hosted *invoice.Hosted
+	// Logo and Document are addresses relative to the page.
+	Logo, Document string
+	// Token makes a form that is posted twice pay once.
+	Token string
+	// Wallet is what was entered, shown again after a refusal.
+	Wallet string
+	// Problem is what went wrong, and Field the input it is about.
+	Problem, Field string
+}
+
+// limited bounds how often one client address guesses at secrets and PINs.
+func (p *invoicePage) limited(r *request) error {
+	return p.limiter.take(storage.Scope{Merchant: p.clientIP(r.Request)}, time.Now())
+}
+
+func (p *invoicePage) open(r *request) (*invoice.Hosted, error) {
+	if err := p.limited(r); err != nil {
+		return nil, err
+	}
+	return p.invoices.Open(r.Context(), r.id())
+}
+
+func (p *invoicePage) show(r *request) (any, error) {
+	h, err := p.open(r)
+	if err != nil {
+		return nil, err
+	}
+	return p.render(http.StatusOK, r, h, invoiceView{Token: ids.Secret(rand.Reader, 22)})
+}
+
+func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, v invoiceView) (any, error) {
+	v.Hosted, v.Document = h, r.id()+"/pdf"
+	if h.Merchant.HasLogo {
+		v.Logo = r.id() + "/logo"
+	}
+	return page(status, "invoice", v)
+}
+
+// pay takes the form.
+func (p *invoicePage) pay(r *request) (any, error) {
+	h, err := p.open(r)
+	if err != nil {
+		return nil, err
+	}
+	form, err := r.form()
+	if err != nil {
+		return nil, err
+	}
+	v := invoiceView{Token: form.Get("token"), Wallet: strings.TrimSpace(form.Get("wallet"))}
+	if !ids.IsBase62(v.Token) || len(v.Token) != 22 {
+		v.Token = ids.Secret(rand.Reader, 22)
+	}
+	caller := h.Caller
+	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
+	params := invoice.WalletParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
+	if params.Wallet == (account.WalletRef{}) {
+		err = api.Missing("wallet")
+	} else {
+		_, err = p.invoices.PayWallet(r.Context(), caller, h.Invoice.ID, params)
+	}
+	if err == nil {
+		// The page shows that it is paid, and can be loaded again without paying.
+		return &raw{status: http.StatusSeeOther, header: map[string]string{"Location": r.id()}}, nil
+	}
+	e := asRefusal(err)
+	if e == nil {
+		return nil, err
+	}
+	v.Problem, v.Field = pageProblem(e)
+	// What became of the invoice meanwhile is shown with it.
+	if h, err = p.invoices.Open(r.Context(), r.id()); err != nil {
+		return nil, err
+	}
+	if e.Code == api.IdempotencyKeyReused {
+		v.Token = ids.Secret(rand.Reader, 22)
+	}
+	return p.render(statusOf(e), r, h, v)
+}
+
+func (p *invoicePage) document(r *request) (any, error) {
+	if err := p.limited(r); err != nil {
+		return nil, err
+	}
+	data, name, err := p.invoices.Document(r.Context(), r.id())
+	if err != nil {
+		return nil, err
+	}
+	answer := content("application/pdf", data)
+	answer.set("Content-Disposition", `inline; filename="`+name+`"`)
+	return answer, nil
+}
+
+func (p *invoicePage) logo(r *request) (any, error) {
+	h, err := p.open(r)
+	if err != nil {
+		return nil, err
+	}
+	logo, err := p.accounts.Logo(r.Context(), h.Merchant.ID)
+	if err != nil {
+		return nil, err
+	}
+	answer := content(logo.Type, logo.Data)
+	answer.set("Cache-Control", "public, max-age=300")
+	return answer, nil
+}
+
+// refusal is the page for everything that the invoice cannot show.
+func (p *invoicePage) refusal(_ *request, status int, e *api.Error) (any, error) {
+	v := payView{Problem: e.Message}
+	if status == http.StatusNotFound {
+		v.Problem = "There is no invoice here. Check the address, or ask who sent it to you."
+	}
+	return page(status, "problem", v)
+}

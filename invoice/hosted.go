@@ -1,0 +1,232 @@
+package invoice
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Hosted is what somebody sees who has an invoice's address.
+type Hosted struct {
+	Invoice  Invoice
+	Merchant account.Merchant
+	// Caller stands for the merchant, for the call of PayWallet.
+	Caller api.Caller
+}
+
+// Open finds an invoice by the secret in its address. A draft is not shown.
+func (s *Service) Open(ctx context.Context, token string) (*Hosted, error) {
+	h, err := s.open(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	if h.Invoice.Status == Draft {
+		return nil, api.NoSuch("invoice")
+	}
+	h.Invoice.Memo = nil // the customer never sees it
+	return h, nil
+}
+
+func (s *Service) open(ctx context.Context, token string) (*Hosted, error) {
+	var h *Hosted
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		o, err := invoices.Find(tx, "token", storage.Scope{}, token)
+		if o, err = engine.Found(o, err, "invoice"); err != nil {
+			return err
+		}
+		s.address(&o.Value)
+		h = &Hosted{Invoice: o.Value.Invoice, Caller: api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}
+		m, err := account.MerchantTx(tx, o.Scope.Merchant)
+		if err != nil {
+			return fmt.Errorf("invoice: merchant: %w", err)
+		}
+		h.Merchant = *m
+		return nil
+	})
+	return h, err
+}
+
+// WalletParams are a consumer's payment of an invoice.
+type WalletParams struct {
+	// Wallet names the consumer who pays.
+	Wallet account.WalletRef `json:"wallet"`
+	PIN    string            `json:"-"`
+}
+
+// PayWallet pays what is due of an open invoice from a consumer's wallet. The
+// caller stands for the merchant; see [Hosted]. With an idempotency key it may be
+// repeated safely; a repetition does not look at the PIN.
+//
+// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
+// account_not_found, pin_invalid, pin_locked, wallet_not_active,
+// insufficient_balance.
+func (s *Service) PayWallet(ctx context.Context, caller api.Caller, id string, p WalletParams) (*Invoice, error) {
+	call := engine.Call{Name: "invoice.pay_wallet", Params: struct {
+		ID string `json:"id"`
+		WalletParams
+	}{id, p}}
+	if done, err := engine.Replay[Invoice](ctx, s.engine, caller, call); done != nil || err != nil {
+		return done, err
+	}
+	var consumer *account.Consumer
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		// What can be refused without the PIN is refused before a try is counted.
+		o, err := s.get(tx, caller.Scope(), id)
+		if err != nil {
+			return err
+		}
+		if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+			return err
+		}
+		if p.PIN == "" {
+			return api.Missing("pin")
+		}
+		consumer, err = account.PayerTx(tx, caller.Live, p.Wallet)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var done *Invoice
+	err = s.config.Accounts.WithPIN(ctx, caller, consumer.ID, p.PIN, func(proof *account.Proof) error {
+		var err error
+		done, err = s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+			if err := s.config.Accounts.ConfirmTx(tx, proof); err != nil {
+				return err
+			}
+			if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+				return err
+			}
+			from, err := account.PayerTx(tx, caller.Live, account.WalletRef{AccountID: consumer.ID})
+			if err != nil {
+				return err
+			}
+			if err := from.Usable(); err != nil {
+				return err
+			}
+			masked := phone.Mask(from.Phone)
+			return s.paid(tx, o, payer{
+				from: from.Wallet(caller.Live), account: from.ID, source: from.Phone,
+				payment: payment.Payment{PaymentMethod: payment.ServiceWallet, Phone: &masked},
+			})
+		})
+		return err
+	})
+	return done, err
+}
+
+// pdf is a document that was made. Its id is the invoice's.
+type pdf struct {
+	// Of is the digest of what it was made from.
+	Of   []byte `json:"of"`
+	Data []byte `json:"data"`
+}
+
+var pdfs = storage.NewCollection[pdf]("invoice_pdfs", nil)
+
+// PDF returns the address of an invoice's document, and notes it in the invoice.
+func (s *Service) PDF(ctx context.Context, caller api.Caller, id string) (string, error) {
+	v, err := s.Get(ctx, caller, id)
+	if err != nil {
+		return "", err
+	}
+	if v.PDF != nil {
+		return *v.PDF, nil
+	}
+	address := v.HostedURL + "/pdf"
+	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := s.get(tx, caller.Scope(), id)
+		if err != nil {
+			return err
+		}
+		o.Value.PDF = &address
+		return s.replace(tx, o)
+	})
+	return address, err
+}
+
+// Document returns the PDF of the invoice with that secret in its address, and
+// the name of the file. It is made once for each state of the invoice, and kept.
+func (s *Service) Document(ctx context.Context, token string) (data []byte, name string, err error) {
+	h, err := s.open(ctx, token)
+	if err != nil {
+		return nil, "", err
+	}
+	data, err = s.document(ctx, h)
+	return data, h.Invoice.Number + ".pdf", err
+}
+
+// layoutVersion is raised when documents are laid out anew, so that kept ones are
+// made again.
+const layoutVersion = 1
+
+func (s *Service) document(ctx context.Context, h *Hosted) ([]byte, error) {
+	d := document{invoice: &h.Invoice, merchant: &h.Merchant}
+	if h.Merchant.HasLogo {
+		logo, err := s.config.Accounts.Logo(ctx, h.Merchant.ID)
+		if err != nil && api.CodeOf(err) != api.ResourceMissing {
+			return nil, err
+		}
+		d.logo = logo
+	}
+	of, err := d.digest()
+	if err != nil {
+		return nil, err
+	}
+	var kept *storage.Object[pdf]
+	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		var err error
+		kept, err = pdfs.Get(tx, h.Caller.Scope(), h.Invoice.ID)
+		return err
+	})
+	switch {
+	case err == nil && string(kept.Value.Of) == string(of):
+		return kept.Value.Data, nil
+	case err != nil && !errors.Is(err, storage.ErrNotFound):
+		return nil, fmt.Errorf("invoice: read PDF: %w", err)
+	}
+	data, err := render(d)
+	if err != nil {
+		return nil, err
+	}
+	err = s.engine.Update(ctx, h.Caller, func(tx *engine.Tx) error {
+		_, err := pdfs.Insert(tx, h.Caller.Scope(), h.Invoice.ID, pdf{Of: of, Data: data})
+		if errors.Is(err, storage.ErrExists) {
+			var old *storage.Object[pdf]
+			if old, err = pdfs.Get(tx, h.Caller.Scope(), h.Invoice.ID); err == nil {
+				old.Value = pdf{Of: of, Data: data}
+				err = pdfs.Replace(tx, old)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("invoice: keep PDF: %w", err)
+		}
+		return nil
+	})
+	return data, err
+}
+
+// digest tells one state of a document from another.
+func (d *document) digest() ([]byte, error) {
+	text, err := plainjson.Marshal(struct {
+		Version  int
+		Invoice  *Invoice
+		Taxes    []TaxRow
+		Merchant *account.Merchant
+		Logo     *account.Logo
+	}{layoutVersion, d.invoice, d.invoice.TaxRows(), d.merchant, d.logo})
+	if err != nil {
+		return nil, fmt.Errorf("invoice: digest: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return sum[:], nil
+}

@@ -1,0 +1,115 @@
+// Package smtp is a Mailer that hands e-mails to an SMTP server.
+//
+// It owns the connection and the form of the e-mail. Queueing and retries are
+// package message's, what an e-mail says is the business of who queues it.
+package smtp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wneessen/go-mail"
+
+	"github.com/seed-7082ffec/payments/message"
+)
+
+// Config says which server, and who the e-mails come from.
+type Config struct {
+	// Server is host:port. Port 465 begins with TLS; any other upgrades with
+	// STARTTLS, and fails where the server has none, unless Insecure is set.
+	Server string
+	// From is the address that e-mails come from, as "invoices@example.com". The
+	// name beside it is the merchant's.
+	From string
+	// Username and Password log in; without a username nobody does.
+	Username, Password string
+	// Insecure allows a connection without TLS: for a server on the same machine.
+	Insecure bool
+}
+
+// Mailer sends e-mails, each over a connection of its own. It is safe for
+// concurrent use.
+type Mailer struct {
+	config  Config
+	host    string
+	options []mail.Option
+}
+
+// sendTimeout bounds dialling and sending.
+const sendTimeout = 15 * time.Second
+
+// New returns a mailer, or refuses a configuration that cannot work. It does not
+// connect.
+func New(c Config) (*Mailer, error) {
+	host, text, err := net.SplitHostPort(c.Server)
+	port, portErr := strconv.Atoi(text)
+	if err != nil || portErr != nil || host == "" || port < 1 || port > 65535 {
+		return nil, fmt.Errorf("smtp: server %q is not host:port", c.Server)
+	}
+	m := &Mailer{config: c, host: host}
+	m.options = []mail.Option{mail.WithPort(port), mail.WithTimeout(sendTimeout)}
+	switch {
+	case port == 465:
+		m.options = append(m.options, mail.WithSSL())
+	case c.Insecure:
+		m.options = append(m.options, mail.WithTLSPolicy(mail.TLSOpportunistic))
+	default:
+		m.options = append(m.options, mail.WithTLSPolicy(mail.TLSMandatory))
+	}
+	if c.Username != "" {
+		m.options = append(m.options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover),
+			mail.WithUsername(c.Username), mail.WithPassword(c.Password))
+	}
+	if _, err := mail.NewClient(host, m.options...); err != nil {
+		return nil, fmt.Errorf("smtp: %w", err)
+	}
+	if err := mail.NewMsg().From(c.From); err != nil {
+		return nil, errors.New("smtp: From is not an e-mail address")
+	}
+	return m, nil
+}
+
+// SendEmail implements [message.Mailer].
+func (m *Mailer) SendEmail(ctx context.Context, e message.Email) error {
+	msg := mail.NewMsg()
+	if err := msg.FromFormat(oneLine(e.FromName), m.config.From); err != nil {
+		return fmt.Errorf("smtp: sender: %w", err)
+	}
+	if err := msg.To(e.To); err != nil {
+		return errors.New("smtp: the recipient is not an e-mail address")
+	}
+	msg.Subject(oneLine(e.Subject))
+	if e.ID != "" {
+		// The same for every try, so that what arrives twice can be told.
+		_, domain, _ := strings.Cut(m.config.From, "@")
+		msg.SetMessageIDWithValue(e.ID + "@" + strings.TrimSuffix(domain, ">"))
+	}
+	msg.SetBodyString(mail.TypeTextPlain, e.Text)
+	if e.HTML != "" {
+		msg.AddAlternativeString(mail.TypeTextHTML, e.HTML)
+	}
+	for _, a := range e.Attachments {
+		err := msg.AttachReader(a.Name, bytes.NewReader(a.Data), mail.WithFileContentType(mail.ContentType(a.Type)))
+		if err != nil {
+			return fmt.Errorf("smtp: attachment: %w", err)
+		}
+	}
+	client, err := mail.NewClient(m.host, m.options...)
+	if err != nil {
+		return fmt.Errorf("smtp: %w", err)
+	}
+	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
+		return fmt.Errorf("smtp: send: %w", err)
+	}
+	return nil
+}
+
+// oneLine makes a header of a name or subject that people may have written in
+// several.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

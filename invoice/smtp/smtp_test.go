@@ -1,0 +1,177 @@
+package smtp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net"
+	"net/mail"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/emersion/go-smtp"
+
+	"github.com/seed-7082ffec/payments/message"
+)
+
+// inbox is a real SMTP server that keeps what it gets.
+type inbox struct {
+	mu     sync.Mutex
+	from   string
+	to     []string
+	data   []byte
+	refuse bool
+}
+
+func (b *inbox) NewSession(*smtp.Conn) (smtp.Session, error) { return &session{b}, nil }
+
+type session struct{ *inbox }
+
+func (s *session) Reset()        {}
+func (s *session) Logout() error { return nil }
+
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.from, s.to = from, nil
+	return nil
+}
+
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refuse {
+		return &smtp.SMTPError{Code: 550, Message: "no such mailbox"}
+	}
+	s.to = append(s.to, to)
+	return nil
+}
+
+func (s *session) Data(r io.Reader) error {
+	data, err := io.ReadAll(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.data = data
+	return err
+}
+
+func serve(t *testing.T) (*inbox, string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &inbox{}
+	server := smtp.NewServer(b)
+	server.Domain = "localhost"
+	go func() {
+		if err := server.Serve(listener); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() { _ = server.Close() })
+	return b, listener.Addr().String()
+}
+
+// parts returns the bodies of an e-mail by their media types, however nested.
+func parts(t *testing.T, header mail.Header, body io.Reader, into map[string]string) {
+	t.Helper()
+	kind, params, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(kind, "multipart/") {
+		data, err := io.ReadAll(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		into[kind] = header.Get("Content-Disposition") + "\n" + string(data)
+		return
+	}
+	r := multipart.NewReader(body, params["boundary"])
+	for {
+		p, err := r.NextPart()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts(t, mail.Header(p.Header), p, into)
+	}
+}
+
+func TestSend(t *testing.T) {
+	box, address := serve(t)
+	m, err := New(Config{Server: address, From: "invoices@example.com", Insecure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = m.SendEmail(t.Context(), message.Email{
+		ID: "msg_1", To: "ama@example.com", FromName: "Adom\r\nBcc: eve@example.com", Subject: "Invoice ₵\r\nX-Evil: 1",
+		Text: "Please pay ₵ 5.", HTML: "<p>Please pay</p>",
+		Attachments: []message.Attachment{{Name: "INV-2026-000001.pdf", Type: "application/pdf", Data: []byte("%PDF-1.7")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	if box.from != "invoices@example.com" || strings.Join(box.to, ",") != "ama@example.com" {
+		t.Errorf("from %s to %v", box.from, box.to)
+	}
+	got, err := mail.ReadMessage(bytes.NewReader(box.data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Bcc", "X-Evil"} {
+		if v := got.Header.Get(name); v != "" {
+			t.Errorf("%s: %s was injected", name, v)
+		}
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(got.Header.Get("Subject"))
+	if err != nil || subject != "Invoice ₵ X-Evil: 1" || got.Header.Get("Message-ID") != "<msg_1@example.com>" {
+		t.Errorf("subject %q, id %s, %v", subject, got.Header.Get("Message-ID"), err)
+	}
+	found := map[string]string{}
+	parts(t, got.Header, got.Body, found)
+	if len(found) != 3 || !strings.Contains(found["application/pdf"], "INV-2026-000001.pdf") || found["text/html"] == "" || found["text/plain"] == "" {
+		t.Errorf("parts %v", found)
+	}
+}
+
+func TestSendFails(t *testing.T) {
+	box, address := serve(t)
+	box.refuse = true
+	open, err := New(Config{Server: address, From: "invoices@example.com", Insecure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := open.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"}); err == nil {
+		t.Error("a refused recipient is no error")
+	}
+	if err := open.SendEmail(t.Context(), message.Email{To: "ama@example.com\r\nRCPT TO:<eve@example.com>", Text: "x"}); err == nil {
+		t.Error("an address with a line break is sent to")
+	}
+	box.refuse = false
+	secure, err := New(Config{Server: address, From: "invoices@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := secure.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"}); err == nil {
+		t.Error("sent without TLS")
+	}
+	for _, c := range []Config{
+		{Server: "localhost", From: "a@example.com"},
+		{Server: ":25", From: "a@example.com"},
+		{Server: "localhost:x", From: "a@example.com"},
+		{Server: "localhost:25", From: "nobody"},
+	} {
+		if _, err := New(c); err == nil {
+			t.Errorf("%+v is taken", c)
+		}
+	}
+}

@@ -112,6 +112,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		Charger: c.Charger, TestCharger: c.TestCharger, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
 	})
 	s.runner.Add(outgoing.Jobs()...)
+	s.Messages.Attacher = s.Invoices.Attach
 	s.runner.Add(s.Invoices.Job())
 	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
 	return s, nil

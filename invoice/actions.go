@@ -2,13 +2,10 @@ package invoice
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -36,7 +33,7 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 		r.scheduleNext()
 		tx.Due(invoices.Kind())
 	}
-	if _, err := s.tellCustomer(tx, r, "Invoice"); err != nil {
+	if _, err := s.tellCustomer(tx, r); err != nil {
 		return err
 	}
 	return s.replace(tx, o, event.InvoiceFinalized)
@@ -88,7 +85,7 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 		if r.Status == Draft {
 			return api.Errorf(api.InvoiceNotOpen, "", "This invoice is a draft. Finalize it before it is sent.")
 		}
-		told, err := s.tellCustomer(tx, r, "Invoice")
+		told, err := s.tellCustomer(tx, r)
 		if err != nil {
 			return err
 		}
@@ -97,35 +94,4 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 		}
 		return s.config.Events.RecordTx(tx, &r.Invoice, event.InvoiceSent)
 	})
-}
-
-// tellCustomer queues what the customer is told, and reports whether there is
-// anybody to tell.
-func (s *Service) tellCustomer(tx *engine.Tx, r *record, what string) (told bool, err error) {
-	if r.Phone == nil {
-		return r.Email != nil, nil
-	}
-	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
-	if err != nil {
-		return false, fmt.Errorf("invoice: merchant: %w", err)
-	}
-	text := fmt.Sprintf("%s %s from %s: GHS %s. %s", what, r.Number, m.Name, money.Text(r.Total), r.HostedURL)
-	return true, s.config.Messages.TextTx(tx, *r.Phone, text)
-}
-
-// receipts queues what customer and merchant are told of a payment.
-func (s *Service) receipts(tx *engine.Tx, r *record, source string) error {
-	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
-	if err != nil {
-		return fmt.Errorf("invoice: merchant: %w", err)
-	}
-	to := source
-	if r.Phone != nil {
-		to = *r.Phone
-	}
-	amount := money.Text(r.AmountPaid)
-	if err := s.config.Messages.TextTx(tx, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s. Payment %s.", amount, m.Name, r.Number, *r.Payment)); err != nil {
-		return err
-	}
-	return s.config.Messages.TextTx(tx, m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s. Payment %s.", r.Number, amount, *r.Payment))
 }

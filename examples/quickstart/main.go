@@ -23,14 +23,15 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/invoice/smtp"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
 type options struct {
-	addr, db, baseURL string
-	json              bool
+	addr, db, baseURL, smtp string
+	json                    bool
 }
 
 func main() {
@@ -38,6 +39,7 @@ func main() {
 	flag.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
 	flag.StringVar(&o.db, "db", "payments.db", "database file, or :memory:")
 	flag.StringVar(&o.baseURL, "base-url", "", "where browsers reach this server (default: http:// and the address)")
+	flag.StringVar(&o.smtp, "smtp", "", "host:port of an SMTP server that gets all e-mails, those of test mode, too")
 	flag.BoolVar(&o.json, "json", false, "print one line of JSON and nothing else on standard output")
 	flag.Parse()
 
@@ -67,7 +69,15 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	svc, err := payments.New(ctx, store, payments.Config{BaseURL: o.baseURL, Sandbox: true, Logger: log})
+	config := payments.Config{BaseURL: o.baseURL, Sandbox: true, Logger: log}
+	if o.smtp != "" {
+		mailer, err := smtp.New(smtp.Config{Server: o.smtp, From: "invoices@example.com", Insecure: true})
+		if err != nil {
+			return err
+		}
+		config.Mailer, config.TestMailer = mailer, mailer
+	}
+	svc, err := payments.New(ctx, store, config)
 	if err != nil {
 		return err
 	}

@@ -141,6 +141,12 @@ Paste these:
     -H "Content-Type: application/json" -H "X-Idempotency-Key: salary-1" \
     -d '{"amount":20,"destination":{"type":"service_wallet","phone_number":"0241000001"},"reference":"salary"}'
 
+  # an invoice, finalized at once: open its hosted_invoice_url, or pay it here
+  curl -s %[1]s/v1/invoices -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: invoice-1" \
+    -d '{"customer_name":"Akosua","customer_email":"akosua@example.com","auto_finalize":true,"line_items":[{"description":"Catering","quantity":2,"unit_amount":12500,"taxable":true,"tax_percent":20}]}'
+  curl -s "%[1]s/v1/invoices?status=open" -H "Authorization: Bearer $KEY"
+
   # what the consumer and the merchant were told
   curl -s %[1]s/v1/test_helpers/messages -H "Authorization: Bearer $KEY"
 

@@ -1,0 +1,129 @@
+package invoice
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+//go:embed mail.html
+var mailText string
+
+var mailTemplate = template.Must(template.New("mail").Parse(mailText))
+
+// letter is what an e-mail about an invoice says.
+type letter struct {
+	Merchant, Title, Amount, Description, Due, Payment, URL, Action string
+}
+
+// tellCustomer queues what the customer is told of an invoice, by e-mail and SMS
+// as far as there is an address and a number, and reports whether there is any.
+func (s *Service) tellCustomer(tx *engine.Tx, r *record) (told bool, err error) {
+	if r.Phone == nil && r.Email == nil {
+		return false, nil
+	}
+	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	if err != nil {
+		return false, fmt.Errorf("invoice: merchant: %w", err)
+	}
+	if r.Phone != nil {
+		text := fmt.Sprintf("Invoice %s from %s: GHS %s. %s", r.Number, m.Name, money.Text(r.Total), r.HostedURL)
+		if err := s.config.Messages.TextTx(tx, *r.Phone, text); err != nil {
+			return false, err
+		}
+	}
+	e := letter{
+		Merchant: m.Name, Title: "Invoice " + r.Number, Amount: money.Text(r.Total),
+		URL: r.HostedURL, Action: "See the invoice",
+	}
+	if r.Status == Open {
+		e.Action = "See and pay the invoice"
+		if r.DueDate != nil {
+			e.Due = day(r.DueDate.Time)
+		}
+	}
+	if r.Description != nil {
+		e.Description = *r.Description
+	}
+	return true, s.email(tx, r, m, e)
+}
+
+// receipts queues what customer and merchant are told of a payment.
+func (s *Service) receipts(tx *engine.Tx, r *record, source string) error {
+	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	if err != nil {
+		return fmt.Errorf("invoice: merchant: %w", err)
+	}
+	to := source
+	if r.Phone != nil {
+		to = *r.Phone
+	}
+	amount := money.Text(r.AmountPaid)
+	if err := s.config.Messages.TextTx(tx, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s. Payment %s.", amount, m.Name, r.Number, *r.Payment)); err != nil {
+		return err
+	}
+	if err := s.config.Messages.TextTx(tx, m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s. Payment %s.", r.Number, amount, *r.Payment)); err != nil {
+		return err
+	}
+	return s.email(tx, r, m, letter{
+		Merchant: m.Name, Title: "Receipt for invoice " + r.Number, Amount: amount,
+		Payment: *r.Payment, URL: r.HostedURL, Action: "See the invoice",
+	})
+}
+
+// email queues an e-mail with the document attached.
+func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e letter) error {
+	if r.Email == nil {
+		return nil
+	}
+	var html bytes.Buffer
+	if err := mailTemplate.Execute(&html, e); err != nil {
+		return fmt.Errorf("invoice: write e-mail: %w", err)
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s from %s\n\nGHS %s\n", e.Title, e.Merchant, e.Amount)
+	if e.Description != "" {
+		fmt.Fprintf(&text, "\n%s\n", e.Description)
+	}
+	if e.Due != "" {
+		fmt.Fprintf(&text, "\nPlease pay by %s.\n", e.Due)
+	}
+	if e.Payment != "" {
+		fmt.Fprintf(&text, "\nPayment %s. Thank you.\n", e.Payment)
+	}
+	fmt.Fprintf(&text, "\n%s: %s\n", e.Action, e.URL)
+	return s.config.Messages.EmailTx(tx, message.Email{
+		To: *r.Email, FromName: m.Name, Subject: e.Title + " from " + m.Name, Text: text.String(), HTML: html.String(),
+	}, r.ID)
+}
+
+// Attach is the [message.Attacher] of invoices: it makes the PDF of the invoice
+// with that id.
+func (s *Service) Attach(ctx context.Context, caller api.Caller, id string) (*message.Attachment, error) {
+	var token string
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		o, err := s.get(tx, caller.Scope(), id)
+		if err == nil {
+			token = o.Value.Token
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	data, name, err := s.Document(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	return &message.Attachment{Name: name, Type: "application/pdf", Data: data}, nil
+}

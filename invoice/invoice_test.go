@@ -1,0 +1,453 @@
+package invoice_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// shop is a merchant whose clock stands still until it is moved.
+type shop struct {
+	*paymentstest.Shop
+	t   *testing.T
+	mu  sync.Mutex
+	now time.Time
+}
+
+func open(t *testing.T, store storage.Store, c payments.Config) *shop {
+	t.Helper()
+	s := &shop{t: t, now: time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)}
+	c.Clock = func() time.Time {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.now
+	}
+	s.Shop = paymentstest.On(t, store, c)
+	return s
+}
+
+func (s *shop) pass(d time.Duration) {
+	s.mu.Lock()
+	s.now = s.now.Add(d)
+	s.mu.Unlock()
+	check(s.t, s.Drain(s.t.Context()))
+}
+
+func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) {
+	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New(), c)) })
+	t.Run("sqlite", func(t *testing.T) {
+		store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "invoices.db"), sqlite.Config{})
+		check(t, err)
+		test(t, open(t, store, c))
+	})
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wants(t *testing.T, what string, err error, code api.Code) {
+	t.Helper()
+	if api.CodeOf(err) != code || (code == "" && err != nil) {
+		t.Errorf("%s: got %v, want %q", what, err, code)
+	}
+}
+
+func line(pesewas int64) invoice.LineParams {
+	return invoice.LineParams{Description: "Catering", UnitAmount: &pesewas}
+}
+
+// draft makes an invoice of GHS 25.00.
+func (s *shop) draft(f invoice.Fields) *invoice.Invoice {
+	s.t.Helper()
+	if f.Lines == nil {
+		f.Lines = []invoice.LineParams{line(25_00)}
+	}
+	v, err := s.Invoices.Create(s.t.Context(), s.Caller, invoice.CreateParams{Fields: f})
+	check(s.t, err)
+	return v
+}
+
+func (s *shop) openInvoice(f invoice.Fields) *invoice.Invoice {
+	s.t.Helper()
+	v, err := s.Invoices.Finalize(s.t.Context(), s.Caller, s.draft(f).ID)
+	check(s.t, err)
+	return v
+}
+
+func (s *shop) get(id string) *invoice.Invoice {
+	s.t.Helper()
+	v, err := s.Invoices.Get(s.t.Context(), s.Caller, id)
+	check(s.t, err)
+	return v
+}
+
+func (s *shop) verified() {
+	s.t.Helper()
+	v, err := s.Accounts.Verify(s.t.Context())
+	check(s.t, err)
+	for _, p := range v.Problems {
+		s.t.Error(p)
+	}
+}
+
+// For any lines the totals keep the identities, and equal a reference in exact
+// fractions.
+func TestTotals(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(0, 12).Draw(rt, "lines")
+		var params []invoice.LineParams
+		subtotal, tax, discount := decimal.Zero, decimal.Zero, decimal.Zero
+		halfUp := func(d decimal.Decimal) decimal.Decimal { return d.Add(decimal.New(5, -1)).Floor() }
+		for range n {
+			unit := rapid.Int64Range(0, 50_000).Draw(rt, "unit")
+			quantity := decimal.New(rapid.Int64Range(1, 20_000_000).Draw(rt, "quantity"), -6)
+			p := invoice.LineParams{Description: "x", UnitAmount: &unit, Quantity: &quantity}
+			amount := halfUp(quantity.Mul(decimal.NewFromInt(unit)))
+			if rapid.Bool().Draw(rt, "discounted") {
+				p.Discount = rapid.Int64Range(0, amount.IntPart()).Draw(rt, "discount")
+			}
+			if p.Taxable = rapid.Bool().Draw(rt, "taxable"); p.Taxable {
+				rate := decimal.New(rapid.Int64Range(0, 100_000_000).Draw(rt, "rate"), -6)
+				p.TaxPercent = &rate
+				base := amount.Sub(decimal.NewFromInt(p.Discount))
+				tax = tax.Add(halfUp(base.Mul(rate).Div(decimal.NewFromInt(100))))
+			}
+			subtotal, discount = subtotal.Add(amount), discount.Add(decimal.NewFromInt(p.Discount))
+			params = append(params, p)
+		}
+		v, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: invoice.Fields{Lines: params}})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if v.Subtotal != subtotal.IntPart() || v.Tax != tax.IntPart() || v.Discount != discount.IntPart() {
+			rt.Errorf("subtotal %d, tax %d, discount %d; want %s, %s, %s", v.Subtotal, v.Tax, v.Discount, subtotal, tax, discount)
+		}
+		if v.Total != v.Subtotal+v.Tax-v.Discount || v.AmountDue != v.Total-v.AmountPaid {
+			rt.Errorf("total %d, due %d of %d + %d - %d", v.Total, v.AmountDue, v.Subtotal, v.Tax, v.Discount)
+		}
+		var rows int64
+		for _, row := range v.TaxRows() {
+			rows += row.Amount
+		}
+		if rows != v.Tax {
+			rt.Errorf("the rows of taxes add up to %d, not %d", rows, v.Tax)
+		}
+	})
+}
+
+func TestTaxes(t *testing.T) {
+	rate := decimal.New(125, -1)
+	s := open(t, memory.New(), payments.Config{DefaultTax: &rate})
+	cents := int64(99)
+	v := s.draft(invoice.Fields{Lines: []invoice.LineParams{
+		{Description: "a", UnitAmount: &cents, Taxable: true, Taxes: invoice.GhanaVAT()},
+		{Description: "b", UnitAmount: &cents, Taxable: true, Taxes: invoice.GhanaVAT()},
+	}})
+	// 20% of 99 is 19.8, so 20 a line; NHIL and GETFund are 2.475, so 2 each, and
+	// VAT has the rest.
+	want := []invoice.TaxRow{
+		{Name: "VAT", Percent: decimal.NewFromInt(15), Amount: 32},
+		{Name: "NHIL", Percent: decimal.New(25, -1), Amount: 4},
+		{Name: "GETFund", Percent: decimal.New(25, -1), Amount: 4},
+	}
+	got := s.get(v.ID).TaxRows() // what was kept, too
+	if fmt.Sprint(got) != fmt.Sprint(want) || v.Tax != 40 || v.TaxPercent.String() != "20" {
+		t.Errorf("got %v, tax %d at %s; want %v", got, v.Tax, v.TaxPercent, want)
+	}
+	v = s.draft(invoice.Fields{Lines: []invoice.LineParams{{Description: "a", UnitAmount: &cents, Taxable: true}, {Description: "b", UnitAmount: &cents}}})
+	if v.TaxPercent.String() != "12.5" || v.Tax != 12 {
+		t.Errorf("the configured rate: %s, %d", v.TaxPercent, v.Tax)
+	}
+	other := decimal.NewFromInt(5)
+	v = s.draft(invoice.Fields{Lines: []invoice.LineParams{
+		{Description: "a", UnitAmount: &cents, Taxable: true},
+		{Description: "b", UnitAmount: &cents, Taxable: true, TaxPercent: &other},
+	}})
+	if v.TaxPercent != nil {
+		t.Errorf("two rates are shown as %s", v.TaxPercent)
+	}
+}
+
+// One wins, and the money moves once.
+func TestRaces(t *testing.T) {
+	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
+		for range 10 {
+			v := s.openInvoice(invoice.Fields{})
+			before, err := s.Accounts.Balance(t.Context(), s.Caller)
+			check(t, err)
+			calls := []func() error{
+				func() error {
+					_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
+					return err
+				},
+				func() error { _, err := s.Invoices.Void(t.Context(), s.Caller, v.ID); return err },
+				func() error {
+					_, err := s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
+					return err
+				},
+				func() error { _, err := s.Invoices.MarkUncollectible(t.Context(), s.Caller, v.ID); return err },
+			}
+			won := make([]bool, 2*len(calls))
+			var all sync.WaitGroup
+			for i := range won {
+				all.Go(func() {
+					err := calls[i%len(calls)]()
+					won[i] = err == nil
+					if err != nil && api.CodeOf(err) == "" {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			is := s.get(v.ID)
+			after, err := s.Accounts.Balance(t.Context(), s.Caller)
+			check(t, err)
+			moved := after.Available.Sub(before.Available.Decimal).String()
+			paid := won[0] || won[2] || won[4] || won[6]
+			wins := 0
+			for _, w := range won {
+				if w {
+					wins++
+				}
+			}
+			// An uncollectible invoice may still be voided, which are two steps.
+			two := is.Status == invoice.Void && (won[3] || won[7])
+			if wins != 1 && !(two && wins == 2) {
+				t.Errorf("%d won: %v, %s", wins, won, is.Status)
+			}
+			if paid != (is.Status == invoice.Paid) || paid && moved != "25" || !paid && moved != "0" {
+				t.Errorf("%s, won %v, moved %s", is.Status, won, moved)
+			}
+		}
+		for range 10 { // finalize beside delete, and twice
+			v := s.draft(invoice.Fields{})
+			outcomes := make([]error, 4)
+			var all sync.WaitGroup
+			for i := range outcomes {
+				all.Go(func() {
+					if i%2 == 0 {
+						_, outcomes[i] = s.Invoices.Finalize(t.Context(), s.Caller, v.ID)
+					} else {
+						_, outcomes[i] = s.Invoices.Delete(t.Context(), s.Caller, v.ID)
+					}
+				})
+			}
+			all.Wait()
+			wins := 0
+			for _, err := range outcomes {
+				if err == nil {
+					wins++
+				}
+			}
+			if wins != 1 {
+				t.Errorf("%d won: %v", wins, outcomes)
+			}
+		}
+		s.verified()
+	})
+}
+
+func TestNumbers(t *testing.T) {
+	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
+		const n = 1000
+		numbers := make([]string, n)
+		var all sync.WaitGroup
+		slots := make(chan struct{}, 32)
+		for i := range n {
+			slots <- struct{}{}
+			all.Go(func() {
+				defer func() { <-slots }()
+				v, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				numbers[i] = v.Number
+			})
+		}
+		all.Wait()
+		seen := map[string]bool{}
+		for _, number := range numbers {
+			seen[number] = true
+		}
+		for i := range n {
+			if want := fmt.Sprintf("INV-2026-%06d", i+1); !seen[want] {
+				t.Fatalf("%s is missing; %d are different", want, len(seen))
+			}
+		}
+		s.pass(365 * 24 * time.Hour)
+		if v := s.draft(invoice.Fields{}); v.Number != "INV-2027-000001" {
+			t.Errorf("the next year begins with %s", v.Number)
+		}
+	})
+}
+
+// moody is a charger that does as it is told.
+type moody struct {
+	mu     sync.Mutex
+	answer func(c invoice.Charge, status bool) (invoice.ChargeResult, error)
+	calls  []string
+}
+
+func (m *moody) do(c invoice.Charge, status bool) (invoice.ChargeResult, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls = append(m.calls, fmt.Sprint(c.ID, c.Amount, status))
+	return m.answer(c, status)
+}
+
+func (m *moody) Charge(_ context.Context, c invoice.Charge) (invoice.ChargeResult, error) {
+	return m.do(c, false)
+}
+
+func (m *moody) Status(_ context.Context, c invoice.Charge) (invoice.ChargeResult, error) {
+	return m.do(c, true)
+}
+
+// A charge whose answer is lost blocks everything else, and is booked once when
+// the charger is asked again; the repetition of the call finds it.
+func TestALostCharge(t *testing.T) {
+	for name, later := range map[string]invoice.ChargeResult{
+		"charged":  {Outcome: invoice.Charged, Provider: "mtn"},
+		"declined": {Outcome: invoice.Declined, Reason: "No funds."},
+		"unseen":   {Outcome: invoice.Unseen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lost := errors.New("the answer is lost")
+			m := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) { return invoice.ChargeResult{}, lost }}
+			s := open(t, memory.New(), payments.Config{TestCharger: m})
+			v := s.openInvoice(invoice.Fields{})
+			caller := s.Caller
+			caller.IdempotencyKey = "pay-1"
+			pay := func(c api.Caller) error {
+				_, err := s.Invoices.Pay(t.Context(), c, v.ID, invoice.PayParams{PaymentMethod: "momo"})
+				return err
+			}
+			wants(t, "the outcome is open", pay(caller), api.Unavailable)
+			wants(t, "again with the key", pay(caller), api.IdempotencyKeyInUse)
+			wants(t, "another payment", pay(s.Caller), api.InvoicePaymentInProgress)
+			_, err := s.Invoices.Void(t.Context(), s.Caller, v.ID)
+			wants(t, "void", err, api.InvoicePaymentInProgress)
+			_, err = s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
+			wants(t, "from a wallet", err, api.InvoicePaymentInProgress)
+
+			s.pass(5 * time.Second) // asked again, and lost again
+			m.mu.Lock()
+			m.answer = func(_ invoice.Charge, status bool) (invoice.ChargeResult, error) {
+				if !status {
+					return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+				}
+				return later, nil
+			}
+			m.mu.Unlock()
+			s.pass(time.Minute)
+			is := s.get(v.ID)
+			if later.Outcome == invoice.Declined {
+				if is.Status != invoice.Open || is.AttemptCount != 1 {
+					t.Errorf("%s after %d attempts", is.Status, is.AttemptCount)
+				}
+				return
+			}
+			if is.Status != invoice.Paid || is.AttemptCount != 1 || is.AmountDue != 0 || is.AmountPaid != 25_00 {
+				t.Errorf("got %+v", is)
+			}
+			var replayed bool
+			caller.Replayed = &replayed
+			if err := pay(caller); err != nil || !replayed {
+				t.Errorf("the repetition: %v, replayed %t", err, replayed)
+			}
+			id, _, _ := strings.Cut(m.calls[0], "25")
+			for _, call := range m.calls {
+				if !strings.HasPrefix(call, id) {
+					t.Errorf("two ids for one charge: %v", m.calls)
+				}
+			}
+			s.verified()
+		})
+	}
+}
+
+func TestAutomaticCharges(t *testing.T) {
+	m := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) {
+		return invoice.ChargeResult{Outcome: invoice.Declined}, nil
+	}}
+	s := open(t, memory.New(), payments.Config{TestCharger: m})
+	method := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{CollectionMethod: &method})
+	begin := s.now
+	for i, after := range []time.Duration{0, 24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour} {
+		s.pass(begin.Add(after).Sub(s.now) - time.Second)
+		if is := s.get(v.ID); i > 0 && is.AttemptCount != i {
+			t.Errorf("a second before: %d attempts, want %d", is.AttemptCount, i)
+		}
+		s.pass(time.Second)
+		is := s.get(v.ID)
+		if is.AttemptCount != i+1 {
+			t.Errorf("after %s: %d attempts, want %d", after, is.AttemptCount, i+1)
+		}
+		if last := i == 3; last != (is.Status == invoice.Uncollectible) || last != (is.NextPaymentAttempt == nil) {
+			t.Errorf("after %s: %s, next %v", after, is.Status, is.NextPaymentAttempt)
+		}
+	}
+	s.pass(30 * 24 * time.Hour)
+	if is := s.get(v.ID); is.AttemptCount != 4 {
+		t.Errorf("%d attempts", is.AttemptCount)
+	}
+	// One that succeeds is paid at once, in live mode only with a charger.
+	m.answer = func(invoice.Charge, bool) (invoice.ChargeResult, error) {
+		return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+	}
+	v = s.openInvoice(invoice.Fields{CollectionMethod: &method})
+	s.pass(0)
+	if is := s.get(v.ID); is.Status != invoice.Paid || is.NextPaymentAttempt != nil || is.Payment == nil {
+		t.Errorf("got %+v", is)
+	}
+	live := s.Caller
+	live.Live = true
+	lv, err := s.Invoices.Create(t.Context(), live, invoice.CreateParams{Fields: invoice.Fields{Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true})
+	check(t, err)
+	_, err = s.Invoices.Pay(t.Context(), live, lv.ID, invoice.PayParams{})
+	wants(t, "live without a charger", err, api.PaymentFailed)
+	s.verified()
+}
+
+func TestExport(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	evil := "=HYPERLINK(\"http://evil\")"
+	s.openInvoice(invoice.Fields{Name: &evil, Phone: new("0241112222"), Description: new("-2+3\nline")})
+	for range 120 {
+		s.draft(invoice.Fields{})
+	}
+	var b bytes.Buffer
+	check(t, s.Invoices.Export(t.Context(), s.Caller, &b, invoice.ListParams{}))
+	rows, err := csv.NewReader(&b).ReadAll()
+	check(t, err)
+	last := rows[len(rows)-1]
+	if len(rows) != 122 || last[5] != "'"+evil || last[7] != "+233241112222" || last[11] != "25.00" || !strings.HasPrefix(last[17], "'-") {
+		t.Errorf("%d rows, the last is %q", len(rows), last)
+	}
+}

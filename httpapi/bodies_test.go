@@ -29,6 +29,11 @@ var unsteady = []struct {
 	{regexp.MustCompile(`http://127\.0\.0\.1:\d+`), `BASE`},
 	{regexp.MustCompile(`"qr_payload":"[^"]+"`), `"qr_payload":"PAYLOAD"`},
 	{regexp.MustCompile(`SVC\d+`), `SVC_N`},
+	{regexp.MustCompile(`\binv_0[0-9A-Za-z]{21}\b`), `inv_ID`},
+	{regexp.MustCompile(`/invoice/[0-9A-Za-z]{32}`), `/invoice/TOKEN`},
+	{regexp.MustCompile(`"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"`), `"UUID"`},
+	{regexp.MustCompile(`INV-\d{4}-`), `INV-YEAR-`},
+	{regexp.MustCompile(`"text":"\d{6} is`), `"text":"OTP is`},
 }
 
 // golden compares an answer's status and body with a file of testdata/bodies.

@@ -130,6 +130,19 @@ func (b *browser) keys(texts ...string) {
 	}
 }
 
+// submit fills in the form and waits for a page that has the element.
+func (b *browser) submit(element string, texts ...string) {
+	b.t.Helper()
+	b.keys(texts...)
+	for arrived := false; !arrived; {
+		there := `document.readyState === "complete" && !!document.querySelector("` + element + `")`
+		// The page may go away under the question, which is asked again then.
+		if err := chromedp.Run(b.ctx, chromedp.Evaluate(there, &arrived)); err != nil && b.ctx.Err() != nil {
+			b.t.Fatalf("no %s after %v: the page shows\n%s", element, texts, b.text())
+		}
+	}
+}
+
 func TestPayPageInABrowser(t *testing.T) {
 	b := openBrowser(t)
 	s := paymentstest.New(t)
@@ -137,18 +150,7 @@ func TestPayPageInABrowser(t *testing.T) {
 		b.t.Helper()
 		b.do(chromedp.Navigate(s.Server.URL+"/pay/"+code), chromedp.WaitReady("main", chromedp.ByQuery))
 	}
-	// submit fills in the form and waits for a page that has the element.
-	submit := func(element string, texts ...string) {
-		b.t.Helper()
-		b.keys(texts...)
-		for arrived := false; !arrived; {
-			there := `document.readyState === "complete" && !!document.querySelector("` + element + `")`
-			// The page may go away under the question, which is asked again then.
-			if err := chromedp.Run(b.ctx, chromedp.Evaluate(there, &arrived)); err != nil && b.ctx.Err() != nil {
-				b.t.Fatalf("no %s after %v: the page shows\n%s", element, texts, b.text())
-			}
-		}
-	}
+	submit := b.submit
 
 	entered := newCode(t, s, `{"name":"Till 1","description":"Fresh juice and snacks, every day from seven"}`)
 	open(entered)
@@ -206,6 +208,49 @@ func TestPayPageInABrowser(t *testing.T) {
 	open("qr_unknown")
 	b.sees("unknown", "nothing to pay here")
 
+	delete(b.origins, s.Server.URL)
+	if len(b.origins) > 0 {
+		t.Errorf("the pages asked others: %v", b.origins)
+	}
+}
+
+func TestInvoicePageInABrowser(t *testing.T) {
+	b := openBrowser(t)
+	s := paymentstest.New(t)
+	create := func(amount string) (id, address string) {
+		t.Helper()
+		_, data := s.Do("POST", "/v1/invoices", `{"customer_name":"Akosua","auto_finalize":true,"footer":"Medaase ɛ","line_items":[
+			{"description":"Catering for the outdooring, with a very long description that needs more than one line","quantity":1.5,"unit_amount":`+amount+`,"taxable":true,"tax_percent":20}]}`)
+		return field(t, data, "id"), field(t, data, "hosted_invoice_url")
+	}
+	open := func(address string) {
+		b.t.Helper()
+		b.do(chromedp.Navigate(address), chromedp.WaitReady("main", chromedp.ByQuery))
+	}
+	// The first key goes to the link of the document.
+	id, address := create("10000")
+	open(address)
+	b.sees("invoice open", "Adom Juice Bar", "INV-", "Akosua", "GHS 180.00", "Tax 20%", "30.00", "Download", "Pay GHS 180.00", "Test mode")
+	b.submit("[role=alert]", "", "0241000001", "9999")
+	b.sees("invoice wrong PIN", "The PIN is wrong")
+	open(address)
+	b.submit("[role=status]", "", "0241000001", "1234")
+	b.sees("invoice paid", "Paid. Thank you.", "pay_")
+	if _, data := s.Do("GET", "/v1/invoices/"+id, nil); field(t, data, "status") != "paid" || field(t, data, "amount_paid") != "18000" {
+		t.Errorf("got %s", data)
+	}
+	_, dear := create("9000000")
+	open(dear)
+	b.submit("[role=alert]", "", "0241000001", "1234")
+	b.sees("invoice too little balance", "not enough money")
+	for action, text := range map[string]string{"void": "withdrawn", "mark_uncollectible": "can no longer be paid"} {
+		id, address := create("100")
+		s.Do("POST", "/v1/invoices/"+id+"/"+action, nil)
+		open(address)
+		b.sees("invoice "+action, text)
+	}
+	open(s.Server.URL + "/invoice/unknown")
+	b.sees("invoice unknown", "There is no invoice here")
 	delete(b.origins, s.Server.URL)
 	if len(b.origins) > 0 {
 		t.Errorf("the pages asked others: %v", b.origins)

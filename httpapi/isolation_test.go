@@ -49,6 +49,8 @@ func TestIsolation(t *testing.T) {
 	_, disbursed := s.Do("POST", "/v1/disbursements", out)
 	transfer := field(t, disbursed, "id")
 
+	invoice, _ := newInvoice(t, s, `{`+oneLine+`}`)
+
 	pay := `{"account_id":"` + s.Consumer.ID + `","pin":"1234"}`
 	for _, route := range []struct{ method, path, id, body string }{
 		{"GET", "/v1/qr_codes/{id}", code, ""},
@@ -63,6 +65,18 @@ func TestIsolation(t *testing.T) {
 		{"GET", "/v1/events?starting_after={id}", event, ""},
 		{"GET", "/v1/balance/entries?starting_after={id}", "txn_0VbZaxcl001kOOiAEr1tPH", ""},
 		{"POST", "/v1/test_helpers/qr_codes/{id}/pay", code, pay},
+		{"GET", "/v1/invoices/{id}", invoice, ""},
+		{"POST", "/v1/invoices/{id}", invoice, `{"memo":"mine"}`},
+		{"DELETE", "/v1/invoices/{id}", invoice, ""},
+		{"GET", "/v1/invoices/{id}/lines", invoice, ""},
+		{"POST", "/v1/invoices/{id}/lines", invoice, `{"description":"x","unit_amount":1}`},
+		{"POST", "/v1/invoices/{id}/finalize", invoice, ""},
+		{"POST", "/v1/invoices/{id}/pay", invoice, ""},
+		{"POST", "/v1/invoices/{id}/void", invoice, ""},
+		{"POST", "/v1/invoices/{id}/send", invoice, ""},
+		{"POST", "/v1/invoices/{id}/mark_uncollectible", invoice, ""},
+		{"GET", "/v1/invoices/{id}/pdf", invoice, ""},
+		{"GET", "/v1/invoices?starting_after={id}", invoice, ""},
 		{"GET", "/v1/disbursements/{id}", transfer, ""},
 		{"GET", "/v1/payouts/{id}", transfer, ""},
 		{"POST", "/v1/disbursements/{id}/cancel", transfer, ""},

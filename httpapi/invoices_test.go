@@ -1,0 +1,238 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+)
+
+const oneLine = `"line_items":[{"description":"Catering","unit_amount":2500}]`
+
+func newInvoice(t *testing.T, s *paymentstest.Shop, body string) (id, address string) {
+	t.Helper()
+	response, data := s.Do("POST", "/v1/invoices", body)
+	if response.StatusCode != 200 {
+		t.Fatalf("create: %s", data)
+	}
+	return field(t, data, "id"), field(t, data, "hosted_invoice_url")
+}
+
+func TestInvoiceBodies(t *testing.T) {
+	s := paymentstest.New(t)
+	step := func(name, method, path string, body any) []byte {
+		t.Helper()
+		response, data := s.Do(method, path, body)
+		golden(t, name, response, data)
+		return data
+	}
+	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com","phone_number":"0201112223"}`)
+	customer := field(t, data, "id")
+
+	step("invoice_create_empty", "POST", "/v1/invoices", `{}`)
+	id := field(t, step("invoice_create", "POST", "/v1/invoices", `{"customer":"`+customer+`","customer_name":"Akua's <Shop>",
+		"customer_address":"12 Oxford Street\nOsu","description":"Catering","footer":"Medaase ɛɔŋ ₵","memo":"not for them","due_date":"2999-03-31",
+		"metadata":{"table":7},"line_items":[
+			{"description":"Juice","quantity":2.5,"unit_amount":435,"taxable":true,"tax_percent":12.5,"product":"prod_1","metadata":{"cold":true}},
+			{"description":"Cake","unit_amount":1999}]}`), "id")
+	step("invoice_update", "POST", "/v1/invoices/"+id, `{"memo":null,"customer_phone":"0241112222","metadata":{"table":null,"room":"A"},"collection_method":"send_invoice"}`)
+	step("invoice_add_line", "POST", "/v1/invoices/"+id+"/lines", `{"description":"Bread","quantity":3,"unit_amount":115,"taxable":true,"tax_percent":12.5}`)
+	step("invoice_lines", "GET", "/v1/invoices/"+id+"/lines?limit=2", nil)
+	step("invoice_get", "GET", "/v1/invoices/"+id, nil)
+	step("invoice_finalize", "POST", "/v1/invoices/"+id+"/finalize", nil)
+	step("invoice_send", "POST", "/v1/invoices/"+id+"/send", nil)
+	step("invoice_pay_declined", "POST", "/v1/invoices/"+id+"/pay", `{"payment_method":"pm_fail_1"}`)
+	step("invoice_pay", "POST", "/v1/invoices/"+id+"/pay", `{"payment_method":"pm_1","source":"0551112222","off_session":true}`)
+	step("payment_of_invoice", "GET", "/v1/payments?invoice="+id, nil)
+	step("invoice_messages", "GET", "/v1/test_helpers/messages?limit=20", nil)
+
+	void, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	step("invoice_mark_uncollectible", "POST", "/v1/invoices/"+void+"/mark_uncollectible", nil)
+	step("invoice_void", "POST", "/v1/invoices/"+void+"/void", nil)
+	gone, _ := newInvoice(t, s, `{`+oneLine+`}`)
+	step("invoice_delete", "DELETE", "/v1/invoices/"+gone, nil)
+	step("invoice_list", "GET", "/v1/invoices?limit=1", nil)
+	step("invoice_list_paid", "GET", "/v1/invoices?status=paid&customer="+customer, nil)
+	for _, kind := range []string{"created", "updated", "finalized", "sent", "paid", "payment_failed", "voided", "marked_uncollectible", "deleted"} {
+		step("event_invoice."+kind, "GET", "/v1/events?limit=1&type=invoice."+kind, nil)
+	}
+	verified(t, s)
+}
+
+func TestInvoiceRefusals(t *testing.T) {
+	s := paymentstest.New(t)
+	many := strings.TrimSuffix(strings.Repeat(`{"description":"x","unit_amount":99999999},`, 2), ",")
+	for _, c := range []struct {
+		what, body  string
+		code, param string
+	}{
+		{"no description", `{"line_items":[{"unit_amount":1}]}`, "parameter_missing", "line_items[0].description"},
+		{"no unit amount", `{"line_items":[{"description":"x"}]}`, "parameter_missing", "line_items[0].unit_amount"},
+		{"a unit amount of text", `{"line_items":[{"description":"x","unit_amount":"5"}]}`, "parameter_invalid", "line_items[0].unit_amount"},
+		{"a fraction of a pesewa", `{"line_items":[{"description":"x","unit_amount":1.5}]}`, "parameter_invalid", "line_items[0].unit_amount"},
+		{"less than nothing", `{"line_items":[{"description":"x","unit_amount":-1}]}`, "parameter_invalid", "line_items[0].unit_amount"},
+		{"no quantity", `{"line_items":[{"description":"x","unit_amount":1},{"description":"x","unit_amount":1,"quantity":0}]}`, "parameter_invalid", "line_items[1].quantity"},
+		{"seven decimals", `{"line_items":[{"description":"x","unit_amount":1,"quantity":0.0000001}]}`, "parameter_invalid", "line_items[0].quantity"},
+		{"too many", `{"line_items":[{"description":"x","unit_amount":1,"quantity":1000001}]}`, "parameter_invalid", "line_items[0].quantity"},
+		{"101 percent", `{"line_items":[{"description":"x","unit_amount":1,"taxable":true,"tax_percent":101}]}`, "parameter_invalid", "line_items[0].tax_percent"},
+		{"a line of too much", `{"line_items":[{"description":"x","unit_amount":99999999,"quantity":2}]}`, "parameter_invalid", "line_items[0]"},
+		{"together too much", `{"line_items":[` + many + `]}`, "parameter_invalid", "line_items[1]"},
+		{"1e1000000", `{"line_items":[{"description":"x","unit_amount":1e1000000}]}`, "parameter_invalid", "line_items[0].unit_amount"},
+		{"lines that are no objects", `{"line_items":[5]}`, "parameter_invalid", "line_items[0]"},
+		{"lines that are no array", `{"line_items":{}}`, "parameter_invalid", "line_items"},
+		{"nested metadata", `{"line_items":[{"description":"x","unit_amount":1,"metadata":{"a":{}}}]}`, "parameter_invalid", "line_items[0].metadata.a"},
+		{"nobody", `{"customer":"cus_0VbZaxcl001kOOiAEr1tPH"}`, "resource_missing", "customer"},
+		{"no address", `{"customer_email":"ama"}`, "parameter_invalid", "customer_email"},
+		{"two addresses", `{"customer_email":"a@example.com, b@example.com"}`, "parameter_invalid", "customer_email"},
+		{"no number", `{"customer_phone":"12"}`, "invalid_phone_number", "customer_phone"},
+		{"another method", `{"collection_method":"by_force"}`, "parameter_invalid", "collection_method"},
+		{"no date", `{"due_date":"soon"}`, "parameter_invalid", "due_date"},
+		{"a long memo", `{"memo":"` + strings.Repeat("x", 501) + `"}`, "parameter_invalid", "memo"},
+	} {
+		response, data := s.Do("POST", "/v1/invoices", c.body)
+		status := 400
+		wants(t, c.what, response, data, status, c.code, c.param)
+	}
+	response, data := s.Do("POST", "/v1/invoices", `{"auto_finalize":true}`)
+	wants(t, "finalized without lines", response, data, 409, "invoice_no_lines", "")
+
+	draft, page := newInvoice(t, s, `{}`)
+	act := func(id, action, body string) (*http.Response, []byte) {
+		return s.Do("POST", "/v1/invoices/"+id+"/"+action, body)
+	}
+	// What each status refuses: the action, the code, and the status of the answer.
+	open, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	paid, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	act(paid, "pay", "{}")
+	void, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	act(void, "void", "{}")
+	lost, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	act(lost, "mark_uncollectible", "{}")
+	for _, c := range []struct{ what, id, action, code string }{
+		{"draft", draft, "finalize", "invoice_no_lines"},
+		{"draft", draft, "pay", "invoice_not_open"},
+		{"draft", draft, "void", "invoice_not_voidable"},
+		{"draft", draft, "send", "invoice_not_open"},
+		{"draft", draft, "mark_uncollectible", "invoice_not_open"},
+		{"open", open, "finalize", "invoice_not_draft"},
+		{"open", open, "lines", "invoice_not_draft"},
+		{"paid", paid, "finalize", "invoice_not_draft"},
+		{"paid", paid, "pay", "invoice_already_paid"},
+		{"paid", paid, "void", "invoice_not_voidable"},
+		{"paid", paid, "mark_uncollectible", "invoice_already_paid"},
+		{"void", void, "pay", "invoice_not_open"},
+		{"void", void, "void", "invoice_not_voidable"},
+		{"uncollectible", lost, "pay", "invoice_not_open"},
+		{"uncollectible", lost, "mark_uncollectible", "invoice_not_open"},
+	} {
+		body := "{}"
+		if c.action == "lines" {
+			body = `{"description":"x","unit_amount":1}`
+		}
+		response, data := act(c.id, c.action, body)
+		wants(t, c.what+" "+c.action, response, data, 409, c.code, "")
+	}
+	response, data = act(open, "send", "{}")
+	wants(t, "nobody to send to", response, data, 400, "invoice_no_recipient", "")
+	response, data = s.Do("DELETE", "/v1/invoices/"+open, nil)
+	wants(t, "delete what is open", response, data, 409, "invoice_not_draft", "")
+	response, data = s.Do("POST", "/v1/invoices/"+open, `{"memo":"x"}`)
+	wants(t, "update what is open", response, data, 409, "invoice_not_draft", "")
+	response, data = act(open, "pay", `{"source":"12"}`)
+	wants(t, "no phone", response, data, 400, "invalid_phone_number", "source")
+	response, data = act(open, "pay", `{"payment_method":"pm_fail_x"}`)
+	wants(t, "declined", response, data, 402, "payment_failed", "")
+	response, data = s.Do("GET", "/v1/invoices?status=late", nil)
+	wants(t, "an unknown status", response, data, 400, "parameter_invalid", "status")
+	response, data = act(lost, "void", "")
+	wants(t, "an uncollectible one can be voided", response, data, 200, "", "")
+
+	if r, _ := browse(t, "GET", page, nil); r.StatusCode != 404 {
+		t.Errorf("the page of a draft: %d", r.StatusCode)
+	}
+}
+
+func TestInvoiceListFilters(t *testing.T) {
+	s := paymentstest.New(t)
+	early, _ := newInvoice(t, s, `{"due_date":"2030-01-31"}`)
+	advance(t, s, 48*time.Hour)
+	late, _ := newInvoice(t, s, `{"due_date":"2030-02-01T10:00:00Z"}`)
+	newInvoice(t, s, `{}`)
+	for query, want := range map[string]string{
+		"due_date=2030-01-31":                                      early,
+		"due_date=2030-02-01..":                                    late,
+		"due_date=..2030-01-31":                                    early,
+		"due_date[gte]=2030-02-01T10:00:00Z":                       late,
+		"due_date[lt]=2030-02-01":                                  early,
+		"due_date[gt]=2030-01-01&limit=1":                          late,
+		"status=draft&due_date=2030-02-01":                         late,
+		"limit=1&starting_after=" + late:                           early,
+		"created[lt]=" + url.QueryEscape(now(t, s, -24*time.Hour)): early,
+	} {
+		_, data := s.Do("GET", "/v1/invoices?"+query, nil)
+		if got := field(t, data, "data.0.id"); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+}
+
+// now returns the time of the test clock, moved by so much.
+func now(t *testing.T, s *paymentstest.Shop, by time.Duration) string {
+	t.Helper()
+	_, data := s.Do("POST", "/v1/test_helpers/clock", `{"advance":0}`)
+	at, err := time.Parse(time.RFC3339, field(t, data, "now"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.Add(by).Format(time.RFC3339)
+}
+
+func TestInvoicePage(t *testing.T) {
+	s := paymentstest.New(t)
+	evil := `<script>alert(1)</script>`
+	id, address := newInvoice(t, s, fmt.Sprintf(`{"customer_name":%q,"memo":"SECRET MEMO","footer":%q,"description":%q,"auto_finalize":true,
+		"line_items":[{"description":%q,"unit_amount":2500}]}`, evil, evil, evil, evil))
+	response, page := browse(t, "GET", address, nil)
+	holds(t, "open", page, "GHS 25.00", "Pay GHS 25.00", "&lt;script&gt;")
+	if strings.Contains(page, "<script") || strings.Contains(page, "SECRET") || !strings.Contains(response.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") ||
+		response.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("headers %v, page %s", response.Header, page)
+	}
+	form := func(pin string) url.Values {
+		return url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}, "wallet": {"024 100 0001"}, "pin": {pin}}
+	}
+	if r, text := browse(t, "POST", address, form("0000")); r.StatusCode != 403 || !strings.Contains(text, "The PIN is wrong") {
+		t.Errorf("wrong PIN: %d %s", r.StatusCode, text)
+	}
+	if r, text := browse(t, "POST", address, url.Values{}); r.StatusCode != 400 || !strings.Contains(text, "Enter your wallet number") {
+		t.Errorf("empty: %d %s", r.StatusCode, text)
+	}
+	for range 2 { // posted twice, it is paid once
+		if r, text := browse(t, "POST", address, form("1234")); r.StatusCode != 303 || !strings.HasSuffix(address, "/"+r.Header.Get("Location")) {
+			t.Errorf("pay: %d %s", r.StatusCode, text)
+		}
+	}
+	_, page = browse(t, "GET", address, nil)
+	holds(t, "paid", page, "Paid. Thank you.", "pay_")
+	_, data := s.Do("GET", "/v1/payments?invoice="+id, nil)
+	if field(t, data, "data.0.amount") != "2500" || field(t, data, "data.1") != "" {
+		t.Errorf("payments: %s", data)
+	}
+	redirect, _ := browse(t, "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil)
+	if redirect.StatusCode != 401 {
+		t.Errorf("the PDF without a key: %d", redirect.StatusCode)
+	}
+	r, pdf := browse(t, "GET", address+"/pdf", nil)
+	_, again := browse(t, "GET", address+"/pdf", nil)
+	if r.Header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(pdf, "%PDF") || pdf != again {
+		t.Errorf("the PDF: %v, %d bytes, then %d", r.Header, len(pdf), len(again))
+	}
+	if r, _ := browse(t, "GET", s.Server.URL+"/invoice/unknown/pdf", nil); r.StatusCode != 404 {
+		t.Errorf("an unknown PDF: %d", r.StatusCode)
+	}
+	verified(t, s)
+}

@@ -102,6 +102,6 @@ func bareDisbursement(b *testing.B, group int) float64 {
 		disburse(b, s, http.DefaultClient, wallets, n)
 	}
 	return bareloop.Call{
-		Path: path, Insert: []string{"disbursements", "events", "events", "idempotency_keys"},
+		Path: path, Insert: []string{"disbursements", "events", "events", "idempotency_keys"}, Moves: true,
 	}.Run(b, group, b.N)
 }

@@ -2,13 +2,16 @@ package httpapi_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/money"
 )
 
 const oneLine = `"line_items":[{"description":"Catering","unit_amount":2500}]`
@@ -235,4 +238,56 @@ func TestInvoicePage(t *testing.T) {
 		t.Errorf("an unknown PDF: %d", r.StatusCode)
 	}
 	verified(t, s)
+}
+
+// JSON, page and document show the same figures, whatever the invoice.
+func TestInvoiceFigures(t *testing.T) {
+	s := paymentstest.New(t)
+	dice := rand.New(rand.NewPCG(1, 2))
+	pdftotext, missing := exec.LookPath("pdftotext")
+	for range 20 {
+		var lines []string
+		for range 1 + dice.IntN(8) {
+			lines = append(lines, fmt.Sprintf(`{"description":"x","unit_amount":%d,"quantity":%d.%06d,"taxable":%t,"tax_percent":%d.5}`,
+				dice.IntN(200_000), dice.IntN(20), 1+dice.IntN(999_999), dice.IntN(2) == 0, dice.IntN(30)))
+		}
+		id, address := newInvoice(t, s, `{"auto_finalize":true,"line_items":[`+strings.Join(lines, ",")+`]}`)
+		_, data := s.Do("GET", "/v1/invoices/"+id, nil)
+		figures := map[string]bool{}
+		for _, name := range []string{"subtotal", "total", "amount_due"} {
+			figures[pesewas(t, field(t, data, name))] = true
+		}
+		for i := range lines {
+			figures[pesewas(t, field(t, data, fmt.Sprint("lines.data.", i, ".amount")))] = true
+		}
+		_, page := browse(t, "GET", address, nil)
+		texts := map[string]string{"page": page}
+		if missing == nil {
+			_, pdf := browse(t, "GET", address+"/pdf", nil)
+			command := exec.Command(pdftotext, "-layout", "-", "-")
+			command.Stdin = strings.NewReader(pdf)
+			out, err := command.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts["PDF"] = string(out)
+		}
+		for where, text := range texts {
+			for figure := range figures {
+				if !strings.Contains(text, figure) {
+					t.Errorf("the %s lacks %s of %s", where, figure, data)
+				}
+			}
+		}
+	}
+}
+
+// pesewas writes an amount as people read it.
+func pesewas(t *testing.T, text string) string {
+	t.Helper()
+	var n int64
+	if _, err := fmt.Sscan(text, &n); err != nil {
+		t.Fatalf("%q is no amount", text)
+	}
+	return money.Text(n)
 }

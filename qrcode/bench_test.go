@@ -131,7 +131,7 @@ func barePayment(b *testing.B, group, n int) float64 {
 		Path:   path,
 		Insert: []string{"payments", "events", "events", "messages", "messages", "idempotency_keys"},
 		Vary:   map[string][]string{"payments.qr_code": s.codes},
-		Touch:  "qr_codes", IDs: s.codes, Into: true,
+		Touch:  "qr_codes", IDs: s.codes, Moves: true, Into: true,
 	}.Run(b, group, n)
 }
 

@@ -23,15 +23,17 @@ type Call struct {
 	Path string
 	// Insert names the tables that get a row, one entry a row.
 	Insert []string
-	// Vary gives a column of a table, as "payments.qr_code", each value in turn.
+	// Vary gives a column of a table, as "payments.qr_code", each value in turn; the
+	// row's id when there are none, for what must be unique.
 	Vary map[string][]string
 	// Touch are the ids of one table's records, one of which is written anew with
 	// each call; its column values and document stay.
 	Touch string
 	IDs   []string
-	// Into says that money goes from a wallet into the merchant's account, and not
-	// the other way.
-	Into bool
+	// Moves says that money moves between the merchant and a wallet; Into, that it
+	// goes from a wallet into the merchant's account, and not the other way.
+	Moves bool
+	Into  bool
 }
 
 // Run writes n calls, group of them a commit, and returns the nanoseconds that
@@ -40,18 +42,24 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 	b.Helper()
 	w := open(b, c.Path)
 	defer w.close()
-	posting := w.pattern("ledger_postings")
 	var rows []*row
 	for _, table := range c.Insert {
 		r := w.pattern(table)
 		for name, values := range c.Vary {
 			if of, column, _ := strings.Cut(name, "."); of == table {
 				r.varies, r.turn = r.column(column), values
+				r.own = values == nil
 			}
 		}
 		rows = append(rows, r)
 	}
-	merchant, wallets := w.accounts()
+	var posting *row
+	var merchant *ledgerAccount
+	var wallets []*ledgerAccount
+	if c.Moves {
+		posting = w.pattern("ledger_postings")
+		merchant, wallets = w.accounts()
+	}
 	var touch *sql.Stmt
 	if c.Touch != "" {
 		touch = w.prepare("UPDATE " + c.Touch + " SET version = version + 1, data = data WHERE merchant = ? AND live = 0 AND id = ?")
@@ -64,6 +72,17 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 		from, to = to, from
 	}
 
+	move := func(i int) {
+		booked := posting.insert(i)
+		for side, a := range []*ledgerAccount{merchant, wallets[i%len(wallets)]} {
+			amount := []int64{from, to}[side]
+			a.entries++
+			a.balance += amount
+			w.run(account, a.balance, a.entries, a.id)
+			w.run(entry, a.id, a.entries, booked, amount, a.balance)
+		}
+	}
+
 	start := time.Now()
 	for i := range n {
 		if i%group == 0 {
@@ -72,16 +91,11 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 		for _, r := range rows {
 			r.insert(i)
 		}
-		booked := posting.insert(i)
 		if touch != nil {
 			w.run(touch, merchant.owner, c.IDs[i%len(c.IDs)])
 		}
-		for side, a := range []*ledgerAccount{merchant, wallets[i%len(wallets)]} {
-			amount := []int64{from, to}[side]
-			a.entries++
-			a.balance += amount
-			w.run(account, a.balance, a.entries, a.id)
-			w.run(entry, a.id, a.entries, booked, amount, a.balance)
+		if c.Moves {
+			move(i)
 		}
 		if i%group == group-1 || i == n-1 {
 			w.run(commit)
@@ -185,6 +199,7 @@ type row struct {
 	prefix  string
 	varies  int
 	turn    []string
+	own     bool // varies with the id
 }
 
 // pattern takes the newest row of a table.
@@ -226,7 +241,10 @@ func (r *row) column(name string) int {
 func (r *row) insert(n int) (id string) {
 	id = fmt.Sprintf("%s%020d", r.prefix, n)
 	r.values[r.id] = id
-	if r.turn != nil {
+	switch {
+	case r.own:
+		r.values[r.varies] = id
+	case r.turn != nil:
 		r.values[r.varies] = r.turn[n%len(r.turn)]
 	}
 	r.w.run(r.stmt, r.values...)

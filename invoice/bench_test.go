@@ -1,0 +1,112 @@
+package invoice_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/bareloop"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// biller is a merchant on SQLite.
+type biller struct {
+	*payments.Service
+	store  *sqlite.Store
+	caller api.Caller
+}
+
+func openBiller(b *testing.B, path string) *biller {
+	b.Helper()
+	store, err := sqlite.Open(b.Context(), path, sqlite.Config{})
+	must(b, err)
+	b.Cleanup(func() { must(b, store.Close()) })
+	svc, err := payments.New(b.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler)})
+	must(b, err)
+	m, err := svc.Accounts.CreateMerchant(b.Context(), account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	must(b, err)
+	return &biller{svc, store, api.Caller{Merchant: m.ID, RequestID: svc.NewID("req_")}}
+}
+
+func must(b *testing.B, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// create makes an open invoice of five lines.
+func (s *biller) create(b *testing.B, n int64) *invoice.Invoice {
+	unit := int64(1999)
+	lines := make([]invoice.LineParams, 5)
+	for i := range lines {
+		lines[i] = invoice.LineParams{Description: "Jollof rice with fish", UnitAmount: &unit, Taxable: true, Taxes: invoice.GhanaVAT()}
+	}
+	caller := s.caller
+	caller.IdempotencyKey = fmt.Sprintf("order-%016d", n)
+	v, err := s.Invoices.Create(b.Context(), caller, invoice.CreateParams{Fields: invoice.Fields{Lines: lines}, AutoFinalize: true})
+	if err != nil {
+		b.Error(err)
+	}
+	return v
+}
+
+// BenchmarkCreate creates and finalizes invoices on SQLite, each durable when it
+// returns. The metric of-limit is the rate as a share of a bare loop's that writes
+// the same rows, as many invoices a commit as the store grouped here.
+func BenchmarkCreate(b *testing.B) {
+	for _, callers := range []int{1, 64} {
+		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
+			s := openBiller(b, filepath.Join(b.TempDir(), "create.db"))
+			before := s.store.Stats()
+			var next atomic.Int64
+			var all sync.WaitGroup
+			b.ResetTimer()
+			for range callers {
+				all.Go(func() {
+					for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+						s.create(b, n)
+					}
+				})
+			}
+			all.Wait()
+			b.StopTimer()
+			each := float64(b.Elapsed()) / float64(b.N)
+			now := s.store.Stats()
+			group := float64(now.Updates-before.Updates) / float64(now.Commits-before.Commits)
+			b.ReportMetric(group, "group")
+
+			path := filepath.Join(b.TempDir(), "bare.db")
+			bare := openBiller(b, path)
+			bare.create(b, 1)
+			limit := bareloop.Call{
+				Path: path, Insert: []string{"invoices", "events", "events", "idempotency_keys"},
+				Vary: map[string][]string{"invoices.token": nil},
+			}.Run(b, int(math.Round(group)), b.N)
+			b.ReportMetric(limit/each, "of-limit")
+		})
+	}
+}
+
+func BenchmarkList100(b *testing.B) {
+	s := openBiller(b, filepath.Join(b.TempDir(), "list.db"))
+	for n := range int64(100) {
+		s.create(b, n)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		list, err := s.Invoices.List(b.Context(), s.caller, invoice.ListParams{Page: api.Page{Limit: 100}})
+		must(b, err)
+		if len(list.Data) != 100 {
+			b.Fatal(len(list.Data))
+		}
+	}
+}

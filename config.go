@@ -9,6 +9,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -72,6 +73,9 @@ type Config struct {
 	// their hosted page only. Test mode has a simulated one, [invoice.Simulated],
 	// unless TestCharger is set.
 	Charger, TestCharger invoice.Charger
+	// Customers is the host's own record of customers, from which invoices are
+	// filled; the library's own when nil.
+	Customers account.Customers
 	// DefaultTax is the rate, in percent, of taxable invoice lines that give none;
 	// nil for no tax.
 	DefaultTax *decimal.Decimal

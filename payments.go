@@ -109,7 +109,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.Disbursements = disbursement.New(s.engine, outgoing, s.QRCodes)
 	s.Invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
-		Charger: c.Charger, TestCharger: c.TestCharger, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
+		Charger: c.Charger, TestCharger: c.TestCharger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
 	})
 	s.runner.Add(outgoing.Jobs()...)
 	s.Messages.Attacher = s.Invoices.Attach

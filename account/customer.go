@@ -20,6 +20,13 @@ type Customer struct {
 	CreatedAt api.Time `json:"created_at"`
 }
 
+// Customers is where a host with customer records of its own keeps them. It is
+// asked outside of any transaction. An unknown id is an [api.Error] with the code
+// resource_missing, as [api.NoSuch] makes it.
+type Customers interface {
+	Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error)
+}
+
 var customers = storage.NewCollection[Customer]("customers", nil)
 
 // CustomerParams describe a customer. Everything is optional.

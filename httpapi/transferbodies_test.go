@@ -67,14 +67,16 @@ func TestTransferBodies(t *testing.T) {
 		return fmt.Sprintf(`{"amount":%s,"destination":%s,"otp_code":%q,"description":"Supplies","metadata":{"order":7}}`, amount, destination, otp)
 	}
 	mobile := id(step("payout_mobile_money", "POST", "/v1/payouts", payout("150.5", `{"type":"mobile_money","phone_number":"0241234567","account_name":"Kofi Mensah"}`)))
+	drain(t, s) // one at a time, so that the order of events is certain
 	step("payout_bank_transfer", "POST", "/v1/payouts", payout("19.99", `{"type":"bank_transfer","account_number":"1020304050607","bank_code":"300304","account_name":"Kofi Mensah"}`))
+	drain(t, s)
 	failing := id(step("payout_ported", "POST", "/v1/payouts", payout("1.15", `{"type":"mobile_money","phone_number":"+233 24 123-0901","provider":"telecel"}`)))
+	drain(t, s)
 	step("payout_consumer", "POST", "/v1/payouts", payout("4.35", `{"type":"service_wallet","phone_number":"0241000001"}`))
 	step("payout_cash_agent", "POST", "/v1/payouts", payout("8.41", `{"type":"service_wallet","service_id":"`+field(t, agent, "service_id")+`"}`))
 	cancelled := id(step("payout_to_cancel", "POST", "/v1/payouts", payout("2", `{"type":"mobile_money","phone_number":"0551234567"}`)))
-	step("payout_cancel", "POST", "/v1/payouts/"+cancelled+"/cancel", nil)
 	step("balance_reserved", "GET", "/v1/balance", nil)
-	drain(t, s)
+	step("payout_cancel", "POST", "/v1/payouts/"+cancelled+"/cancel", nil)
 	step("payout_succeeded", "GET", "/v1/payouts/"+mobile, nil)
 	step("payout_failed", "GET", "/v1/payouts/"+failing, nil)
 	step("payout_list", "GET", "/v1/payouts?limit=2", nil)

@@ -2,16 +2,10 @@ package invoice
 
 import (
 	"context"
-	"encoding/csv"
-	"fmt"
 	"io"
-	"strconv"
-	"strings"
-	"time"
-
-	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/spreadsheet"
 )
 
 // exportColumns head the export. Amounts are in GHS.
@@ -21,72 +15,21 @@ var exportColumns = []string{
 }
 
 // Export writes the invoices that the parameters select as CSV, newest first,
-// with the payment of each; the page of the parameters is ignored. It reads page
-// by page, so that it takes little memory and holds up nobody.
-//
-// A cell that a spreadsheet would take for a formula is written with an apostrophe
-// before it.
+// each with the id of its payment; the page of the parameters is ignored. What a
+// spreadsheet would take for a formula is written with an apostrophe before it.
 func (s *Service) Export(ctx context.Context, caller api.Caller, w io.Writer, p ListParams) error {
-	c := csv.NewWriter(w)
-	if err := c.Write(exportColumns); err != nil {
-		return fmt.Errorf("invoice: export: %w", err)
-	}
-	p.Page = api.Page{Limit: api.MaxLimit}
-	for {
-		list, err := s.List(ctx, caller, p)
-		if err != nil {
-			return err
-		}
-		for i := range list.Data {
-			if err := c.Write(list.Data[i].row()); err != nil {
-				return fmt.Errorf("invoice: export: %w", err)
-			}
-		}
-		c.Flush()
-		if err := c.Error(); err != nil {
-			return fmt.Errorf("invoice: export: %w", err)
-		}
-		if !list.HasMore {
-			return nil
-		}
-		p.StartingAfter = list.Data[len(list.Data)-1].ID
-	}
+	return spreadsheet.Write(w, exportColumns, func(after string) (*api.List[Invoice], error) {
+		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}
+		return s.List(ctx, caller, p)
+	}, func(v *Invoice) string { return v.ID }, exportRow)
 }
 
-func (v *Invoice) row() []string {
-	ghs := func(pesewas int64) string { return decimal.New(pesewas, -2).StringFixed(2) }
-	at := func(t *api.Time) string {
-		if t == nil {
-			return ""
-		}
-		return t.UTC().Format(time.RFC3339)
-	}
+func exportRow(v *Invoice) []string {
 	return []string{
-		v.Number, v.ID, string(v.Status), at(&v.InvoiceDate), at(v.DueDate),
-		cell(v.Name), cell(v.Email), phoneCell(v.Phone),
-		ghs(v.Subtotal), ghs(v.Tax), ghs(v.Discount), ghs(v.Total), ghs(v.AmountPaid), ghs(v.AmountDue),
-		v.Currency, at(v.PaidAt), cell(v.Payment), cell(v.Description),
+		v.Number, v.ID, string(v.Status), spreadsheet.Time(&v.InvoiceDate), spreadsheet.Time(v.DueDate),
+		spreadsheet.Text(v.Name), spreadsheet.Text(v.Email), spreadsheet.Phone(v.Phone),
+		spreadsheet.GHS(v.Subtotal), spreadsheet.GHS(v.Tax), spreadsheet.GHS(v.Discount), spreadsheet.GHS(v.Total),
+		spreadsheet.GHS(v.AmountPaid), spreadsheet.GHS(v.AmountDue), v.Currency,
+		spreadsheet.Time(v.PaidAt), spreadsheet.Text(v.Payment), spreadsheet.Text(v.Description),
 	}
-}
-
-// cell keeps a spreadsheet from running what people wrote.
-func cell(s *string) string {
-	if s == nil {
-		return ""
-	}
-	if strings.ContainsAny((*s + " ")[:1], "=+-@\t\r\n|%") {
-		return "'" + *s
-	}
-	return *s
-}
-
-// phoneCell leaves the plus of a number alone: what follows is digits only.
-func phoneCell(s *string) string {
-	if s == nil {
-		return ""
-	}
-	if _, err := strconv.ParseUint(strings.TrimPrefix(*s, "+"), 10, 64); err != nil {
-		return cell(s)
-	}
-	return *s
 }

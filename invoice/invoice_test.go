@@ -451,3 +451,30 @@ func TestExport(t *testing.T) {
 		t.Errorf("%d rows, the last is %q", len(rows), last)
 	}
 }
+
+// own is a host's record of customers.
+type own struct{}
+
+func (own) Customer(_ context.Context, _ api.Caller, id string) (*account.Customer, error) {
+	if id != "crm-7" {
+		return nil, api.NoSuch("customer")
+	}
+	return &account.Customer{ID: id, Name: "Efua", Email: "efua@example.com"}, nil
+}
+
+func TestAHostsCustomers(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Customers: own{}})
+	v := s.draft(invoice.Fields{Customer: new("crm-7"), Name: new("Efua & Co")})
+	if *v.Customer != "crm-7" || *v.Name != "Efua & Co" || *v.Email != "efua@example.com" || v.Phone != nil {
+		t.Errorf("got %+v", v)
+	}
+	_, err := s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("crm-8")})
+	var refusal *api.Error
+	if wants(t, "nobody", err, api.ResourceMissing); !errors.As(err, &refusal) || refusal.Param != "customer" {
+		t.Errorf("got %v", err)
+	}
+	v, err = s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("")})
+	if err != nil || v.Customer != nil || *v.Name != "Efua & Co" {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}

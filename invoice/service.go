@@ -32,6 +32,8 @@ type Config struct {
 	// Charger takes money in live mode; without one pay is refused there with
 	// payment_failed. TestCharger is that of test mode, [Simulated] when nil.
 	Charger, TestCharger Charger
+	// Customers is the host's record of customers; the library's own when nil.
+	Customers account.Customers
 	// DefaultTax is the rate of taxable lines that give none; nil for no tax.
 	DefaultTax *decimal.Decimal
 	// BaseURL is where the hosted pages are reached, without a slash at its end.
@@ -147,17 +149,36 @@ func (s *Service) lines(params []LineParams) ([]Line, error) {
 	return lines, nil
 }
 
+// customer returns the record of the customer that fields name; nil for none. A
+// host's own records are asked here, before the transaction, the library's in it.
+func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (func(storage.ReadTx) (*account.Customer, error), error) {
+	if f.Customer == nil || *f.Customer == "" {
+		return nil, nil
+	}
+	if s.config.Customers == nil {
+		return func(tx storage.ReadTx) (*account.Customer, error) {
+			c, err := account.CustomerTx(tx, caller.Scope(), *f.Customer)
+			return c, named("customer", err)
+		}, nil
+	}
+	c, err := s.config.Customers.Customer(ctx, caller, *f.Customer)
+	if err != nil {
+		return nil, named("customer", err)
+	}
+	return func(storage.ReadTx) (*account.Customer, error) { return c, nil }, nil
+}
+
 // apply writes the fields into an invoice.
-func (s *Service) apply(tx *engine.Tx, r *record, f *Fields) error {
+func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(storage.ReadTx) (*account.Customer, error)) error {
 	if f.Customer != nil {
 		r.Customer = textOrNil(*f.Customer)
-		if r.Customer != nil {
-			c, err := account.CustomerTx(tx, tx.Caller.Scope(), *f.Customer)
-			if err != nil {
-				return named("customer", err)
-			}
-			r.Email, r.Name, r.Phone = textOrNil(c.Email), textOrNil(c.Name), textOrNil(c.Phone)
+	}
+	if customer != nil {
+		c, err := customer(tx)
+		if err != nil {
+			return err
 		}
+		r.Email, r.Name, r.Phone = textOrNil(c.Email), textOrNil(c.Name), textOrNil(c.Phone)
 	}
 	for _, text := range []struct {
 		given *string
@@ -214,6 +235,10 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.Metadata.Check(false); err != nil {
 		return nil, err
 	}
+	customer, err := s.customer(ctx, caller, &p.Fields)
+	if err != nil {
+		return nil, err
+	}
 	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
 		id, token := tx.NewID("inv_"), ids.Secret(rand.Reader, tokenLength)
 		r := record{
@@ -224,7 +249,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			},
 			Token: token, CreatedAt: api.At(tx.Now),
 		}
-		if err := s.apply(tx, &r, &p.Fields); err != nil {
+		if err := s.apply(tx, &r, &p.Fields, customer); err != nil {
 			return nil, err
 		}
 		var err error
@@ -322,11 +347,15 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Fi
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	customer, err := s.customer(ctx, caller, &f)
+	if err != nil {
+		return nil, err
+	}
 	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		if o.Value.Status != Draft {
 			return notDraft(o.Value.Status)
 		}
-		if err := s.apply(tx, &o.Value, &f); err != nil {
+		if err := s.apply(tx, &o.Value, &f, customer); err != nil {
 			return err
 		}
 		return s.replace(tx, o, event.InvoiceUpdated)
@@ -427,7 +456,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 // named names another parameter in a refusal.
 func named(param string, err error) error {
 	var refusal *api.Error
-	if !errors.As(err, &refusal) {
+	if err == nil || !errors.As(err, &refusal) {
 		return err
 	}
 	renamed := *refusal

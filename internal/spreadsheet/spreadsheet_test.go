@@ -1,0 +1,59 @@
+package spreadsheet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+func TestCells(t *testing.T) {
+	for given, want := range map[string]string{
+		"": "", "plain": "plain", "=1+1": "'=1+1", "+233": "'+233", "-5": "'-5", "@x": "'@x", "\tx": "'\tx", "%x": "'%x", "|x": "'|x", "5": "5",
+	} {
+		if got := Text(&given); got != want {
+			t.Errorf("Text(%q) = %q, want %q", given, got, want)
+		}
+	}
+	if got := Phone(new("+233241112222")); got != "+233241112222" {
+		t.Errorf("a number: %q", got)
+	}
+	if got := Phone(new("+233=1")); got != "'+233=1" {
+		t.Errorf("no number: %q", got)
+	}
+	if Text(nil) != "" || Phone(nil) != "" || Time(nil) != "" || GHS(-105) != "-1.05" {
+		t.Error("nothing is not empty, or an amount is wrong")
+	}
+	if got := Time(&api.Time{Time: time.Unix(0, 0).In(time.FixedZone("x", 3600))}); got != "1970-01-01T00:00:00Z" {
+		t.Errorf("a time: %s", got)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	pages := map[string]*api.List[string]{
+		"":  api.NewList("", []string{"a", "b"}, true),
+		"b": api.NewList("", []string{"c,\"d\""}, false),
+	}
+	list := func(after string) (*api.List[string], error) { return pages[after], nil }
+	id := func(s *string) string { return *s }
+	row := func(s *string) []string { return []string{*s, "x"} }
+	var b bytes.Buffer
+	if err := Write(&b, []string{"name", "x"}, list, id, row); err != nil || b.String() != "name,x\na,x\nb,x\n\"c,\"\"d\"\"\",x\n" {
+		t.Errorf("got %q, %v", b.String(), err)
+	}
+	broken := errors.New("broken")
+	if err := Write(&b, nil, func(string) (*api.List[string], error) { return nil, broken }, id, row); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if err := Write(full{}, []string{"x"}, list, id, row); err == nil {
+		t.Error("a full disk is no error")
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("no room") }

@@ -1,0 +1,30 @@
+package payment
+
+import (
+	"context"
+	"io"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/spreadsheet"
+)
+
+// exportColumns head the export. Amounts are in GHS.
+var exportColumns = []string{
+	"id", "created_at", "status", "amount", "currency", "payment_method", "provider", "phone", "qr_code", "invoice", "reference",
+}
+
+// Export writes the payments that the parameters select as CSV, newest first; the
+// page of the parameters is ignored. What a spreadsheet would take for a formula
+// is written with an apostrophe before it.
+func (s *Service) Export(ctx context.Context, caller api.Caller, w io.Writer, p ListParams) error {
+	return spreadsheet.Write(w, exportColumns, func(after string) (*api.List[Payment], error) {
+		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}
+		return s.List(ctx, caller, p)
+	}, func(p *Payment) string { return p.ID }, func(p *Payment) []string {
+		return []string{
+			p.ID, spreadsheet.Time(&p.CreatedAt), string(p.Status), spreadsheet.GHS(p.Amount), p.Currency,
+			p.PaymentMethod, spreadsheet.Text(p.Provider), spreadsheet.Text(p.Phone), spreadsheet.Text(p.QRCode),
+			spreadsheet.Text(p.Invoice), spreadsheet.Text(&p.Reference),
+		}
+	})
+}

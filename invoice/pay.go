@@ -306,8 +306,8 @@ func (r *record) scheduleNext() bool {
 // Job charges invoices on their schedule, and finds out about charges whose
 // outcome is open.
 func (s *Service) Job() due.Job {
-	const batch = 20
-	return due.Job{Kind: invoices.Kind(), Lease: underWay, Batch: batch, Run: due.Each(batch, s.work)}
+	const atATime = 32 // most of it waits for the charger
+	return due.Job{Kind: invoices.Kind(), Lease: underWay, Batch: atATime, Do: s.work}
 }
 
 func (s *Service) work(ctx context.Context, claimed storage.Record) error {

@@ -32,12 +32,12 @@ var ErrContradicted = errors.New("payout: the rail contradicts what it reported 
 
 // Jobs carry what is due to the rail.
 func (o *Outgoing) Jobs() []due.Job {
-	const batch = 20
+	const atATime = 64 // most of it waits for the rail
 	jobs := make([]due.Job, len(nouns))
 	for i, n := range nouns {
 		jobs[i] = due.Job{
-			Kind: n.transfers.Kind(), Lease: underWay, Batch: batch,
-			Run: due.Each(batch, func(ctx context.Context, r storage.Record) error { return o.carry(ctx, n, r) }),
+			Kind: n.transfers.Kind(), Lease: underWay, Batch: atATime,
+			Do: func(ctx context.Context, r storage.Record) error { return o.carry(ctx, n, r) },
 		}
 	}
 	return jobs

@@ -25,11 +25,16 @@ type Job struct {
 	// Lease is how long a claimed batch may take. After it, another worker may
 	// claim the records.
 	Lease time.Duration
-	// Batch is the largest number of records claimed at once.
+	// Batch is the largest number of records claimed at once, and for Do the
+	// largest number that this process works on at a time.
 	Batch int
-	// Run acts on a batch. Its context ends with the lease. An error is logged;
-	// what was not written comes back after the lease.
+	// Run acts on a batch, all of which has ended before the next is claimed. Its
+	// context ends with the lease. An error is logged; what was not written comes
+	// back after the lease.
 	Run func(ctx context.Context, records []storage.Record) error
+	// Do, set instead of Run, acts on one record. Records are worked on beside each
+	// other, and a slow one holds up no other.
+	Do func(ctx context.Context, record storage.Record) error
 }
 
 // Ahead is a scope whose clock runs ahead of the real time.
@@ -57,7 +62,8 @@ type Runner struct {
 
 type worker struct {
 	Job
-	wake chan struct{}
+	wake  chan struct{}
+	slots chan struct{} // one in it for each record that Do works on
 
 	mu      sync.Mutex
 	running int
@@ -67,7 +73,7 @@ type worker struct {
 // Add registers jobs. It is called before Start.
 func (r *Runner) Add(jobs ...Job) {
 	for _, j := range jobs {
-		r.jobs = append(r.jobs, &worker{Job: j, wake: make(chan struct{}, 1)})
+		r.jobs = append(r.jobs, &worker{Job: j, wake: make(chan struct{}, 1), slots: make(chan struct{}, j.Batch)})
 	}
 }
 
@@ -105,6 +111,9 @@ func (r *Runner) Start(ctx context.Context) {
 	}
 	go func() {
 		workers.Wait()
+		for _, w := range r.jobs { // what Do has begun is finished, too
+			_, _ = w.wait(context.Background())
+		}
 		close(stopped)
 	}()
 }
@@ -203,19 +212,40 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 	// cannot look between the claim and the run.
 	w.begin()
 	defer w.end()
+	limit := w.Batch
+	if w.Do != nil {
+		var err error
+		if limit, err = w.reserve(ctx); err != nil {
+			return 0, err
+		}
+	}
 	var records []storage.Record
 	err := r.Store.Update(ctx, func(tx storage.Tx) error {
 		var err error
 		records, err = tx.Claim(w.Kind, storage.Claim{
-			Scope: scope, Due: due, Now: r.Clock(), Lease: w.Lease, Limit: w.Batch,
+			Scope: scope, Due: due, Now: r.Clock(), Lease: w.Lease, Limit: limit,
 		})
 		return err
 	})
+	if w.Do != nil {
+		w.free(limit - len(records))
+	}
 	if err != nil {
 		return 0, fmt.Errorf("due: claim %s: %w", w.Kind.Name, err)
 	}
 	if len(records) == 0 {
 		return 0, nil
+	}
+	if w.Do != nil {
+		for _, record := range records {
+			w.begin()
+			go func() {
+				defer w.end()
+				defer w.free(1)
+				r.one(ctx, w, record)
+			}()
+		}
+		return len(records), nil
 	}
 	// Work that has begun is finished though the runner stops: half of it may
 	// already be visible outside. The lease bounds it.
@@ -225,6 +255,38 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 		r.Log.ErrorContext(ctx, "due work failed and will be tried again", "kind", w.Kind.Name, "records", len(records), "error", err)
 	}
 	return len(records), nil
+}
+
+// one works on one record, as batch does on many.
+func (r *Runner) one(ctx context.Context, w *worker, record storage.Record) {
+	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
+	defer cancel()
+	do := func(ctx context.Context, records []storage.Record) error { return w.Do(ctx, records[0]) }
+	if err := protect(run, do, []storage.Record{record}); err != nil {
+		r.Log.ErrorContext(ctx, "due work failed and will be tried again", "kind", w.Kind.Name, "error", err)
+	}
+}
+
+// reserve takes the slots that are free, and waits for one if there is none.
+func (w *worker) reserve(ctx context.Context) (int, error) {
+	select {
+	case w.slots <- struct{}{}:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	for n := 1; ; n++ {
+		select {
+		case w.slots <- struct{}{}:
+		default:
+			return n, nil
+		}
+	}
+}
+
+func (w *worker) free(n int) {
+	for range n {
+		<-w.slots
+	}
 }
 
 func protect(ctx context.Context, run func(context.Context, []storage.Record) error, records []storage.Record) (err error) {
@@ -266,24 +328,5 @@ func (w *worker) wait(ctx context.Context) (int, error) {
 		return 1, nil
 	case <-ctx.Done():
 		return 0, ctx.Err()
-	}
-}
-
-// Each runs do for every record of a batch, at most parallel at a time, and
-// joins their errors.
-func Each(parallel int, do func(context.Context, storage.Record) error) func(context.Context, []storage.Record) error {
-	return func(ctx context.Context, records []storage.Record) error {
-		errs := make([]error, len(records))
-		slots := make(chan struct{}, parallel)
-		var running sync.WaitGroup
-		for i, record := range records {
-			slots <- struct{}{}
-			running.Go(func() {
-				defer func() { <-slots }()
-				errs[i] = protect(ctx, func(ctx context.Context, r []storage.Record) error { return do(ctx, r[0]) }, []storage.Record{record})
-			})
-		}
-		running.Wait()
-		return errors.Join(errs...)
 	}
 }

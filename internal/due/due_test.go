@@ -56,7 +56,7 @@ func newWorks(t *testing.T) *works {
 
 func (w *works) runner() *due.Runner {
 	r := &due.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
-	r.Add(due.Job{Kind: tasks.Kind(), Lease: time.Minute, Batch: 3, Run: due.Each(2, func(ctx context.Context, record storage.Record) error {
+	r.Add(due.Job{Kind: tasks.Kind(), Lease: time.Minute, Batch: 3, Do: func(ctx context.Context, record storage.Record) error {
 		o, err := tasks.Decode(record)
 		if err != nil {
 			return err
@@ -71,7 +71,7 @@ func (w *works) runner() *due.Runner {
 		}
 		o.Value.Due = time.Time{}
 		return w.store.Update(ctx, func(tx storage.Tx) error { return tasks.Replace(tx, o) })
-	})})
+	}})
 	return r
 }
 
@@ -420,6 +420,51 @@ func TestABatchMayTakeItsLease(t *testing.T) {
 		end()
 		if err := w.Stop(t.Context()); err != nil || took != time.Minute {
 			t.Errorf("the batch had %s, %v", took, err)
+		}
+	})
+}
+
+// One record that hangs takes one slot, and the others go on beside it, however
+// many there are; no more are worked on at a time than there are slots.
+func TestASlowRecordHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		hang := make(chan struct{})
+		var working, most atomic.Int64
+		w.do = func(_ context.Context, o *storage.Object[task]) error {
+			if n := working.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			defer working.Add(-1)
+			if o.ID == "slow" {
+				<-hang
+			}
+			return nil
+		}
+		now := time.Now()
+		w.add(t, storage.Scope{}, "slow", now.Add(-time.Hour)) // is claimed first
+		for i := range 20 {
+			w.add(t, storage.Scope{}, fmt.Sprint("t", i), now.Add(-time.Minute))
+		}
+		w.Start(t.Context())
+		synctest.Wait()
+		if got := w.count(); got != 21 {
+			t.Errorf("%d were begun", got)
+		}
+		if most.Load() > 3 {
+			t.Errorf("%d were worked on at a time", most.Load())
+		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- w.Stop(t.Context()) }()
+		synctest.Wait()
+		select {
+		case err := <-stopped:
+			t.Errorf("Stop did not wait: %v", err)
+		default:
+		}
+		close(hang)
+		if err := <-stopped; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package payments
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -79,6 +80,9 @@ type Config struct {
 	// DefaultTax is the rate, in percent, of taxable invoice lines that give none;
 	// nil for no tax.
 	DefaultTax *decimal.Decimal
+	// WebhookAllow opens address ranges that are not public, such as loopback, to the
+	// webhook deliveries of test mode. Live mode delivers to public addresses only.
+	WebhookAllow []netip.Prefix
 	// Logger gets what happens in the background; slog.Default when nil. No
 	// secret, phone number or account number is logged.
 	Logger *slog.Logger

@@ -32,6 +32,7 @@ import (
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/webhook"
 )
 
 // Service is the whole library over one store. It is safe for concurrent use,
@@ -46,6 +47,7 @@ type Service struct {
 	Payouts       *payout.Service
 	Disbursements *disbursement.Service
 	Invoices      *invoice.Service
+	Webhooks      *webhook.Service
 
 	engine *engine.Engine
 	runner *due.Runner
@@ -113,6 +115,9 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	})
 	s.runner.Add(outgoing.Jobs()...)
 	s.Messages.Attacher = s.Invoices.Attach
+	s.Webhooks = webhook.New(s.engine, webhook.Config{Events: s.Events, Allow: c.WebhookAllow})
+	s.Events.Watch = webhook.Watch
+	s.runner.Add(s.Webhooks.Jobs()...)
 	s.runner.Add(s.Invoices.Job())
 	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
 	return s, nil
@@ -124,7 +129,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), invoice.Kinds(),
+		payout.Kinds(), invoice.Kinds(), webhook.Kinds(),
 		{secrets.Kind()},
 	} {
 		all = append(all, kinds...)

@@ -103,6 +103,9 @@ const (
 	PaymentFailed            Code = "payment_failed"
 )
 
+// WebhookURLInvalid: the address cannot be told events.
+const WebhookURLInvalid Code = "webhook_url_invalid"
+
 // Type returns the type that belongs to the code. Codes without an entry are
 // faults of the request.
 func (c Code) Type() ErrorType {

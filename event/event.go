@@ -72,8 +72,17 @@ func Kinds() []*storage.Kind { return []*storage.Kind{events.Kind()} }
 // maxSnapshot bounds the object of a host's own event, in bytes of JSON.
 const maxSnapshot = 64 << 10
 
+// Watch counts who is waiting to be told of an event of that type. It is asked in
+// the transaction that records one.
+type Watch func(tx storage.ReadTx, scope storage.Scope, t Type) (int, error)
+
 // Service records and reads events.
-type Service struct{ engine *engine.Engine }
+type Service struct {
+	engine *engine.Engine
+	// Watch, when set, makes the events that somebody waits for due work, which
+	// [Service.FanOut] does. It is set before the first event is recorded.
+	Watch Watch
+}
 
 // New returns the service.
 func New(e *engine.Engine) *Service { return &Service{engine: e} }
@@ -94,7 +103,7 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object 
 		Object json.RawMessage `json:"object"`
 	}{t, snapshot}}
 	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Event, error) {
-		return write(tx, t, snapshot)
+		return s.write(tx, t, snapshot)
 	})
 }
 
@@ -106,14 +115,14 @@ func (s *Service) RecordTx(tx *engine.Tx, object any, types ...Type) error {
 		return fmt.Errorf("event: snapshot for %v: %w", types, err)
 	}
 	for _, t := range types {
-		if _, err := write(tx, t, snapshot); err != nil {
+		if _, err := s.write(tx, t, snapshot); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) {
+func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) {
 	canonical, ok := t.Canonical()
 	if !ok {
 		return nil, unknownType("type", t)
@@ -123,6 +132,16 @@ func write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) {
 		CreatedAt: api.At(tx.Now), Data: Data{Object: snapshot},
 		Request: Request{ID: orNil(tx.Caller.RequestID), IdempotencyKey: orNil(tx.Caller.IdempotencyKey)},
 	}}
+	if s.Watch != nil {
+		waiting, err := s.Watch(tx, tx.Caller.Scope(), canonical)
+		if err != nil {
+			return nil, fmt.Errorf("event: who waits for %s: %w", canonical, err)
+		}
+		if waiting > 0 {
+			r.PendingWebhooks, r.Due = waiting, &r.CreatedAt
+			tx.Due(events.Kind())
+		}
+	}
 	if _, err := events.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
 		return nil, fmt.Errorf("event: record %s: %w", t, err)
 	}

@@ -23,6 +23,8 @@ const (
 	InvoiceMarkedUncollectible Type = "invoice.marked_uncollectible"
 	InvoiceDeleted             Type = "invoice.deleted"
 
+	WebhookEndpointDisabled Type = "webhook_endpoint.disabled"
+
 	QRCodeCreated Type = "qr_code.created"
 	QRCodeUpdated Type = "qr_code.updated"
 	QRCodeDeleted Type = "qr_code.deleted"

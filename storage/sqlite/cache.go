@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/seed-7082ffec/payments/storage"
@@ -41,7 +43,8 @@ func (c *cache) forget() {
 	c.bytes = 0
 }
 
-// record returns a copy of a remembered record, which is the caller's.
+// record returns a copy of a remembered record, which is the caller's. One without
+// a version stands for what is not there.
 func (c *cache) record(key recordKey) (storage.Record, bool) {
 	r, ok := c.records[key]
 	if ok {
@@ -90,10 +93,13 @@ func (t *tx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, e
 	}
 	key := recordKey{b, s, id}
 	if r, ok := t.cache.record(key); ok {
+		if r.Version == 0 {
+			return storage.Record{}, fmt.Errorf("sqlite: %s: %w", k.Name, storage.ErrNotFound)
+		}
 		return r, nil
 	}
 	r, err := t.readTx.Get(k, s, id)
-	if err == nil {
+	if err == nil || errors.Is(err, storage.ErrNotFound) {
 		t.cache.keep(key, r)
 	}
 	return r, err

@@ -125,6 +125,12 @@ func TestTheCacheForgetsWhatIsDeleted(t *testing.T) {
 		if _, err := tx.Get(notes, scope, "n1"); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("after Delete: %v", err)
 		}
+		if err := tx.Insert(notes, note("n1")); err != nil {
+			return err
+		}
+		if _, err := tx.Get(notes, scope, "n1"); err != nil {
+			t.Errorf("after Insert: %v", err)
+		}
 		return nil
 	})
 	if err != nil {

@@ -221,6 +221,7 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 	if err := k.Check(&r); err != nil {
 		return err
 	}
+	t.cache.drop(recordKey{b, r.Scope, r.ID}) // of which it may know that it is not there
 	c := t.conn
 	c.args = append(c.args[:0], r.Scope.Merchant, r.Scope.Live, r.ID)
 	t.addDocument(&r)

@@ -1,0 +1,228 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// DeliveryStatus is where a delivery stands.
+type DeliveryStatus string
+
+// The statuses of deliveries.
+const (
+	Pending   DeliveryStatus = "pending"
+	Delivered DeliveryStatus = "delivered"
+	Failed    DeliveryStatus = "failed" // given up
+)
+
+// Delivery is an event on its way to an endpoint.
+type Delivery struct {
+	ID       string         `json:"id"`     // wd_…
+	Object   string         `json:"object"` // always "webhook_delivery"
+	Endpoint string         `json:"webhook_endpoint"`
+	Event    string         `json:"event"`
+	Type     event.Type     `json:"type"` // the name under which the endpoint is told
+	Status   DeliveryStatus `json:"status"`
+	// Attempts are all tries so far, the oldest first.
+	Attempts []Attempt `json:"attempts"`
+	// NextAttemptAt is when the next one is due; nil when there is none.
+	NextAttemptAt *api.Time `json:"next_attempt_at"`
+	CreatedAt     api.Time  `json:"created_at"`
+}
+
+// Attempt is one try of a delivery.
+type Attempt struct {
+	At api.Time `json:"at"`
+	// StatusCode is what the endpoint answered; 0 when it did not.
+	StatusCode int `json:"status_code"`
+	// Duration is in milliseconds.
+	Duration int64 `json:"duration_ms"`
+	// Response is the beginning of the answer, at most 4 KiB; Error why there is none.
+	Response string `json:"response,omitempty"`
+	Error    string `json:"error,omitempty"`
+}
+
+var deliveries = storage.NewCollection("webhook_deliveries", []storage.Field[Delivery]{
+	{
+		Column: storage.Column{Name: "endpoint", Type: storage.Text, Indexed: true},
+		Value:  func(d *Delivery) any { return d.Endpoint },
+	},
+	{
+		Column: storage.Column{Name: "event", Type: storage.Text, Indexed: true},
+		Value:  func(d *Delivery) any { return d.Event },
+	},
+	{
+		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+		Value: func(d *Delivery) any {
+			if d.NextAttemptAt == nil {
+				return nil
+			}
+			return d.NextAttemptAt.Time
+		},
+	},
+}, storage.DueBy("due"))
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind {
+	return []*storage.Kind{endpoints.Kind(), subscribed.Kind(), deliveries.Kind()}
+}
+
+// attemptAfter is how long after the one before each attempt follows, without the
+// jitter. It is the schedule of Standard Webhooks, a day longer.
+var attemptAfter = []time.Duration{
+	0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+// Watch is the [event.Watch] of endpoints.
+func Watch(tx storage.ReadTx, scope storage.Scope, t event.Type) (int, error) {
+	o, err := subscriptionsOf(tx, scope)
+	if err != nil || o == nil {
+		return 0, err
+	}
+	n := 0
+	for i := range o.Value.List {
+		if o.Value.List[i].told(t) != "" {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// fanOut makes the deliveries of an event.
+func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
+	o, err := subscriptionsOf(tx, tx.Caller.Scope())
+	if err != nil || o == nil {
+		return 0, err
+	}
+	n := 0
+	for i := range o.Value.List {
+		sub := &o.Value.List[i]
+		name := sub.told(e.Type)
+		if name == "" || e.CreatedAt.Before(sub.Since.Time) {
+			continue
+		}
+		if err := s.deliver(tx, sub.Endpoint, e.ID, name); err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// deliver queues a delivery.
+func (s *Service) deliver(tx *engine.Tx, endpoint, eventID string, name event.Type) error {
+	d := Delivery{
+		ID: tx.NewID("wd_"), Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
+		Status: Pending, Attempts: []Attempt{}, NextAttemptAt: api.AtOrNil(tx.Now), CreatedAt: api.At(tx.Now),
+	}
+	if _, err := deliveries.Insert(tx, tx.Caller.Scope(), d.ID, d); err != nil {
+		return fmt.Errorf("webhook: queue delivery: %w", err)
+	}
+	tx.Due(deliveries.Kind())
+	return nil
+}
+
+// Deliveries lists what an endpoint was told, newest first, with all attempts.
+func (s *Service) Deliveries(ctx context.Context, caller api.Caller, endpoint string, p api.Page) (*api.List[Delivery], error) {
+	if _, err := s.Get(ctx, caller, endpoint); err != nil {
+		return nil, err
+	}
+	listing := engine.Listing[Delivery, Delivery]{
+		Collection: deliveries, Noun: "webhook delivery", URL: "/v1/webhooks/" + endpoint + "/deliveries",
+		Show: func(d *Delivery) Delivery { return *d },
+	}
+	q := storage.Query{Scope: caller.Scope(), Where: []storage.Equal{{Column: "endpoint", Value: endpoint}}}
+	return listing.List(ctx, s.engine, q, p)
+}
+
+// Resend tells every active endpoint that wants an event's type of it again, and
+// returns the event.
+func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*event.Event, error) {
+	call := engine.Call{Name: "event.resend", Params: id}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*event.Event, error) {
+		e, err := s.events.GetTx(tx, caller.Scope(), id)
+		if err != nil {
+			return nil, err
+		}
+		n, err := s.resend(tx, e, "")
+		if err != nil {
+			return nil, err
+		}
+		if err := s.events.ToldTx(tx, id, n); err != nil {
+			return nil, err
+		}
+		e.PendingWebhooks += n
+		return e, nil
+	})
+}
+
+// resend queues deliveries of an event to the endpoints that want it, or to one.
+func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error) {
+	o, err := subscriptionsOf(tx, tx.Caller.Scope())
+	if err != nil || o == nil {
+		return 0, err
+	}
+	n := 0
+	for i := range o.Value.List {
+		sub := &o.Value.List[i]
+		name := sub.told(e.Type)
+		if name == "" || only != "" && sub.Endpoint != only {
+			continue
+		}
+		if err := s.deliver(tx, sub.Endpoint, e.ID, name); err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// ResendSince tells an active endpoint again of the events of a time: after it was
+// switched off, say, or had lost some. It returns how many.
+func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint string, times api.Times) (int, error) {
+	if _, err := s.Get(ctx, caller, endpoint); err != nil {
+		return 0, err
+	}
+	n := 0
+	p := event.ListParams{Page: api.Page{Limit: api.MaxLimit}, Created: times}
+	for {
+		list, err := s.events.List(ctx, caller, p)
+		if err != nil {
+			return n, err
+		}
+		for i := range list.Data {
+			e := &list.Data[i]
+			err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+				told, err := s.resend(tx, e, endpoint)
+				if err != nil || told == 0 {
+					return err
+				}
+				n += told
+				return s.events.ToldTx(tx, e.ID, told)
+			})
+			if err != nil {
+				return n, err
+			}
+		}
+		if !list.HasMore {
+			return n, nil
+		}
+		p.StartingAfter = list.Data[len(list.Data)-1].ID
+	}
+}
+
+// Jobs fan events out and deliver them.
+func (s *Service) Jobs() []due.Job {
+	return []due.Job{
+		s.events.FanOut(s.fanOut),
+		{Kind: deliveries.Kind(), Lease: lease, Batch: maxInFlight, Do: s.work},
+	}
+}

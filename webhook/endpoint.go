@@ -1,0 +1,310 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Endpoint is an address that is told of events.
+type Endpoint struct {
+	ID     string `json:"id"`     // we_…
+	Object string `json:"object"` // always "webhook_endpoint"
+	URL    string `json:"url"`
+	Active bool   `json:"is_active"`
+	// Events are the types it is told of; "*" stands for all.
+	Events []event.Type `json:"events"`
+	// Secret signs the deliveries. It is told once, at creation and at rotation.
+	Secret    string   `json:"secret,omitempty"`
+	CreatedAt api.Time `json:"created_at"`
+	UpdatedAt api.Time `json:"updated_at"`
+}
+
+// all stands for every type of event.
+const all event.Type = "*"
+
+// rotationOverlap is how long an old secret goes on signing beside the new one.
+const rotationOverlap = 24 * time.Hour
+
+// endpointRecord is what is kept of an endpoint. Its Secret stays empty.
+type endpointRecord struct {
+	Endpoint
+	Current string `json:"current"`
+	// Old is the secret before a rotation, which signs until OldUntil.
+	Old      string    `json:"old,omitempty"`
+	OldUntil *api.Time `json:"old_until,omitempty"`
+	// FailingSince is when the first of the failures was that no success has ended.
+	FailingSince *api.Time `json:"failing_since,omitempty"`
+}
+
+var endpoints = storage.NewCollection[endpointRecord]("webhook_endpoints", nil)
+
+// secrets returns what signs a delivery at a time.
+func (r *endpointRecord) secrets(now time.Time) []string {
+	if r.Old != "" && r.OldUntil != nil && now.Before(r.OldUntil.Time) {
+		return []string{r.Current, r.Old}
+	}
+	return []string{r.Current}
+}
+
+// subscription is what recording an event must know of an endpoint.
+type subscription struct {
+	Endpoint string       `json:"endpoint"`
+	Events   []event.Type `json:"events"`
+	// Since is when the endpoint was created: it is not told of what was before.
+	Since api.Time `json:"since"`
+}
+
+// told returns the name under which the subscription wants to be told of an event
+// of a canonical type; empty when it does not want to.
+func (s *subscription) told(canonical event.Type) event.Type {
+	name := event.Type("")
+	for _, asked := range s.Events {
+		if asked == all || asked == canonical {
+			return canonical
+		}
+		if c, ok := asked.Canonical(); ok && c == canonical {
+			name = asked // the other list's name of the same fact
+		}
+	}
+	return name
+}
+
+// subscriptions are all active endpoints of a merchant in one mode, in one
+// record, so that recording an event costs one read.
+type subscriptions struct {
+	List []subscription `json:"list"`
+}
+
+var subscribed = storage.NewCollection[subscriptions]("webhook_subscriptions", nil)
+
+// subscriptionsID is the id of the only record of a scope.
+const subscriptionsID = "active"
+
+func subscriptionsOf(tx storage.ReadTx, scope storage.Scope) (*storage.Object[subscriptions], error) {
+	o, err := subscribed.Get(tx, scope, subscriptionsID)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("webhook: read subscriptions: %w", err)
+	}
+	return o, nil
+}
+
+// resubscribe brings the record of active endpoints up to date with one of them;
+// one that is not to be told is taken out.
+func resubscribe(tx *engine.Tx, e *Endpoint, subscribe bool) error {
+	id := e.ID
+	scope := tx.Caller.Scope()
+	o, err := subscriptionsOf(tx, scope)
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		o = &storage.Object[subscriptions]{Scope: scope, ID: subscriptionsID}
+	}
+	o.Value.List = slices.DeleteFunc(o.Value.List, func(s subscription) bool { return s.Endpoint == id })
+	if subscribe {
+		o.Value.List = append(o.Value.List, subscription{id, e.Events, e.CreatedAt})
+	}
+	if o.Version == 0 {
+		_, err = subscribed.Insert(tx, scope, subscriptionsID, o.Value)
+	} else {
+		err = subscribed.Replace(tx, o)
+	}
+	if err != nil {
+		return fmt.Errorf("webhook: write subscriptions: %w", err)
+	}
+	return nil
+}
+
+// checkEvents refuses a list that is empty or names what is no type, and drops
+// repetitions.
+func checkEvents(list []event.Type) ([]event.Type, error) {
+	if len(list) == 0 {
+		return nil, api.Errorf(api.ParameterMissing, "events", "events must name at least one type of event, or *.")
+	}
+	var checked []event.Type
+	for i, t := range list {
+		if _, ok := t.Canonical(); !ok && t != all {
+			param := fmt.Sprintf("events[%d]", i)
+			return nil, api.Errorf(api.EventTypeUnknown, param, "%s is no type of event. The types are listed with the events in the documentation; * stands for all.", param)
+		}
+		if !slices.Contains(checked, t) {
+			checked = append(checked, t)
+		}
+	}
+	return checked, nil
+}
+
+// maxEndpoints bounds the endpoints of a merchant in one mode.
+const maxEndpoints = 100
+
+// CreateParams describe a new endpoint.
+type CreateParams struct {
+	URL    string       `json:"url"`    // https in live mode
+	Events []event.Type `json:"events"` // at least one, or "*"
+}
+
+// Create registers an endpoint, which is told of events from now on. Its secret is
+// in the answer, and in no later one; not even a repetition of the call has it.
+//
+// Refusals: parameter_missing, webhook_url_invalid, event_type_unknown.
+func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Endpoint, error) {
+	if p.URL == "" {
+		return nil, api.Missing("url")
+	}
+	if err := checkURL(p.URL, caller.Live); err != nil {
+		return nil, err
+	}
+	events, err := checkEvents(p.Events)
+	if err != nil {
+		return nil, err
+	}
+	var secret string
+	call := engine.Call{Name: "webhook_endpoint.create", Params: p}
+	made, err := engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
+		secret = newSecret()
+		r := endpointRecord{Endpoint: Endpoint{
+			ID: tx.NewID("we_"), Object: "webhook_endpoint", URL: p.URL, Active: true, Events: events,
+			CreatedAt: api.At(tx.Now), UpdatedAt: api.At(tx.Now),
+		}, Current: secret}
+		if o, err := subscriptionsOf(tx, caller.Scope()); err != nil {
+			return nil, err
+		} else if o != nil && len(o.Value.List) >= maxEndpoints {
+			return nil, api.Invalid("url", "There are %d active endpoints already; delete one first.", maxEndpoints)
+		}
+		if _, err := endpoints.Insert(tx, caller.Scope(), r.ID, r); err != nil {
+			return nil, fmt.Errorf("webhook: create endpoint: %w", err)
+		}
+		return &r.Endpoint, resubscribe(tx, &r.Endpoint, true)
+	})
+	return s.reveal(caller, made, secret, err)
+}
+
+// reveal puts a secret into the answer of the call that made it. A repetition, whose
+// answer was kept, has none.
+func (s *Service) reveal(caller api.Caller, e *Endpoint, secret string, err error) (*Endpoint, error) {
+	if err != nil {
+		return nil, err
+	}
+	if caller.Replayed == nil || !*caller.Replayed {
+		e.Secret = secret
+	}
+	return e, nil
+}
+
+// Get returns one endpoint, without its secret.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Endpoint, error) {
+	o, err := engine.Get(ctx, s.engine, caller, endpoints, id, noun)
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value.Endpoint, nil
+}
+
+const noun = "webhook endpoint"
+
+// List returns endpoints, newest first, without their secrets.
+func (s *Service) List(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Endpoint], error) {
+	listing := engine.Listing[endpointRecord, Endpoint]{
+		Collection: endpoints, Noun: noun, URL: "/v1/webhooks",
+		Show: func(r *endpointRecord) Endpoint { return r.Endpoint },
+	}
+	return listing.List(ctx, s.engine, storage.Query{Scope: caller.Scope()}, p)
+}
+
+// UpdateParams change an endpoint; nil leaves what is there.
+type UpdateParams struct {
+	URL    *string      `json:"url,omitempty"`
+	Events []event.Type `json:"events,omitempty"`
+	Active *bool        `json:"is_active,omitempty"`
+}
+
+// Update changes an endpoint. What happens while it is not active is not
+// delivered; see [Service.ResendSince].
+func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*Endpoint, error) {
+	if p.URL != nil {
+		if err := checkURL(*p.URL, caller.Live); err != nil {
+			return nil, err
+		}
+	}
+	if p.Events != nil {
+		var err error
+		if p.Events, err = checkEvents(p.Events); err != nil {
+			return nil, err
+		}
+	}
+	return s.change(ctx, caller, "webhook_endpoint.update", id, p, func(_ *engine.Tx, r *endpointRecord) error {
+		if p.URL != nil {
+			r.URL = *p.URL
+		}
+		if p.Events != nil {
+			r.Events = p.Events
+		}
+		if p.Active != nil {
+			if r.Active = *p.Active; r.Active {
+				r.FailingSince = nil
+			}
+		}
+		return nil
+	})
+}
+
+// change runs a call that changes one endpoint.
+func (s *Service) change(ctx context.Context, caller api.Caller, name, id string, params any, do func(*engine.Tx, *endpointRecord) error) (*Endpoint, error) {
+	call := engine.Call{Name: name, Params: struct {
+		ID     string `json:"id"`
+		Params any    `json:"params,omitempty"`
+	}{id, params}}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
+		o, err := engine.GetTx(tx, endpoints, caller.Scope(), id, noun)
+		if err != nil {
+			return nil, err
+		}
+		if err := do(tx, &o.Value); err != nil {
+			return nil, err
+		}
+		o.Value.UpdatedAt = api.At(tx.Now)
+		if err := endpoints.Replace(tx, o); err != nil {
+			return nil, fmt.Errorf("webhook: write endpoint: %w", err)
+		}
+		return &o.Value.Endpoint, resubscribe(tx, &o.Value.Endpoint, o.Value.Active)
+	})
+}
+
+// Rotate gives an endpoint a new secret, which is in the answer, once. The old one
+// goes on signing beside it for 24 hours.
+func (s *Service) Rotate(ctx context.Context, caller api.Caller, id string) (*Endpoint, error) {
+	var secret string
+	e, err := s.change(ctx, caller, "webhook_endpoint.rotate", id, nil, func(tx *engine.Tx, r *endpointRecord) error {
+		secret = newSecret()
+		r.Old, r.OldUntil = r.Current, api.AtOrNil(tx.Now.Add(rotationOverlap))
+		r.Current = secret
+		return nil
+	})
+	return s.reveal(caller, e, secret, err)
+}
+
+// Delete removes an endpoint. What it was still to be told is dropped.
+func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
+	call := engine.Call{Name: "webhook_endpoint.delete", Params: id}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+		o, err := engine.GetTx(tx, endpoints, caller.Scope(), id, noun)
+		if err != nil {
+			return nil, err
+		}
+		if err := endpoints.Delete(tx, o); err != nil {
+			return nil, fmt.Errorf("webhook: delete endpoint: %w", err)
+		}
+		return &api.Deleted{ID: id, Object: "webhook_endpoint", Deleted: true}, resubscribe(tx, &o.Value.Endpoint, false)
+	})
+}

@@ -1,0 +1,92 @@
+package webhook
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	stripe "github.com/stripe/stripe-go/v82/webhook"
+)
+
+// Other people's verifiers accept our signatures, with either secret of a
+// rotation, and refuse others.
+func TestThirdPartiesVerify(t *testing.T) {
+	old, current, other := newSecret(), newSecret(), newSecret()
+	body := []byte(`{"id":"evt_1","note":"₵ <>&"}`)
+	h := http.Header{}
+	sign(h, "evt_1", body, time.Now(), current, old)
+	for _, secret := range []string{current, old} {
+		v, err := standard.NewWebhook(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Verify(body, h); err != nil {
+			t.Errorf("Standard Webhooks: %v", err)
+		}
+		if err := stripe.ValidatePayload(body, h.Get(SignatureHeader), secret); err != nil {
+			t.Errorf("stripe-go: %v", err)
+		}
+		if err := Verify(h, body, secret, 0, time.Now()); err != nil {
+			t.Errorf("ours: %v", err)
+		}
+	}
+	v, err := standard.NewWebhook(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Verify(body, h) == nil || stripe.ValidatePayload(body, h.Get(SignatureHeader), other) == nil {
+		t.Error("another secret verifies")
+	}
+}
+
+func TestVerify(t *testing.T) {
+	secret, body := newSecret(), []byte(`{"id":"evt_1"}`)
+	at := time.Unix(1_700_000_000, 0)
+	h := http.Header{}
+	sign(h, "evt_1", body, at, secret)
+	with := func(value string) http.Header { return http.Header{SignatureHeader: {value}} }
+	good := h.Get(SignatureHeader)
+	for _, c := range []struct {
+		what   string
+		header http.Header
+		body   string
+		secret string
+		now    time.Time
+		want   error
+	}{
+		{"good", h, string(body), secret, at, nil},
+		{"at the edge", h, string(body), secret, at.Add(DefaultTolerance), nil},
+		{"too old", h, string(body), secret, at.Add(DefaultTolerance + time.Second), ErrTimestamp},
+		{"from the future", h, string(body), secret, at.Add(-DefaultTolerance - time.Second), ErrTimestamp},
+		{"another body", h, string(body) + " ", secret, at, ErrSignature},
+		{"another secret", h, string(body), newSecret(), at, ErrSignature},
+		{"no header", http.Header{}, string(body), secret, at, ErrNoSignature},
+		{"no time", with(good[strings.Index(good, ",")+1:]), string(body), secret, at, ErrSignature},
+		{"another time", with("t=1700000001" + good[strings.Index(good, ","):]), string(body), secret, at, ErrSignature},
+		{"no signature", with("t=1700000000"), string(body), secret, at, ErrSignature},
+		{"another scheme", with(strings.Replace(good, "v1", "v0", 1)), string(body), secret, at, ErrSignature},
+		{"spaces", with(strings.Replace(good, ",", ", ", 1)), string(body), secret, at, nil},
+		{"a wrong one first", with(strings.Replace(good, ",", ",v1=00,v1=zz,", 1)), string(body), secret, at, nil},
+	} {
+		if err := Verify(c.header, []byte(c.body), c.secret, 0, c.now); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.what, err, c.want)
+		}
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	secret, body := newSecret(), []byte(`{}`)
+	h := http.Header{}
+	sign(h, "evt_1", body, time.Unix(1, 0), secret)
+	f.Add(h.Get(SignatureHeader))
+	f.Add("t=,v1=,")
+	f.Fuzz(func(t *testing.T, header string) {
+		err := Verify(http.Header{SignatureHeader: {header}}, []byte("other"), secret, 0, time.Unix(1, 0))
+		if err == nil {
+			t.Errorf("%q verifies", header)
+		}
+	})
+}

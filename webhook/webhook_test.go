@@ -1,0 +1,458 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// loopback lets test mode deliver to this machine.
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// shop is a merchant whose clock stands still until it is moved.
+type shop struct {
+	*paymentstest.Shop
+	t   *testing.T
+	mu  sync.Mutex
+	now time.Time
+	log bytes.Buffer
+}
+
+func open(t *testing.T, store storage.Store) *shop {
+	t.Helper()
+	s := &shop{t: t, now: time.Now()}
+	s.Shop = paymentstest.On(t, store, payments.Config{
+		WebhookAllow: loopback, Logger: slog.New(slog.NewTextHandler(&s.log, nil)),
+		Clock: func() time.Time {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.now
+		},
+	})
+	return s
+}
+
+func (s *shop) pass(d time.Duration) {
+	s.t.Helper()
+	s.mu.Lock()
+	s.now = s.now.Add(d)
+	s.mu.Unlock()
+	check(s.t, s.Drain(s.t.Context()))
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func onEachStore(t *testing.T, test func(*testing.T, *shop)) {
+	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New())) })
+	t.Run("sqlite", func(t *testing.T) {
+		store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "webhooks.db"), sqlite.Config{})
+		check(t, err)
+		test(t, open(t, store))
+	})
+}
+
+// receiver keeps what it is told and answers as it is told to.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	got    []*http.Request
+	bodies [][]byte
+	answer func(w http.ResponseWriter)
+}
+
+func listen(t *testing.T) *receiver {
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		r.mu.Lock()
+		r.got, r.bodies = append(r.got, q), append(r.bodies, body)
+		answer := r.answer
+		r.mu.Unlock()
+		if answer != nil {
+			answer(w)
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) answers(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = func(w http.ResponseWriter) { w.WriteHeader(status) }
+}
+
+// types returns the types of the events that came, in their order.
+func (r *receiver) types(t *testing.T) []string {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var types []string
+	for _, b := range r.bodies {
+		var e event.Event
+		check(t, json.Unmarshal(b, &e))
+		types = append(types, string(e.Type))
+	}
+	return types
+}
+
+func (r *receiver) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.got)
+}
+
+func (s *shop) endpoint(url string, types ...event.Type) *webhook.Endpoint {
+	s.t.Helper()
+	e, err := s.Webhooks.Create(s.t.Context(), s.Caller, webhook.CreateParams{URL: url, Events: types})
+	check(s.t, err)
+	return e
+}
+
+// happen makes one event, qr_code.created.
+func (s *shop) happen() {
+	s.t.Helper()
+	_, err := s.QRCodes.Create(s.t.Context(), s.Caller, qrcode.CreateParams{})
+	check(s.t, err)
+}
+
+func (s *shop) deliveries(endpoint string) []webhook.Delivery {
+	s.t.Helper()
+	list, err := s.Webhooks.Deliveries(s.t.Context(), s.Caller, endpoint, api.Page{Limit: 100})
+	check(s.t, err)
+	return list.Data
+}
+
+func (s *shop) newest() event.Event {
+	s.t.Helper()
+	list, err := s.Events.List(s.t.Context(), s.Caller, event.ListParams{})
+	check(s.t, err)
+	return list.Data[0]
+}
+
+func TestDelivery(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *shop) {
+		s.happen() // before there was an endpoint
+		every, some, none := listen(t), listen(t), listen(t)
+		e := s.endpoint(every.URL, "*")
+		s.endpoint(some.URL+"/hooks?a=b", "qr_code.created", "payment.completed")
+		s.endpoint(none.URL, "refund.created")
+		code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
+		check(t, err)
+		if got := s.newest().PendingWebhooks; got != 2 {
+			t.Errorf("%d are pending before the fan-out", got)
+		}
+		check(t, s.Drain(t.Context()))
+		if got := s.newest().PendingWebhooks; got != 0 {
+			t.Errorf("%d are pending afterwards", got)
+		}
+		s.Pay(code.ID, 100)
+		check(t, s.Drain(t.Context()))
+		if got := every.types(t); len(got) != 3 || got[0] != "qr_code.created" {
+			t.Errorf("all: %v", got)
+		}
+		if got := fmt.Sprint(some.types(t)); got != "[qr_code.created payment.completed]" {
+			t.Errorf("some, under the names asked for: %s", got)
+		}
+		if none.count() != 0 {
+			t.Errorf("none: %v", none.types(t))
+		}
+
+		// What came verifies, and is the event as the interface gives it.
+		q, body := every.got[0], every.bodies[0]
+		if err := webhook.Verify(q.Header, body, e.Secret, 0, s.now); err != nil {
+			t.Error(err)
+		}
+		var told event.Event
+		check(t, json.Unmarshal(body, &told))
+		kept, err := s.Events.Get(t.Context(), s.Caller, told.ID)
+		check(t, err)
+		if q.Header.Get("Webhook-Id") != told.ID || q.Header.Get("Content-Type") != "application/json" || string(kept.Data.Object) != string(told.Data.Object) {
+			t.Errorf("headers %v, body %s", q.Header, body)
+		}
+		d := s.deliveries(e.ID)
+		if len(d) != 3 || d[0].Status != webhook.Delivered || len(d[0].Attempts) != 1 || d[0].Attempts[0].StatusCode != 200 || d[0].NextAttemptAt != nil {
+			t.Errorf("deliveries %+v", d)
+		}
+		if shown, err := s.Webhooks.Get(t.Context(), s.Caller, e.ID); err != nil || shown.Secret != "" || !strings.HasPrefix(e.Secret, "whsec_") {
+			t.Errorf("the secret is shown twice, or never: %+v, %v", shown, err)
+		}
+	})
+}
+
+// Attempts follow the schedule, each counted from the one before; then the
+// delivery is given up, unless the endpoint was switched off before.
+func TestRetries(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *shop) {
+		r := listen(t)
+		r.answer = func(w http.ResponseWriter) {
+			w.WriteHeader(500)
+			_, _ = w.Write(bytes.Repeat([]byte("x"), 10_000))
+		}
+		e := s.endpoint(r.URL, "*")
+		s.happen()
+		s.pass(0)
+		for i, gap := range []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour} {
+			if r.count() != i+1 {
+				t.Fatalf("%d attempts, want %d", r.count(), i+1)
+			}
+			s.pass(gap * 89 / 100) // jitter is a tenth
+			if r.count() != i+1 {
+				t.Fatalf("attempt %d came too early", i+2)
+			}
+			s.pass(gap * 22 / 100)
+		}
+		d := s.deliveries(e.ID)[0]
+		if d.Status != webhook.Failed || len(d.Attempts) != 10 || len(d.Attempts[0].Response) != 4096 || d.Attempts[9].StatusCode != 500 || s.newest().PendingWebhooks != 0 {
+			t.Errorf("%s after %d attempts", d.Status, len(d.Attempts))
+		}
+		s.pass(30 * 24 * time.Hour)
+		if r.count() != 10 {
+			t.Errorf("%d attempts", r.count())
+		}
+		r.answers(200)
+		s.happen()
+		s.pass(0)
+		if d := s.deliveries(e.ID)[0]; d.Status != webhook.Delivered {
+			t.Errorf("a later event: %+v", d)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	s := open(t, memory.New())
+	r := listen(t)
+	r.answer = func(w http.ResponseWriter) {
+		w.Header().Set("Retry-After", "120")
+		w.WriteHeader(503)
+	}
+	s.endpoint(r.URL, "*")
+	s.happen()
+	s.pass(0)
+	s.pass(119 * time.Second)
+	if r.count() != 1 {
+		t.Errorf("%d attempts before the endpoint wanted one", r.count())
+	}
+	s.pass(time.Second)
+	if r.count() != 2 {
+		t.Errorf("%d attempts", r.count())
+	}
+}
+
+// An endpoint that says it is gone, or has failed for five days, is switched off.
+// What it has missed can be told again.
+func TestDisabling(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *shop) {
+		gone, dead, well := listen(t), listen(t), listen(t)
+		gone.answers(410)
+		dead.answers(500)
+		g, d := s.endpoint(gone.URL, "*"), s.endpoint(dead.URL, "qr_code.created")
+		s.endpoint(well.URL, "webhook_endpoint.disabled")
+		s.happen()
+		s.pass(0)
+		if e, _ := s.Webhooks.Get(t.Context(), s.Caller, g.ID); e.Active {
+			t.Error("410 does not switch off")
+		}
+		for range 19 {
+			s.pass(6 * time.Hour)
+			s.happen()
+		}
+		if e, _ := s.Webhooks.Get(t.Context(), s.Caller, d.ID); !e.Active {
+			t.Error("switched off too early")
+		}
+		s.pass(6 * time.Hour)
+		if e, _ := s.Webhooks.Get(t.Context(), s.Caller, d.ID); e.Active {
+			t.Error("five days of failure do not switch off")
+		}
+		s.pass(0)
+		if got := fmt.Sprint(well.types(t)); got != "[webhook_endpoint.disabled webhook_endpoint.disabled]" || !strings.Contains(s.log.String(), "switched off") {
+			t.Errorf("told %s", got)
+		}
+		before := dead.count()
+		missed := s.now.Add(-time.Millisecond)
+		s.happen()
+		s.pass(48 * time.Hour)
+		if dead.count() != before {
+			t.Error("an endpoint that is off is told")
+		}
+		dead.answers(200)
+		on := true
+		_, err := s.Webhooks.Update(t.Context(), s.Caller, d.ID, webhook.UpdateParams{Active: &on})
+		check(t, err)
+		n, err := s.Webhooks.ResendSince(t.Context(), s.Caller, d.ID, api.Times{From: missed})
+		check(t, err)
+		s.pass(0)
+		if n != 1 || dead.count() != before+1 {
+			t.Errorf("%d were sent again, %d came", n, dead.count()-before)
+		}
+	})
+}
+
+func TestRotation(t *testing.T) {
+	s := open(t, memory.New())
+	r := listen(t)
+	e := s.endpoint(r.URL, "*")
+	fresh, err := s.Webhooks.Rotate(t.Context(), s.Caller, e.ID)
+	check(t, err)
+	verifies := func(secret string) bool {
+		last := len(r.got) - 1
+		return webhook.Verify(r.got[last].Header, r.bodies[last], secret, 0, s.now) == nil
+	}
+	s.happen()
+	s.pass(0)
+	if fresh.Secret == e.Secret || !verifies(fresh.Secret) || !verifies(e.Secret) {
+		t.Error("while the rotation overlaps, both secrets sign")
+	}
+	s.pass(24 * time.Hour)
+	s.happen()
+	s.pass(0)
+	if !verifies(fresh.Secret) || verifies(e.Secret) {
+		t.Error("after a day the new secret alone signs")
+	}
+	caller := s.Caller
+	caller.IdempotencyKey = "k"
+	for i := range 2 {
+		var replayed bool
+		caller.Replayed = &replayed
+		made, err := s.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
+		if err != nil || (made.Secret == "") != (i == 1) || replayed != (i == 1) {
+			t.Errorf("call %d: %+v, %v", i+1, made, err)
+		}
+	}
+}
+
+// Nothing that is not public is dialled without leave, whatever the name.
+func TestGuard(t *testing.T) {
+	s := &shop{t: t, now: time.Now()}
+	s.Shop = paymentstest.On(t, memory.New(), payments.Config{Clock: func() time.Time { return s.now }})
+	r := listen(t)
+	port := r.URL[strings.LastIndex(r.URL, ":"):]
+	for _, host := range []string{"127.0.0.1", "localhost", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "0.0.0.0", "169.254.169.254"} {
+		e := s.endpoint("http://"+host+port, "*")
+		d, err := s.Webhooks.Ping(t.Context(), s.Caller, e.ID)
+		if err != nil || d.Status != webhook.Failed || d.Attempts[0].StatusCode != 0 || d.Attempts[0].Error == "" {
+			t.Errorf("%s: %+v, %v", host, d, err)
+		}
+		_, err = s.Webhooks.Delete(t.Context(), s.Caller, e.ID)
+		check(t, err)
+	}
+	if r.count() != 0 {
+		t.Errorf("%d were told", r.count())
+	}
+}
+
+// Redirects are not followed, and answers cost no more than their bound.
+func TestHostileAnswers(t *testing.T) {
+	s := open(t, memory.New())
+	r, elsewhere := listen(t), listen(t)
+	e := s.endpoint(r.URL, "*")
+	ping := func() *webhook.Delivery {
+		t.Helper()
+		d, err := s.Webhooks.Ping(t.Context(), s.Caller, e.ID)
+		check(t, err)
+		return d
+	}
+	r.answer = func(w http.ResponseWriter) {
+		w.Header().Set("Location", elsewhere.URL)
+		w.WriteHeader(307)
+	}
+	if d := ping(); d.Status != webhook.Failed || d.Attempts[0].StatusCode != 307 || elsewhere.count() != 0 {
+		t.Errorf("a redirect: %+v", d)
+	}
+	r.answer = func(w http.ResponseWriter) {
+		w.Header().Set("Content-Encoding", "gzip")
+		block := bytes.Repeat([]byte{0}, 1<<20)
+		for range 50 {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	}
+	if d := ping(); d.Status != webhook.Delivered || len(d.Attempts[0].Response) > 4096 {
+		t.Errorf("50 MB: %s, %d bytes kept", d.Status, len(d.Attempts[0].Response))
+	}
+	r.answer = func(w http.ResponseWriter) { _, _ = w.Write([]byte("\xff\xfe\x00")) }
+	if d := ping(); !json.Valid([]byte(mustJSON(t, d))) {
+		t.Error("what is no UTF-8 breaks the log")
+	}
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	check(t, err)
+	return string(data)
+}
+
+func TestHandler(t *testing.T) {
+	s := open(t, memory.New())
+	var mu sync.Mutex
+	var got []event.Type
+	fail := true
+	var secret string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	e := s.endpoint(server.URL, "*")
+	secret = e.Secret
+	handler = webhook.Handler(secret, nil, func(_ context.Context, e event.Event) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if fail {
+			fail = false
+			return fmt.Errorf("planned")
+		}
+		got = append(got, e.Type)
+		return nil
+	})
+	s.happen()
+	s.pass(0)
+	if d := s.deliveries(e.ID)[0]; d.Status != webhook.Pending || d.Attempts[0].StatusCode != 500 {
+		t.Errorf("the first time: %+v", d)
+	}
+	s.pass(6 * time.Second)
+	if d := s.deliveries(e.ID)[0]; d.Status != webhook.Delivered || d.Attempts[1].Response != `{"received":true}` {
+		t.Errorf("the second time: %+v", d)
+	}
+	_, err := s.Webhooks.Resend(t.Context(), s.Caller, s.newest().ID)
+	check(t, err)
+	s.pass(0)
+	if len(got) != 1 || len(s.deliveries(e.ID)) != 2 {
+		t.Errorf("handled %v, %d deliveries", got, len(s.deliveries(e.ID)))
+	}
+	answer, err := http.Post(server.URL, "application/json", strings.NewReader(`{"id":"evt_1"}`))
+	check(t, err)
+	defer answer.Body.Close()
+	if answer.StatusCode != 400 {
+		t.Errorf("without a signature: %d", answer.StatusCode)
+	}
+}
+
+var handler http.Handler

@@ -51,6 +51,9 @@ func TestIsolation(t *testing.T) {
 
 	invoice, _ := newInvoice(t, s, `{`+oneLine+`}`)
 
+	_, hooked := s.Do("POST", "/v1/webhooks", `{"url":"https://example.com/h","events":["*"]}`)
+	hook := field(t, hooked, "id")
+
 	pay := `{"account_id":"` + s.Consumer.ID + `","pin":"1234"}`
 	for _, route := range []struct{ method, path, id, body string }{
 		{"GET", "/v1/qr_codes/{id}", code, ""},
@@ -65,6 +68,14 @@ func TestIsolation(t *testing.T) {
 		{"GET", "/v1/events?starting_after={id}", event, ""},
 		{"GET", "/v1/balance/entries?starting_after={id}", "txn_0VbZaxcl001kOOiAEr1tPH", ""},
 		{"POST", "/v1/test_helpers/qr_codes/{id}/pay", code, pay},
+		{"GET", "/v1/webhooks/{id}", hook, ""},
+		{"PATCH", "/v1/webhooks/{id}", hook, `{"is_active":false}`},
+		{"DELETE", "/v1/webhooks/{id}", hook, ""},
+		{"POST", "/v1/webhooks/{id}/rotate_secret", hook, ""},
+		{"POST", "/v1/webhooks/{id}/ping", hook, ""},
+		{"GET", "/v1/webhooks/{id}/deliveries", hook, ""},
+		{"GET", "/v1/webhooks?starting_after={id}", hook, ""},
+		{"POST", "/v1/events/{id}/resend", event, ""},
 		{"GET", "/v1/invoices/{id}", invoice, ""},
 		{"POST", "/v1/invoices/{id}", invoice, `{"memo":"mine"}`},
 		{"DELETE", "/v1/invoices/{id}", invoice, ""},

@@ -147,6 +147,11 @@ Paste these:
     -d '{"customer_name":"Akosua","customer_email":"akosua@example.com","auto_finalize":true,"line_items":[{"description":"Catering","quantity":2,"unit_amount":12500,"taxable":true,"tax_percent":20}]}'
   curl -s "%[1]s/v1/invoices?status=open" -H "Authorization: Bearer $KEY"
 
+  # tell a server of yours of every event; the answer has the secret that signs
+  curl -s %[1]s/v1/webhooks -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -d '{"url":"http://127.0.0.1:9000/webhooks","events":["*"]}'
+  curl -s %[1]s/v1/webhooks -H "Authorization: Bearer $KEY"
+
   # what the consumer and the merchant were told
   curl -s %[1]s/v1/test_helpers/messages -H "Authorization: Bearer $KEY"
 

@@ -118,6 +118,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.Webhooks = webhook.New(s.engine, webhook.Config{Events: s.Events, Allow: c.WebhookAllow})
 	s.Events.Watch = webhook.Watch
 	s.runner.Add(s.Webhooks.Jobs()...)
+	s.runner.Add(s.Events.TellSubscribers())
 	s.runner.Add(s.Invoices.Job())
 	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
 	return s, nil

@@ -67,7 +67,7 @@ var events = storage.NewCollection("events", []storage.Field[record]{
 }, storage.DueBy("due"))
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{events.Kind()} }
+func Kinds() []*storage.Kind { return []*storage.Kind{events.Kind(), tellings.Kind()} }
 
 // maxSnapshot bounds the object of a host's own event, in bytes of JSON.
 const maxSnapshot = 64 << 10
@@ -82,6 +82,9 @@ type Service struct {
 	// Watch, when set, makes the events that somebody waits for due work, which
 	// [Service.FanOut] does. It is set before the first event is recorded.
 	Watch Watch
+
+	subscribers map[string]Subscriber
+	names       []string // of the subscribers, in the order of Subscribe
 }
 
 // New returns the service.
@@ -137,10 +140,11 @@ func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) 
 		if err != nil {
 			return nil, fmt.Errorf("event: who waits for %s: %w", canonical, err)
 		}
-		if waiting > 0 {
-			r.PendingWebhooks, r.Due = waiting, &r.CreatedAt
-			tx.Due(events.Kind())
-		}
+		r.PendingWebhooks = waiting
+	}
+	if r.PendingWebhooks > 0 || len(s.names) > 0 {
+		r.Due = &r.CreatedAt
+		tx.Due(events.Kind())
 	}
 	if _, err := events.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
 		return nil, fmt.Errorf("event: record %s: %w", t, err)

@@ -29,6 +29,9 @@ func (s *Service) FanOut(tell func(tx *engine.Tx, e *Event) (waiting int, err er
 				if err != nil {
 					return err
 				}
+				if err := s.subscribersTx(tx, &r.Value.Event); err != nil {
+					return err
+				}
 				r.Value.PendingWebhooks, r.Value.Due = waiting, nil
 				return events.Replace(tx, &r)
 			})

@@ -1,0 +1,115 @@
+package event_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// Every subscriber is told of every event, and again when it fails or panics.
+func TestSubscribers(t *testing.T) {
+	now := time.Now()
+	s := paymentstest.On(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
+	var mu sync.Mutex
+	told := map[string][]event.Type{}
+	trouble := 2
+	subscribe := func(name string, fail func() error) {
+		s.Events.Subscribe(name, func(_ context.Context, caller api.Caller, e event.Event) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if caller.Merchant != s.Caller.Merchant || caller.Live {
+				t.Errorf("the caller is %+v", caller)
+			}
+			if err := fail(); err != nil {
+				return err
+			}
+			told[name] = append(told[name], e.Type)
+			return nil
+		})
+	}
+	subscribe("ledger", func() error { return nil })
+	subscribe("mail", func() error {
+		if trouble--; trouble == 1 {
+			return errors.New("planned")
+		} else if trouble == 0 {
+			panic("planned")
+		}
+		return nil
+	})
+	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drain := func(by time.Duration) {
+		t.Helper()
+		now = now.Add(by)
+		if err := s.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drain(0)
+	if len(told["ledger"]) != 1 || len(told["mail"]) != 0 {
+		t.Errorf("told %v", told)
+	}
+	drain(time.Second)
+	drain(5 * time.Second)
+	drain(time.Hour)
+	if want := []event.Type{event.QRCodeCreated}; !slices.Equal(told["ledger"], want) || !slices.Equal(told["mail"], want) {
+		t.Errorf("told %v", told)
+	}
+	s.Pay(code.ID, 100)
+	drain(0)
+	if len(told["ledger"]) != 3 || len(told["mail"]) != 3 {
+		t.Errorf("told %v", told)
+	}
+	for _, name := range []string{"", "ledger", "Ledger", "a-b"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%q is taken", name)
+				}
+			}()
+			s.Events.Subscribe(name, func(context.Context, api.Caller, event.Event) error { return nil })
+		}()
+	}
+}
+
+func TestAll(t *testing.T) {
+	s := paymentstest.New(t)
+	for range 250 {
+		if _, err := s.Events.Record(t.Context(), s.Caller, "plan.created", map[string]string{"id": "plan_1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, last := 0, ""
+	for e, err := range s.Events.All(t.Context(), s.Caller, event.ListParams{Type: "plan.created"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last != "" && e.ID >= last {
+			t.Fatal("not newest first")
+		}
+		n, last = n+1, e.ID
+	}
+	if n != 250 {
+		t.Errorf("%d events", n)
+	}
+	for range s.Events.All(t.Context(), s.Caller, event.ListParams{}) {
+		break // which must end it
+	}
+	for _, err := range s.Events.All(t.Context(), s.Caller, event.ListParams{Type: "nothing"}) {
+		if api.CodeOf(err) != api.EventTypeUnknown {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -12,22 +12,22 @@ import (
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l lanes
-		if !l.enter("a") || l.enter("a") {
+		if !in(&l, "a") || in(&l, "a") {
 			t.Fatal("a new endpoint has not one place")
 		}
-		if !l.enter("b") {
+		if !in(&l, "b") {
 			t.Fatal("another endpoint is held up")
 		}
-		l.leave("a", true)
+		l.leave("a", true, time.Millisecond, time.Now())
 		for i := range 2 {
-			if !l.enter("a") {
+			if !in(&l, "a") {
 				t.Fatalf("after a success there is no place %d", i+1)
 			}
 		}
 		var entered atomic.Int64
 		for range maxInside {
 			go func() {
-				if l.enter("a") {
+				if in(&l, "a") {
 					entered.Add(1)
 				}
 			}()
@@ -36,26 +36,26 @@ func TestLanes(t *testing.T) {
 		if entered.Load() != 0 {
 			t.Errorf("%d entered a full lane", entered.Load())
 		}
-		if l.enter("a") {
+		if in(&l, "a") {
 			t.Error("more wait than may")
 		}
-		l.leave("a", true) // which makes room for two
+		l.leave("a", true, time.Millisecond, time.Now()) // which makes room for two
 		synctest.Wait()
 		if entered.Load() != 2 {
 			t.Errorf("%d entered", entered.Load())
 		}
 		for range 20 {
-			l.leave("a", true)
+			l.leave("a", true, time.Millisecond, time.Now())
 			synctest.Wait()
 		}
 		if n := l.by["a"]; n.width != maxPerEndpoint || n.inFlight != maxPerEndpoint {
 			t.Errorf("%d of %d places", n.inFlight, n.width)
 		}
-		l.leave("a", false)
+		l.leave("a", false, time.Millisecond, time.Now())
 		synctest.Wait()
 		before := entered.Load()
 		for range maxPerEndpoint - 1 {
-			l.leave("a", false)
+			l.leave("a", false, time.Millisecond, time.Now())
 		}
 		synctest.Wait()
 		if got := entered.Load() - before; got != 1 {
@@ -67,4 +67,33 @@ func TestLanes(t *testing.T) {
 			t.Errorf("%d still wait", waiting)
 		}
 	})
+}
+
+func in(l *lanes, endpoint string) bool {
+	ok, _ := l.enter(endpoint, time.Now())
+	return ok
+}
+
+// What finds no place is put off one after the other, by how long attempts last.
+func TestPutOff(t *testing.T) {
+	var l lanes
+	now := time.Unix(1, 0)
+	l.enter("a", now)
+	for range 100 {
+		l.leave("a", false, time.Second, now)
+		l.enter("a", now)
+	}
+	_, first := l.enter("a", now)
+	_, second := l.enter("a", now)
+	if first < 500*time.Millisecond || second < 2*first-time.Millisecond {
+		t.Errorf("put off by %s and %s", first, second)
+	}
+	if _, later := l.enter("a", now.Add(time.Minute)); later < 50*time.Second {
+		t.Errorf("while it hangs for a minute by %s", later)
+	}
+	for range 10_000 {
+		if _, wait := l.enter("a", now); wait > maxPutOff {
+			t.Fatalf("put off by %s", wait)
+		}
+	}
 }

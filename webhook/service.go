@@ -58,9 +58,6 @@ const (
 	// disableAfter is after how long of nothing but failure an endpoint is switched
 	// off.
 	disableAfter = 5 * 24 * time.Hour
-	// crowded is how long a delivery waits, about, when all places to its endpoint
-	// are taken.
-	crowded = time.Second
 )
 
 // client returns one that goes to public addresses only, decided when it dials,
@@ -97,6 +94,7 @@ func client(allow []netip.Prefix) *http.Client {
 type outcome struct {
 	Attempt
 	retryAfter time.Duration
+	took       time.Duration
 }
 
 func (o *outcome) well() bool { return o.StatusCode >= 200 && o.StatusCode < 300 }
@@ -106,7 +104,10 @@ func (s *Service) post(ctx context.Context, live bool, address, id string, body 
 	start := s.engine.Clock() // the real time, whatever a test clock shows
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	defer func() { o.Duration = s.engine.Clock().Sub(start).Milliseconds() }()
+	defer func() {
+		o.took = s.engine.Clock().Sub(start)
+		o.Duration = o.took.Milliseconds()
+	}()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		o.Error = "the address cannot be used"
@@ -178,15 +179,14 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 		return err
 	}
 	caller := api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}
-	if !s.lanes.enter(o.Value.Endpoint) {
-		// The claim is given back, for about as long as an answer may take.
+	if ok, putOff := s.lanes.enter(o.Value.Endpoint, s.engine.Clock()); !ok {
 		return s.write(ctx, caller, o, func(tx *engine.Tx, d *Delivery) error {
-			d.NextAttemptAt = api.AtOrNil(tx.Now.Add(jitter(crowded)))
+			d.NextAttemptAt = api.AtOrNil(tx.Now.Add(putOff))
 			return nil
 		})
 	}
-	well := false
-	defer func() { s.lanes.leave(o.Value.Endpoint, well) }()
+	well, took := false, time.Duration(0)
+	defer func() { s.lanes.leave(o.Value.Endpoint, well, took, s.engine.Clock()) }()
 
 	var target *endpointRecord
 	var body []byte
@@ -221,7 +221,7 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 		return s.end(ctx, caller, o, Failed, nil)
 	}
 	made := s.post(ctx, caller.Live, target.URL, o.Value.Event, body, target.secrets(now))
-	well = made.well()
+	well, took = made.well(), made.took
 	if well {
 		return s.end(ctx, caller, o, Delivered, &made)
 	}

@@ -1,0 +1,110 @@
+package webhook_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// BenchmarkDeliveries delivers events to a receiver on this machine, each outcome
+// durable on SQLite, over so many endpoints. The metric of-limit is the rate as a
+// share of a bare loop's that signs and posts the same bodies with one client, ten
+// at a time for each endpoint.
+func BenchmarkDeliveries(b *testing.B) {
+	for _, n := range []int{1, 7} {
+		b.Run(fmt.Sprint("endpoints=", n), func(b *testing.B) {
+			var got atomic.Int64
+			var sample atomic.Pointer[[]byte]
+			receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				sample.CompareAndSwap(nil, &body)
+				got.Add(1)
+			}))
+			defer receiver.Close()
+			store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "webhooks.db"), sqlite.Config{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer store.Close()
+			svc, err := payments.New(b.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			m, err := svc.Accounts.CreateMerchant(b.Context(), account.MerchantParams{Name: "M"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			caller := api.Caller{Merchant: m.ID}
+			for range n {
+				if _, err := svc.Webhooks.Create(b.Context(), caller, webhook.CreateParams{URL: receiver.URL, Events: []event.Type{"*"}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			object := map[string]string{"id": "plan_1", "note": string(bytes.Repeat([]byte("x"), 600))}
+			for range (b.N + n - 1) / n {
+				if _, err := svc.Events.Record(b.Context(), caller, "plan.created", object); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ResetTimer()
+			for got.Load() < int64(b.N) { // what is put off becomes due in a moment
+				if err := svc.Drain(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.StopTimer()
+			each := float64(b.Elapsed()) / float64(got.Load())
+			b.ReportMetric(barePosts(b, receiver.URL, *sample.Load(), 10*n, int(got.Load()))/each, "of-limit")
+		})
+	}
+}
+
+// barePosts returns the nanoseconds that one signed post takes without a store.
+func barePosts(b *testing.B, url string, body []byte, parallel, n int) float64 {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: parallel, DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	start := time.Now()
+	for range parallel {
+		all.Go(func() {
+			for next.Add(1) <= int64(n) {
+				h := hmac.New(sha256.New, []byte("whsec_x"))
+				h.Write(body)
+				r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				r.Header.Set("Service-Signature", hex.EncodeToString(h.Sum(nil)))
+				answer, err := client.Do(r)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, answer.Body)
+				_ = answer.Body.Close()
+			}
+		})
+	}
+	all.Wait()
+	return float64(time.Since(start)) / float64(n)
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -152,40 +153,50 @@ func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id str
 	if id == "" {
 		return nil, api.Missing("service_id")
 	}
-	var found *ServiceIDLookup
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		owned, err := parseServiceID(tx, caller.Live, id)
-		if err != nil {
+	if caller.IdempotencyKey == "" {
+		var found *ServiceIDLookup
+		err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+			var err error
+			found, err = lookUpTx(tx, caller.Live, id)
 			return err
-		}
-		found = &ServiceIDLookup{Object: "service_id_lookup", ServiceID: id}
-		if owned.Owner == ownerMerchant {
-			m, err := MerchantTx(tx, owned.Account)
-			if err != nil {
-				return fmt.Errorf("account: merchant of a service id: %w", err)
-			}
-			found.RecipientType, found.Name = RecipientMerchant, m.Name
-			return nil
-		}
-		h, agent, err := findHolder(tx, caller.Live, owned.Account, "")
-		if err != nil {
-			return err
-		}
-		if h == nil || h.Status == Closed {
-			return api.Errorf(api.AccountNotFound, "service_id", "The account of this service ID was closed.")
-		}
-		found.RecipientType, found.Name = RecipientConsumer, h.Name
-		if agent != nil {
-			found.RecipientType = RecipientAgent
-			if agent.SubAgent {
-				found.RecipientType = RecipientSubAgent
-			}
-		}
-		found.Payable = h.Status == Active && found.RecipientType != RecipientSubAgent
-		return nil
+		})
+		return found, err
+	}
+	// Nothing is changed, but whoever gives a key gets the first answer again.
+	call := engine.Call{Name: "service_id.look_up", Params: id}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*ServiceIDLookup, error) {
+		return lookUpTx(tx, caller.Live, id)
 	})
+}
+
+func lookUpTx(tx storage.ReadTx, live bool, id string) (*ServiceIDLookup, error) {
+	owned, err := parseServiceID(tx, live, id)
 	if err != nil {
 		return nil, err
 	}
+	found := &ServiceIDLookup{Object: "service_id_lookup", ServiceID: id}
+	if owned.Owner == ownerMerchant {
+		m, err := MerchantTx(tx, owned.Account)
+		if err != nil {
+			return nil, fmt.Errorf("account: merchant of a service id: %w", err)
+		}
+		found.RecipientType, found.Name = RecipientMerchant, m.Name
+		return found, nil
+	}
+	h, agent, err := findHolder(tx, live, owned.Account, "")
+	if err != nil {
+		return nil, err
+	}
+	if h == nil || h.Status == Closed {
+		return nil, api.Errorf(api.AccountNotFound, "service_id", "The account of this service ID was closed.")
+	}
+	found.RecipientType, found.Name = RecipientConsumer, h.Name
+	if agent != nil {
+		found.RecipientType = RecipientAgent
+		if agent.SubAgent {
+			found.RecipientType = RecipientSubAgent
+		}
+	}
+	found.Payable = h.Status == Active && found.RecipientType != RecipientSubAgent
 	return found, nil
 }

@@ -139,13 +139,7 @@ func (p *invoicePage) logo(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	logo, err := p.accounts.Logo(r.Context(), h.Merchant.ID)
-	if err != nil {
-		return nil, err
-	}
-	answer := content(logo.Type, logo.Data)
-	answer.set("Cache-Control", "public, max-age=300")
-	return answer, nil
+	return logoOf(r, p.accounts, h.Merchant.ID)
 }
 
 // refusal is the page for everything that the invoice cannot show.

@@ -222,7 +222,12 @@ func (p *payPage) logo(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	logo, err := p.accounts.Logo(r.Context(), offer.Merchant.ID)
+	return logoOf(r, p.accounts, offer.Merchant.ID)
+}
+
+// logoOf answers with a merchant's logo, which pages show.
+func logoOf(r *request, accounts *account.Service, merchant string) (any, error) {
+	logo, err := accounts.Logo(r.Context(), merchant)
 	if err != nil {
 		return nil, err
 	}

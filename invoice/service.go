@@ -5,10 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/mail"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -17,7 +14,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -52,174 +48,6 @@ func New(e *engine.Engine, c Config) *Service {
 		c.TestCharger = Simulated{}
 	}
 	return &Service{engine: e, config: c}
-}
-
-// Fields are what a draft can be given, at creation and later. In an update nil
-// leaves what is there, and an empty text or a zero time clears it.
-type Fields struct {
-	// Customer is the id of a customer, whose e-mail, name and phone fill what is
-	// not given here.
-	Customer         *string           `json:"customer,omitempty"`
-	Email            *string           `json:"customer_email,omitempty"`
-	Name             *string           `json:"customer_name,omitempty"`
-	Phone            *string           `json:"customer_phone,omitempty"`
-	Address          *string           `json:"customer_address,omitempty"`
-	Description      *string           `json:"description,omitempty"`
-	Footer           *string           `json:"footer,omitempty"`
-	Memo             *string           `json:"memo,omitempty"` // the customer never sees it
-	DueDate          *time.Time        `json:"due_date,omitempty"`
-	CollectionMethod *CollectionMethod `json:"collection_method,omitempty"`
-	// Metadata is merged in an update: a key set to nil or "" is dropped.
-	Metadata api.Metadata `json:"metadata,omitempty"`
-	// Lines, when not nil, replace all lines.
-	Lines []LineParams `json:"line_items,omitempty"`
-	// Discount, in pesewas, is taken off the whole; Coupon names why. Go callers
-	// only.
-	Discount *int64  `json:"discount,omitempty"`
-	Coupon   *string `json:"coupon,omitempty"`
-}
-
-// CreateParams describe a new invoice.
-type CreateParams struct {
-	Fields
-	// AutoFinalize finalizes at once.
-	AutoFinalize bool `json:"auto_finalize,omitempty"`
-}
-
-func (f *Fields) check() error {
-	for _, text := range []struct {
-		name  string
-		value *string
-		limit int
-	}{
-		{"customer_name", f.Name, api.MaxName},
-		{"customer_address", f.Address, api.MaxText},
-		{"description", f.Description, api.MaxText},
-		{"footer", f.Footer, api.MaxText},
-		{"memo", f.Memo, api.MaxText},
-		{"coupon", f.Coupon, api.MaxName},
-	} {
-		if text.value == nil {
-			continue
-		}
-		if err := api.CheckText(text.name, *text.value, text.limit); err != nil {
-			return err
-		}
-	}
-	if f.Email != nil && *f.Email != "" {
-		if err := checkEmail("customer_email", *f.Email); err != nil {
-			return err
-		}
-	}
-	if f.Phone != nil && *f.Phone != "" {
-		number, err := phone.Parse(*f.Phone)
-		if err != nil {
-			return api.Errorf(api.InvalidPhoneNumber, "customer_phone", "customer_phone is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
-		}
-		f.Phone = &number
-	}
-	if m := f.CollectionMethod; m != nil && *m != SendInvoice && *m != ChargeAutomatically {
-		return api.Invalid("collection_method", "collection_method must be send_invoice or charge_automatically.")
-	}
-	return f.Metadata.Check(true)
-}
-
-// checkEmail refuses what is not one plain address.
-func checkEmail(param, address string) error {
-	if err := api.CheckText(param, address, api.MaxName); err != nil {
-		return err
-	}
-	a, err := mail.ParseAddress(address)
-	if err != nil || a.Address != address || strings.ContainsAny(address, "\r\n") {
-		return api.Invalid(param, "%s must be an e-mail address, such as ama@example.com.", param)
-	}
-	return nil
-}
-
-// lines makes the lines of a request.
-func (s *Service) lines(params []LineParams) ([]Line, error) {
-	lines := make([]Line, len(params))
-	for i := range params {
-		l, err := params[i].line(fmt.Sprintf("line_items[%d]", i), s.config.DefaultTax)
-		if err != nil {
-			return nil, err
-		}
-		lines[i] = *l
-	}
-	return lines, nil
-}
-
-// customer returns the record of the customer that fields name; nil for none. A
-// host's own records are asked here, before the transaction, the library's in it.
-func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (func(storage.ReadTx) (*account.Customer, error), error) {
-	if f.Customer == nil || *f.Customer == "" {
-		return nil, nil
-	}
-	if s.config.Customers == nil {
-		return func(tx storage.ReadTx) (*account.Customer, error) {
-			c, err := account.CustomerTx(tx, caller.Scope(), *f.Customer)
-			return c, named("customer", err)
-		}, nil
-	}
-	c, err := s.config.Customers.Customer(ctx, caller, *f.Customer)
-	if err != nil {
-		return nil, named("customer", err)
-	}
-	return func(storage.ReadTx) (*account.Customer, error) { return c, nil }, nil
-}
-
-// apply writes the fields into an invoice.
-func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(storage.ReadTx) (*account.Customer, error)) error {
-	if f.Customer != nil {
-		r.Customer = textOrNil(*f.Customer)
-	}
-	if customer != nil {
-		c, err := customer(tx)
-		if err != nil {
-			return err
-		}
-		r.Email, r.Name, r.Phone = textOrNil(c.Email), textOrNil(c.Name), textOrNil(c.Phone)
-	}
-	for _, text := range []struct {
-		given *string
-		into  **string
-	}{
-		{f.Email, &r.Email},
-		{f.Name, &r.Name},
-		{f.Phone, &r.Phone},
-		{f.Address, &r.Address},
-		{f.Description, &r.Description},
-		{f.Footer, &r.Footer},
-		{f.Memo, &r.Memo},
-		{f.Coupon, &r.Coupon},
-	} {
-		if text.given != nil {
-			*text.into = textOrNil(*text.given)
-		}
-	}
-	if f.DueDate != nil {
-		r.DueDate = api.AtOrNil(*f.DueDate)
-	}
-	if f.CollectionMethod != nil {
-		r.CollectionMethod = *f.CollectionMethod
-	}
-	if len(f.Metadata) > 0 {
-		r.Metadata = r.Metadata.Merge(f.Metadata)
-		if err := r.Metadata.Check(false); err != nil {
-			return err
-		}
-	}
-	if f.Discount != nil {
-		r.Off = *f.Discount
-	}
-	lines := r.Lines.Data
-	if f.Lines != nil {
-		var err error
-		if lines, err = s.lines(f.Lines); err != nil {
-			return err
-		}
-	}
-	return r.setLines(lines)
 }
 
 // Create makes an invoice: a draft with the next number of its year, finalized at

@@ -96,6 +96,55 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
+// BenchmarkPay charges invoices through the charger of test mode on SQLite: the
+// attempt and its outcome are two transactions, each durable when it returns.
+func BenchmarkPay(b *testing.B) {
+	const callers = 64
+	s := openBiller(b, filepath.Join(b.TempDir(), "pay.db"))
+	ids := make([]string, b.N)
+	for n := range ids {
+		ids[n] = s.create(b, int64(n)).ID
+	}
+	pay := func(s *biller, n int, id string) {
+		caller := s.caller
+		caller.IdempotencyKey = fmt.Sprintf("pay-%016d", n)
+		if _, err := s.Invoices.Pay(b.Context(), caller, id, invoice.PayParams{}); err != nil {
+			b.Error(err)
+		}
+	}
+	before := s.store.Stats()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for range callers {
+		all.Go(func() {
+			for n := next.Add(1) - 1; n < int64(b.N); n = next.Add(1) - 1 {
+				pay(s, int(n), ids[n])
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	each := float64(b.Elapsed()) / float64(b.N)
+	now := s.store.Stats()
+	group := float64(now.Updates-before.Updates) / float64(now.Commits-before.Commits)
+	b.ReportMetric(group, "group")
+
+	path := filepath.Join(b.TempDir(), "bare.db")
+	bare := openBiller(b, path)
+	var paid []string
+	for n := range 64 {
+		v := bare.create(b, int64(n))
+		pay(bare, n, v.ID)
+		paid = append(paid, v.ID)
+	}
+	limit := bareloop.Call{
+		Path: path, Insert: []string{"payments", "events", "events", "events", "messages", "idempotency_keys"},
+		Touch: "invoices", IDs: paid, Times: 2, Moves: true, Into: true, With: "clearing/charges",
+	}.Run(b, max(1, int(math.Round(group/2))), b.N)
+	b.ReportMetric(limit/each, "of-limit")
+}
+
 func BenchmarkList100(b *testing.B) {
 	s := openBiller(b, filepath.Join(b.TempDir(), "list.db"))
 	for n := range int64(100) {

@@ -154,16 +154,60 @@ func TestPDFStrangeTexts(t *testing.T) {
 	}
 }
 
+// BenchmarkPDF makes documents. The metric font-share is what of the time the
+// fonts alone take: a page with each letter of the document once.
 func BenchmarkPDF(b *testing.B) {
 	for _, n := range []int{1, 20, 200} {
 		b.Run(fmt.Sprint("lines=", n), func(b *testing.B) {
 			r := sample(b, n)
+			d := document{invoice: &r.Invoice, merchant: merchant}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := render(document{invoice: &r.Invoice, merchant: merchant}); err != nil {
+				if _, err := render(d); err != nil {
 					b.Fatal(err)
 				}
 			}
+			each := float64(b.Elapsed()) / float64(b.N)
+			b.StopTimer()
+			p, err := newPen(d)
+			if err != nil {
+				b.Fatal(err)
+			}
+			p.pdf.AddPage()
+			letters := map[bool]map[rune]bool{true: {}, false: {}}
+			for _, s := range lay(d, p.width) {
+				for _, text := range s.texts {
+					for _, c := range text.text {
+						letters[text.bold][c] = true
+					}
+				}
+			}
+			const times = 20
+			start := time.Now()
+			for range times {
+				lettersAlone(b, d, letters)
+			}
+			b.ReportMetric(float64(time.Since(start))/times/each, "font-share")
 		})
+	}
+}
+
+// lettersAlone makes a page with each letter once.
+func lettersAlone(b *testing.B, d document, letters map[bool]map[rune]bool) {
+	p, err := newPen(d)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p.pdf.AddPage()
+	for isBold, set := range letters {
+		p.font(10, isBold)
+		for c := range set {
+			p.pdf.SetXY(margin, margin)
+			p.keep(p.pdf.Cell(nil, string(c)))
+		}
+	}
+	var out bytes.Buffer
+	if _, err := p.pdf.WriteTo(&out); err != nil || p.err != nil {
+		b.Fatal(err, p.err)
 	}
 }

@@ -4,6 +4,7 @@
 package bareloop
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -26,14 +27,18 @@ type Call struct {
 	// Vary gives a column of a table, as "payments.qr_code", each value in turn; the
 	// row's id when there are none, for what must be unique.
 	Vary map[string][]string
-	// Touch are the ids of one table's records, one of which is written anew with
-	// each call; its column values and document stay.
+	// Touch is a table of which the record with one of the IDs is written anew with
+	// each call, so many Times, or once; its column values and document stay.
 	Touch string
 	IDs   []string
+	Times int
 	// Moves says that money moves between the merchant and a wallet; Into, that it
 	// goes from a wallet into the merchant's account, and not the other way.
 	Moves bool
 	Into  bool
+	// With is how the names of the other accounts go on after the mode: "wallet/"
+	// when empty.
+	With string
 }
 
 // Run writes n calls, group of them a commit, and returns the nanoseconds that
@@ -58,7 +63,7 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 	var wallets []*ledgerAccount
 	if c.Moves {
 		posting = w.pattern("ledger_postings")
-		merchant, wallets = w.accounts()
+		merchant, wallets = w.accounts(cmp.Or(c.With, "wallet/"))
 	}
 	var touch *sql.Stmt
 	if c.Touch != "" {
@@ -91,8 +96,10 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 		for _, r := range rows {
 			r.insert(i)
 		}
-		if touch != nil {
-			w.run(touch, merchant.owner, c.IDs[i%len(c.IDs)])
+		for range cmp.Or(c.Times, 1) {
+			if touch != nil {
+				w.run(touch, merchant.owner, c.IDs[i%len(c.IDs)])
+			}
 		}
 		if c.Moves {
 			move(i)
@@ -167,16 +174,17 @@ type ledgerAccount struct {
 	id, balance, entries int64
 }
 
-// accounts reads the merchant's account and those of the wallets.
-func (w *writer) accounts() (merchant *ledgerAccount, wallets []*ledgerAccount) {
+// accounts reads the merchant's account and the others that money moves with.
+func (w *writer) accounts(with string) (merchant *ledgerAccount, wallets []*ledgerAccount) {
 	rows := w.query("SELECT id, balance, entries, name FROM ledger_accounts")
 	defer rows.Close()
 	for rows.Next() {
 		var a ledgerAccount
 		var name string
 		w.scan(rows, &a.id, &a.balance, &a.entries, &name)
+		_, rest, _ := strings.Cut(name, "/") // after the mode
 		switch parts := strings.Split(name, "/"); {
-		case parts[1] == "wallet":
+		case strings.HasPrefix(rest, with):
 			wallets = append(wallets, &a)
 		case len(parts) == 4 && parts[3] == "available":
 			a.owner = parts[2]

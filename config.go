@@ -80,6 +80,9 @@ type Config struct {
 	// DefaultTax is the rate, in percent, of taxable invoice lines that give none;
 	// nil for no tax.
 	DefaultTax *decimal.Decimal
+	// EventRetention is for how long events and their deliveries are kept; zero for
+	// good. Ten days at least let every delivery end.
+	EventRetention time.Duration
 	// WebhookAllow opens address ranges that are not public, such as loopback, to the
 	// webhook deliveries of test mode. Live mode delivers to public addresses only.
 	WebhookAllow []netip.Prefix

@@ -91,6 +91,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 
 	s.Events = event.New(s.engine)
+	s.Events.Retention = c.EventRetention
 	s.Messages = message.New(s.engine, message.Config{Texter: c.Texter, Mailer: c.Mailer, TestMailer: c.TestMailer})
 	s.Accounts = account.New(s.engine)
 	s.Payments = payment.New(s.engine, s.Events)

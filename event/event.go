@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -41,9 +42,10 @@ type Request struct {
 
 type record struct {
 	Event
-	// Due is when the event is to be fanned out to those who want to be told;
-	// nil when nobody is waiting for it.
-	Due *api.Time `json:"due,omitempty"`
+	// Due is when the event is to be fanned out to those who want to be told, or,
+	// once Told, when it is to be forgotten; nil for never.
+	Due  *api.Time `json:"due,omitempty"`
+	Told bool      `json:"told,omitempty"`
 }
 
 var events = storage.NewCollection("events", []storage.Field[record]{
@@ -82,6 +84,8 @@ type Service struct {
 	// Watch, when set, makes the events that somebody waits for due work, which
 	// [Service.FanOut] does. It is set before the first event is recorded.
 	Watch Watch
+	// Retention is for how long events are kept; zero for good.
+	Retention time.Duration
 
 	subscribers map[string]Subscriber
 	names       []string // of the subscribers, in the order of Subscribe
@@ -145,11 +149,21 @@ func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) 
 	if r.PendingWebhooks > 0 || len(s.names) > 0 {
 		r.Due = &r.CreatedAt
 		tx.Due(events.Kind())
+	} else {
+		s.told(&r)
 	}
 	if _, err := events.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
 		return nil, fmt.Errorf("event: record %s: %w", t, err)
 	}
 	return &r.Event, nil
+}
+
+// told notes that nobody waits for an event any more.
+func (s *Service) told(r *record) {
+	r.Due, r.Told = nil, true
+	if s.Retention > 0 {
+		r.Due = api.AtOrNil(r.CreatedAt.Add(s.Retention))
+	}
 }
 
 // Get returns one event.

@@ -14,7 +14,11 @@ import (
 
 // FanOut is the job that hands each event somebody waits for to tell, once, in a
 // transaction: tell writes down who is to be told, and returns how many they are.
-func (s *Service) FanOut(tell func(tx *engine.Tx, e *Event) (waiting int, err error)) due.Job {
+// Events whose retention has ended are removed by it, after forget has removed what
+// was written down of their telling.
+func (s *Service) FanOut(
+	tell func(tx *engine.Tx, e *Event) (waiting int, err error), forget func(tx *engine.Tx, id string) error,
+) due.Job {
 	const atATime = 64
 	return due.Job{
 		Kind: events.Kind(), Lease: time.Minute, Batch: atATime,
@@ -25,6 +29,12 @@ func (s *Service) FanOut(tell func(tx *engine.Tx, e *Event) (waiting int, err er
 			}
 			err = s.engine.Update(ctx, callerOf(&o.Value.Event, o.Scope), func(tx *engine.Tx) error {
 				r := *o // a run that is undone leaves the claimed version as it is
+				if r.Value.Told {
+					if err := forget(tx, r.ID); err != nil {
+						return err
+					}
+					return events.Delete(tx, &r)
+				}
 				waiting, err := tell(tx, &r.Value.Event)
 				if err != nil {
 					return err
@@ -32,10 +42,11 @@ func (s *Service) FanOut(tell func(tx *engine.Tx, e *Event) (waiting int, err er
 				if err := s.subscribersTx(tx, &r.Value.Event); err != nil {
 					return err
 				}
-				r.Value.PendingWebhooks, r.Value.Due = waiting, nil
+				r.Value.PendingWebhooks = waiting
+				s.told(&r.Value)
 				return events.Replace(tx, &r)
 			})
-			if errors.Is(err, storage.ErrConflict) {
+			if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 				return nil // another worker took it over, and tells
 			}
 			return err

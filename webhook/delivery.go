@@ -219,10 +219,28 @@ func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint s
 	}
 }
 
+// forget removes the deliveries of an event that is to be forgotten.
+func forget(tx *engine.Tx, id string) error {
+	q := storage.Query{Scope: tx.Caller.Scope(), Where: []storage.Equal{{Column: "event", Value: id}}, Limit: api.MaxLimit}
+	for more := true; more; {
+		page, left, err := deliveries.List(tx, q)
+		if err != nil {
+			return fmt.Errorf("webhook: forget deliveries: %w", err)
+		}
+		for _, d := range page {
+			if err := deliveries.Delete(tx, d); err != nil {
+				return fmt.Errorf("webhook: forget delivery: %w", err)
+			}
+		}
+		more = left
+	}
+	return nil
+}
+
 // Jobs fan events out and deliver them.
 func (s *Service) Jobs() []due.Job {
 	return []due.Job{
-		s.events.FanOut(s.fanOut),
+		s.events.FanOut(s.fanOut, forget),
 		{Kind: deliveries.Kind(), Lease: lease, Batch: maxInFlight, Do: s.work},
 	}
 }

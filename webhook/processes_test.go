@@ -1,0 +1,114 @@
+package webhook_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// With a retention, events and what was written of their telling are forgotten.
+func TestRetention(t *testing.T) {
+	now := time.Now()
+	s := paymentstest.On(t, memory.New(), payments.Config{
+		WebhookAllow: loopback, EventRetention: 10 * 24 * time.Hour, Clock: func() time.Time { return now },
+	})
+	r := listen(t)
+	record := func() {
+		t.Helper()
+		_, err := s.Events.Record(t.Context(), s.Caller, "plan.created", map[string]int{"a": 1})
+		check(t, err)
+	}
+	record() // nobody is told of it
+	e, err := s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
+	check(t, err)
+	now = now.Add(time.Second)
+	record()
+	count := func() (events, deliveries int) {
+		t.Helper()
+		check(t, s.Drain(t.Context()))
+		list, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: "plan.created"})
+		check(t, err)
+		told, err := s.Webhooks.Deliveries(t.Context(), s.Caller, e.ID, api.Page{})
+		check(t, err)
+		return len(list.Data), len(told.Data)
+	}
+	for _, c := range []struct {
+		pass               time.Duration
+		events, deliveries int
+	}{
+		{0, 2, 1},
+		{10*24*time.Hour - 2*time.Second, 2, 1},
+		{time.Second, 1, 1},
+		{time.Second, 0, 0},
+	} {
+		now = now.Add(c.pass)
+		if events, deliveries := count(); events != c.events || deliveries != c.deliveries {
+			t.Errorf("after %s: %d events and %d deliveries, want %d and %d", c.pass, events, deliveries, c.events, c.deliveries)
+		}
+	}
+	if r.count() != 1 {
+		t.Errorf("%d were told", r.count())
+	}
+}
+
+// Two processes over one store share the work, and no delivery is made twice.
+func TestTwoProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "two.db")
+	var shops []*payments.Service
+	for range 2 {
+		store, err := sqlite.Open(context.Background(), path, sqlite.Config{})
+		check(t, err)
+		t.Cleanup(func() { check(t, store.Close()) })
+		svc, err := payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})
+		check(t, err)
+		shops = append(shops, svc)
+	}
+	m, err := shops[0].Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	check(t, err)
+	caller := api.Caller{Merchant: m.ID}
+	r := listen(t)
+	for range 3 {
+		_, err := shops[0].Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
+		check(t, err)
+	}
+	const events = 60
+	for i := range events {
+		_, err := shops[i%2].Events.Record(t.Context(), caller, "plan.created", map[string]int{"n": i})
+		check(t, err)
+	}
+	for r.count() < 3*events {
+		var both sync.WaitGroup
+		for _, svc := range shops {
+			both.Go(func() {
+				if err := svc.Drain(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+	}
+	told := map[string]int{}
+	for _, q := range r.got {
+		told[q.Header.Get("Webhook-Id")]++
+	}
+	for id, n := range told {
+		if n != 3 {
+			t.Errorf("%s was told %d times, want once to each of three", id, n)
+		}
+	}
+	if len(told) != events {
+		t.Errorf("%d events were told", len(told))
+	}
+}

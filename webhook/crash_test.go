@@ -1,0 +1,124 @@
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// mortal is a store whose process dies: its n-th update fails, before it was
+// committed or afterwards, and so do all that follow.
+type mortal struct {
+	storage.Store
+	mu         sync.Mutex
+	left       int // updates until the death; 0 for never
+	afterwards bool
+	dead       bool
+}
+
+var errDead = errors.New("the process is dead")
+
+func (m *mortal) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	m.mu.Lock()
+	dead, last := m.dead, m.left == 1
+	if m.left > 0 {
+		m.left--
+	}
+	m.dead = m.dead || last
+	m.mu.Unlock()
+	if dead || last && !m.afterwards {
+		return errDead
+	}
+	err := m.Store.Update(ctx, fn)
+	if err == nil && last {
+		return errDead
+	}
+	return err
+}
+
+// Whenever the process dies, between commit and delivery, during one, or after the
+// answer and before it is written down: every event that was committed arrives,
+// and no other.
+func TestDeaths(t *testing.T) {
+	r := listen(t)
+	for seed := range uint64(300) {
+		dice := rand.New(rand.NewPCG(seed, seed))
+		kept, now := memory.New(), time.Now()
+		var store *mortal
+		var svc *payments.Service
+		start := func() {
+			now = now.Add(time.Millisecond)
+			store = &mortal{Store: kept}
+			var err error
+			svc, err = payments.New(t.Context(), store, payments.Config{
+				WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
+			})
+			check(t, err)
+		}
+		start()
+		m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+		check(t, err)
+		caller := api.Caller{Merchant: m.ID}
+		for range 1 + dice.IntN(2) {
+			_, err := svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
+			check(t, err)
+		}
+		r.mu.Lock()
+		before := len(r.got)
+		r.mu.Unlock()
+		for range 6 {
+			store.mu.Lock()
+			store.left, store.afterwards = 1+dice.IntN(12), dice.IntN(2) == 0
+			store.mu.Unlock()
+			for range 1 + dice.IntN(2) {
+				_, err := svc.Events.Record(t.Context(), caller, "plan.created", map[string]int{"a": 1})
+				if err != nil && !errors.Is(err, errDead) {
+					t.Fatal(err)
+				}
+			}
+			if err := svc.Drain(t.Context()); err != nil && !errors.Is(err, errDead) {
+				t.Fatal(err)
+			}
+			start()
+		}
+		for range 4 { // leases run out, and the survivors are delivered
+			now = now.Add(2 * time.Minute)
+			check(t, svc.Drain(t.Context()))
+		}
+		told := map[string]bool{}
+		for _, q := range r.got[before:] {
+			told[q.Header.Get("Webhook-Id")] = true
+		}
+		n := 0
+		for e, err := range svc.Events.All(t.Context(), caller, event.ListParams{}) {
+			check(t, err)
+			n++
+			if !told[e.ID] {
+				t.Errorf("seed %d: %s was lost", seed, e.ID)
+			}
+			if e.PendingWebhooks != 0 {
+				t.Errorf("seed %d: %d are still pending", seed, e.PendingWebhooks)
+			}
+			delete(told, e.ID)
+		}
+		if len(told) > 0 || n == 0 {
+			t.Errorf("seed %d: %d events, and %d were told that were not committed", seed, n, len(told))
+		}
+		check(t, kept.Close())
+		if t.Failed() {
+			return
+		}
+	}
+}

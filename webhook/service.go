@@ -80,7 +80,7 @@ func client(allow []netip.Prefix) *http.Client {
 			TLSHandshakeTimeout: attemptTimeout,
 			DisableCompression:  true, // an answer that swells is not unpacked
 			MaxIdleConns:        maxInFlight,
-			MaxIdleConnsPerHost: maxPerEndpoint,
+			MaxIdleConnsPerHost: maxInFlight, // endpoints may share a host
 			IdleConnTimeout:     90 * time.Second,
 			ForceAttemptHTTP2:   true,
 

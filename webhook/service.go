@@ -1,22 +1,13 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
-
-	"code.dny.dev/ssrf"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -59,118 +50,6 @@ const (
 	// off.
 	disableAfter = 5 * 24 * time.Hour
 )
-
-// client returns one that goes to public addresses only, decided when it dials,
-// after names were looked up: through no proxy, along no redirect.
-func client(allow []netip.Prefix) *http.Client {
-	options := []ssrf.Option{ssrf.WithAnyPort()}
-	for _, p := range allow {
-		if p.Addr().Is4() {
-			options = append(options, ssrf.WithAllowedV4Prefixes(p))
-		} else {
-			options = append(options, ssrf.WithAllowedV6Prefixes(p))
-		}
-	}
-	dialer := &net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(options...).Safe}
-	return &http.Client{
-		Timeout: attemptTimeout,
-		Transport: &http.Transport{
-			DialContext:         dialer.DialContext,
-			TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout: attemptTimeout,
-			DisableCompression:  true, // an answer that swells is not unpacked
-			MaxIdleConns:        maxInFlight,
-			MaxIdleConnsPerHost: maxInFlight, // endpoints may share a host
-			IdleConnTimeout:     90 * time.Second,
-			ForceAttemptHTTP2:   true,
-
-			MaxResponseHeaderBytes: 16 << 10,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// outcome is what became of an attempt.
-type outcome struct {
-	Attempt
-	retryAfter time.Duration
-	took       time.Duration
-}
-
-func (o *outcome) well() bool { return o.StatusCode >= 200 && o.StatusCode < 300 }
-
-// post makes one attempt.
-func (s *Service) post(ctx context.Context, live bool, address, id string, body []byte, secrets []string) (o outcome) {
-	start := s.engine.Clock() // the real time, whatever a test clock shows
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
-	defer func() {
-		o.took = s.engine.Clock().Sub(start)
-		o.Duration = o.took.Milliseconds()
-	}()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
-	if err != nil {
-		o.Error = "the address cannot be used"
-		return o
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "payments-webhook/1")
-	sign(request.Header, id, body, start, secrets...)
-	c := s.test
-	if live {
-		c = s.live
-	}
-	response, err := c.Do(request)
-	if err != nil {
-		o.Error = explain(err)
-		return o
-	}
-	defer response.Body.Close()
-	o.StatusCode = response.StatusCode
-	o.retryAfter = retryAfter(response.Header.Get("Retry-After"), start)
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
-	o.Response = strings.ToValidUTF8(string(data), string(utf8.RuneError))
-	if err != nil && o.well() {
-		// The status has said enough; how the rest came is the endpoint's business.
-		o.Error = ""
-	}
-	return o
-}
-
-// explain says why there was no answer, without addresses behind the name.
-func explain(err error) string {
-	var dns *net.DNSError
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
-		return "no answer within 15 seconds"
-	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedPort), errors.Is(err, ssrf.ErrProhibitedNetwork):
-		return "the name leads to an address that is not public"
-	case errors.As(err, &dns):
-		return "the name was not found"
-	case strings.Contains(err.Error(), "tls: ") || strings.Contains(err.Error(), "x509: "):
-		return "the certificate or the encryption is not in order"
-	}
-	return "no connection, or one that broke"
-}
-
-func isTimeout(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.As(err, &t) && t.Timeout()
-}
-
-// maxRetryAfter bounds how long an endpoint can put off the next attempt.
-const maxRetryAfter = 24 * time.Hour
-
-// retryAfter reads the header of that name: seconds, or a time.
-func retryAfter(text string, now time.Time) time.Duration {
-	wait := time.Duration(0)
-	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
-		wait = time.Duration(n) * time.Second
-	} else if at, err := http.ParseTime(text); err == nil {
-		wait = at.Sub(now)
-	}
-	return min(max(wait, 0), maxRetryAfter)
-}
 
 // work makes one attempt of a delivery, and writes down what became of it.
 func (s *Service) work(ctx context.Context, claimed storage.Record) error {

@@ -100,7 +100,7 @@ func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p QRParams) (
 		return nil, err
 	}
 	draft := payout.Draft{
-		Currency: p.Currency, Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: "acc_"},
+		Currency: p.Currency, Scanned: true,
 		Description: p.Description, Reference: &p.Reference, Metadata: p.Metadata,
 	}
 	if p.Amount != nil {
@@ -116,7 +116,6 @@ func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p QRParams) (
 			return nil, err
 		}
 		draft := draft
-		draft.Destination.AccountID = shown.Account
 		if p.Amount == nil {
 			if shown.Amount == nil {
 				return nil, api.Errorf(api.AmountRequired, "amount", "This QR code has no fixed amount. Give the amount in GHS.")

@@ -83,6 +83,9 @@ type Draft struct {
 	Amount      decimal.Decimal // GHS
 	Currency    string
 	Destination DestinationParams
+	// Scanned says that the recipient follows from a code, and is given to CreateTx;
+	// Destination is not looked at.
+	Scanned     bool
 	Description string
 	Reference   *string
 	Metadata    api.Metadata
@@ -122,9 +125,12 @@ func (o *Outgoing) Prepare(live bool, n *Noun, d Draft) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown, to, err := d.Destination.check(o.config.Banks)
-	if err != nil {
-		return nil, err
+	var shown *Destination
+	var to *target
+	if !d.Scanned {
+		if shown, to, err = d.Destination.check(o.config.Banks); err != nil {
+			return nil, err
+		}
 	}
 	if to != nil && o.rail(live) == nil {
 		return nil, errNoRail

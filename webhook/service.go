@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -64,8 +65,11 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 			return nil
 		})
 	}
-	well, took := false, time.Duration(0)
-	defer func() { s.lanes.leave(o.Value.Endpoint, well, took, s.engine.Clock()) }()
+	// The place is given back before the outcome is written down, which is nothing
+	// to the endpoint.
+	var made outcome
+	leave := sync.OnceFunc(func() { s.lanes.leave(o.Value.Endpoint, made.well(), made.took, s.engine.Clock()) })
+	defer leave()
 
 	var target *endpointRecord
 	var body []byte
@@ -99,9 +103,9 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 	if target == nil {
 		return s.end(ctx, caller, o, Failed, nil)
 	}
-	made := s.post(ctx, caller.Live, target.URL, o.Value.Event, body, target.secrets(now))
-	well, took = made.well(), made.took
-	if well {
+	made = s.post(ctx, caller.Live, target.URL, o.Value.Event, body, target.secrets(now))
+	leave()
+	if made.well() {
 		return s.end(ctx, caller, o, Delivered, &made)
 	}
 	if len(o.Value.Attempts)+1 >= len(attemptAfter) || made.StatusCode == http.StatusGone {

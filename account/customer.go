@@ -41,7 +41,7 @@ func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p Custo
 	if err := api.CheckText("name", p.Name, api.MaxName); err != nil {
 		return nil, err
 	}
-	if err := api.CheckText("email", p.Email, api.MaxName); err != nil {
+	if err := api.CheckEmail("email", p.Email); err != nil {
 		return nil, err
 	}
 	var err error

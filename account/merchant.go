@@ -60,7 +60,7 @@ func (p *MerchantParams) check() error {
 	if p.Phone, err = parsePhone("phone", p.Phone); err != nil {
 		return err
 	}
-	if err := api.CheckText("email", p.Email, api.MaxName); err != nil {
+	if err := api.CheckEmail("email", p.Email); err != nil {
 		return err
 	}
 	if err := api.CheckText("address", p.Address, api.MaxText); err != nil {

@@ -173,3 +173,15 @@ func TestTexts(t *testing.T) {
 		t.Errorf("later: %v", err)
 	}
 }
+
+func TestCheckEmail(t *testing.T) {
+	for address, good := range map[string]bool{
+		"": true, "ama@example.com": true, "a.b+c@sub.example.com": true,
+		"ama": false, "ama@": false, "Ama <ama@example.com>": false, "a@example.com,b@example.com": false,
+		"a@example.com\r\nBcc: b@example.com": false, "a b@example.com": false, strings.Repeat("x", 260) + "@example.com": false,
+	} {
+		if err := api.CheckEmail("email", address); (err == nil) != good {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}

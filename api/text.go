@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/mail"
 	"strings"
 	"time"
 	"unicode"
@@ -25,6 +26,22 @@ func CheckText(param, s string, limit int) error {
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' }) {
 		return Invalid(param, "%s must not hold control characters other than line breaks.", param)
+	}
+	return nil
+}
+
+// CheckEmail refuses what is not one plain e-mail address. Empty is none, which is
+// for the caller to refuse.
+func CheckEmail(param, address string) error {
+	if address == "" {
+		return nil
+	}
+	if err := CheckText(param, address, MaxName); err != nil {
+		return err
+	}
+	a, err := mail.ParseAddress(address)
+	if err != nil || a.Address != address || strings.ContainsAny(address, "\r\n") {
+		return Invalid(param, "%s must be an e-mail address, such as ama@example.com.", param)
 	}
 	return nil
 }

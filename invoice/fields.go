@@ -3,8 +3,6 @@ package invoice
 import (
 	"context"
 	"fmt"
-	"net/mail"
-	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -66,8 +64,8 @@ func (f *Fields) check() error {
 			return err
 		}
 	}
-	if f.Email != nil && *f.Email != "" {
-		if err := checkEmail("customer_email", *f.Email); err != nil {
+	if f.Email != nil {
+		if err := api.CheckEmail("customer_email", *f.Email); err != nil {
 			return err
 		}
 	}
@@ -82,18 +80,6 @@ func (f *Fields) check() error {
 		return api.Invalid("collection_method", "collection_method must be send_invoice or charge_automatically.")
 	}
 	return f.Metadata.Check(true)
-}
-
-// checkEmail refuses what is not one plain address.
-func checkEmail(param, address string) error {
-	if err := api.CheckText(param, address, api.MaxName); err != nil {
-		return err
-	}
-	a, err := mail.ParseAddress(address)
-	if err != nil || a.Address != address || strings.ContainsAny(address, "\r\n") {
-		return api.Invalid(param, "%s must be an e-mail address, such as ama@example.com.", param)
-	}
-	return nil
 }
 
 // lines makes the lines of a request.
@@ -138,7 +124,14 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		if err != nil {
 			return err
 		}
-		r.Email, r.Name, r.Phone = textOrNil(c.Email), textOrNil(c.Name), textOrNil(c.Phone)
+		// A host's own record may hold what nobody could be reached by; it is left out.
+		r.Email, r.Name, r.Phone = nil, textOrNil(c.Name), nil
+		if api.CheckEmail("", c.Email) == nil {
+			r.Email = textOrNil(c.Email)
+		}
+		if number, err := phone.Parse(c.Phone); err == nil {
+			r.Phone = &number
+		}
 	}
 	for _, text := range []struct {
 		given *string

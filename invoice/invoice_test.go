@@ -459,7 +459,7 @@ func (own) Customer(_ context.Context, _ api.Caller, id string) (*account.Custom
 	if id != "crm-7" {
 		return nil, api.NoSuch("customer")
 	}
-	return &account.Customer{ID: id, Name: "Efua", Email: "efua@example.com"}, nil
+	return &account.Customer{ID: id, Name: "Efua", Email: "efua@example.com", Phone: "+44 20 1234"}, nil
 }
 
 func TestAHostsCustomers(t *testing.T) {

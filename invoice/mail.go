@@ -103,9 +103,12 @@ func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e letter)
 	}
 	fmt.Fprintf(&text, "\n%s: %s\n", e.Action, e.URL)
 	return s.config.Messages.EmailTx(tx, message.Email{
-		To: *r.Email, FromName: m.Name, Subject: e.Title + " from " + m.Name, Text: text.String(), HTML: html.String(),
+		To: *r.Email, FromName: oneLine(m.Name), Subject: oneLine(e.Title + " from " + m.Name), Text: text.String(), HTML: html.String(),
 	}, r.ID)
 }
+
+// oneLine makes a header of a name that may have been written in several lines.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Attach is the [message.Attacher] of invoices: it makes the PDF of the invoice
 // with that id.

@@ -2,38 +2,10 @@ package httpapi_test
 
 import (
 	"fmt"
-	"regexp"
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 )
-
-var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
-
-// requestOTP asks for a code and reads it from the merchant's messages.
-func requestOTP(t *testing.T, s *paymentstest.Shop) string {
-	t.Helper()
-	response, data := s.Do("POST", "/v1/otp/request", `{"purpose":"PAYOUT"}`)
-	if response.StatusCode != 200 {
-		t.Fatalf("request: %s", data)
-	}
-	_, data = s.Do("GET", "/v1/test_helpers/messages?to=0301000000&kind=sms&limit=1", nil)
-	code := sixDigits.FindString(field(t, data, "data.0.text"))
-	if code == "" {
-		t.Fatalf("no code in %s", data)
-	}
-	return code
-}
-
-// verifiedOTP returns a code that can be used.
-func verifiedOTP(t *testing.T, s *paymentstest.Shop) string {
-	t.Helper()
-	code := requestOTP(t, s)
-	if response, data := s.Do("POST", "/v1/otp/verify", fmt.Sprintf(`{"purpose":"PAYOUT","code":%q}`, code)); response.StatusCode != 200 {
-		t.Fatalf("verify: %s", data)
-	}
-	return code
-}
 
 func drain(t *testing.T, s *paymentstest.Shop) {
 	t.Helper()

@@ -25,6 +25,21 @@ func advance(t *testing.T, s *paymentstest.Shop, by time.Duration) {
 	}
 }
 
+// refused is wants that also looks at the type, which follows from the status, and
+// at what every refusal has.
+func refused(t *testing.T, what string, response *http.Response, body []byte, status int, code, param string) {
+	t.Helper()
+	wants(t, what, response, body, status, code, param)
+	kind := map[int]string{
+		400: "invalid_request_error", 402: "payment_error", 404: "invalid_request_error", 409: "invalid_request_error",
+		422: "idempotency_error", 429: "rate_limit_error", 503: "api_error",
+	}[status]
+	if kind == "" || field(t, body, "error.type") != kind || field(t, body, "error.message") == "" ||
+		field(t, body, "error.request_id") != response.Header.Get("Request-Id") {
+		t.Errorf("%s: want type %q, a message and the id of the request: %s", what, kind, body)
+	}
+}
+
 // Every refusal of money that goes out: payouts and disbursements alike.
 func TestTransferRefusals(t *testing.T) {
 	s := paymentstest.New(t)
@@ -103,16 +118,16 @@ func TestTransferRefusals(t *testing.T) {
 		{"nested metadata", `{"amount":5,"metadata":{"a":[1]},"destination":{"type":"mobile_money","phone_number":"0241234567"}}`, 400, "parameter_invalid", "metadata.a"},
 	} {
 		response, data := s.Do("POST", "/v1/disbursements", c.body)
-		wants(t, "disbursement: "+c.what, response, data, c.status, c.code, c.param)
+		refused(t, "disbursement: "+c.what, response, data, c.status, c.code, c.param)
 		withOTP := strings.TrimSuffix(c.body, "}") + `,"otp_code":"` + otp + `"}`
 		withOTP = strings.Replace(withOTP, "{,", "{", 1)
 		response, data = s.Do("POST", "/v1/payouts", withOTP)
-		wants(t, "payout: "+c.what, response, data, c.status, c.code, c.param)
+		refused(t, "payout: "+c.what, response, data, c.status, c.code, c.param)
 	}
 	response, data := s.Do("POST", "/v1/payouts", strings.Replace(mobile("0.99"), `{"amount"`, `{"otp_code":"`+otp+`","amount"`, 1))
-	wants(t, "less than a cedi", response, data, 400, "amount_too_small", "amount")
+	refused(t, "less than a cedi", response, data, 400, "amount_too_small", "amount")
 	response, data = s.Do("POST", "/v1/disbursements", `{"amount":5,"reference":"`+strings.Repeat("x", 101)+`","destination":{"type":"mobile_money","phone_number":"0241234567"}}`)
-	wants(t, "a long reference", response, data, 400, "parameter_invalid", "reference")
+	refused(t, "a long reference", response, data, 400, "parameter_invalid", "reference")
 
 	// Nothing was kept of all that.
 	for _, list := range []string{"/v1/payouts", "/v1/disbursements"} {
@@ -120,94 +135,11 @@ func TestTransferRefusals(t *testing.T) {
 			t.Errorf("%s: %s", list, data)
 		}
 		response, data := s.Do("GET", list+"?status=done", nil)
-		wants(t, "an unknown status", response, data, 400, "parameter_invalid", "status")
+		refused(t, "an unknown status", response, data, 400, "parameter_invalid", "status")
 	}
 	if _, data := s.Do("GET", "/v1/balance", nil); field(t, data, "available") != "1000" || field(t, data, "reserved") != "0" {
 		t.Errorf("balance: %s", data)
 	}
-}
-
-func TestOTPOverHTTP(t *testing.T) {
-	s := paymentstest.New(t)
-	pay := func(code string) (*http.Response, []byte) {
-		return s.Do("POST", "/v1/payouts", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"},"otp_code":`+code+`}`)
-	}
-	verify := func(code string) (*http.Response, []byte) {
-		return s.Do("POST", "/v1/otp/verify", `{"purpose":"PAYOUT","code":`+code+`}`)
-	}
-	quoted := func(code string) string { return `"` + code + `"` }
-	refused := func(what string, response *http.Response, data []byte, status int, code, param string) {
-		t.Helper()
-		wants(t, what, response, data, status, code, param)
-	}
-	for what, c := range map[string]struct{ path, body, code, param string }{
-		"no purpose":      {"request", `{}`, "parameter_missing", "purpose"},
-		"another purpose": {"request", `{"purpose":"REFUND"}`, "parameter_invalid", "purpose"},
-		"no code":         {"verify", `{"purpose":"PAYOUT"}`, "parameter_missing", "code"},
-		"empty purpose":   {"verify", `{"code":"123456"}`, "parameter_missing", "purpose"},
-	} {
-		response, data := s.Do("POST", "/v1/otp/"+c.path, c.body)
-		refused(what, response, data, 400, c.code, c.param)
-	}
-	r, data := pay("null")
-	refused("no code", r, data, 402, "otp_verification_required", "otp_code")
-	code := requestOTP(t, s)
-	r, data = pay(quoted(code))
-	refused("unverified", r, data, 402, "otp_verification_required", "otp_code")
-
-	bad := quoted("000000")
-	if code == "000000" {
-		bad = quoted("111111")
-	}
-	for _, odd := range []string{`123456`, `"12345"`, `"1234567"`, `" 12345"`, `"１２３４５６"`, `"12 456"`, `""`} {
-		wantCode := "parameter_invalid"
-		if odd == `""` {
-			wantCode = "parameter_missing"
-		}
-		r, data = verify(odd)
-		refused("verify "+odd, r, data, 400, wantCode, "code")
-		if odd != `""` {
-			r, data = pay(odd)
-			refused("pay "+odd, r, data, 400, "parameter_invalid", "otp_code")
-		}
-	}
-	// None of that was a guess; four wrong ones leave one.
-	for i := range 4 {
-		if i%2 == 0 {
-			r, data = verify(bad)
-			refused("wrong", r, data, 400, "otp_invalid", "code")
-		} else {
-			r, data = pay(bad)
-			refused("wrong", r, data, 402, "otp_verification_required", "otp_code")
-		}
-	}
-	r, data = verify(quoted(code))
-	refused("right", r, data, 200, "", "")
-	r, data = pay(quoted(code))
-	refused("verified", r, data, 200, "", "")
-	r, data = pay(bad)
-	refused("wrong", r, data, 402, "otp_verification_required", "otp_code")
-	r, data = verify(quoted(code))
-	refused("five wrong ones", r, data, 429, "otp_attempts_exceeded", "code")
-	if r.Header.Get("Retry-After") == "" {
-		t.Error("no Retry-After")
-	}
-	r, data = pay(quoted(code))
-	refused("five wrong ones", r, data, 402, "otp_verification_required", "otp_code")
-
-	code = verifiedOTP(t, s)
-	advance(t, s, 10*time.Minute)
-	r, data = pay(quoted(code))
-	refused("too late", r, data, 402, "otp_verification_required", "otp_code")
-	code = requestOTP(t, s)
-	advance(t, s, 10*time.Minute)
-	r, data = verify(quoted(code))
-	refused("too late", r, data, 400, "otp_expired", "code")
-	for range 5 {
-		requestOTP(t, s)
-	}
-	r, data = s.Do("POST", "/v1/otp/request", `{"purpose":"PAYOUT"}`)
-	refused("six in a row", r, data, 429, "rate_limited", "")
 }
 
 // What the simulated rail makes of numbers, as the clock moves.
@@ -247,24 +179,24 @@ func TestSimulatedRail(t *testing.T) {
 		advance(t, s, 30*24*time.Hour)
 		is(open, "processing", "")
 		response, data := s.Do("POST", "/v1/disbursements/"+open+"/cancel", nil)
-		wants(t, "cancel", response, data, 409, "disbursement_not_cancellable", "")
+		refused(t, "cancel", response, data, 409, "disbursement_not_cancellable", "")
 
 		settle := func(id, body string) (*http.Response, []byte) {
 			return s.Do("POST", "/v1/test_helpers/disbursements/"+id+"/settle", body)
 		}
 		response, data = settle(open, `{"outcome":"perhaps"}`)
-		wants(t, "no outcome", response, data, 400, "parameter_invalid", "outcome")
+		refused(t, "no outcome", response, data, 400, "parameter_invalid", "outcome")
 		response, data = settle(open, `{}`)
-		wants(t, "no outcome", response, data, 400, "parameter_missing", "outcome")
+		refused(t, "no outcome", response, data, 400, "parameter_missing", "outcome")
 		for range 2 { // the second time changes nothing
 			response, data = settle(open, `{"outcome":"failed","failure_reason":"closed"}`)
 			wants(t, "settle", response, data, 200, "", "")
 			is(open, "failed", "closed")
 		}
 		response, data = settle(open, `{"outcome":"succeeded"}`)
-		wants(t, "the opposite", response, data, 409, "transfer_settled", "")
+		refused(t, "the opposite", response, data, 409, "transfer_settled", "")
 		response, data = s.Do("POST", "/v1/test_helpers/payouts/"+open+"/settle", `{"outcome":"failed"}`)
-		wants(t, "the other noun", response, data, 404, "resource_missing", "")
+		refused(t, "the other noun", response, data, 404, "resource_missing", "")
 		// Five cedis and ten pesewas for each of four that arrived.
 		if _, data := s.Do("GET", "/v1/balance", nil); field(t, data, "available") != "979.6" || field(t, data, "reserved") != "0" {
 			t.Errorf("balance: %s", data)
@@ -317,7 +249,7 @@ func TestParallelTransfers(t *testing.T) {
 			t.Error("is not marked as a replay")
 		}
 		response, data = s.Do("POST", "/v1/payouts", strings.Replace(mobile, ":5", ":6", 1), "Idempotency-Key", "/v1/payouts")
-		wants(t, "another request", response, data, 422, "idempotency_key_reused", "")
+		refused(t, "another request", response, data, 422, "idempotency_key_reused", "")
 
 		wallet := func(amount string) string {
 			return `{"amount":` + amount + `,"destination":{"type":"service_wallet","account_id":"` + s.Consumer.ID + `"}}`
@@ -367,7 +299,7 @@ func TestQRDisbursementRefusals(t *testing.T) {
 		if i == 0 {
 			wants(t, "once", response, data, 200, "", "")
 		} else {
-			wants(t, "twice", response, data, 402, "qr_limit_reached", "")
+			refused(t, "twice", response, data, 402, "qr_limit_reached", "")
 		}
 	}
 	response, data := use(fixed, `,"amount":3.5`)
@@ -395,13 +327,13 @@ func TestQRDisbursementRefusals(t *testing.T) {
 		{"closed", issue(fmt.Sprintf(`{"account_id":%q,"amount":1}`, consumer("closed"))), "", 400, "account_not_found", "qr_payload"},
 	} {
 		response, data := use(c.payload, c.rest)
-		wants(t, c.what, response, data, c.status, c.code, c.param)
+		refused(t, c.what, response, data, c.status, c.code, c.param)
 	}
 	advance(t, s, 90*365*24*time.Hour)
 	shortLived := code(`,"type":"dynamic","amount":1,"expires_at":"2120-01-01T00:00:00Z"`)
 	advance(t, s, 9*365*24*time.Hour)
 	response, data = use(shortLived, "")
-	wants(t, "expired", response, data, 402, "qr_expired", "")
+	refused(t, "expired", response, data, 402, "qr_expired", "")
 	response, data = use(expiring, "")
 	wants(t, "not yet", response, data, 200, "", "")
 	verified(t, s)
@@ -422,7 +354,7 @@ func TestLiveWithoutARail(t *testing.T) {
 		"/v1/otp/request":   `{"purpose":"PAYOUT"}`,
 	} {
 		response, data := live.Do("POST", path, body)
-		wants(t, path, response, data, 503, "service_unavailable", "")
+		refused(t, path, response, data, 503, "service_unavailable", "")
 	}
 	c, err := s.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Live", Phone: "0243334444", Live: true})
 	if err != nil {

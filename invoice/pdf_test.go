@@ -3,6 +3,9 @@ package invoice
 import (
 	"bytes"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -209,5 +212,66 @@ func lettersAlone(b *testing.B, d document, letters map[bool]map[rune]bool) {
 	var out bytes.Buffer
 	if _, err := p.pdf.WriteTo(&out); err != nil || p.err != nil {
 		b.Fatal(err, p.err)
+	}
+}
+
+// A logo is drawn in its proportions; one that is no picture is left out.
+func TestPDFLogo(t *testing.T) {
+	picture := image.NewRGBA(image.Rect(0, 0, 300, 100))
+	for x := range 300 {
+		for y := range 100 {
+			picture.Set(x, y, color.RGBA{R: 11, G: 93, B: uint8(x * 255 / 300), A: 255})
+		}
+	}
+	var logo bytes.Buffer
+	if err := png.Encode(&logo, picture); err != nil {
+		t.Fatal(err)
+	}
+	r := sample(t, 3)
+	r.Status = Paid
+	r.PaidAt = &r.InvoiceDate
+	with := document{invoice: &r.Invoice, merchant: merchant, logo: &account.Logo{Data: logo.Bytes(), Type: "image/png"}}
+	without := document{invoice: &r.Invoice, merchant: merchant}
+	broken := document{invoice: &r.Invoice, merchant: merchant, logo: &account.Logo{Data: []byte("\x89PNG\r\n\x1a\nx"), Type: "image/png"}}
+	for name, d := range map[string]document{"with": with, "without": without, "broken": broken} {
+		data, err := render(d)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		again, err := render(d)
+		if err != nil || !bytes.Equal(data, again) {
+			t.Errorf("%s: made again, the bytes differ (%v)", name, err)
+		}
+		if has := bytes.Contains(data, []byte("/Subtype /Image")); has != (name == "with") {
+			t.Errorf("%s: has a picture: %t", name, has)
+		}
+		if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" && name == "with" {
+			if err := os.WriteFile(filepath.Join(dir, "invoice-logo.pdf"), data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A letter that the font does not have is seen to be missing.
+func TestPDFUnknownLetters(t *testing.T) {
+	pdftotext, err := exec.LookPath("pdftotext")
+	if err != nil {
+		t.Skip("pdftotext is not installed")
+	}
+	r := sample(t, 1)
+	r.Lines.Data[0].Description = "Tea (你好) e\u0301 ɛ\u0303"
+	data, err := render(document{invoice: &r.Invoice, merchant: merchant})
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(pdftotext, "-layout", "-", "-")
+	command.Stdin = bytes.NewReader(data)
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(out), "Tea (\uFFFD\uFFFD)") || !strings.Contains(string(out), "\u0303") {
+		t.Errorf("got %s", out)
 	}
 }

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/payout"
+)
+
+var someOrder = payout.Order{
+	ID: "po_1", Live: true, Type: payout.BankTransfer, Provider: "300304", Number: "1234567890",
+	Amount: decimal.RequireFromString("1.15"),
+}
+
+// What is on the wire: the amount as text, so that nobody reads it into a float,
+// and our id as the reference.
+func TestWire(t *testing.T) {
+	var method, path, authorization string
+	var body []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		method, path, authorization = r.Method, r.URL.Path, r.Header.Get("Authorization")
+		body, _ = io.ReadAll(r.Body)
+		_, _ = io.WriteString(w, `{"reference":"po_1","status":"pending"}`)
+	}))
+	defer server.Close()
+	r := newRail(server.URL+"/v2/", token)
+	for _, amount := range []string{"0.01", "1.15", "4.35", "8.41", "19.99", "20000"} {
+		o := someOrder
+		o.Amount = decimal.RequireFromString(amount)
+		_, err := r.Submit(t.Context(), o)
+		check(t, err)
+		var sent map[string]any
+		check(t, json.Unmarshal(body, &sent))
+		if sent["amount"] != amount || sent["reference"] != "po_1" || sent["channel"] != "bank" || sent["account"] != "1234567890" {
+			t.Errorf("sent %s", body)
+		}
+	}
+	if method != http.MethodPost || path != "/v2/transfers" || authorization != "Bearer "+token {
+		t.Errorf("%s %s, %q", method, path, authorization)
+	}
+	_, err := r.Status(t.Context(), someOrder)
+	check(t, err)
+	if method != http.MethodGet || path != "/v2/transfers/po_1" || len(body) != 0 {
+		t.Errorf("%s %s %s", method, path, body)
+	}
+}
+
+// Only the provider's own word ends a transfer; whatever else comes back leaves
+// the outcome unknown.
+func TestAnswers(t *testing.T) {
+	long := `{"status":"paid","provider_id":"` + strings.Repeat("x", maxAnswer) + `"}`
+	for _, c := range []struct {
+		what         string
+		code         int
+		body         string
+		submit, asks payout.Outcome // "" for an error
+		refusal      api.Code
+	}{
+		{"paid", 200, `{"status":"paid"}`, payout.Paid, payout.Paid, ""},
+		{"pending", 200, `{"status":"pending"}`, payout.InProgress, payout.InProgress, ""},
+		{"a bad account", 200, `{"status":"rejected","code":"bad_account"}`, payout.Refused, payout.Refused, api.InvalidDestination},
+		{"rejected for another reason", 200, `{"status":"rejected","code":"x"}`, payout.Refused, payout.Refused, api.RecipientUnavailable},
+		{"not found", 404, `{}`, "", payout.NotFound, ""},
+		{"a status of tomorrow", 200, `{"status":"parked"}`, "", "", ""},
+		{"no status", 200, `{}`, "", "", ""},
+		{"nothing", 200, ``, "", "", ""},
+		{"a page", 200, `<html>`, "", "", ""},
+		{"cut off", 200, `{"status":"paid"`, "", "", ""},
+		{"too long", 200, long, "", "", ""},
+		{"our mistake", 400, `{"status":"rejected"}`, "", "", ""},
+		{"a wrong token", 401, `{"status":"rejected"}`, "", "", ""},
+		{"too many calls", 429, `{"status":"rejected"}`, "", "", ""},
+		{"their mistake", 500, `{"status":"rejected"}`, "", "", ""},
+		{"a gateway", 504, ``, "", "", ""},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.code)
+			_, _ = io.WriteString(w, c.body)
+		}))
+		r := newRail(server.URL, token)
+		for call, want := range map[string]payout.Outcome{"submit": c.submit, "status": c.asks} {
+			do := r.Submit
+			if call == "status" {
+				do = r.Status
+			}
+			got, err := do(t.Context(), someOrder)
+			if (err == nil) != (want != "") || got.Outcome != want || got.Reason.Code != c.refusal {
+				t.Errorf("%s, %s: %+v, %v", c.what, call, got, err)
+			}
+			if err != nil && (strings.Contains(err.Error(), someOrder.Number) || strings.Contains(err.Error(), token)) {
+				t.Errorf("%s, %s: the error tells too much: %v", c.what, call, err)
+			}
+		}
+		server.Close()
+	}
+}
+
+// A redirect is no answer, and the token goes nowhere else.
+func TestRedirect(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		t.Error("the redirect was followed")
+		_, _ = io.WriteString(w, `{"status":"paid"}`)
+	}))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	r := newRail(server.URL, token)
+	if result, err := r.Submit(t.Context(), someOrder); err == nil {
+		t.Errorf("submit: %+v", result)
+	}
+	if result, err := r.Status(t.Context(), someOrder); err == nil {
+		t.Errorf("status: %+v", result)
+	}
+}
+
+// A provider that hangs holds up nobody for longer than the context lasts.
+func TestHangingProvider(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	result, err := newRail(server.URL, token).Submit(ctx, someOrder)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+// It serves, and stops cleanly.
+func TestRun(t *testing.T) {
+	taken := httptest.NewServer(http.NotFoundHandler())
+	defer taken.Close()
+	r, secret := newRail("http://127.0.0.1:1", token), []byte("callback-secret")
+	db := filepath.Join(t.TempDir(), "rail.db")
+	if err := run(t.Context(), taken.Listener.Addr().String(), db, r, secret); err == nil {
+		t.Error("it runs on an address that is taken")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, "127.0.0.1:0", db, r, secret) }()
+	cancel()
+	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("it stopped with %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -65,6 +66,10 @@ func TestTransferRefusals(t *testing.T) {
 		return `{"amount":` + amount + `,"destination":{"type":"mobile_money","phone_number":"0241234567"}}`
 	}
 	long := strings.Repeat("ɛ", 501)
+	many := make([]string, 51)
+	for i := range many {
+		many[i] = fmt.Sprintf("%q:1", fmt.Sprint("k", i))
+	}
 	for _, c := range []struct {
 		what, body  string
 		status      int
@@ -115,6 +120,15 @@ func TestTransferRefusals(t *testing.T) {
 		{"dollars", `{"amount":5,"currency":"USD","destination":{"type":"mobile_money","phone_number":"0241234567"}}`, 400, "currency_not_supported", "currency"},
 		{"a long description", `{"amount":5,"description":"` + long + `","destination":{"type":"mobile_money","phone_number":"0241234567"}}`, 400, "parameter_invalid", "description"},
 		{"a long name", `{"amount":5,"destination":{"type":"mobile_money","phone_number":"0241234567","account_name":"` + long + `"}}`, 400, "parameter_invalid", "destination.account_name"},
+		{"much metadata", `{"amount":5,"metadata":{` + strings.Join(many, ",") + `},"destination":` + toMobile + `}`, 400, "parameter_invalid", "metadata"},
+		{"a long value", `{"amount":5,"metadata":{"a":"` + long + `"},"destination":` + toMobile + `}`, 400, "parameter_invalid", "metadata.a"},
+		{"metadata that is no object", `{"amount":5,"metadata":[],"destination":` + toMobile + `}`, 400, "parameter_invalid", "metadata"},
+		{"a description that is no text", `{"amount":5,"description":1,"destination":` + toMobile + `}`, 400, "parameter_invalid", "description"},
+		{"a type that is no text", `{"amount":5,"destination":{"type":1}}`, 400, "parameter_invalid", "destination.type"},
+		{"an account number that is a number", `{"amount":5,"destination":{"type":"bank_transfer","account_number":1234567890,"bank_code":"300304"}}`, 400, "parameter_invalid", "destination.account_number"},
+		{"a bank code that is a number", `{"amount":5,"destination":{"type":"bank_transfer","account_number":"1234567890","bank_code":300304}}`, 400, "parameter_invalid", "destination.bank_code"},
+		{"a service id that is a number", `{"amount":5,"destination":{"type":"service_wallet","service_id":1}}`, 400, "parameter_invalid", "destination.service_id"},
+		{"the service id wins", `{"amount":5,"destination":{"type":"service_wallet","service_id":"SVC99999999","account_id":"` + s.Consumer.ID + `"}}`, 400, "service_id_not_found", "destination.service_id"},
 		{"nested metadata", `{"amount":5,"metadata":{"a":[1]},"destination":{"type":"mobile_money","phone_number":"0241234567"}}`, 400, "parameter_invalid", "metadata.a"},
 	} {
 		response, data := s.Do("POST", "/v1/disbursements", c.body)
@@ -142,65 +156,209 @@ func TestTransferRefusals(t *testing.T) {
 	}
 }
 
-// What the simulated rail makes of numbers, as the clock moves.
+// What the simulated rail makes of numbers, as the clock moves: of phones, with
+// disbursements, and of bank accounts, with payouts.
 func TestSimulatedRail(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
-		send := func(number string) string {
-			t.Helper()
-			response, data := s.Do("POST", "/v1/disbursements", `{"amount":5,"destination":{"type":"mobile_money","phone_number":"`+number+`"}}`)
-			wants(t, number, response, data, 200, "", "")
-			if field(t, data, "status") != "pending" {
-				t.Errorf("%s: %s", number, data)
-			}
-			return field(t, data, "id")
-		}
-		is := func(id, status, reason string) {
-			t.Helper()
-			_, data := s.Do("GET", "/v1/disbursements/"+id, nil)
-			if field(t, data, "status") != status || !strings.Contains(field(t, data, "failure_reason"), reason) {
-				t.Errorf("want %s %s: %s", status, reason, data)
-			}
-		}
-		paid, plain, unavailable, invalid := send("0241230000"), send("0241234567"), send("0241230901"), send("0241230902")
-		open, slow, lost := send("0241230903"), send("0241230904"), send("0241230905")
-		advance(t, s, 0)
-		is(paid, "completed", "")
-		is(plain, "completed", "")
-		is(unavailable, "failed", "recipient_unavailable")
-		is(invalid, "failed", "invalid_destination")
-		is(open, "processing", "")
-		is(slow, "processing", "")
-		is(lost, "processing", "")
-		advance(t, s, 24*time.Second)
-		is(slow, "processing", "")
-		is(lost, "completed", "")
-		advance(t, s, time.Second)
-		is(slow, "completed", "")
-		advance(t, s, 30*24*time.Hour)
-		is(open, "processing", "")
-		response, data := s.Do("POST", "/v1/disbursements/"+open+"/cancel", nil)
-		refused(t, "cancel", response, data, 409, "disbursement_not_cancellable", "")
-
-		settle := func(id, body string) (*http.Response, []byte) {
-			return s.Do("POST", "/v1/test_helpers/disbursements/"+id+"/settle", body)
-		}
-		response, data = settle(open, `{"outcome":"perhaps"}`)
-		refused(t, "no outcome", response, data, 400, "parameter_invalid", "outcome")
-		response, data = settle(open, `{}`)
-		refused(t, "no outcome", response, data, 400, "parameter_missing", "outcome")
-		for range 2 { // the second time changes nothing
-			response, data = settle(open, `{"outcome":"failed","failure_reason":"closed"}`)
-			wants(t, "settle", response, data, 200, "", "")
-			is(open, "failed", "closed")
-		}
-		response, data = settle(open, `{"outcome":"succeeded"}`)
-		refused(t, "the opposite", response, data, 409, "transfer_settled", "")
-		response, data = s.Do("POST", "/v1/test_helpers/payouts/"+open+"/settle", `{"outcome":"failed"}`)
-		refused(t, "the other noun", response, data, 404, "resource_missing", "")
+		simulatedRail(t, s, "disbursement", "payout", "completed", `{"type":"mobile_money","phone_number":"024123%s"}`)
 		// Five cedis and ten pesewas for each of four that arrived.
 		if _, data := s.Do("GET", "/v1/balance", nil); field(t, data, "available") != "979.6" || field(t, data, "reserved") != "0" {
 			t.Errorf("balance: %s", data)
 		}
+		simulatedRail(t, s, "payout", "disbursement", "succeeded", `{"type":"bank_transfer","account_number":"99123%s","bank_code":"300304"}`)
+		// And five with a fee of five.
+		if _, data := s.Do("GET", "/v1/balance", nil); field(t, data, "available") != "939.6" || field(t, data, "reserved") != "0" {
+			t.Errorf("balance: %s", data)
+		}
+		verified(t, s)
+	})
+}
+
+func simulatedRail(t *testing.T, s *paymentstest.Shop, noun, other, done, destination string) {
+	t.Helper()
+	path, code := "/v1/"+noun+"s", verifiedOTP(t, s)
+	send := func(last string) string {
+		t.Helper()
+		response, data := s.Do("POST", path, fmt.Sprintf(`{"amount":5,"otp_code":%q,"destination":%s}`, code, fmt.Sprintf(destination, last)))
+		wants(t, last, response, data, 200, "", "")
+		if field(t, data, "status") != "pending" || field(t, data, "completed_at") != "" {
+			t.Errorf("%s: %s", last, data)
+		}
+		return field(t, data, "id")
+	}
+	is := func(id, status, reason string) {
+		t.Helper()
+		_, data := s.Do("GET", path+"/"+id, nil)
+		if field(t, data, "status") != status || !strings.HasPrefix(field(t, data, "failure_reason"), reason) ||
+			(reason == "") != (field(t, data, "failure_reason") == "") || (status == done) != (field(t, data, "completed_at") != "") {
+			t.Errorf("want %s %s: %s", status, reason, data)
+		}
+	}
+	paid, plain, unavailable, invalid := send("0000"), send("4567"), send("0901"), send("0902")
+	open, slow, lost := send("0903"), send("0904"), send("0905")
+	response, data := s.Do("POST", path, fmt.Sprintf(`{"amount":5,"otp_code":%q,"destination":%s}`, code, fmt.Sprintf(destination, "0906")))
+	if response.StatusCode != 402 || field(t, data, "error.code") != "recipient_unavailable" {
+		t.Errorf("0906: %s", data)
+	}
+	advance(t, s, 0)
+	is(paid, done, "")
+	is(plain, done, "")
+	is(unavailable, "failed", "recipient_unavailable")
+	is(invalid, "failed", "invalid_destination")
+	is(open, "processing", "")
+	is(slow, "processing", "")
+	is(lost, "processing", "")
+	advance(t, s, 20*time.Second)
+	is(slow, "processing", "")
+	is(lost, done, "")
+	advance(t, s, 5*time.Second)
+	is(slow, done, "")
+	advance(t, s, 30*24*time.Hour)
+	is(open, "processing", "")
+
+	cancel := func(what, id string) {
+		t.Helper()
+		response, data := s.Do("POST", path+"/"+id+"/cancel", nil)
+		refused(t, what, response, data, 409, noun+"_not_cancellable", "")
+	}
+	cancel("processing", open)
+	cancel("done", paid)
+	cancel("failed", invalid)
+
+	settle := func(id, body string) (*http.Response, []byte) {
+		return s.Do("POST", "/v1/test_helpers/"+noun+"s/"+id+"/settle", body)
+	}
+	for body, want := range map[string][2]string{
+		`{}`:                       {"parameter_missing", "outcome"},
+		`{"outcome":"perhaps"}`:    {"parameter_invalid", "outcome"},
+		`{"outcome":1}`:            {"parameter_invalid", "outcome"},
+		`{"outcome":"succeeded "}`: {"parameter_invalid", "outcome"},
+		`{"outcome":"failed","failure_reason":"` + strings.Repeat("x", 501) + `"}`: {"parameter_invalid", "failure_reason"},
+	} {
+		response, data = settle(open, body)
+		refused(t, body[:min(len(body), 40)], response, data, 400, want[0], want[1])
+	}
+	is(open, "processing", "")
+	for range 2 { // the second time changes nothing
+		response, data = settle(open, `{"outcome":"failed","failure_reason":"closed"}`)
+		wants(t, "settle", response, data, 200, "", "")
+		is(open, "failed", "closed")
+	}
+	response, data = settle(open, `{"outcome":"succeeded"}`)
+	refused(t, "the opposite", response, data, 409, "transfer_settled", "")
+	response, data = settle(paid, `{"outcome":"failed"}`)
+	refused(t, "the opposite", response, data, 409, "transfer_settled", "")
+	response, data = settle(slow, `{"outcome":"succeeded"}`)
+	wants(t, "the same", response, data, 200, "", "")
+	response, data = settle("po_0", `{"outcome":"failed"}`)
+	refused(t, "nothing", response, data, 404, "resource_missing", "")
+
+	// What is settled was sent by the other noun's helper to nobody.
+	response, data = s.Do("POST", "/v1/test_helpers/"+other+"s/"+open+"/settle", `{"outcome":"failed"}`)
+	refused(t, "the other noun", response, data, 404, "resource_missing", "")
+	response, data = s.Do("POST", "/v1/"+other+"s/"+open+"/cancel", nil)
+	refused(t, "the other noun", response, data, 404, "resource_missing", "")
+	response, data = s.Do("GET", "/v1/"+other+"s/"+open, nil)
+	refused(t, "the other noun", response, data, 404, "resource_missing", "")
+	for _, cursor := range []string{"starting_after", "ending_before"} {
+		response, data = s.Do("GET", "/v1/"+other+"s?"+cursor+"="+open, nil)
+		refused(t, "the other noun", response, data, 400, "resource_missing", cursor)
+	}
+	for status, want := range map[string][]string{
+		done: {slow, lost, plain, paid}, "failed": {open, invalid, unavailable}, "processing": nil, "created": nil,
+	} {
+		response, data = s.Do("GET", path+"?status="+status, nil)
+		var got []string
+		for i := 0; field(t, data, fmt.Sprintf("data.%d.id", i)) != ""; i++ {
+			got = append(got, field(t, data, fmt.Sprintf("data.%d.id", i)))
+		}
+		slices.Sort(got) // several are of one millisecond
+		slices.Sort(want)
+		if wants(t, status, response, data, 200, "", ""); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", status, got, want)
+		}
+	}
+}
+
+// A helper may settle what waits for the rail, which is then told nothing; a
+// cancelled transfer gives back what it reserved, and is never sent.
+func TestSettledAndCancelledBeforeTheRail(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
+		send := func() string {
+			t.Helper()
+			response, data := s.Do("POST", "/v1/disbursements", `{"amount":5,"destination":{"type":"mobile_money","phone_number":"0241230901"}}`)
+			wants(t, "send", response, data, 200, "", "")
+			return field(t, data, "id")
+		}
+		balance := func(available, reserved string) {
+			t.Helper()
+			_, data := s.Do("GET", "/v1/balance", nil)
+			if field(t, data, "available") != available || field(t, data, "reserved") != reserved {
+				t.Errorf("want %s and %s reserved: %s", available, reserved, data)
+			}
+		}
+		settled, cancelled := send(), send()
+		balance("989.8", "10.2")
+		response, data := s.Do("POST", "/v1/test_helpers/disbursements/"+settled+"/settle", `{"outcome":"succeeded"}`)
+		if wants(t, "settle", response, data, 200, "", ""); field(t, data, "status") != "completed" {
+			t.Errorf("got %s", data)
+		}
+		response, data = s.Do("POST", "/v1/disbursements/"+cancelled+"/cancel", nil, "Idempotency-Key", "c")
+		if wants(t, "cancel", response, data, 200, "", ""); field(t, data, "status") != "cancelled" {
+			t.Errorf("got %s", data)
+		}
+		response, data = s.Do("POST", "/v1/disbursements/"+cancelled+"/cancel", nil)
+		refused(t, "twice", response, data, 409, "disbursement_not_cancellable", "")
+		response, data = s.Do("POST", "/v1/disbursements/"+cancelled+"/cancel", nil, "Idempotency-Key", "c")
+		if wants(t, "repeated", response, data, 200, "", ""); response.Header.Get("Idempotent-Replayed") != "true" {
+			t.Error("is not marked as a replay")
+		}
+		response, data = s.Do("POST", "/v1/test_helpers/disbursements/"+cancelled+"/settle", `{"outcome":"succeeded"}`)
+		refused(t, "settle what is cancelled", response, data, 409, "transfer_settled", "")
+		balance("994.9", "0")
+		advance(t, s, time.Hour)
+		balance("994.9", "0")
+		verified(t, s)
+	})
+}
+
+// The limit of a day: what fails or is cancelled gives its room back, and the next
+// day begins anew.
+func TestDailyLimit(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
+		s.Fund(s.Caller.Merchant, 200_000)
+		advance(t, s, 24*time.Hour-time.Duration(time.Now().UTC().Unix()%86400)*time.Second) // not over midnight
+		code := verifiedOTP(t, s)
+		pay := func(amount, last string) string {
+			t.Helper()
+			response, data := payOut(s, amount, `{"type":"mobile_money","phone_number":"024123`+last+`"}`, code)
+			wants(t, amount, response, data, 200, "", "")
+			return field(t, data, "id")
+		}
+		full := func(amount string) {
+			t.Helper()
+			response, data := payOut(s, amount, `{"type":"service_wallet","account_id":"`+s.Consumer.ID+`"}`, code)
+			refused(t, amount, response, data, 402, "daily_limit_exceeded", "amount")
+		}
+		pay("20000", "4567")
+		pay("20000", "0901")
+		last := pay("9998.99", "4567")
+		full("1.02")
+		pay("1.01", "4567")
+		full("1")
+		response, data := s.Do("POST", "/v1/payouts/"+last+"/cancel", nil)
+		wants(t, "cancel", response, data, 200, "", "")
+		full("9999")
+		last = pay("9998.99", "4567")
+		full("1")
+		drain(t, s) // 20,000 fail
+		pay("20000", "4567")
+		full("1")
+		response, data = s.Do("POST", "/v1/disbursements", `{"amount":1,"destination":`+toMobile+`}`)
+		wants(t, "disbursements are not counted", response, data, 200, "", "")
+		advance(t, s, 24*time.Hour)
+		code = verifiedOTP(t, s)
+		pay("20000", "4567")
 		verified(t, s)
 	})
 }

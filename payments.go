@@ -85,7 +85,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s := &Service{base: c.BaseURL}
 	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox}
 	s.runner = &due.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll}
-	s.engine.Wake = s.runner.Wake
+	s.engine.Wake, s.engine.Reserve = s.runner.Wake, s.runner.Reserve
 	if c.Sandbox {
 		s.runner.Ahead = s.engine.AheadClocks
 	}
@@ -117,7 +117,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(outgoing.Jobs()...)
 	s.Messages.Attacher = s.Invoices.Attach
 	s.Webhooks = webhook.New(s.engine, webhook.Config{Events: s.Events, Allow: c.WebhookAllow})
-	s.Events.Watch = webhook.Watch
+	s.Events.Watch, s.Events.Pending = webhook.Watch, webhook.Waiting
 	s.runner.Add(s.Webhooks.Jobs()...)
 	s.runner.Add(s.Events.TellSubscribers())
 	s.runner.Add(s.Invoices.Job())

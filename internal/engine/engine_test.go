@@ -40,7 +40,7 @@ func newBench(t *testing.T) *bench {
 	clock := func() time.Time { return b.now }
 	b.Engine = &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
-		Log: slog.New(slog.DiscardHandler), Wake: func(k *storage.Kind) { b.woken = append(b.woken, k.Name) },
+		Log: slog.New(slog.DiscardHandler), Wake: func(k *storage.Kind, _ time.Time) { b.woken = append(b.woken, k.Name) },
 	}
 	return b
 }

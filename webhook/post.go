@@ -18,8 +18,9 @@ import (
 )
 
 // client returns one that goes to public addresses only, decided when it dials,
-// after names were looked up: through no proxy, along no redirect.
-func client(allow []netip.Prefix) *http.Client {
+// after names were looked up: through no proxy, along no redirect. A nil resolver is
+// the machine's.
+func client(allow []netip.Prefix, names *net.Resolver) *http.Client {
 	options := []ssrf.Option{ssrf.WithAnyPort()}
 	for _, p := range allow {
 		if p.Addr().Is4() {
@@ -28,7 +29,7 @@ func client(allow []netip.Prefix) *http.Client {
 			options = append(options, ssrf.WithAllowedV6Prefixes(p))
 		}
 	}
-	dialer := &net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(options...).Safe}
+	dialer := &net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(options...).Safe, Resolver: names}
 	return &http.Client{
 		Timeout: attemptTimeout,
 		Transport: &http.Transport{

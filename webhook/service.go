@@ -41,7 +41,7 @@ type Service struct {
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	s := &Service{engine: e, events: c.Events, test: client(c.Allow), live: client(nil)}
+	s := &Service{engine: e, events: c.Events, test: client(c.Allow, nil), live: client(nil, nil)}
 	s.read = engine.NewGroup(maxInFlight, s.messages)
 	s.written = engine.NewGroup(maxInFlight, s.results)
 	return s

@@ -61,7 +61,7 @@ func TestSharedPlaces(t *testing.T) {
 			}
 		}
 		first := crowd(t, &l, "first", 3*maxInHand)
-		if l.waiting == 0 || l.waiting > maxWaiting/2 {
+		if first() != 0 || l.waiting == 0 || l.waiting > maxWaiting/2 {
 			t.Fatalf("%d of one endpoint wait, which takes too much room", l.waiting)
 		}
 		last := crowd(t, &l, "last", 3)

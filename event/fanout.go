@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -27,7 +28,8 @@ func (s *Service) FanOut(
 			if err != nil {
 				return err
 			}
-			err = s.engine.Update(ctx, callerOf(&o.Value.Event, o.Scope), func(tx *engine.Tx) error {
+			caller := callerOf(&o.Value.Event, o.Scope)
+			err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 				r := *o // a run that is undone leaves the claimed version as it is
 				if r.Value.Told {
 					if err := forget(tx, r.ID); err != nil {
@@ -46,6 +48,11 @@ func (s *Service) FanOut(
 				s.told(&r.Value)
 				return events.Replace(tx, &r)
 			})
+			said := due.Outcome{Name: "fanned_out", RequestID: caller.RequestID, Level: slog.LevelDebug}
+			if o.Value.Told {
+				said.Name = "forgotten"
+			}
+			due.Report(ctx, said)
 			if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 				return nil // another worker took it over, and tells
 			}

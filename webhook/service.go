@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
@@ -59,7 +61,10 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 		return err
 	}
 	caller := api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}
+	said := due.Outcome{Attempt: len(o.Value.Attempts) + 1}
+	defer func() { due.Report(ctx, said) }()
 	if ok, putOff := s.lanes.enter(o.Value.Endpoint, s.engine.Clock()); !ok {
+		said = due.Outcome{Name: "put_off", Level: slog.LevelDebug}
 		return s.write(ctx, caller, o, func(tx *engine.Tx, d *Delivery) error {
 			d.NextAttemptAt = api.AtOrNil(tx.Now.Add(putOff))
 			return nil
@@ -101,16 +106,20 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 		return fmt.Errorf("webhook: read delivery: %w", err)
 	}
 	if target == nil {
+		said = due.Outcome{Name: "not_wanted"}
 		return s.end(ctx, caller, o, Failed, nil)
 	}
 	made = s.post(ctx, caller.Live, target.URL, o.Value.Event, body, target.secrets(now))
 	leave()
 	if made.well() {
+		said.Name = string(Delivered)
 		return s.end(ctx, caller, o, Delivered, &made)
 	}
+	said.Name, said.Level, said.Err = string(Failed), slog.LevelWarn, made.err()
 	if len(o.Value.Attempts)+1 >= len(attemptAfter) || made.StatusCode == http.StatusGone {
 		return s.end(ctx, caller, o, Failed, &made)
 	}
+	said.Name = "again"
 	return s.write(ctx, caller, o, func(tx *engine.Tx, d *Delivery) error {
 		made.At = api.At(tx.Now)
 		d.Attempts = append(d.Attempts, made.Attempt)

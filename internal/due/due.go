@@ -29,8 +29,8 @@ type Job struct {
 	// largest number that this process works on at a time.
 	Batch int
 	// Run acts on a batch, all of which has ended before the next is claimed. Its
-	// context ends with the lease. An error is logged; what was not written comes
-	// back after the lease.
+	// context ends with the lease, and is what Report is given. An error is logged;
+	// what was not written comes back after the lease.
 	Run func(ctx context.Context, records []storage.Record) error
 	// Do, set instead of Run, acts on one record. Records are worked on beside each
 	// other, and a slow one holds up no other.
@@ -50,6 +50,8 @@ type Runner struct {
 	Log   *slog.Logger
 	// Poll is how long a worker rests when nothing was due and nobody woke it.
 	Poll time.Duration
+	// Observer is told of every piece of work; nil for nobody.
+	Observer Observer
 	// Ahead lists the scopes with clocks of their own; nil for none.
 	Ahead func(context.Context) ([]Ahead, error)
 
@@ -62,6 +64,7 @@ type Runner struct {
 
 type worker struct {
 	Job
+	due   int // the column of the due time
 	wake  chan struct{}
 	slots chan struct{} // one in it for each record that Do works on
 
@@ -73,7 +76,32 @@ type worker struct {
 // Add registers jobs. It is called before Start.
 func (r *Runner) Add(jobs ...Job) {
 	for _, j := range jobs {
-		r.jobs = append(r.jobs, &worker{Job: j, wake: make(chan struct{}, 1), slots: make(chan struct{}, j.Batch)})
+		r.jobs = append(r.jobs, &worker{Job: j, due: j.Kind.Column(j.Kind.Due), wake: make(chan struct{}, 1), slots: make(chan struct{}, j.Batch)})
+	}
+}
+
+// Kinds are the kinds whose records are worked on.
+func (r *Runner) Kinds() []*storage.Kind {
+	kinds := make([]*storage.Kind, len(r.jobs))
+	for i, w := range r.jobs {
+		kinds[i] = w.Kind
+	}
+	return kinds
+}
+
+// Running reports whether the background work runs: it was started, and neither
+// stopped nor ended with its context.
+func (r *Runner) Running() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stop == nil {
+		return false
+	}
+	select {
+	case <-r.stopped:
+		return false
+	default:
+		return true
 	}
 }
 
@@ -242,29 +270,14 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 			go func() {
 				defer w.end()
 				defer w.free(1)
-				r.one(ctx, w, record)
+				do := func(ctx context.Context, records []storage.Record) error { return w.Do(ctx, records[0]) }
+				r.act(ctx, w, []storage.Record{record}, do)
 			}()
 		}
 		return len(records), nil
 	}
-	// Work that has begun is finished though the runner stops: half of it may
-	// already be visible outside. The lease bounds it.
-	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
-	defer cancel()
-	if err := protect(run, w.Run, records); err != nil {
-		r.Log.ErrorContext(ctx, "due work failed and will be tried again", "kind", w.Kind.Name, "records", len(records), "error", err)
-	}
+	r.act(ctx, w, records, w.Run)
 	return len(records), nil
-}
-
-// one works on one record, as batch does on many.
-func (r *Runner) one(ctx context.Context, w *worker, record storage.Record) {
-	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
-	defer cancel()
-	do := func(ctx context.Context, records []storage.Record) error { return w.Do(ctx, records[0]) }
-	if err := protect(run, do, []storage.Record{record}); err != nil {
-		r.Log.ErrorContext(ctx, "due work failed and will be tried again", "kind", w.Kind.Name, "error", err)
-	}
 }
 
 // reserve takes the slots that are free, and waits for one if there is none.

@@ -474,11 +474,13 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 	b := (*s.tables.Load())[notes]
 	where := []storage.Equal{{Column: "status", Value: "open"}}
 	byStatus, _ := b.list(storage.Query{Where: where, Limit: 1}, nil)
+	oldest, _ := b.list(storage.Query{Where: where, Before: " ", Limit: 1}, nil)
 	newest, _ := b.list(storage.Query{After: "x", Limit: 1}, nil)
 	for _, test := range []struct{ query, want string }{
 		{b.get, "sqlite_autoindex_notes_1"},
 		{b.find["reference"], "notes.key.reference"},
 		{byStatus, "notes.by.status"},
+		{oldest, "notes.by.status (merchant=? AND live=? AND status=? AND id>?)"},
 		{newest, "sqlite_autoindex_notes_1"},
 		{b.claim, "notes.due"},
 		{b.claimScoped, "notes.due"},

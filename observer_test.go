@@ -114,7 +114,7 @@ func TestObserver(t *testing.T) {
 	host := &fickle{ledger: l, fails: true}
 	start := time.Now()
 	shop := paymentstest.On(t, memory.New(), payments.Config{
-		Observer: l, TestRail: host, TestCharger: hostCharger{host}, TestMailer: host, Clock: func() time.Time { return start },
+		Observer: l, WebhookAllow: paymentstest.Loopback(), TestRail: host, TestCharger: hostCharger{host}, TestMailer: host, Clock: func() time.Time { return start },
 	})
 	shop.Events.Subscribe("ledger", func(ctx context.Context, _ api.Caller, e event.Event) error {
 		l.note(ctx, "subscriber")

@@ -34,6 +34,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -62,18 +63,23 @@ type Shop struct {
 	Consumer *account.Consumer
 	PIN      string
 
-	tb testing.TB
+	tb    testing.TB
+	allow []netip.Prefix
 }
 
 // Begin is what the merchant and the consumer begin with, in GHS.
 const Begin = 1000
 
-// New returns a shop on a new memory store. What goes wrong fails the test.
-func New(tb testing.TB) *Shop { return On(tb, memory.New(), payments.Config{}) }
+// New returns a shop on a new memory store, whose webhooks may go to this machine.
+// What goes wrong fails the test.
+func New(tb testing.TB) *Shop {
+	tb.Helper()
+	return On(tb, memory.New(), payments.Config{WebhookAllow: Loopback()})
+}
 
 // On is New on any empty store, which it closes when the test ends, and with any
-// configuration, of which it sets Sandbox and BaseURL, and, where they are nil, a
-// Logger that says nothing and a WebhookAllow of this machine.
+// configuration, of which it sets Sandbox and BaseURL, and a Logger that says
+// nothing where there is none. Who calls Receive sets WebhookAllow to Loopback.
 func On(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	tb.Helper()
 	s := &Shop{PIN: "1234", tb: tb}
@@ -86,9 +92,7 @@ func On(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	if config.WebhookAllow == nil {
-		config.WebhookAllow = loopback
-	}
+	s.allow = config.WebhookAllow
 	ctx := tb.Context()
 	var err error
 	s.Service, err = payments.New(ctx, store, config)

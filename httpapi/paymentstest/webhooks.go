@@ -13,14 +13,21 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// loopback is this machine, to which no delivery goes outside of tests.
-var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+// Loopback is the address ranges of this machine, to which no webhook is delivered
+// unless payments.Config.WebhookAllow has them.
+func Loopback() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+}
 
 // Receive starts a server that answers with a host's webhook handler, made by build
 // with the secret of its endpoint, and subscribes it to the types; none stands for
 // all. Work delivers what happens from now on.
 func (s *Shop) Receive(build func(secret string) http.Handler, types ...event.Type) *webhook.Endpoint {
 	s.tb.Helper()
+	here := netip.MustParseAddr("127.0.0.1")
+	if !slices.ContainsFunc(s.allow, func(p netip.Prefix) bool { return p.Contains(here) }) {
+		s.tb.Fatal("paymentstest: webhooks may not be delivered to this machine; set WebhookAllow to paymentstest.Loopback() in the configuration")
+	}
 	if len(types) == 0 {
 		types = []event.Type{"*"}
 	}

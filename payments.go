@@ -49,9 +49,10 @@ type Service struct {
 	Invoices      *invoice.Service
 	Webhooks      *webhook.Service
 
-	engine *engine.Engine
-	runner *due.Runner
-	base   string
+	engine   *engine.Engine
+	runner   *due.Runner
+	outgoing *payout.Outgoing
+	base     string
 
 	// catchUps are the drains that MoveClock left running.
 	catchUps sync.WaitGroup
@@ -86,6 +87,9 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox}
 	s.runner = &due.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll}
 	s.engine.Wake, s.engine.Reserve = s.runner.Wake, s.runner.Reserve
+	if c.Observer != nil {
+		s.runner.Observer = observed{c.Observer}
+	}
 	if c.Sandbox {
 		s.runner.Ahead = s.engine.AheadClocks
 	}
@@ -106,6 +110,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
+	s.outgoing = outgoing
 	s.Payouts = payout.New(s.engine, payout.Config{
 		Outgoing: outgoing, Messages: s.Messages, Key: c.Key, SingleUse: c.SingleUseOTP,
 	})

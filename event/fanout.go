@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -54,12 +55,17 @@ func (s *Service) FanOut(
 	})
 	return due.Job{
 		Kind: events.Kind(), Lease: time.Minute, Batch: atATime,
-		Do: func(_ context.Context, claimed storage.Record) error {
+		Do: func(ctx context.Context, claimed storage.Record) error {
 			o, err := events.Decode(claimed)
 			if err != nil {
 				return err
 			}
 			err = group.Do(o)
+			said := due.Outcome{Name: "fanned_out", RequestID: callerOf(&o.Value.Event, o.Scope).RequestID, Level: slog.LevelDebug}
+			if o.Value.Told {
+				said.Name = "forgotten"
+			}
+			due.Report(ctx, said)
 			if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 				return nil // another worker took it over, and tells
 			}

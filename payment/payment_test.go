@@ -190,3 +190,21 @@ func TestListsOfPayments(t *testing.T) {
 		}
 	}
 }
+
+// An export goes through all pages, and tells how far it is.
+func TestExport(t *testing.T) {
+	s := newTill(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	for n := range 101 {
+		s.take(t, caller, payment.Payment{Amount: int64(n + 1), PaymentMethod: "wallet"}, nil)
+	}
+	var b strings.Builder
+	var written []int
+	err := s.Export(t.Context(), caller, &b, payment.ExportParams{Progress: func(n int) { written = append(written, n) }})
+	if err != nil || strings.Count(b.String(), "\n") != 102 || !strings.Contains(b.String(), ",1.01,GHS,") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	if diff := cmp.Diff([]int{100, 101}, written); diff != "" {
+		t.Errorf("told (-want +got)\n%s", diff)
+	}
+}

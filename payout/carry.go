@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -58,8 +59,10 @@ func (o *Outgoing) carry(ctx context.Context, n *Noun, claimed storage.Record) e
 	rail := o.rail(caller.Live)
 	var to *Order
 	var first bool
+	said := due.Outcome{RequestID: caller.RequestID}
+	defer func() { due.Report(ctx, said) }()
 	err = o.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		to = nil
+		to, said.Name = nil, "ended_before"
 		found, err := n.transfers.Get(tx, caller.Scope(), claimed.ID)
 		if err != nil {
 			return fmt.Errorf("payout: read %s: %w", n.Object, err)
@@ -69,6 +72,7 @@ func (o *Outgoing) carry(ctx context.Context, n *Noun, claimed storage.Record) e
 			return nil // a callback was faster
 		}
 		if rail == nil {
+			said.Name = "no_rail"
 			tx.Committed(func() {
 				o.engine.Log.ErrorContext(ctx, "a transfer waits for a rail, and there is none", "transfer", claimed.ID, "live", caller.Live)
 			})
@@ -94,9 +98,10 @@ func (o *Outgoing) carry(ctx context.Context, n *Noun, claimed storage.Record) e
 		return err
 	}
 	result, failed := ask(ctx, rail, *to, first)
+	said.Name, said.Attempt = string(result.Outcome), to.Asked
 	if failed != nil {
-		// The error may quote the number; the log must not.
-		o.engine.Log.WarnContext(ctx, "the rail did not answer; it will be asked again", "transfer", to.ID, "asked", to.Asked)
+		// It will be asked again. The error may quote the number; the log must not.
+		said.Name, said.Level, said.Err = "no_answer", slog.LevelWarn, failed
 		result = Result{Outcome: InProgress}
 	}
 	_, err = o.report(ctx, n, caller, to.ID, result)
@@ -296,7 +301,9 @@ func (o *Outgoing) Notify(ctx context.Context, id string, result Result) error {
 	if err != nil {
 		return err
 	}
-	_, err = o.report(ctx, n, caller, id, result)
+	if _, err = o.report(ctx, n, caller, id, result); err == nil {
+		o.engine.Log.InfoContext(ctx, "the rail has reported", "transfer", id, "merchant", caller.Merchant, "live", caller.Live, "outcome", result.Outcome)
+	}
 	return err
 }
 

@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -43,6 +44,43 @@ func (o *Outgoing) Stuck(ctx context.Context) ([]Stuck, error) {
 		}
 	}
 	return all, nil
+}
+
+// CountStuckTx counts the transfers of a mode that Stuck would list, up to limit. It
+// reads what is open, the oldest first, and in live mode no more than what is
+// stuck; test mode has as many clocks as merchants, so that up to limit open ones
+// are looked at there.
+func (o *Outgoing) CountStuckTx(tx storage.ReadTx, live bool, limit int) (int, error) {
+	stuck, seen := 0, 0
+	q := storage.Query{
+		Scope: storage.Scope{Live: live}, Where: []storage.Equal{{Column: "open", Value: true}},
+		Before: " ", Limit: orderPage, // before every id, so that the oldest come first
+	}
+	for more := true; more && seen < limit; {
+		page, left, err := orders.List(tx, q)
+		if err != nil {
+			return 0, fmt.Errorf("payout: count stuck transfers: %w", err)
+		}
+		for _, ordered := range slices.Backward(page) { // a page is newest first
+			if seen++; seen > limit {
+				break
+			}
+			now, err := o.engine.NowTx(tx, api.Caller{Merchant: ordered.Value.Merchant, Live: live})
+			if err != nil {
+				return 0, err
+			}
+			switch {
+			case now.Sub(ordered.Value.CreatedAt.Time) >= o.config.StuckAfter:
+				stuck++
+			case live:
+				return stuck, nil // all that follow are younger
+			}
+		}
+		if more = left; more {
+			q.Before = page[0].ID
+		}
+	}
+	return stuck, nil
 }
 
 // orderPage is how many orders are read in one transaction, so that a long list

@@ -143,8 +143,9 @@ func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
 		}
 		m := &message{now: tx.Now}
 		begin := func(ctx context.Context) error { return s.attempt(ctx, m) }
-		hold := tx.Hand(deliveries.Kind(), begin)
-		o, err := s.deliver(tx, endpoint, e.ID, name, hold)
+		id := tx.NewID("wd_")
+		hold := tx.Hand(deliveries.Kind(), id, begin)
+		o, err := s.deliver(tx, id, endpoint, e.ID, name, hold)
 		if err != nil {
 			return 0, err
 		}
@@ -165,9 +166,9 @@ func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
 
 // deliver queues a delivery, for this process to begin with at once or for whoever
 // claims it.
-func (s *Service) deliver(tx *engine.Tx, endpoint, eventID string, name event.Type, hold bool) (*storage.Object[deliveryRecord], error) {
+func (s *Service) deliver(tx *engine.Tx, id, endpoint, eventID string, name event.Type, hold bool) (*storage.Object[deliveryRecord], error) {
 	d := deliveryRecord{Delivery: Delivery{
-		ID: tx.NewID("wd_"), Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
+		ID: id, Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
 		Status: Pending, Attempts: []Attempt{}, NextAttemptAt: api.AtOrNil(tx.Now), CreatedAt: api.At(tx.Now),
 	}}
 	if hold {
@@ -226,7 +227,7 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 		if name == "" || only != "" && sub.Endpoint != only {
 			continue
 		}
-		if _, err := s.deliver(tx, sub.Endpoint, e.ID, name, false); err != nil {
+		if _, err := s.deliver(tx, tx.NewID("wd_"), sub.Endpoint, e.ID, name, false); err != nil {
 			return 0, err
 		}
 		n++

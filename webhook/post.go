@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -56,6 +57,14 @@ type outcome struct {
 }
 
 func (o *outcome) well() bool { return o.StatusCode >= 200 && o.StatusCode < 300 }
+
+// err is what an attempt that did not go well has failed with.
+func (o *outcome) err() error {
+	if o.Error != "" {
+		return errors.New("webhook: " + o.Error)
+	}
+	return fmt.Errorf("webhook: the endpoint answered %d", o.StatusCode)
+}
 
 // post makes one attempt.
 func (s *Service) post(ctx context.Context, live bool, address, id string, body []byte, secrets []string) (o outcome) {

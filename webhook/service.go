@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
@@ -78,7 +80,10 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 // attempt makes one attempt of a delivery, and writes down what became of it.
 func (s *Service) attempt(ctx context.Context, m *message) error {
 	d := m.held
+	said := due.Outcome{Attempt: len(d.Value.Attempts) + 1}
+	defer func() { due.Report(ctx, said) }()
 	if ok, putOff := s.lanes.enter(d.Value.Endpoint, s.engine.Clock()); !ok {
+		said = due.Outcome{Name: "put_off", Level: slog.LevelDebug}
 		return s.write(&result{held: d, putOff: putOff})
 	}
 	// The place is given back before the outcome is written down, which is nothing
@@ -93,6 +98,7 @@ func (s *Service) attempt(ctx context.Context, m *message) error {
 		}
 	}
 	if m.target == nil {
+		said = due.Outcome{Name: "not_wanted"}
 		return s.write(&result{held: d, status: Failed})
 	}
 	made = s.post(ctx, d.caller.Live, m.target.URL, d.Value.Event, m.body, m.target.secrets(m.now))
@@ -100,9 +106,14 @@ func (s *Service) attempt(ctx context.Context, m *message) error {
 	r := &result{held: d, made: &made, status: Pending}
 	switch {
 	case made.well():
-		r.status = Delivered
+		r.status, said.Name = Delivered, string(Delivered)
 	case len(d.Value.Attempts)+1 >= len(attemptAfter) || made.StatusCode == http.StatusGone:
-		r.status = Failed
+		r.status, said.Name = Failed, string(Failed)
+	default:
+		said.Name = "again"
+	}
+	if !made.well() {
+		said.Level, said.Err = slog.LevelWarn, made.err()
 	}
 	return s.write(r)
 }

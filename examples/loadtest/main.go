@@ -27,6 +27,7 @@ type options struct {
 	baseURL, keys, work string
 	connections         int
 	duration            time.Duration
+	requests            int64
 }
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	flag.StringVar(&o.work, "work", "mixed", "what to do: "+strings.Join(works(), ", "))
 	flag.IntVar(&o.connections, "connections", 16, "how many requests are under way at a time")
 	flag.DurationVar(&o.duration, "duration", 10*time.Second, "for how long")
+	flag.Int64Var(&o.requests, "requests", 0, "stop earlier, after so many")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -77,6 +79,9 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				n := next.Add(1)
+				if o.requests > 0 && n > o.requests {
+					return
+				}
 				sent := time.Now()
 				err := do(ctx, shops[n%int64(len(shops))], n)
 				if ctx.Err() == nil { // what is cut off at the end counts for nothing
@@ -91,8 +96,10 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		seen.watch(ctx, out, begun)
 	}()
 	all.Wait()
+	took := time.Since(begun)
+	cancel()
 	<-watched
-	return seen.report(out, time.Since(begun))
+	return seen.report(out, took)
 }
 
 // tally is what was seen of the requests.

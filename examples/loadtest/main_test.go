@@ -14,7 +14,7 @@ func TestWork(t *testing.T) {
 	for _, work := range works() {
 		t.Run(work, func(t *testing.T) {
 			var out strings.Builder
-			o := options{baseURL: s.Server.URL, keys: s.Key, work: work, connections: 4, duration: 300 * time.Millisecond}
+			o := options{baseURL: s.Server.URL, keys: s.Key, work: work, connections: 4, duration: time.Hour, requests: 20}
 			if err := run(t.Context(), o, &out); err != nil {
 				t.Fatal(err)
 			}

@@ -31,8 +31,8 @@ type Job struct {
 	// for as many as a batch has.
 	InHand int
 	// Run acts on a batch, all of which has ended before the next is claimed. Its
-	// context ends with the lease. An error is logged; what was not written comes
-	// back after the lease.
+	// context ends with the lease, and is what Report is given. An error is logged;
+	// what was not written comes back after the lease.
 	Run func(ctx context.Context, records []storage.Record) error
 	// Do, set instead of Run, acts on one record. Records are worked on beside each
 	// other, and a slow one holds up no other.
@@ -52,21 +52,24 @@ type Runner struct {
 	Log   *slog.Logger
 	// Poll is how long a worker rests when nothing was due and nobody woke it.
 	Poll time.Duration
+	// Observer is told of every piece of work; nil for nobody.
+	Observer Observer
 	// Ahead lists the scopes with clocks of their own; nil for none.
 	Ahead func(context.Context) ([]Ahead, error)
 
 	jobs []*worker
 
-	mu      sync.Mutex
-	stop    context.CancelFunc
-	stopped chan struct{}
-	running context.Context // of the background work; it ends with Stop
+	mu         sync.Mutex
+	stop       context.CancelFunc
+	stopped    chan struct{}
+	background context.Context // it ends with Stop
 	// draining counts the calls of Drain under way.
 	draining int
 }
 
 type worker struct {
 	Job
+	due   int // the column of the due time
 	wake  chan struct{}
 	slots chan struct{} // one in it for each record that Do works on
 
@@ -80,8 +83,25 @@ type worker struct {
 // Add registers jobs. It is called before Start.
 func (r *Runner) Add(jobs ...Job) {
 	for _, j := range jobs {
-		r.jobs = append(r.jobs, &worker{Job: j, wake: make(chan struct{}, 1), slots: make(chan struct{}, max(j.InHand, j.Batch))})
+		r.jobs = append(r.jobs, &worker{Job: j, due: j.Kind.Column(j.Kind.Due), wake: make(chan struct{}, 1), slots: make(chan struct{}, max(j.InHand, j.Batch))})
 	}
+}
+
+// Kinds are the kinds whose records are worked on.
+func (r *Runner) Kinds() []*storage.Kind {
+	kinds := make([]*storage.Kind, len(r.jobs))
+	for i, w := range r.jobs {
+		kinds[i] = w.Kind
+	}
+	return kinds
+}
+
+// Running reports whether the background work runs: it was started, and neither
+// stopped nor ended with its context.
+func (r *Runner) Running() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.runs()
 }
 
 // Wake tells the worker of a kind that something may be due, now or at a time to
@@ -133,7 +153,7 @@ func (r *Runner) Start(ctx context.Context) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	stopped := make(chan struct{})
-	r.stop, r.stopped, r.running = stop, stopped, ctx
+	r.stop, r.stopped, r.background = stop, stopped, ctx
 	var workers sync.WaitGroup
 	for _, w := range r.jobs {
 		workers.Go(func() { r.loop(ctx, w) })
@@ -285,29 +305,14 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 			go func() {
 				defer w.end()
 				defer w.free(1)
-				r.one(ctx, w, func(ctx context.Context) error { return w.Do(ctx, record) })
+				do := func(ctx context.Context, records []storage.Record) error { return w.Do(ctx, records[0]) }
+				r.act(ctx, w, []storage.Record{record}, do)
 			}()
 		}
 		return len(records), nil
 	}
-	// Work that has begun is finished though the runner stops: half of it may
-	// already be visible outside. The lease bounds it.
-	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
-	defer cancel()
-	if err := protect(run, w.Run, records); err != nil {
-		r.Log.ErrorContext(ctx, "due work failed and will be tried again", "kind", w.Kind.Name, "records", len(records), "error", err)
-	}
+	r.act(ctx, w, records, w.Run)
 	return len(records), nil
-}
-
-// one works on one record, as batch does on many.
-func (r *Runner) one(ctx context.Context, w *worker, do func(context.Context) error) {
-	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
-	defer cancel()
-	err := protect(run, func(ctx context.Context, _ []storage.Record) error { return do(ctx) }, nil)
-	if err != nil {
-		r.Log.ErrorContext(ctx, "due work failed and will be tried again", "kind", w.Kind.Name, "error", err)
-	}
 }
 
 // Slot is a place to work on one record that needs no claim: it was written with a
@@ -334,11 +339,12 @@ func (r *Runner) Reserve(k *storage.Kind) *Slot {
 	return &Slot{r, w}
 }
 
-// Begin has do done in the background, as if the record had been claimed.
-func (s *Slot) Begin(do func(context.Context) error) {
+// Begin has do done in the background, as if the record of that id had been claimed.
+func (s *Slot) Begin(scope storage.Scope, id string, do func(context.Context) error) {
 	go func() {
 		defer s.Release()
-		s.runner.one(context.Background(), s.worker, do)
+		run := func(ctx context.Context, _ []storage.Record) error { return do(ctx) }
+		s.runner.act(context.Background(), s.worker, []storage.Record{{Scope: scope, ID: id}}, run)
 	}()
 }
 
@@ -357,11 +363,14 @@ func (r *Runner) worker(k *storage.Kind) *worker {
 	return nil
 }
 
+// runs is Running for who holds mu.
+func (r *Runner) runs() bool { return r.background != nil && r.background.Err() == nil }
+
 // working reports whether due work is done at this time.
 func (r *Runner) working() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.draining > 0 || r.running != nil && r.running.Err() == nil
+	return r.draining > 0 || r.runs()
 }
 
 // reserve takes the slots that are free, as far as a batch goes, and waits for one if

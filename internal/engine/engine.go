@@ -119,10 +119,10 @@ func (tx *Tx) DueIn(k *storage.Kind, d time.Duration) {
 // undone, be it for a refusal or because the call was a repetition.
 func (tx *Tx) Committed(fn func()) { tx.after.done = append(tx.after.done, fn) }
 
-// Hand gives work on a record that the transaction writes to the workers of this
+// Hand gives work on a record of the caller's that the transaction writes to the workers of this
 // process, to begin after the commit and without a claim. It reports whether there is
 // room; then the record must be written with a due time as far off as a lease.
-func (tx *Tx) Hand(k *storage.Kind, do func(context.Context) error) bool {
+func (tx *Tx) Hand(k *storage.Kind, id string, do func(context.Context) error) bool {
 	if tx.engine.Reserve == nil {
 		return false
 	}
@@ -130,7 +130,7 @@ func (tx *Tx) Hand(k *storage.Kind, do func(context.Context) error) bool {
 	if slot == nil {
 		return false
 	}
-	tx.after.done = append(tx.after.done, func() { slot.Begin(do) })
+	tx.after.done = append(tx.after.done, func() { slot.Begin(tx.Caller.Scope(), id, do) })
 	tx.after.undone = append(tx.after.undone, slot.Release)
 	return true
 }

@@ -286,7 +286,7 @@ func TestHand(t *testing.T) {
 	began := make(chan bool, 1)
 	hand := func(fail error) (ok bool) {
 		err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
-			ok = tx.Hand(handed.Kind(), func(context.Context) error { began <- true; return nil })
+			ok = tx.Hand(handed.Kind(), "h_1", func(context.Context) error { began <- true; return nil })
 			return fail
 		})
 		if !errors.Is(err, fail) {

@@ -2,10 +2,9 @@ package invoice
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
-	"time"
+
+	"github.com/seed-7082ffec/payments/internal/outside"
 )
 
 // Charger takes money from a customer's payment method. A host plugs in its
@@ -81,38 +80,17 @@ func (s Simulated) Status(ctx context.Context, c Charge) (ChargeResult, error) {
 	return s.Charge(ctx, c)
 }
 
-// chargeTimeout bounds one call of a charger.
-const chargeTimeout = 30 * time.Second
+// port is a charger as package outside asks it.
+type port struct{ Charger }
 
-var errChargerPanicked = errors.New("invoice: the charger panicked")
+func (p port) Submit(ctx context.Context, c Charge) (ChargeResult, error) { return p.Charge(ctx, c) }
 
-// ask calls a charger; a panic is an error like any other. What it panicked with
-// may quote a payment method, so that it is not told.
-func ask(ctx context.Context, charger Charger, c Charge, first bool) (result ChargeResult, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*chargeTimeout)
-	defer cancel()
-	call := func(do func(context.Context, Charge) (ChargeResult, error)) error {
-		ctx, cancel := context.WithTimeout(ctx, chargeTimeout)
-		defer cancel()
-		defer func() {
-			if recover() != nil {
-				err = errChargerPanicked
-			}
-		}()
-		result, err = do(ctx, c)
-		return err
-	}
-	if first {
-		err = call(charger.Charge)
-	} else if err = call(charger.Status); err == nil && result.Outcome == Unseen {
-		err = call(charger.Charge)
-	}
-	if err != nil {
-		return ChargeResult{}, err
-	}
-	switch result.Outcome {
+func readCharge(r ChargeResult) outside.Reading {
+	switch r.Outcome {
 	case Charged, Declined, Undecided:
-		return result, nil
+		return outside.Seen
+	case Unseen:
+		return outside.Unseen
 	}
-	return ChargeResult{}, fmt.Errorf("invoice: %q is no outcome of a charge", string(result.Outcome))
+	return outside.NoAnswer
 }

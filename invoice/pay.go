@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/outside"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -54,10 +55,7 @@ type attempt struct {
 
 // askAgain is how long to wait after each time that a charger was asked without
 // a conclusive answer; the last entry stands for all later ones.
-var askAgain = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
-
-// underWay is how long a charge is left alone while the charger is being asked.
-const underWay = 2*chargeTimeout + 15*time.Second
+var askAgain = outside.Schedule{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 
 func payCall(id string, p PayParams) engine.Call {
 	return engine.Call{Name: "invoice.pay", Params: struct {
@@ -115,7 +113,7 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 			ID: tx.NewID("att_"), PayParams: p, Request: caller.RequestID, Key: caller.IdempotencyKey, Asked: 1,
 		}
 		r.AttemptCount++
-		r.Due = api.AtOrNil(tx.Now.Add(underWay))
+		r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
 		charge = r.charge(caller.Live)
 		return s.replace(tx, o)
 	})
@@ -157,7 +155,7 @@ func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call
 	id := c.Invoice
 	// The outcome is booked though the caller goes away.
 	ctx = context.WithoutCancel(ctx)
-	result, failed := ask(ctx, s.charger(caller.Live), *c, first)
+	result, failed := outside.Ask(ctx, port{s.charger(caller.Live)}, *c, first, readCharge)
 	switch {
 	case failed != nil || result.Outcome == Undecided:
 		if failed != nil {
@@ -182,7 +180,7 @@ func (s *Service) postpone(ctx context.Context, caller api.Caller, id, charge st
 		if err != nil || o == nil {
 			return err
 		}
-		wait := askAgain[min(o.Value.Attempt.Asked, len(askAgain))-1]
+		wait := askAgain.After(o.Value.Attempt.Asked)
 		o.Value.Attempt.Asked++
 		o.Value.Due = api.AtOrNil(tx.Now.Add(wait))
 		return s.replace(tx, o)
@@ -307,7 +305,7 @@ func (r *record) scheduleNext() bool {
 // outcome is open.
 func (s *Service) Job() due.Job {
 	const atATime = 32 // most of it waits for the charger
-	return due.Job{Kind: invoices.Kind(), Lease: underWay, Batch: atATime, Do: s.work}
+	return due.Job{Kind: invoices.Kind(), Lease: outside.UnderWay, Batch: atATime, Do: s.work}
 }
 
 func (s *Service) work(ctx context.Context, claimed storage.Record) error {
@@ -326,7 +324,7 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 		case r.Attempt != nil:
 			caller.RequestID, caller.IdempotencyKey = r.Attempt.Request, r.Attempt.Key
 			charge, call = r.charge(caller.Live), payCall(r.ID, r.Attempt.PayParams)
-			r.Due = api.AtOrNil(tx.Now.Add(underWay))
+			r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
 		case r.Status == Open && r.NextPaymentAttempt != nil:
 			scheduled = true
 			return nil

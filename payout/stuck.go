@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/outside"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -27,7 +28,7 @@ type Stuck struct {
 func (o *Outgoing) Stuck(ctx context.Context) ([]Stuck, error) {
 	var all []Stuck
 	for _, live := range []bool{true, false} {
-		err := o.eachOrder(ctx, live, storage.Query{Where: []storage.Equal{{Column: "open", Value: true}}},
+		err := o.eachOrder(ctx, live, outside.OpenOnly(),
 			func(tx storage.ReadTx, n *Noun, caller api.Caller, r *record, now time.Time) {
 				if now.Sub(r.CreatedAt.Time) < o.config.StuckAfter || r.Status.final() {
 					return
@@ -45,40 +46,19 @@ func (o *Outgoing) Stuck(ctx context.Context) ([]Stuck, error) {
 	return all, nil
 }
 
-// orderPage is how many orders are read in one transaction, so that a long list
-// holds no snapshot for long.
-const orderPage = 200
-
 // eachOrder calls do for the transfer of every order that the query selects,
 // newest first.
 func (o *Outgoing) eachOrder(ctx context.Context, live bool, q storage.Query,
 	do func(tx storage.ReadTx, n *Noun, caller api.Caller, r *record, now time.Time),
 ) error {
-	q.Scope, q.Limit = storage.Scope{Live: live}, orderPage
-	for more := true; more; {
-		var page []*storage.Object[order]
-		err := o.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-			var err error
-			page, more, err = orders.List(tx, q)
+	return orders.Each(ctx, o.engine, live, q, func(id string, ordered *outside.Order, caller api.Caller) error {
+		n := nounOf(ordered.Noun)
+		return o.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+			found, err := n.transfers.Get(tx, caller.Scope(), id)
+			if err == nil {
+				do(tx, n, caller, &found.Value, tx.Now)
+			}
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		for _, ordered := range page {
-			q.After = ordered.ID
-			n, caller := nounOf(ordered.Value.Noun), api.Caller{Merchant: ordered.Value.Merchant, Live: live}
-			err := o.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-				found, err := n.transfers.Get(tx, caller.Scope(), ordered.ID)
-				if err == nil {
-					do(tx, n, caller, &found.Value, tx.Now)
-				}
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	})
 }

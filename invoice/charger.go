@@ -63,8 +63,17 @@ type ChargeResult struct {
 	Reason string
 }
 
-// Simulated is the charger of test mode. It takes nothing, declines methods that
-// begin with pm_fail_, and charges all others and none.
+// Simulated is the charger of test mode. It takes nothing, and answers by the first
+// letters of the payment method:
+//
+//	pm_fail_         the charge is declined
+//	pm_refund_fail_  charged; a refund is declined
+//	pm_refund_slow_  charged; a refund stays undecided, until a test helper settles it
+//	pm_refund_lost_  charged; of a refund it does not answer the first time, then
+//	                 has made it
+//	all else, none   charged, and refunded at once
+//
+// It keeps no state: the same order gets the same answer, in any process.
 type Simulated struct{}
 
 // Charge implements [Charger].

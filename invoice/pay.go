@@ -18,15 +18,28 @@ import (
 
 // PayParams say how an invoice is charged.
 type PayParams struct {
-	// PaymentMethod is passed on to the [Charger].
+	// PaymentMethod is passed on to the [Charger]. With PaidOutside it says how the
+	// money came, as "cash" or "bank", in at most 50 characters, and may be empty.
 	PaymentMethod string `json:"payment_method,omitempty"`
 	// Source is a phone number to which the receipt goes when the invoice has none.
 	Source     string `json:"source,omitempty"`
 	OffSession bool   `json:"off_session,omitempty"`
+	// PaidOutside says that the merchant has the money already, from outside of this
+	// service. Nothing is charged and no money moves here: the invoice is paid, without
+	// a payment, and its document says so.
+	PaidOutside bool `json:"paid_outside,omitempty"`
 }
 
+// maxOutside bounds what is said of a payment outside, in characters: it stands in
+// one line of the document.
+const maxOutside = 50
+
 func (p *PayParams) check() error {
-	if err := api.CheckText("payment_method", p.PaymentMethod, api.MaxName); err != nil {
+	longest := api.MaxName
+	if p.PaidOutside {
+		longest = maxOutside
+	}
+	if err := api.CheckText("payment_method", p.PaymentMethod, longest); err != nil {
 		return err
 	}
 	if p.Source == "" {
@@ -64,8 +77,8 @@ func payCall(id string, p PayParams) engine.Call {
 	}{id, p}}
 }
 
-// Pay charges an open invoice through the [Charger]: the merchant is credited,
-// the payment written, the receipts queued. With an idempotency key it may be
+// Pay charges an open invoice through the [Charger], unless it was paid outside: the
+// merchant is credited, the payment written, the receipts queued. With an idempotency key it may be
 // repeated safely. A charger that does not answer leaves the outcome open: the
 // call fails with service_unavailable, the invoice can be neither paid nor voided
 // meanwhile, and a worker finds out.
@@ -79,6 +92,16 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 	call := payCall(id, p)
 	if done, err := engine.Replay[Invoice](ctx, s.engine, caller, call); done != nil || err != nil {
 		return done, err
+	}
+	if p.PaidOutside {
+		return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+			if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+				return err
+			}
+			o.Value.Outside = &p.PaymentMethod
+			s.address(&o.Value)
+			return s.settled(tx, o, nil, p.Source)
+		})
 	}
 	charge, err := s.begin(ctx, caller, id, p)
 	if err != nil {
@@ -208,13 +231,16 @@ func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Ca
 		if r.Attempt == nil || r.Attempt.ID != c.ID {
 			return nil // booked already
 		}
-		source := r.Attempt.Source
 		return s.paid(tx, o, payer{
-			from: chart.Clearing("charges", caller.Live), source: source,
+			from: chart.Clearing(Clearing, caller.Live), source: payment.Source{Charge: c.ID}, phone: r.Attempt.Source,
 			payment: payment.Payment{PaymentMethod: methodOf(r.Attempt.PaymentMethod), Provider: textOrNil(result.Provider)},
 		})
 	})
 }
+
+// Clearing names the account that stands for the provider of the [Charger]: what
+// was charged came in through it, and what is refunded leaves through it.
+const Clearing = "charges"
 
 func methodOf(given string) string {
 	if given == "" {
@@ -226,8 +252,8 @@ func methodOf(given string) string {
 // payer is where the money of an invoice comes from.
 type payer struct {
 	from    chart.Account
-	account string // of a wallet; empty for the world outside
-	source  string // where the receipt goes when the invoice has no phone
+	source  payment.Source
+	phone   string // where the receipt goes when the invoice has none
 	payment payment.Payment
 }
 
@@ -247,14 +273,21 @@ func (s *Service) paid(tx *engine.Tx, o *storage.Object[record], p payer) error 
 	}
 	p.payment.ID, p.payment.Amount, p.payment.Invoice, p.payment.Metadata = id, amount, &r.ID, r.Metadata
 	p.payment.Reference = r.Number
-	if _, err := s.config.Payments.CompletedTx(tx, p.payment, p.account); err != nil {
+	if _, err := s.config.Payments.CompletedTx(tx, p.payment, p.source); err != nil {
 		return err
 	}
+	return s.settled(tx, o, &id, p.phone)
+}
+
+// settled books that nothing is due any more: by a payment, or, when that is nil,
+// outside of the service. The receipt goes to phone when the invoice has none.
+func (s *Service) settled(tx *engine.Tx, o *storage.Object[record], by *string, phone string) error {
+	r := &o.Value
+	r.AmountPaid += r.AmountDue
 	r.enter(Paid)
-	r.AmountPaid += amount
-	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), &id
+	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), by
 	r.Attempt, r.Due, r.NextPaymentAttempt = nil, nil, nil
-	if err := s.receipts(tx, r, p.source); err != nil {
+	if err := s.receipts(tx, r, phone); err != nil {
 		return err
 	}
 	return s.replace(tx, o, event.InvoicePaid)

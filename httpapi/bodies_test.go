@@ -34,7 +34,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"`), `"UUID"`},
 	{regexp.MustCompile(`whsec_[0-9A-Za-z+/=]{44}`), `whsec_SECRET`},
 	{regexp.MustCompile(`"duration_ms":\d+`), `"duration_ms":0`},
-	{regexp.MustCompile(`INV-\d{4}-`), `INV-YEAR-`},
+	{regexp.MustCompile(`\b(INV|CN)-\d{4}-`), `${1}-YEAR-`},
 	{regexp.MustCompile(`"text":"\d{6} is`), `"text":"OTP is`},
 }
 

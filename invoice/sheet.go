@@ -399,8 +399,6 @@ func (l *layout) note(d document) {
 			sums = append(sums, Sum{Name: fmt.Sprintf("%s %s%%", t.Name, t.Percent), Amount: t.Amount})
 		}
 	}
+	// The invoice's footer is left out: it may say how to pay.
 	l.totals(append(sums, Sum{Name: "Refunded", Amount: n.Amount, Bold: true}))
-	if v.Footer != nil {
-		l.paragraph(margin, right-margin, 9, false, true, *v.Footer)
-	}
 }

@@ -64,9 +64,9 @@ func (s *Service) PaymentTx(tx storage.ReadTx, scope storage.Scope, id string) (
 	return *o.Value.Payment, nil
 }
 
-// Refund is what an invoice is told of a refund that succeeded.
-type Refund struct {
-	ID      string
+// RefundedParams are what an invoice is told of a refund that succeeded.
+type RefundedParams struct {
+	Refund  string // its id
 	Invoice string
 	Amount  int64 // pesewas
 	Reason  string
@@ -76,15 +76,15 @@ type Refund struct {
 
 // RefundedTx notes on an invoice that a part of it was given back, writes the credit
 // note and queues what the customer is told.
-func (s *Service) RefundedTx(tx *engine.Tx, refund Refund) (*CreditNote, error) {
-	o, err := s.get(tx, tx.Caller.Scope(), refund.Invoice)
+func (s *Service) RefundedTx(tx *engine.Tx, p RefundedParams) (*CreditNote, error) {
+	o, err := s.get(tx, tx.Caller.Scope(), p.Invoice)
 	if err != nil {
 		return nil, err
 	}
 	r := &o.Value
 	n := CreditNote{
-		Refund: refund.ID, Invoice: r.ID, Amount: refund.Amount, Before: r.Refunded,
-		Reason: refund.Reason, CreatedAt: api.At(tx.Now),
+		Refund: p.Refund, Invoice: r.ID, Amount: p.Amount, Before: r.Refunded,
+		Reason: p.Reason, CreatedAt: api.At(tx.Now),
 	}
 	if n.Before+n.Amount > r.AmountPaid {
 		return nil, fmt.Errorf("invoice: %s is refunded beyond what was paid", r.ID)
@@ -100,7 +100,7 @@ func (s *Service) RefundedTx(tx *engine.Tx, refund Refund) (*CreditNote, error) 
 	if err := s.replace(tx, o); err != nil {
 		return nil, err
 	}
-	return &n, s.tellRefunded(tx, r, &n, refund.Phone)
+	return &n, s.tellRefunded(tx, r, &n, p.Phone)
 }
 
 // tellRefunded queues what the customer is told of a refund.

@@ -114,7 +114,7 @@ func NewIDTx(tx *engine.Tx) string { return tx.NewID("pay_") }
 func (s *Service) CompletedTx(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
 	p.Object, p.Currency, p.Status = "payment", api.Currency, Completed
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
-	if _, err := payments.Insert(tx, tx.Caller.Scope(), p.ID, record{p, from}); err != nil {
+	if _, err := payments.Insert(tx, tx.Caller.Scope(), p.ID, record{Payment: p, Source: from}); err != nil {
 		return nil, fmt.Errorf("payment: keep: %w", err)
 	}
 	// Born in its final status, it enters two: created and succeeded.

@@ -191,7 +191,7 @@ func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, er
 func (s *Service) succeeded(tx *engine.Tx, r *record, phone string) error {
 	r.CompletedAt = api.AtOrNil(tx.Now)
 	if r.Invoice != nil {
-		back := invoice.Refund{ID: r.ID, Invoice: *r.Invoice, Amount: r.Amount, Phone: phone}
+		back := invoice.RefundedParams{Refund: r.ID, Invoice: *r.Invoice, Amount: r.Amount, Phone: phone}
 		if r.Reason != nil {
 			back.Reason = *r.Reason
 		}

@@ -137,7 +137,7 @@ func TestDuplicate(t *testing.T) {
 func (s *shop) reminded(to string) int {
 	n := 0
 	for _, text := range s.texts(to) {
-		if strings.HasPrefix(text, "Reminder of invoice INV-") {
+		if strings.HasPrefix(text, "Reminder of invoice INV-") && strings.Contains(text, " from Adom Juice Bar: GHS 25.00, due ") {
 			n++
 		}
 	}

@@ -29,11 +29,11 @@ type letter struct {
 // tellCustomer queues what the customer is told of an invoice, by e-mail and SMS
 // as far as there is an address and a number, and reports whether there is any.
 func (s *Service) tellCustomer(tx *engine.Tx, r *record) (told bool, err error) {
-	return s.tell(tx, r, "Invoice")
+	return s.tell(tx, r, false)
 }
 
-// tell is tellCustomer with another word for what is told: a reminder, say.
-func (s *Service) tell(tx *engine.Tx, r *record, word string) (told bool, err error) {
+// tell is tellCustomer, or reminds of what was told before.
+func (s *Service) tell(tx *engine.Tx, r *record, again bool) (told bool, err error) {
 	if r.Phone == nil && r.Email == nil {
 		return false, nil
 	}
@@ -41,8 +41,12 @@ func (s *Service) tell(tx *engine.Tx, r *record, word string) (told bool, err er
 	if err != nil {
 		return false, fmt.Errorf("invoice: merchant: %w", err)
 	}
+	word, due := "Invoice", ""
+	if again {
+		word, due = "Reminder of invoice", ", due "+day(r.DueDate.Time)
+	}
 	if r.Phone != nil {
-		text := fmt.Sprintf("%s %s from %s: GHS %s. %s", word, r.Number, m.Name, money.Text(r.Total), r.HostedURL)
+		text := fmt.Sprintf("%s %s from %s: GHS %s%s. %s", word, r.Number, m.Name, money.Text(r.Total), due, r.HostedURL)
 		if err := s.config.Messages.TextTx(tx, *r.Phone, text); err != nil {
 			return false, err
 		}

@@ -126,7 +126,7 @@ func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
 		if r.Status != Open {
 			more = false
 		} else if come != nil {
-			if _, err := s.tell(tx, r, "Reminder of invoice"); err != nil {
+			if _, err := s.tell(tx, r, true); err != nil {
 				return err
 			}
 			if err := s.config.Events.RecordTx(tx, &r.Invoice, event.InvoiceSent); err != nil {

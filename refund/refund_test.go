@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -111,13 +112,24 @@ func TestRefusals(t *testing.T) {
 	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
 	wants(t, "a frozen wallet", err, api.WalletNotActive, "")
 	status(account.Active)
+	gone := s.NewConsumer("Esi", "0241000009", 10)
+	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
+	check(t, err)
+	theirs, err := s.QRCodes.Pay(t.Context(), s.Caller, qrcode.PayParams{
+		Code: code.ID, Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(1)),
+	})
+	check(t, err)
+	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, gone.ID, account.Closed)
+	check(t, err)
+	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})
+	wants(t, "a closed wallet", err, api.AccountNotFound, "")
 
 	// What was refused has counted for nothing.
 	if got := s.refunded(paid.ID); got != 0 {
 		t.Errorf("%d pesewas are refunded", got)
 	}
 	_, err = s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
-		Amount:      decimal.NewFromInt(1003),
+		Amount:      decimal.New(1003_01, -2),
 		Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID},
 	})
 	check(t, err)

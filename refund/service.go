@@ -157,6 +157,9 @@ func named(param string, err error) error {
 // payWallet moves the money back within the service, which ends the refund.
 func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, error) {
 	consumer, err := account.PayerTx(tx, tx.Caller.Live, account.WalletRef{AccountID: payer})
+	if api.CodeOf(err) == api.AccountNotFound {
+		return nil, api.Errorf(api.AccountNotFound, "", "The wallet that paid was closed. Give the money back by a payout or a disbursement.").WithCause(err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -41,8 +41,8 @@ func TestModel(t *testing.T) {
 		few  int
 		open func(t *testing.T) storage.Store
 	}{
-		"memory": {300, func(*testing.T) storage.Store { return memory.New() }},
-		"sqlite": {15, func(t *testing.T) storage.Store {
+		"memory": {150, func(*testing.T) storage.Store { return memory.New() }},
+		"sqlite": {10, func(t *testing.T) storage.Store {
 			store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "model.db"), sqlite.Config{})
 			check(t, err)
 			return store

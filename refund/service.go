@@ -81,7 +81,8 @@ func (p *CreateParams) check() error {
 // Create gives money back. A refund of what came from a wallet has succeeded when it
 // returns. Any other is pending, the amount reserved, until the charger that took the
 // money has carried it back. Several refunds of one payment never exceed it, however
-// many race. With an idempotency key it may be repeated safely.
+// many race. What was paid stays paid: an invoice shows its refunds, and the use of a
+// QR code is not given back. With an idempotency key it may be repeated safely.
 //
 // Refusals: those of a wrong parameter, resource_missing (payment, invoice),
 // payment_not_refundable, payment_already_refunded, amount_too_large,

@@ -64,14 +64,16 @@ type Config struct {
 	// PayoutLimits default to GHS 1.00 to 20,000.00 for one and 50,000.00 for a
 	// day's, DisbursementLimits to GHS 0.01 to 20,000.00 for one.
 	PayoutLimits, DisbursementLimits payout.Limits
-	// StuckAfter is how long a transfer may be on its way before the log and
-	// [payout.Service.Stuck] tell of it; one hour when zero.
+	// StuckAfter is how long a transfer or a refund may be on its way before the log
+	// tells of it, and [payout.Service.Stuck] or Stuck of the refunds lists it; one hour
+	// when zero.
 	StuckAfter time.Duration
 	// SingleUseOTP makes a one-time code good for one payout, instead of for 10
 	// minutes.
 	SingleUseOTP bool
 	// Charger takes the money of invoices in live mode; without one they are paid on
-	// their hosted page only. Test mode has a simulated one, [invoice.Simulated],
+	// their hosted page only. One that is an [invoice.RefundRail], too, can give it back.
+	// Test mode has a simulated one, [invoice.Simulated],
 	// unless TestCharger is set.
 	Charger, TestCharger invoice.Charger
 	// Customers is the host's own record of customers, from which invoices are
@@ -80,6 +82,11 @@ type Config struct {
 	// DefaultTax is the rate, in percent, of taxable invoice lines that give none;
 	// nil for no tax.
 	DefaultTax *decimal.Decimal
+	// InvoiceReminders are the days from the due date on which customers are reminded
+	// of open invoices, at nine in the morning: -3 is three days before, 0 the day
+	// itself, 7 a week later. Each reminder is sent once. Nobody is reminded when it is
+	// empty.
+	InvoiceReminders []int
 	// EventRetention is for how long events and their deliveries are kept; zero for
 	// good. Ten days at least let every delivery end.
 	EventRetention time.Duration
@@ -114,6 +121,9 @@ func (c *Config) check() error {
 	}
 	if len(c.Key) > 0 && len(c.Key) < minKey {
 		return fmt.Errorf("payments: Key has %d bytes, want at least %d", len(c.Key), minKey)
+	}
+	if err := invoice.CheckReminders(c.InvoiceReminders); err != nil {
+		return fmt.Errorf("payments: InvoiceReminders: %w", err)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

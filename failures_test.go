@@ -14,9 +14,11 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -244,6 +246,27 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	check(err)
 	entry := statement.Data[0].ID
 
+	charged := func(method string) *invoice.Invoice {
+		v, err := svc.Invoices.Create(ctx, caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+			Phone: new("0241000001"), Email: new("ama@example.com"), DueDate: new(now.AddDate(0, 1, 0)),
+			Lines: []invoice.LineParams{{Description: "x", UnitAmount: new(int64(10_00))}},
+		}})
+		check(err)
+		if method != "" {
+			v, err = svc.Invoices.Pay(ctx, caller, v.ID, invoice.PayParams{PaymentMethod: method})
+			check(err)
+		}
+		return v
+	}
+	unpaid, given, slow := charged(""), charged("pm_1"), charged("pm_refund_slow_1")
+	bought, err := codes.Pay(ctx, caller, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234", Amount: new(int64(10_00))})
+	check(err)
+	pending, err := svc.Refunds.Create(ctx, caller, refund.CreateParams{Invoice: slow.ID, Amount: new(int64(1_00))})
+	check(err)
+	declined, err := svc.Refunds.Create(ctx, caller, refund.CreateParams{Invoice: slow.ID, Amount: new(int64(1_00))})
+	check(err)
+	check(svc.Drain(ctx))
+
 	const most = 100 // operations of one call
 	var doomed []string
 	for range most {
@@ -373,6 +396,35 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		}},
 		{name: "messages", do: func(c api.Caller, _ int) error {
 			_, err := svc.Messages.List(ctx, c, message.ListParams{To: "0241000001", Kind: message.SMS})
+			return err
+		}},
+		{name: "refund to a wallet", do: func(c api.Caller, _ int) error {
+			_, err := svc.Refunds.Create(ctx, c, refund.CreateParams{Payment: bought.ID, Amount: &amount})
+			return err
+		}},
+		{name: "refund through the charger", do: func(c api.Caller, _ int) error {
+			_, err := svc.Refunds.Create(ctx, c, refund.CreateParams{Invoice: given.ID, Amount: &amount})
+			return err
+		}},
+		{name: "callback of a refund", do: func(api.Caller, int) error {
+			return svc.Refunds.Notify(ctx, pending.ID, invoice.RefundResult{Outcome: invoice.Refunded})
+		}},
+		{name: "callback of a refund that is declined", do: func(api.Caller, int) error {
+			return svc.Refunds.Notify(ctx, declined.ID, invoice.RefundResult{Outcome: invoice.RefundDeclined})
+		}},
+		{name: "refunds", do: func(c api.Caller, _ int) error {
+			_, err := svc.Refunds.List(ctx, c, refund.ListParams{Page: api.Page{StartingAfter: pending.ID}})
+			return err
+		}},
+		{name: "stuck refunds", do: func(api.Caller, int) error { _, err := svc.Refunds.Stuck(ctx); return err }},
+		{name: "credit note", do: func(c api.Caller, _ int) error { _, err := svc.Refunds.CreditNote(ctx, c, pending.ID); return err }},
+		{name: "document of a credit note", do: func(c api.Caller, _ int) error {
+			_, _, err := svc.Invoices.CreditNotePDF(ctx, c, pending.ID)
+			return err
+		}},
+		{name: "duplicate", do: func(c api.Caller, _ int) error { _, err := svc.Invoices.Duplicate(ctx, c, given.ID); return err }},
+		{name: "paid outside", do: func(c api.Caller, _ int) error {
+			_, err := svc.Invoices.Pay(ctx, c, unpaid.ID, invoice.PayParams{PaidOutside: true, PaymentMethod: "cash"})
 			return err
 		}},
 		{name: "clock", do: func(c api.Caller, _ int) error {

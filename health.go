@@ -22,9 +22,9 @@ type Health struct {
 	Queues []Queue `json:"queues"`
 	// OldestDue is the longest past due time of all queues; nil when nothing is due.
 	OldestDue *api.Time `json:"oldest_due"`
-	// StuckLive and StuckTest count the transfers to mobile money and banks that have
-	// been on their way for longer than StuckAfter of the configuration;
-	// [payout.Service.Stuck] lists them.
+	// StuckLive and StuckTest count the transfers to mobile money and banks, and the
+	// refunds, that have been on their way for longer than StuckAfter of the
+	// configuration; [payout.Service.Stuck] and [refund.Service.Stuck] list them.
 	StuckLive int `json:"stuck_live"`
 	StuckTest int `json:"stuck_test"`
 }
@@ -70,12 +70,18 @@ func (s *Service) Health(ctx context.Context) (*Health, error) {
 			}
 			h.Queues = append(h.Queues, q)
 		}
-		var err error
-		if h.StuckLive, err = s.outgoing.CountStuckTx(tx, true, HealthLimit); err != nil {
-			return err
+		for _, count := range []func(storage.ReadTx, bool, int) (int, error){s.outgoing.CountStuckTx, s.Refunds.CountStuckTx} {
+			live, err := count(tx, true, HealthLimit)
+			if err != nil {
+				return err
+			}
+			test, err := count(tx, false, HealthLimit)
+			if err != nil {
+				return err
+			}
+			h.StuckLive, h.StuckTest = h.StuckLive+live, h.StuckTest+test
 		}
-		h.StuckTest, err = s.outgoing.CountStuckTx(tx, false, HealthLimit)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("payments: health: %w", err)

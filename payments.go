@@ -31,6 +31,7 @@ import (
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -47,6 +48,7 @@ type Service struct {
 	Payouts       *payout.Service
 	Disbursements *disbursement.Service
 	Invoices      *invoice.Service
+	Refunds       *refund.Service
 	Webhooks      *webhook.Service
 
 	engine   *engine.Engine
@@ -118,14 +120,19 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.Invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
 		Charger: c.Charger, TestCharger: c.TestCharger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
+		Reminders: c.InvoiceReminders,
+	})
+	s.Refunds = refund.New(s.engine, refund.Config{
+		Payments: s.Payments, Invoices: s.Invoices, Events: s.Events, Messages: s.Messages, StuckAfter: c.StuckAfter,
 	})
 	s.runner.Add(outgoing.Jobs()...)
+	s.runner.Add(s.Refunds.Job())
 	s.Messages.Attacher = s.Invoices.Attach
 	s.Webhooks = webhook.New(s.engine, webhook.Config{Events: s.Events, Allow: c.WebhookAllow})
 	s.Events.Watch, s.Events.Pending = webhook.Watch, webhook.Waiting
 	s.runner.Add(s.Webhooks.Jobs()...)
 	s.runner.Add(s.Events.TellSubscribers())
-	s.runner.Add(s.Invoices.Job())
+	s.runner.Add(s.Invoices.Job(), s.Invoices.Reminders())
 	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
 	return s, nil
 }
@@ -136,7 +143,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), invoice.Kinds(), webhook.Kinds(),
+		payout.Kinds(), invoice.Kinds(), refund.Kinds(), webhook.Kinds(),
 		{secrets.Kind()},
 	} {
 		all = append(all, kinds...)

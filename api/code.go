@@ -103,6 +103,15 @@ const (
 	PaymentFailed            Code = "payment_failed"
 )
 
+// Codes of refunds.
+const (
+	// PaymentNotRefundable: nothing can be given back, because nothing was taken
+	// through this service.
+	PaymentNotRefundable Code = "payment_not_refundable"
+	// PaymentRefunded: all of it was given back already, or is about to be.
+	PaymentRefunded Code = "payment_already_refunded"
+)
+
 // WebhookURLInvalid: the address cannot be told events.
 const WebhookURLInvalid Code = "webhook_url_invalid"
 

@@ -23,6 +23,10 @@ const (
 	InvoiceMarkedUncollectible Type = "invoice.marked_uncollectible"
 	InvoiceDeleted             Type = "invoice.deleted"
 
+	RefundCreated   Type = "refund.created"
+	RefundSucceeded Type = "refund.succeeded"
+	RefundFailed    Type = "refund.failed"
+
 	WebhookEndpointDisabled Type = "webhook_endpoint.disabled"
 
 	QRCodeCreated Type = "qr_code.created"

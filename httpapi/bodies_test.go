@@ -22,7 +22,7 @@ var unsteady = []struct {
 	pattern *regexp.Regexp
 	stands  string
 }{
-	{regexp.MustCompile(`\b(qr|pay|po|evt|req|acc|cag|cus|cqr|txn|msg|mer|we|wd)_0[0-9A-Za-z]{21}\b`), `${1}_ID`},
+	{regexp.MustCompile(`\b(qr|pay|po|re|evt|req|acc|cag|cus|cqr|txn|msg|mer|we|wd)_0[0-9A-Za-z]{21}\b`), `${1}_ID`},
 	{regexp.MustCompile(`acc_\*{4}[0-9A-Za-z]{4}`), `acc_****TAIL`},
 	{regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`), `"TIME"`},
 	{regexp.MustCompile(`"created":\d{10}\b`), `"created":UNIX`},
@@ -34,7 +34,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"`), `"UUID"`},
 	{regexp.MustCompile(`whsec_[0-9A-Za-z+/=]{44}`), `whsec_SECRET`},
 	{regexp.MustCompile(`"duration_ms":\d+`), `"duration_ms":0`},
-	{regexp.MustCompile(`INV-\d{4}-`), `INV-YEAR-`},
+	{regexp.MustCompile(`\b(INV|CN)-\d{4}-`), `${1}-YEAR-`},
 	{regexp.MustCompile(`"text":"\d{6} is`), `"text":"OTP is`},
 }
 

@@ -56,6 +56,8 @@ var (
 		api.PayoutNotCancellable:       http.StatusConflict,
 		api.DisbursementNotCancellable: http.StatusConflict,
 		api.TransferSettled:            http.StatusConflict,
+		api.PaymentNotRefundable:       http.StatusConflict,
+		api.PaymentRefunded:            http.StatusConflict,
 
 		api.IdempotencyKeyInUse: http.StatusConflict,
 		api.Unavailable:         http.StatusServiceUnavailable,

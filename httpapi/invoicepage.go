@@ -35,6 +35,7 @@ func (p *invoicePage) routes() []route {
 		{method: http.MethodGet, pattern: "/invoice/{id}", handle: p.show, refusal: p.refusal},
 		{method: http.MethodPost, pattern: "/invoice/{id}", handle: p.pay, refusal: p.refusal},
 		{method: http.MethodGet, pattern: "/invoice/{id}/pdf", handle: p.document, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/invoice/{id}/credit_notes/{note}", handle: p.creditNote, refusal: p.refusal},
 		{method: http.MethodGet, pattern: "/invoice/{id}/logo", handle: p.logo, refusal: p.refusal},
 	}
 }
@@ -42,8 +43,9 @@ func (p *invoicePage) routes() []route {
 // invoiceView is what the template sees.
 type invoiceView struct {
 	Hosted *invoice.Hosted
-	// Logo and Document are addresses relative to the page.
-	Logo, Document string
+	// Logo, Document and Notes are addresses relative to the page; Notes is followed by
+	// the id of a refund.
+	Logo, Document, Notes string
 	// Token makes a form that is posted twice pay once.
 	Token string
 	// Wallet is what was entered, shown again after a refusal.
@@ -73,7 +75,7 @@ func (p *invoicePage) show(r *request) (any, error) {
 }
 
 func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, v invoiceView) (any, error) {
-	v.Hosted, v.Document = h, r.id()+"/pdf"
+	v.Hosted, v.Document, v.Notes = h, r.id()+"/pdf", r.id()+"/credit_notes/"
 	if h.Merchant.HasLogo {
 		v.Logo = r.id() + "/logo"
 	}
@@ -125,13 +127,24 @@ func (p *invoicePage) document(r *request) (any, error) {
 	if err := p.limited(r); err != nil {
 		return nil, err
 	}
-	data, name, err := p.invoices.Document(r.Context(), r.id())
+	return pdf(p.invoices.Document(r.Context(), r.id()))
+}
+
+// pdf answers a document under its name.
+func pdf(data []byte, name string, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	answer := content("application/pdf", data)
 	answer.set("Content-Disposition", `inline; filename="`+name+`"`)
 	return answer, nil
+}
+
+func (p *invoicePage) creditNote(r *request) (any, error) {
+	if err := p.limited(r); err != nil {
+		return nil, err
+	}
+	return pdf(p.invoices.HostedCreditNote(r.Context(), r.id(), r.PathValue("note")))
 }
 
 func (p *invoicePage) logo(r *request) (any, error) {

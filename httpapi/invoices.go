@@ -32,6 +32,7 @@ func invoiceRoutes(svc *payments.Service) []route {
 		write(http.MethodPost, "/{id}/finalize", h.act(h.invoices.Finalize)),
 		write(http.MethodPost, "/{id}/pay", h.pay),
 		write(http.MethodPost, "/{id}/void", h.act(h.invoices.Void)),
+		write(http.MethodPost, "/{id}/duplicate", h.act(h.invoices.Duplicate)),
 		write(http.MethodPost, "/{id}/send", h.act(h.invoices.Send)),
 		write(http.MethodPost, "/{id}/mark_uncollectible", h.act(h.invoices.MarkUncollectible)),
 	}
@@ -156,6 +157,7 @@ func (h invoiceHandlers) pay(r *request) (any, error) {
 		PaymentMethod: b.text("payment_method"),
 		Source:        b.text("source"),
 		OffSession:    b.boolean("off_session"),
+		PaidOutside:   b.boolean("paid_outside"),
 	}
 	if err := b.err(); err != nil {
 		return nil, err

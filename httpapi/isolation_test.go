@@ -51,6 +51,8 @@ func TestIsolation(t *testing.T) {
 
 	invoice, _ := newInvoice(t, s, `{`+oneLine+`}`)
 
+	returned := s.Refund(paid.ID, 1).ID
+
 	_, hooked := s.Do("POST", "/v1/webhooks", `{"url":"https://example.com/h","events":["*"]}`)
 	hook := field(t, hooked, "id")
 
@@ -88,6 +90,11 @@ func TestIsolation(t *testing.T) {
 		{"POST", "/v1/invoices/{id}/mark_uncollectible", invoice, ""},
 		{"GET", "/v1/invoices/{id}/pdf", invoice, ""},
 		{"GET", "/v1/invoices?starting_after={id}", invoice, ""},
+		{"POST", "/v1/invoices/{id}/duplicate", invoice, ""},
+		{"GET", "/v1/refunds/{id}", returned, ""},
+		{"GET", "/v1/refunds/{id}/credit_note", returned, ""},
+		{"GET", "/v1/refunds?starting_after={id}", returned, ""},
+		{"POST", "/v1/test_helpers/refunds/{id}/settle", returned, `{"outcome":"failed"}`},
 		{"GET", "/v1/disbursements/{id}", transfer, ""},
 		{"GET", "/v1/payouts/{id}", transfer, ""},
 		{"POST", "/v1/disbursements/{id}/cancel", transfer, ""},
@@ -115,7 +122,7 @@ func TestIsolation(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/v1/qr_codes", "/v1/payments", "/v1/events", "/v1/balance/entries"} {
+	for _, path := range []string{"/v1/qr_codes", "/v1/payments", "/v1/refunds", "/v1/events", "/v1/balance/entries"} {
 		_, data := stranger.Do("GET", path, nil)
 		if field(t, data, "data.0.id") != "" {
 			t.Errorf("%s shows another merchant's %s", path, data)

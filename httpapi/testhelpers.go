@@ -38,6 +38,7 @@ func testHelperRoutes(svc *payments.Service) []route {
 		row(http.MethodGet, "messages", h.messages),
 		row(http.MethodPost, "payouts/{id}/settle", payoutHandlers(svc).settle),
 		row(http.MethodPost, "disbursements/{id}/settle", disbursementHandlers(svc).settle),
+		row(http.MethodPost, "refunds/{id}/settle", refundHandlers{svc.Refunds}.settle),
 		row(http.MethodPost, "customers", h.createCustomer),
 		row(http.MethodPost, "clock", h.clock),
 	}

@@ -3,6 +3,8 @@ package invoice
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -34,6 +36,9 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 		tx.Due(invoices.Kind())
 	}
 	if _, err := s.tellCustomer(tx, r); err != nil {
+		return err
+	}
+	if err := s.remindOf(tx, r); err != nil {
 		return err
 	}
 	return s.replace(tx, o, event.InvoiceFinalized)
@@ -93,5 +98,33 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 			return api.Errorf(api.InvoiceNoRecipient, "", "This invoice has neither customer_email nor customer_phone.")
 		}
 		return s.config.Events.RecordTx(tx, &r.Invoice, event.InvoiceSent)
+	})
+}
+
+// Duplicate makes a new draft of any invoice: with its lines, customer, texts,
+// discount, collection method and metadata, and with a number and an address of its
+// own. It has no due date: the old one belongs to the old invoice.
+func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
+	call := engine.Call{Name: "invoice.duplicate", Params: id}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
+		o, err := s.get(tx, caller.Scope(), id)
+		if err != nil {
+			return nil, err
+		}
+		old, r := &o.Value, blank(tx)
+		r.Customer, r.Email, r.Name, r.Phone, r.Address = old.Customer, old.Email, old.Name, old.Phone, old.Address
+		r.Description, r.Footer, r.Memo, r.Coupon = old.Description, old.Footer, old.Memo, old.Coupon
+		r.CollectionMethod, r.Metadata, r.Off = old.CollectionMethod, old.Metadata, old.Off
+		lines := old.Lines.Data
+		for i := range lines {
+			lines[i].ID = uuid.NewString()
+		}
+		if err := r.setLines(lines); err != nil {
+			return nil, err
+		}
+		if o, err = s.insert(tx, r); err != nil {
+			return nil, err
+		}
+		return &o.Value.Invoice, nil
 	})
 }

@@ -2,10 +2,9 @@ package invoice
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
-	"time"
+
+	"github.com/seed-7082ffec/payments/internal/outside"
 )
 
 // Charger takes money from a customer's payment method. A host plugs in its
@@ -64,8 +63,17 @@ type ChargeResult struct {
 	Reason string
 }
 
-// Simulated is the charger of test mode. It takes nothing, declines methods that
-// begin with pm_fail_, and charges all others and none.
+// Simulated is the charger of test mode. It takes nothing, and answers by the first
+// letters of the payment method:
+//
+//	pm_fail_         the charge is declined
+//	pm_refund_fail_  charged; a refund is declined
+//	pm_refund_slow_  charged; a refund stays undecided, until a test helper settles it
+//	pm_refund_lost_  charged; of a refund it does not answer the first time, then
+//	                 has made it
+//	all else, none   charged, and refunded at once
+//
+// It keeps no state: the same order gets the same answer, in any process.
 type Simulated struct{}
 
 // Charge implements [Charger].
@@ -81,38 +89,17 @@ func (s Simulated) Status(ctx context.Context, c Charge) (ChargeResult, error) {
 	return s.Charge(ctx, c)
 }
 
-// chargeTimeout bounds one call of a charger.
-const chargeTimeout = 30 * time.Second
+// port is a charger as package outside asks it.
+type port struct{ Charger }
 
-var errChargerPanicked = errors.New("invoice: the charger panicked")
+func (p port) Submit(ctx context.Context, c Charge) (ChargeResult, error) { return p.Charge(ctx, c) }
 
-// ask calls a charger; a panic is an error like any other. What it panicked with
-// may quote a payment method, so that it is not told.
-func ask(ctx context.Context, charger Charger, c Charge, first bool) (result ChargeResult, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*chargeTimeout)
-	defer cancel()
-	call := func(do func(context.Context, Charge) (ChargeResult, error)) error {
-		ctx, cancel := context.WithTimeout(ctx, chargeTimeout)
-		defer cancel()
-		defer func() {
-			if recover() != nil {
-				err = errChargerPanicked
-			}
-		}()
-		result, err = do(ctx, c)
-		return err
-	}
-	if first {
-		err = call(charger.Charge)
-	} else if err = call(charger.Status); err == nil && result.Outcome == Unseen {
-		err = call(charger.Charge)
-	}
-	if err != nil {
-		return ChargeResult{}, err
-	}
-	switch result.Outcome {
+func readCharge(r ChargeResult) outside.Reading {
+	switch r.Outcome {
 	case Charged, Declined, Undecided:
-		return result, nil
+		return outside.Seen
+	case Unseen:
+		return outside.Unseen
 	}
-	return ChargeResult{}, fmt.Errorf("invoice: %q is no outcome of a charge", string(result.Outcome))
+	return outside.NoAnswer
 }

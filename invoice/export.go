@@ -12,6 +12,7 @@ import (
 var exportColumns = []string{
 	"invoice_number", "id", "status", "invoice_date", "due_date", "customer_name", "customer_email", "customer_phone",
 	"subtotal", "tax", "discount", "total", "amount_paid", "amount_due", "currency", "paid_at", "payment", "description",
+	"amount_refunded", "paid_outside",
 }
 
 // ExportParams say what is exported.
@@ -39,5 +40,15 @@ func exportRow(v *Invoice) []string {
 		spreadsheet.GHS(v.Subtotal), spreadsheet.GHS(v.Tax), spreadsheet.GHS(v.Discount), spreadsheet.GHS(v.Total),
 		spreadsheet.GHS(v.AmountPaid), spreadsheet.GHS(v.AmountDue), v.Currency,
 		spreadsheet.Time(v.PaidAt), spreadsheet.Text(v.Payment), spreadsheet.Text(v.Description),
+		spreadsheet.GHS(v.AmountRefunded), outsideText(v),
 	}
+}
+
+// outsideText is how an invoice was paid outside: "outside" when that was not said,
+// and empty when it was not.
+func outsideText(v *Invoice) string {
+	if v.PaidOutside != nil && *v.PaidOutside == "" {
+		return "outside"
+	}
+	return spreadsheet.Text(v.PaidOutside)
 }

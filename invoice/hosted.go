@@ -19,6 +19,8 @@ import (
 type Hosted struct {
 	Invoice  Invoice
 	Merchant account.Merchant
+	// CreditNotes are those of the invoice, the newest first, at most a hundred.
+	CreditNotes []CreditNote
 	// Caller stands for the merchant, for the call of PayWallet.
 	Caller api.Caller
 }
@@ -50,6 +52,18 @@ func (s *Service) open(ctx context.Context, token string) (*Hosted, error) {
 			return fmt.Errorf("invoice: merchant: %w", err)
 		}
 		h.Merchant = *m
+		if o.Value.Refunded == 0 {
+			return nil
+		}
+		page, _, err := notes.List(tx, storage.Query{
+			Scope: o.Scope, Where: api.Where(nil, "invoice", o.ID), Limit: shownNotes,
+		})
+		if err != nil {
+			return fmt.Errorf("invoice: list credit notes: %w", err)
+		}
+		for _, n := range page {
+			h.CreditNotes = append(h.CreditNotes, n.Value)
+		}
 		return nil
 	})
 	return h, err
@@ -115,7 +129,7 @@ func (s *Service) PayWallet(ctx context.Context, caller api.Caller, id string, p
 			}
 			masked := phone.Mask(from.Phone)
 			return s.paid(tx, o, payer{
-				from: from.Wallet(caller.Live), account: from.ID, source: from.Phone,
+				from: from.Wallet(caller.Live), source: payment.Source{Payer: from.ID}, phone: from.Phone,
 				payment: payment.Payment{PaymentMethod: payment.ServiceWallet, Phone: &masked},
 			})
 		})
@@ -124,7 +138,7 @@ func (s *Service) PayWallet(ctx context.Context, caller api.Caller, id string, p
 	return done, err
 }
 
-// pdf is a document that was made. Its id is the invoice's.
+// pdf is a document that was made. Its id is the invoice's, or the credit note's.
 type pdf struct {
 	// Of is the digest of what it was made from.
 	Of   []byte `json:"of"`
@@ -161,18 +175,18 @@ func (s *Service) Document(ctx context.Context, token string) (data []byte, name
 	if err != nil {
 		return nil, "", err
 	}
-	data, err = s.document(ctx, h)
+	data, err = s.document(ctx, h.Caller, h.Invoice.ID, document{invoice: &h.Invoice, merchant: &h.Merchant})
 	return data, h.Invoice.Number + ".pdf", err
 }
 
 // layoutVersion is raised when documents are laid out anew, so that kept ones are
 // made again.
-const layoutVersion = 1
+const layoutVersion = 2
 
-func (s *Service) document(ctx context.Context, h *Hosted) ([]byte, error) {
-	d := document{invoice: &h.Invoice, merchant: &h.Merchant}
-	if h.Merchant.HasLogo {
-		logo, err := s.config.Accounts.Logo(ctx, h.Merchant.ID)
+// document returns a document as it was kept under an id, or makes it.
+func (s *Service) document(ctx context.Context, caller api.Caller, id string, d document) ([]byte, error) {
+	if d.merchant.HasLogo {
+		logo, err := s.config.Accounts.Logo(ctx, d.merchant.ID)
 		if err != nil && api.CodeOf(err) != api.ResourceMissing {
 			return nil, err
 		}
@@ -185,7 +199,7 @@ func (s *Service) document(ctx context.Context, h *Hosted) ([]byte, error) {
 	var kept *storage.Object[pdf]
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		var err error
-		kept, err = pdfs.Get(tx, h.Caller.Scope(), h.Invoice.ID)
+		kept, err = pdfs.Get(tx, caller.Scope(), id)
 		return err
 	})
 	switch {
@@ -198,11 +212,11 @@ func (s *Service) document(ctx context.Context, h *Hosted) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.engine.Update(ctx, h.Caller, func(tx *engine.Tx) error {
-		_, err := pdfs.Insert(tx, h.Caller.Scope(), h.Invoice.ID, pdf{Of: of, Data: data})
+	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		_, err := pdfs.Insert(tx, caller.Scope(), id, pdf{Of: of, Data: data})
 		if errors.Is(err, storage.ErrExists) {
 			var old *storage.Object[pdf]
-			if old, err = pdfs.Get(tx, h.Caller.Scope(), h.Invoice.ID); err == nil {
+			if old, err = pdfs.Get(tx, caller.Scope(), id); err == nil {
 				old.Value = pdf{Of: of, Data: data}
 				err = pdfs.Replace(tx, old)
 			}
@@ -221,9 +235,15 @@ func (d *document) digest() ([]byte, error) {
 		Version  int
 		Invoice  *Invoice
 		Taxes    []TaxRow
+		Outside  *string
+		Refunded int64
+		Note     *CreditNote
 		Merchant *account.Merchant
 		Logo     *account.Logo
-	}{layoutVersion, d.invoice, d.invoice.TaxRows(), d.merchant, d.logo})
+	}{
+		layoutVersion, d.invoice, d.invoice.TaxRows(), d.invoice.PaidOutside, d.invoice.AmountRefunded, d.note,
+		d.merchant, d.logo,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("invoice: digest: %w", err)
 	}

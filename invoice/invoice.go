@@ -83,6 +83,15 @@ type Invoice struct {
 	Metadata           api.Metadata     `json:"metadata"`
 	Lines              api.List[Line]   `json:"lines"`
 	Created            int64            `json:"created"` // Unix seconds
+
+	// What follows is shown on page and document, not over /v1, where the shape of an
+	// invoice is fixed.
+
+	// PaidOutside says how an invoice was paid outside of the service, as "cash": empty
+	// when that was not said, nil when it was not paid so.
+	PaidOutside *string `json:"-"`
+	// AmountRefunded is how much was given back, in pesewas. The invoice stays paid.
+	AmountRefunded int64 `json:"-"`
 }
 
 // record is what is kept of an invoice.
@@ -96,6 +105,9 @@ type record struct {
 	Taxes map[string][]Tax `json:"taxes,omitempty"`
 	// Attempt is a charge whose outcome is not known yet.
 	Attempt *attempt `json:"attempt,omitempty"`
+	// Outside and Refunded keep PaidOutside and AmountRefunded.
+	Outside  *string `json:"outside,omitempty"`
+	Refunded int64   `json:"refunded,omitempty"`
 	// CreatedAt is Created with its milliseconds.
 	CreatedAt api.Time `json:"created_at"`
 	// Due is when a worker looks at it next; nil when there is nothing to do.
@@ -170,7 +182,9 @@ func timeOrNil(t *api.Time) any {
 }
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{invoices.Kind(), pdfs.Kind()} }
+func Kinds() []*storage.Kind {
+	return []*storage.Kind{invoices.Kind(), pdfs.Kind(), notes.Kind(), reminders.Kind()}
+}
 
 func textOrNil(s string) *string {
 	if s == "" {

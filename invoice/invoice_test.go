@@ -452,7 +452,7 @@ func TestExport(t *testing.T) {
 	rows, err := csv.NewReader(&b).ReadAll()
 	check(t, err)
 	last := rows[len(rows)-1]
-	if len(rows) != 122 || last[5] != "'"+evil || last[7] != "+233241112222" || last[11] != "25.00" || !strings.HasPrefix(last[17], "'-") {
+	if len(rows) != 122 || last[5] != "'"+evil || last[7] != "+233241112222" || last[11] != "25.00" || last[18] != "0.00" || last[19] != "" || !strings.HasPrefix(last[17], "'-") {
 		t.Errorf("%d rows, the last is %q", len(rows), last)
 	}
 }

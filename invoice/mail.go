@@ -29,6 +29,11 @@ type letter struct {
 // tellCustomer queues what the customer is told of an invoice, by e-mail and SMS
 // as far as there is an address and a number, and reports whether there is any.
 func (s *Service) tellCustomer(tx *engine.Tx, r *record) (told bool, err error) {
+	return s.tell(tx, r, false)
+}
+
+// tell is tellCustomer, or reminds of what was told before.
+func (s *Service) tell(tx *engine.Tx, r *record, again bool) (told bool, err error) {
 	if r.Phone == nil && r.Email == nil {
 		return false, nil
 	}
@@ -36,14 +41,18 @@ func (s *Service) tellCustomer(tx *engine.Tx, r *record) (told bool, err error) 
 	if err != nil {
 		return false, fmt.Errorf("invoice: merchant: %w", err)
 	}
+	word, due := "Invoice", ""
+	if again {
+		word, due = "Reminder of invoice", ", due "+day(r.DueDate.Time)
+	}
 	if r.Phone != nil {
-		text := fmt.Sprintf("Invoice %s from %s: GHS %s. %s", r.Number, m.Name, money.Text(r.Total), r.HostedURL)
+		text := fmt.Sprintf("%s %s from %s: GHS %s%s. %s", word, r.Number, m.Name, money.Text(r.Total), due, r.HostedURL)
 		if err := s.config.Messages.TextTx(tx, *r.Phone, text); err != nil {
 			return false, err
 		}
 	}
 	e := letter{
-		Merchant: m.Name, Title: "Invoice " + r.Number, Amount: money.Text(r.Total),
+		Merchant: m.Name, Title: word + " " + r.Number, Amount: money.Text(r.Total),
 		URL: r.HostedURL, Action: "See the invoice",
 	}
 	if r.Status == Open {
@@ -55,7 +64,7 @@ func (s *Service) tellCustomer(tx *engine.Tx, r *record) (told bool, err error) 
 	if r.Description != nil {
 		e.Description = *r.Description
 	}
-	return true, s.email(tx, r, m, e)
+	return true, s.email(tx, r, m, e, r.ID)
 }
 
 // receipts queues what customer and merchant are told of a payment.
@@ -68,21 +77,28 @@ func (s *Service) receipts(tx *engine.Tx, r *record, source string) error {
 	if r.Phone != nil {
 		to = *r.Phone
 	}
-	amount := money.Text(r.AmountPaid)
-	if err := s.config.Messages.TextTx(tx, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s. Payment %s.", amount, m.Name, r.Number, *r.Payment)); err != nil {
+	amount, by, payment := money.Text(r.AmountPaid), "", ""
+	if r.Payment != nil {
+		payment = *r.Payment
+		by = " Payment " + payment + "."
+	}
+	if err := s.config.Messages.TextTx(tx, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)); err != nil {
 		return err
 	}
-	if err := s.config.Messages.TextTx(tx, m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s. Payment %s.", r.Number, amount, *r.Payment)); err != nil {
-		return err
+	if r.Outside == nil { // else it is the merchant who has said so
+		if err := s.config.Messages.TextTx(tx, m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s.%s", r.Number, amount, by)); err != nil {
+			return err
+		}
 	}
 	return s.email(tx, r, m, letter{
 		Merchant: m.Name, Title: "Receipt for invoice " + r.Number, Amount: amount,
-		Payment: *r.Payment, URL: r.HostedURL, Action: "See the invoice",
-	})
+		Payment: payment, URL: r.HostedURL, Action: "See the invoice",
+	}, r.ID)
 }
 
-// email queues an e-mail with the document attached.
-func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e letter) error {
+// email queues an e-mail with a document attached: that of an invoice's or a
+// refund's id.
+func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e letter, attach string) error {
 	if r.Email == nil {
 		return nil
 	}
@@ -104,15 +120,22 @@ func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e letter)
 	fmt.Fprintf(&text, "\n%s: %s\n", e.Action, e.URL)
 	return s.config.Messages.EmailTx(tx, message.Email{
 		To: *r.Email, FromName: oneLine(m.Name), Subject: oneLine(e.Title + " from " + m.Name), Text: text.String(), HTML: html.String(),
-	}, r.ID)
+	}, attach)
 }
 
 // oneLine makes a header of a name that may have been written in several lines.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Attach is the [message.Attacher] of invoices: it makes the PDF of the invoice
-// with that id.
+// with that id, or, for a refund's, of its credit note.
 func (s *Service) Attach(ctx context.Context, caller api.Caller, id string) (*message.Attachment, error) {
+	if strings.HasPrefix(id, "re_") {
+		data, name, err := s.CreditNotePDF(ctx, caller, id)
+		if err != nil {
+			return nil, err
+		}
+		return &message.Attachment{Name: name, Type: "application/pdf", Data: data}, nil
+	}
 	var token string
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		o, err := s.get(tx, caller.Scope(), id)

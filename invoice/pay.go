@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/outside"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -18,15 +19,28 @@ import (
 
 // PayParams say how an invoice is charged.
 type PayParams struct {
-	// PaymentMethod is passed on to the [Charger].
+	// PaymentMethod is passed on to the [Charger]. With PaidOutside it says how the
+	// money came, as "cash" or "bank", in at most 50 characters, and may be empty.
 	PaymentMethod string `json:"payment_method,omitempty"`
 	// Source is a phone number to which the receipt goes when the invoice has none.
 	Source     string `json:"source,omitempty"`
 	OffSession bool   `json:"off_session,omitempty"`
+	// PaidOutside says that the merchant has the money already, from outside of this
+	// service. Nothing is charged and no money moves here: the invoice is paid, without
+	// a payment, and its document says so.
+	PaidOutside bool `json:"paid_outside,omitempty"`
 }
 
+// maxOutside bounds what is said of a payment outside, in characters: it stands in
+// one line of the document.
+const maxOutside = 50
+
 func (p *PayParams) check() error {
-	if err := api.CheckText("payment_method", p.PaymentMethod, api.MaxName); err != nil {
+	longest := api.MaxName
+	if p.PaidOutside {
+		longest = maxOutside
+	}
+	if err := api.CheckText("payment_method", p.PaymentMethod, longest); err != nil {
 		return err
 	}
 	if p.Source == "" {
@@ -55,10 +69,7 @@ type attempt struct {
 
 // askAgain is how long to wait after each time that a charger was asked without
 // a conclusive answer; the last entry stands for all later ones.
-var askAgain = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
-
-// underWay is how long a charge is left alone while the charger is being asked.
-const underWay = 2*chargeTimeout + 15*time.Second
+var askAgain = outside.Schedule{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 
 func payCall(id string, p PayParams) engine.Call {
 	return engine.Call{Name: "invoice.pay", Params: struct {
@@ -67,8 +78,8 @@ func payCall(id string, p PayParams) engine.Call {
 	}{id, p}}
 }
 
-// Pay charges an open invoice through the [Charger]: the merchant is credited,
-// the payment written, the receipts queued. With an idempotency key it may be
+// Pay charges an open invoice through the [Charger], unless it was paid outside: the
+// merchant is credited, the payment written, the receipts queued. With an idempotency key it may be
 // repeated safely. A charger that does not answer leaves the outcome open: the
 // call fails with service_unavailable, the invoice can be neither paid nor voided
 // meanwhile, and a worker finds out.
@@ -82,6 +93,16 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 	call := payCall(id, p)
 	if done, err := engine.Replay[Invoice](ctx, s.engine, caller, call); done != nil || err != nil {
 		return done, err
+	}
+	if p.PaidOutside {
+		return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+			if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+				return err
+			}
+			o.Value.Outside = &p.PaymentMethod
+			s.address(&o.Value)
+			return s.settled(tx, o, nil, p.Source)
+		})
 	}
 	charge, err := s.begin(ctx, caller, id, p)
 	if err != nil {
@@ -116,7 +137,7 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 			ID: tx.NewID("att_"), PayParams: p, Request: caller.RequestID, Key: caller.IdempotencyKey, Asked: 1,
 		}
 		r.AttemptCount++
-		r.Due = api.AtOrNil(tx.Now.Add(underWay))
+		r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
 		charge = r.charge(caller.Live)
 		return s.replace(tx, o)
 	})
@@ -158,7 +179,7 @@ func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call
 	id := c.Invoice
 	// The outcome is booked though the caller goes away.
 	ctx = context.WithoutCancel(ctx)
-	result, failed := ask(ctx, s.charger(caller.Live), *c, first)
+	result, failed := outside.Ask(ctx, port{s.charger(caller.Live)}, *c, first, readCharge)
 	said := due.Outcome{Name: string(result.Outcome), RequestID: caller.RequestID}
 	if failed != nil {
 		// The error may quote a payment method; the log must not.
@@ -188,7 +209,7 @@ func (s *Service) postpone(ctx context.Context, caller api.Caller, id, charge st
 		if err != nil || o == nil {
 			return err
 		}
-		wait := askAgain[min(o.Value.Attempt.Asked, len(askAgain))-1]
+		wait := askAgain.After(o.Value.Attempt.Asked)
 		o.Value.Attempt.Asked++
 		o.Value.Due = api.AtOrNil(tx.Now.Add(wait))
 		return s.replace(tx, o)
@@ -216,13 +237,16 @@ func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Ca
 		if r.Attempt == nil || r.Attempt.ID != c.ID {
 			return nil // booked already
 		}
-		source := r.Attempt.Source
 		return s.paid(tx, o, payer{
-			from: chart.Clearing("charges", caller.Live), source: source,
+			from: chart.Clearing(Clearing, caller.Live), source: payment.Source{Charge: c.ID}, phone: r.Attempt.Source,
 			payment: payment.Payment{PaymentMethod: methodOf(r.Attempt.PaymentMethod), Provider: textOrNil(result.Provider)},
 		})
 	})
 }
+
+// Clearing names the account that stands for the provider of the [Charger]: what
+// was charged came in through it, and what is refunded leaves through it.
+const Clearing = "charges"
 
 func methodOf(given string) string {
 	if given == "" {
@@ -234,8 +258,8 @@ func methodOf(given string) string {
 // payer is where the money of an invoice comes from.
 type payer struct {
 	from    chart.Account
-	account string // of a wallet; empty for the world outside
-	source  string // where the receipt goes when the invoice has no phone
+	source  payment.Source
+	phone   string // where the receipt goes when the invoice has none
 	payment payment.Payment
 }
 
@@ -255,14 +279,21 @@ func (s *Service) paid(tx *engine.Tx, o *storage.Object[record], p payer) error 
 	}
 	p.payment.ID, p.payment.Amount, p.payment.Invoice, p.payment.Metadata = id, amount, &r.ID, r.Metadata
 	p.payment.Reference = r.Number
-	if _, err := s.config.Payments.CompletedTx(tx, p.payment, p.account); err != nil {
+	if _, err := s.config.Payments.CompletedTx(tx, p.payment, p.source); err != nil {
 		return err
 	}
+	return s.settled(tx, o, &id, p.phone)
+}
+
+// settled books that nothing is due any more: by a payment, or, when that is nil,
+// outside of the service. The receipt goes to phone when the invoice has none.
+func (s *Service) settled(tx *engine.Tx, o *storage.Object[record], by *string, phone string) error {
+	r := &o.Value
+	r.AmountPaid += r.AmountDue
 	r.enter(Paid)
-	r.AmountPaid += amount
-	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), &id
+	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), by
 	r.Attempt, r.Due, r.NextPaymentAttempt = nil, nil, nil
-	if err := s.receipts(tx, r, p.source); err != nil {
+	if err := s.receipts(tx, r, phone); err != nil {
 		return err
 	}
 	return s.replace(tx, o, event.InvoicePaid)
@@ -313,7 +344,7 @@ func (r *record) scheduleNext() bool {
 // outcome is open.
 func (s *Service) Job() due.Job {
 	const atATime = 32 // most of it waits for the charger
-	return due.Job{Kind: invoices.Kind(), Lease: underWay, Batch: atATime, Do: s.work}
+	return due.Job{Kind: invoices.Kind(), Lease: outside.UnderWay, Batch: atATime, Do: s.work}
 }
 
 func (s *Service) work(ctx context.Context, claimed storage.Record) error {
@@ -332,7 +363,7 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 		case r.Attempt != nil:
 			caller.RequestID, caller.IdempotencyKey = r.Attempt.Request, r.Attempt.Key
 			charge, call = r.charge(caller.Live), payCall(r.ID, r.Attempt.PayParams)
-			r.Due = api.AtOrNil(tx.Now.Add(underWay))
+			r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
 		case r.Status == Open && r.NextPaymentAttempt != nil:
 			scheduled = true
 			return nil

@@ -53,10 +53,11 @@ func newPen(d document) (*pen, error) {
 		}
 	}
 	// The time is the invoice's, so that the same invoice makes the same bytes.
-	p.pdf.SetInfo(gopdf.PdfInfo{
-		Title: "Invoice " + d.invoice.Number, Author: plain(d.merchant.Name), Creator: "payments",
-		CreationDate: d.invoice.InvoiceDate.Time,
-	})
+	title, made := "Invoice "+d.invoice.Number, d.invoice.InvoiceDate
+	if d.note != nil {
+		title, made = "Credit note "+d.note.Number, d.note.CreatedAt
+	}
+	p.pdf.SetInfo(gopdf.PdfInfo{Title: title, Author: plain(d.merchant.Name), Creator: "payments", CreationDate: made.Time})
 	return p, nil
 }
 

@@ -32,6 +32,10 @@ type Config struct {
 	Customers account.Customers
 	// DefaultTax is the rate of taxable lines that give none; nil for no tax.
 	DefaultTax *decimal.Decimal
+	// Reminders are the days from the due date on which customers are reminded of
+	// open invoices: -3 is three days before, 0 the day itself, 7 a week later. Nobody
+	// is reminded when it is empty. [CheckReminders] says what is allowed.
+	Reminders []int
 	// BaseURL is where the hosted pages are reached, without a slash at its end.
 	BaseURL string
 }
@@ -68,28 +72,12 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		return nil, err
 	}
 	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
-		id, token := tx.NewID("inv_"), ids.Secret(rand.Reader, tokenLength)
-		r := record{
-			Invoice: Invoice{
-				ID: id, Object: "invoice", Status: Draft, Currency: api.Currency, InvoiceDate: api.At(tx.Now),
-				CollectionMethod: SendInvoice, Livemode: caller.Live, Created: tx.Now.Unix(),
-				Lines: *api.NewList[Line]("/v1/invoices/"+id+"/lines", nil, false),
-			},
-			Token: token, CreatedAt: api.At(tx.Now),
-		}
-		if err := s.apply(tx, &r, &p.Fields, customer); err != nil {
+		r := blank(tx)
+		if err := s.apply(tx, r, &p.Fields, customer); err != nil {
 			return nil, err
 		}
-		var err error
-		if r.Number, err = nextNumber(tx); err != nil {
-			return nil, err
-		}
-		s.address(&r)
-		o, err := invoices.Insert(tx, caller.Scope(), id, r)
+		o, err := s.insert(tx, r)
 		if err != nil {
-			return nil, fmt.Errorf("invoice: create: %w", err)
-		}
-		if err := s.config.Events.RecordTx(tx, &o.Value.Invoice, event.InvoiceCreated); err != nil {
 			return nil, err
 		}
 		if p.AutoFinalize {
@@ -101,27 +89,56 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	})
 }
 
+// blank returns a draft without anything that a caller gives.
+func blank(tx *engine.Tx) *record {
+	id := tx.NewID("inv_")
+	return &record{
+		Invoice: Invoice{
+			ID: id, Object: "invoice", Status: Draft, Currency: api.Currency, InvoiceDate: api.At(tx.Now),
+			CollectionMethod: SendInvoice, Livemode: tx.Caller.Live, Created: tx.Now.Unix(),
+			Lines: *api.NewList[Line]("/v1/invoices/"+id+"/lines", nil, false),
+		},
+		Token: ids.Secret(rand.Reader, tokenLength), CreatedAt: api.At(tx.Now),
+	}
+}
+
+// insert gives a new draft its number and keeps it.
+func (s *Service) insert(tx *engine.Tx, r *record) (*storage.Object[record], error) {
+	var err error
+	if r.Number, err = nextNumber(tx, "invoice", "INV"); err != nil {
+		return nil, err
+	}
+	s.address(r)
+	o, err := invoices.Insert(tx, tx.Caller.Scope(), r.ID, *r)
+	if err != nil {
+		return nil, fmt.Errorf("invoice: create: %w", err)
+	}
+	return o, s.config.Events.RecordTx(tx, &o.Value.Invoice, event.InvoiceCreated)
+}
+
 // tokenLength is the length of the secret in a hosted page's address, in
 // characters of base 62: 190 bits.
 const tokenLength = 32
 
-// nextNumber returns the next number of the merchant's year in this mode. A
-// number is used once, even if its draft is deleted.
-func nextNumber(tx *engine.Tx) (string, error) {
+// nextNumber returns the next number of a series, "invoice" or "credit_note", of the
+// merchant's year in this mode. A number is used once, even if its draft is deleted.
+func nextNumber(tx *engine.Tx, series, prefix string) (string, error) {
 	mode := "test"
 	if tx.Caller.Live {
 		mode = "live"
 	}
 	year := tx.Now.UTC().Year()
-	n, err := tx.Next(fmt.Sprintf("invoice/%s/%s/%d", mode, tx.Caller.Merchant, year))
+	n, err := tx.Next(fmt.Sprintf("%s/%s/%s/%d", series, mode, tx.Caller.Merchant, year))
 	if err != nil {
 		return "", fmt.Errorf("invoice: next number: %w", err)
 	}
-	return fmt.Sprintf("INV-%d-%06d", year, n), nil
+	return fmt.Sprintf("%s-%d-%06d", prefix, year, n), nil
 }
 
-// address sets what depends on where the service is reached today.
+// address sets what is kept beside the invoice as it is shown, and what depends on
+// where the service is reached today.
 func (s *Service) address(r *record) {
+	r.PaidOutside, r.AmountRefunded = r.Outside, r.Refunded
 	r.HostedURL = s.config.BaseURL + "/invoice/" + r.Token
 	if r.PDF != nil {
 		r.PDF = new(r.HostedURL + "/pdf")

@@ -47,7 +47,9 @@ type placeAt struct{ x, y, width, height float64 }
 type document struct {
 	invoice  *Invoice
 	merchant *account.Merchant
-	logo     *account.Logo
+	// note is set where the document is a credit note of the invoice.
+	note *CreditNote
+	logo *account.Logo
 	// logoSize is the size of the picture in pixels.
 	logoSize [2]int
 }
@@ -158,21 +160,60 @@ func plain(s string) string {
 func lay(d document, width measure) []*sheet {
 	l := &layout{width: width}
 	l.newPage()
-	l.header(d)
-	l.table(d.invoice)
-	l.totals(d.invoice)
-	l.foot(d.invoice)
+	if d.note != nil {
+		l.note(d)
+	} else {
+		v := d.invoice
+		l.header(d, "Invoice", v.facts(), v.stamp())
+		if v.Description != nil {
+			l.y -= 6
+			l.paragraph(margin, right-margin, 10, false, false, *v.Description)
+			l.y += 16
+		}
+		l.table(v)
+		l.totals(v.Sums())
+		l.foot(v)
+	}
 	for i, p := range l.pages {
 		p.texts = append(p.texts, textAt{
 			x: right, y: pageHeight - 36, size: 8, grey: true, right: true,
-			text: fmt.Sprintf("%s · page %d of %d", d.invoice.Number, i+1, len(l.pages)),
+			text: fmt.Sprintf("%s · page %d of %d", d.number(), i+1, len(l.pages)),
 		})
 	}
 	return l.pages
 }
 
-// header writes who asks whom for what.
-func (l *layout) header(d document) {
+// number is what the document is called.
+func (d *document) number() string {
+	if d.note != nil {
+		return d.note.Number
+	}
+	return d.invoice.Number
+}
+
+// facts are the rows beside the merchant.
+func (v *Invoice) facts() [][2]string {
+	rows := [][2]string{{"Number", v.Number}, {"Date", day(v.InvoiceDate.Time)}}
+	if v.DueDate != nil {
+		rows = append(rows, [2]string{"Due", day(v.DueDate.Time)})
+	}
+	if v.PaidAt != nil {
+		rows = append(rows, [2]string{"Paid", day(v.PaidAt.Time)})
+	}
+	return rows
+}
+
+// stamp is what is stamped on an invoice that is not to be paid.
+func (v *Invoice) stamp() string {
+	switch v.Status {
+	case Paid, Void, Draft, Uncollectible:
+		return strings.ToUpper(string(v.Status))
+	}
+	return ""
+}
+
+// header writes whose document it is, for whom, and the facts beside.
+func (l *layout) header(d document, title string, rows [][2]string, stamp string) {
 	v, top, half := d.invoice, l.y, (right-margin)/2-12
 	if d.logo != nil {
 		const maxWidth, maxHeight = 150.0, 48.0
@@ -190,23 +231,14 @@ func (l *layout) header(d document) {
 	below := l.y
 
 	l.y = top
-	l.put(textAt{x: right, size: 22, bold: true, right: true, text: "Invoice"})
+	l.put(textAt{x: right, size: 22, bold: true, right: true, text: title})
 	l.y += 32
-	rows := [][2]string{{"Number", v.Number}, {"Date", day(v.InvoiceDate.Time)}}
-	if v.DueDate != nil {
-		rows = append(rows, [2]string{"Due", day(v.DueDate.Time)})
-	}
-	if v.PaidAt != nil {
-		rows = append(rows, [2]string{"Paid", day(v.PaidAt.Time)})
-	}
 	for _, row := range rows {
 		l.put(textAt{x: right - 110, size: 9, grey: true, right: true, text: row[0]})
 		l.put(textAt{x: right, size: 9, right: true, text: row[1]})
 		l.y += 9 * leading
 	}
-	switch v.Status {
-	case Paid, Void, Draft, Uncollectible:
-		l.page().stamp = strings.ToUpper(string(v.Status))
+	if l.page().stamp = stamp; stamp != "" {
 		l.y += 34
 	}
 	l.y = max(l.y, below) + 18
@@ -219,10 +251,6 @@ func (l *layout) header(d document) {
 			l.paragraph(margin, half, 10, !named, false, *text)
 			named = true
 		}
-	}
-	if v.Description != nil {
-		l.y += 10
-		l.paragraph(margin, right-margin, 10, false, false, *v.Description)
 	}
 	l.y += 16
 }
@@ -297,13 +325,23 @@ func (v *Invoice) Sums() []Sum {
 	}
 	sums = append(sums, Sum{Name: "Total", Amount: v.Total, Bold: true})
 	if v.AmountPaid > 0 {
-		sums = append(sums, Sum{Name: "Paid", Amount: -v.AmountPaid})
+		paid := "Paid"
+		if v.PaidOutside != nil {
+			paid = "Paid outside"
+			if *v.PaidOutside != "" {
+				paid += " (" + *v.PaidOutside + ")"
+			}
+		}
+		sums = append(sums, Sum{Name: paid, Amount: -v.AmountPaid})
 	}
-	return append(sums, Sum{Name: "Amount due", Amount: v.AmountDue, Bold: true})
+	sums = append(sums, Sum{Name: "Amount due", Amount: v.AmountDue, Bold: true})
+	if v.AmountRefunded > 0 {
+		sums = append(sums, Sum{Name: "Refunded", Amount: v.AmountRefunded})
+	}
+	return sums
 }
 
-func (l *layout) totals(v *Invoice) {
-	sums := v.Sums()
+func (l *layout) totals(sums []Sum) {
 	l.room(float64(len(sums)) * 11 * leading)
 	for _, s := range sums {
 		l.put(textAt{x: priceEnd, size: 10, right: true, bold: s.Bold, text: s.Name})
@@ -334,4 +372,33 @@ func (l *layout) foot(v *Invoice) {
 	if v.Footer != nil {
 		l.paragraph(margin, right-margin, 9, false, true, *v.Footer)
 	}
+}
+
+// note writes a credit note.
+func (l *layout) note(d document) {
+	v, n := d.invoice, d.note
+	l.header(d, "Credit note", [][2]string{
+		{"Number", n.Number},
+		{"Date", day(n.CreatedAt.Time)},
+		{"Invoice", v.Number},
+		{"Invoice date", day(v.InvoiceDate.Time)},
+	}, "")
+	l.paragraph(margin, right-margin, 10, false, false, fmt.Sprintf("Refund of invoice %s: GHS %s of GHS %s.", v.Number, money.Text(n.Amount), money.Text(v.Total)))
+	if n.Reason != "" {
+		l.paragraph(margin, right-margin, 10, false, false, "Reason: "+n.Reason)
+	}
+	l.paragraph(margin, right-margin, 9, false, true, "Refund "+n.Refund)
+	l.y += 16
+	l.rule()
+	l.y += 8
+	taxes, tax := n.taxes(v)
+	var sums []Sum
+	if tax > 0 {
+		sums = append(sums, Sum{Name: "Before tax", Amount: n.Amount - tax})
+		for _, t := range taxes {
+			sums = append(sums, Sum{Name: fmt.Sprintf("%s %s%%", t.Name, t.Percent), Amount: t.Amount})
+		}
+	}
+	// The invoice's footer is left out: it may say how to pay.
+	l.totals(append(sums, Sum{Name: "Refunded", Amount: n.Amount, Bold: true}))
 }

@@ -11,6 +11,7 @@ import (
 // exportColumns head the export. Amounts are in GHS.
 var exportColumns = []string{
 	"id", "created_at", "status", "amount", "currency", "payment_method", "provider", "phone", "qr_code", "invoice", "reference",
+	"amount_refunded",
 }
 
 // ExportParams say what is exported.
@@ -32,7 +33,7 @@ func (s *Service) Export(ctx context.Context, caller api.Caller, w io.Writer, p 
 		return []string{
 			p.ID, spreadsheet.Time(&p.CreatedAt), string(p.Status), spreadsheet.GHS(p.Amount), p.Currency,
 			p.PaymentMethod, spreadsheet.Text(p.Provider), spreadsheet.Text(p.Phone), spreadsheet.Text(p.QRCode),
-			spreadsheet.Text(p.Invoice), spreadsheet.Text(&p.Reference),
+			spreadsheet.Text(p.Invoice), spreadsheet.Text(&p.Reference), spreadsheet.GHS(p.AmountRefunded),
 		}
 	}, p.Progress)
 }

@@ -38,10 +38,13 @@ type Payment struct {
 	ID     string `json:"id"`
 	Object string `json:"object"` // always "payment"
 	// Amount is in pesewas.
-	Amount        int64  `json:"amount"`
-	Currency      string `json:"currency"`
-	Status        Status `json:"status"`
-	PaymentMethod string `json:"payment_method"`
+	Amount int64 `json:"amount"`
+	// AmountRefunded is how much of it refunds have given back, or are about to, in
+	// pesewas. A refund that fails no longer counts.
+	AmountRefunded int64  `json:"amount_refunded"`
+	Currency       string `json:"currency"`
+	Status         Status `json:"status"`
+	PaymentMethod  string `json:"payment_method"`
 	// Provider is the payer's provider; nil for a wallet.
 	Provider *string `json:"provider"`
 	// Phone is the payer's number, masked.
@@ -55,10 +58,18 @@ type Payment struct {
 	CreatedAt api.Time     `json:"created_at"`
 }
 
+// Source is where the money of a payment came from, and where a refund of it goes.
+// Only one of them is set.
+type Source struct {
+	// Payer is the account that paid.
+	Payer string `json:"payer,omitempty"`
+	// Charge is the id under which a provider outside took the money.
+	Charge string `json:"charge,omitempty"`
+}
+
 type record struct {
 	Payment
-	// Payer is the account that paid; a refund goes back to it.
-	Payer string `json:"payer,omitempty"`
+	Source
 }
 
 var payments = storage.NewCollection("payments", []storage.Field[record]{
@@ -97,13 +108,13 @@ func New(e *engine.Engine, events *event.Service) *Service {
 // NewIDTx makes a payment's id, for the posting that is written beside it.
 func NewIDTx(tx *engine.Tx) string { return tx.NewID("pay_") }
 
-// CompletedTx keeps a payment whose money has moved in the same transaction,
-// made by the account payer, and records its events. It fills in what follows
-// from the call: object, currency, status, mode and time.
-func (s *Service) CompletedTx(tx *engine.Tx, p Payment, payer string) (*Payment, error) {
+// CompletedTx keeps a payment whose money has moved in the same transaction, and
+// records its events. It fills in what follows from the call: object, currency,
+// status, mode and time.
+func (s *Service) CompletedTx(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
 	p.Object, p.Currency, p.Status = "payment", api.Currency, Completed
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
-	if _, err := payments.Insert(tx, tx.Caller.Scope(), p.ID, record{Payment: p, Payer: payer}); err != nil {
+	if _, err := payments.Insert(tx, tx.Caller.Scope(), p.ID, record{Payment: p, Source: from}); err != nil {
 		return nil, fmt.Errorf("payment: keep: %w", err)
 	}
 	// Born in its final status, it enters two: created and succeeded.

@@ -56,7 +56,7 @@ func (s *till) take(t *testing.T, caller api.Caller, p payment.Payment, end erro
 	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		p.ID = payment.NewIDTx(tx)
 		var err error
-		if kept, err = s.CompletedTx(tx, p, "acc_payer"); err != nil {
+		if kept, err = s.CompletedTx(tx, p, payment.Source{Payer: "acc_payer"}); err != nil {
 			return err
 		}
 		return end
@@ -95,7 +95,7 @@ func TestCompletedPayments(t *testing.T) {
 	if err := json.Unmarshal(text, &shown); err != nil {
 		t.Fatal(err)
 	}
-	wanted := fmt.Sprintf(`{"id":%q,"object":"payment","amount":1250,"currency":"GHS","status":"completed",
+	wanted := fmt.Sprintf(`{"id":%q,"object":"payment","amount":1250,"amount_refunded":0,"currency":"GHS","status":"completed",
 		"payment_method":"service_wallet","provider":null,"phone":"024****567","qr_code":"qr_1","invoice":null,
 		"reference":"table 7","metadata":{"note":"<3"},"livemode":false,"created_at":"2026-01-31T12:00:00.000Z"}`, kept.ID)
 	if err := json.Unmarshal([]byte(wanted), &want); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/payout/railtest"
 	"github.com/seed-7082ffec/payments/storage"
@@ -31,17 +32,17 @@ import (
 
 var seeds = flag.Int("seeds", 0, "how many seeds the model test plays on each store; 0 for a few")
 
-// TestModel plays random lives of transfers against a rail that loses requests
-// and answers, decides late and calls back twice, on a store that fails between
-// any two transactions and with restarts in between. What is known of the truth
-// is kept in a model, and compared after every step and at the end.
+// TestModel plays random lives of transfers and refunds against a rail and a charger
+// that lose requests and answers, decide late and call back twice, on a store that
+// fails between any two transactions and with restarts in between. What is known of
+// the truth is kept in a model, and compared after every step and at the end.
 func TestModel(t *testing.T) {
 	stores := map[string]struct {
 		few  int
 		open func(t *testing.T) storage.Store
 	}{
-		"memory": {300, func(*testing.T) storage.Store { return memory.New() }},
-		"sqlite": {15, func(t *testing.T) storage.Store {
+		"memory": {150, func(*testing.T) storage.Store { return memory.New() }},
+		"sqlite": {10, func(t *testing.T) storage.Store {
 			store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "model.db"), sqlite.Config{})
 			check(t, err)
 			return store
@@ -77,7 +78,9 @@ type world struct {
 	caller    api.Caller
 	consumer  string
 	transfers []*payout.Transfer // as they were created
-	key       int
+
+	money
+	key int
 }
 
 const begin = 1_000_00 // what the merchant begins with, in pesewas
@@ -87,7 +90,7 @@ func play(t *testing.T, seed uint64, store storage.Store) {
 		t: t, dice: rand.New(rand.NewPCG(seed, 1)), store: &shaky{Store: store},
 		now: time.Date(2026, 3, 6, 23, 50, 0, 0, time.UTC), // midnight is near
 	}
-	w.rail = railtest.NewChaos(seed)
+	w.rail, w.charger = railtest.NewChaos(seed), &charger{rail: railtest.NewChaos(seed + 1)}
 	w.start()
 	m, err := w.svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
 	check(t, err)
@@ -96,6 +99,9 @@ func play(t *testing.T, seed uint64, store storage.Store) {
 	check(t, err)
 	w.consumer = c.ID
 	check(t, w.svc.Accounts.Deposit(t.Context(), account.Deposit{To: m.ID, Live: true, Amount: decimal.New(begin, -2), Source: "bank"}))
+	if seed%10 == 0 { // a PIN takes its time
+		w.payByWallet()
+	}
 
 	for range 12 + w.dice.IntN(25) {
 		w.step()
@@ -111,7 +117,7 @@ func play(t *testing.T, seed uint64, store storage.Store) {
 func (w *world) start() {
 	w.now = w.now.Add(time.Millisecond) // ids ascend with the clock, over restarts, too
 	svc, err := payments.New(w.t.Context(), w.store, payments.Config{
-		Rail: w.rail, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
+		Rail: w.rail, Charger: w.charger, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
 	})
 	check(w.t, err)
 	w.svc = svc
@@ -119,9 +125,13 @@ func (w *world) start() {
 
 func (w *world) step() {
 	ctx := w.t.Context()
-	switch w.dice.IntN(10) {
+	switch w.dice.IntN(14) {
 	case 0, 1, 2:
 		w.create()
+	case 10:
+		w.payByCharge()
+	case 11, 12, 13:
+		w.refund()
 	case 3:
 		if id := w.pick(); id != "" {
 			_, err := w.svc.Disbursements.Cancel(ctx, w.caller, id)
@@ -133,6 +143,7 @@ func (w *world) step() {
 		for _, c := range w.rail.Callbacks() {
 			w.notify(c.ID, c.Result)
 		}
+		w.refundCallbacks()
 	case 5: // a transaction fails, before or after it was committed, and the process dies
 		w.store.arm(1+w.dice.IntN(6), w.dice.IntN(2) == 0)
 		w.drain()
@@ -262,14 +273,16 @@ func (w *world) compare() {
 			w.t.Errorf("%s is %s", made.ID, is.Status)
 		}
 	}
+	back := w.compareRefunds()
 	for _, a := range []struct {
 		account chart.Account
 		want    int64
 	}{
-		{chart.Available(w.caller.Merchant, true), begin - spent - reserved},
-		{chart.Reserved(w.caller.Merchant, true), reserved},
-		{chart.Wallet(w.consumer, true), wallet},
+		{chart.Available(w.caller.Merchant, true), begin + w.charged + w.fromWallet - spent - reserved - back.reserved - back.cleared - back.wallet},
+		{chart.Reserved(w.caller.Merchant, true), reserved + back.reserved},
+		{chart.Wallet(w.consumer, true), w.deposited - w.fromWallet + wallet + back.wallet},
 		{chart.Clearing("rail", true), cleared},
+		{chart.Clearing(invoice.Clearing, true), back.cleared - w.charged},
 		{chart.Fees(true), fees},
 	} {
 		if got := w.balance(a.account); got != a.want {
@@ -281,6 +294,7 @@ func (w *world) compare() {
 // finish lets the rail decide everything and the workers find out.
 func (w *world) finish() {
 	w.rail.Settle()
+	w.charger.rail.Settle()
 	for range 4 {
 		w.now = w.now.Add(20 * time.Minute)
 		w.drain()
@@ -291,8 +305,10 @@ func (w *world) finish() {
 	}
 	stuck, err := w.svc.Payouts.Stuck(w.t.Context())
 	check(w.t, err)
-	if len(stuck) != 0 {
-		w.t.Errorf("%d are stuck", len(stuck))
+	refunds, err := w.svc.Refunds.Stuck(w.t.Context())
+	check(w.t, err)
+	if len(stuck)+len(refunds) != 0 {
+		w.t.Errorf("%d transfers and %d refunds are stuck", len(stuck), len(refunds))
 	}
 	w.events()
 }
@@ -319,11 +335,12 @@ func (w *world) events() {
 			w.t.Errorf("%s is %s and told %s, want %s", made.ID, is.Status, got, want)
 		}
 	}
+	w.refundEvents(told)
 }
 
 type told struct{ id, kind string }
 
-// transferEvents reads what was told of transfers, oldest first.
+// transferEvents reads what was told of transfers and refunds, oldest first.
 func transferEvents(t *testing.T, svc *payments.Service, caller api.Caller) []told {
 	t.Helper()
 	var newestFirst []told
@@ -333,7 +350,7 @@ func transferEvents(t *testing.T, svc *payments.Service, caller api.Caller) []to
 		check(t, err)
 		for _, e := range list.Data {
 			noun, kind, _ := strings.Cut(string(e.Type), ".")
-			if noun != "payout" && noun != "disbursement" {
+			if noun != "payout" && noun != "disbursement" && noun != "refund" {
 				continue
 			}
 			var object struct{ ID string }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/outside"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -37,8 +38,6 @@ type OutgoingConfig struct {
 	StuckAfter time.Duration
 }
 
-const defaultStuckAfter = time.Hour
-
 // Outgoing makes transfers and sees them through. Payouts and disbursements
 // share it; a host uses their services instead.
 type Outgoing struct {
@@ -46,6 +45,8 @@ type Outgoing struct {
 	events *event.Service
 	config OutgoingConfig
 	limits map[*Noun]bounds
+	// couriers see each noun's transfers through.
+	couriers map[*Noun]*courier
 }
 
 // NewOutgoing returns it, or refuses a configuration that makes no sense.
@@ -60,14 +61,17 @@ func NewOutgoing(e *engine.Engine, c OutgoingConfig) (*Outgoing, error) {
 		c.Fees = DefaultFees()
 	}
 	if c.StuckAfter <= 0 {
-		c.StuckAfter = defaultStuckAfter
+		c.StuckAfter = outside.DefaultStuckAfter
 	}
 	for name, fee := range map[string]Fee{"Fees.MobileMoney": c.Fees.MobileMoney, "Fees.BankTransfer": c.Fees.BankTransfer} {
 		if err := fee.check(name); err != nil {
 			return nil, err
 		}
 	}
-	o := &Outgoing{engine: e, events: c.Events, config: c, limits: map[*Noun]bounds{}}
+	o := &Outgoing{engine: e, events: c.Events, config: c, limits: map[*Noun]bounds{}, couriers: map[*Noun]*courier{}}
+	for _, n := range nouns {
+		o.couriers[n] = o.courier(n)
+	}
 	var err error
 	if o.limits[Payouts], err = c.PayoutLimits.bounds("PayoutLimits", minPayout, dailyPayouts); err != nil {
 		return nil, err
@@ -180,7 +184,7 @@ func (o *Outgoing) CreateTx(tx *engine.Tx, p *Prepared, recipient *account.Recip
 			Fee: api.Pesewas(p.fee), Status: Created, Description: p.draft.Description,
 			Reference: p.draft.Reference, Metadata: p.draft.Metadata, CreatedAt: api.At(tx.Now),
 		},
-		Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey,
+		Course: outside.Begin(tx.Caller, tx.Now),
 	}
 	if err := o.countDay(tx, p.noun, tx.Now, p.amount); err != nil {
 		return nil, err
@@ -203,7 +207,7 @@ func (o *Outgoing) payWallet(tx *engine.Tx, p *Prepared, r *record, to *account.
 		return nil, fmt.Errorf("payout: pay wallet: %w", err)
 	}
 	r.enter(Completed)
-	r.CompletedAt = api.AtOrNil(tx.Now)
+	r.CompletedAt, r.Due = api.AtOrNil(tx.Now), nil
 	if _, err := p.noun.transfers.Insert(tx, tx.Caller.Scope(), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
 	}
@@ -229,13 +233,11 @@ func (o *Outgoing) reserve(tx *engine.Tx, p *Prepared, r *record) (*Transfer, er
 		return nil, err
 	}
 	r.enter(Pending)
-	r.Due = api.AtOrNil(tx.Now)
 	if _, err := p.noun.transfers.Insert(tx, tx.Caller.Scope(), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
 	}
-	ordered := order{Noun: r.Object, Merchant: merchant, Open: true, CreatedAt: r.CreatedAt}
-	if _, err := orders.Insert(tx, storage.Scope{Live: live}, r.ID, ordered); err != nil {
-		return nil, fmt.Errorf("payout: keep order: %w", err)
+	if err := orders.OpenTx(tx, r.Object, r.ID); err != nil {
+		return nil, err
 	}
 	tx.Due(p.noun.transfers.Kind())
 	return &r.Transfer, o.events.RecordTx(tx, &r.Transfer, p.noun.entered(Pending))

@@ -13,12 +13,14 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/outside"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Row is a line of a provider's statement.
 type Row struct {
-	// Reference is the id under which we submitted the transfer, po_….
+	// Reference is the id under which we submitted the transfer, po_…, or the refund,
+	// re_….
 	Reference string
 	// Amount is in GHS, without our fee.
 	Amount decimal.Decimal
@@ -81,73 +83,54 @@ var knownOutcomes = map[string]Outcome{
 // traffic, and remembers the references of the statement. An error of the reader
 // ends it.
 func (o *Outgoing) Reconcile(ctx context.Context, rows RowReader, p ReconcileParams) (*Reconciliation, error) {
-	report := &Reconciliation{}
-	seen := map[string]bool{}
-	for {
-		row, err := rows.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("payout: read statement: %w", err)
-		}
-		if seen[row.Reference] {
-			report.Repeated = append(report.Repeated, row)
-			continue
-		}
-		seen[row.Reference] = true
-		if err := o.reconcileRow(ctx, report, row, p); err != nil {
-			return nil, err
-		}
-	}
-	q := storage.Query{Range: api.InTimes(nil, "created", api.Times{From: p.From, Until: p.Until})}
-	err := o.eachOrder(ctx, p.Live, q, func(_ storage.ReadTx, _ *Noun, caller api.Caller, r *record, _ time.Time) {
-		if !seen[r.ID] && r.SubmittedAt != nil {
-			report.MissingThere = append(report.MissingThere, Difference{Transfer: &r.Transfer, Merchant: caller.Merchant})
-		}
+	found, err := outside.Reconcile(ctx, rows.Read, outside.Books[Row, Transfer]{
+		Reference: func(row Row) string { return row.Reference },
+		Find: func(ctx context.Context, id string) (*Transfer, string, error) {
+			n, caller, err := o.find(ctx, id)
+			if api.CodeOf(err) == api.ResourceMissing || err == nil && caller.Live != p.Live {
+				return nil, "", nil
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			t, err := o.Get(ctx, caller, n, id)
+			return t, caller.Merchant, err
+		},
+		SameAmount: func(row Row, t *Transfer) bool { return row.Amount.Equal(t.Amount.Decimal) },
+		SameStatus: func(row Row, t *Transfer) bool { return p.means(row.Status, t.Status) },
+		Told: func(ctx context.Context, do func(string, *Transfer, string)) error {
+			return o.eachOrder(ctx, p.Live, storage.Query{Range: api.InTimes(nil, "created", api.Times{From: p.From, Until: p.Until})}, func(_ storage.ReadTx, _ *Noun, caller api.Caller, r *record, _ time.Time) {
+				if r.SubmittedAt != nil {
+					do(r.ID, &r.Transfer, caller.Merchant)
+				}
+			})
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("payout: reconcile: %w", err)
 	}
-	return report, nil
+	show := func(d outside.Difference[Row, Transfer]) Difference { return Difference{d.Row, d.Object, d.Merchant} }
+	return &Reconciliation{
+		Matched:       found.Matched,
+		MissingHere:   outside.Each(found.MissingHere, show),
+		MissingThere:  outside.Each(found.MissingThere, show),
+		AmountDiffers: outside.Each(found.OtherAmount, show),
+		StatusDiffers: outside.Each(found.OtherStatus, show),
+		Repeated:      found.Repeated,
+	}, nil
 }
 
-func (o *Outgoing) reconcileRow(ctx context.Context, report *Reconciliation, row Row, p ReconcileParams) error {
-	n, caller, err := o.find(ctx, row.Reference)
-	if api.CodeOf(err) == api.ResourceMissing || (err == nil && caller.Live != p.Live) {
-		report.MissingHere = append(report.MissingHere, Difference{Row: row})
-		return nil
+// Outcome translates a word of the provider's; empty for one that is not known.
+func (p *ReconcileParams) Outcome(word string) Outcome {
+	if outcome, ok := p.Outcomes[word]; ok {
+		return outcome
 	}
-	if err != nil {
-		return fmt.Errorf("payout: reconcile: %w", err)
-	}
-	t, err := o.Get(ctx, caller, n, row.Reference)
-	if err != nil {
-		return fmt.Errorf("payout: reconcile: %w", err)
-	}
-	differs := Difference{Row: row, Transfer: t, Merchant: caller.Merchant}
-	agrees := true
-	if !row.Amount.Equal(t.Amount.Decimal) {
-		report.AmountDiffers = append(report.AmountDiffers, differs)
-		agrees = false
-	}
-	if !p.means(row.Status, t.Status) {
-		report.StatusDiffers = append(report.StatusDiffers, differs)
-		agrees = false
-	}
-	if agrees {
-		report.Matched++
-	}
-	return nil
+	return knownOutcomes[strings.ToLower(strings.TrimSpace(word))]
 }
 
 // means reports whether the provider's word says what our status says.
 func (p *ReconcileParams) means(word string, ours Status) bool {
-	outcome, ok := p.Outcomes[word]
-	if !ok {
-		outcome = knownOutcomes[strings.ToLower(strings.TrimSpace(word))]
-	}
-	switch outcome {
+	switch p.Outcome(word) {
 	case Paid:
 		return ours == Succeeded || ours == Completed
 	case Refused:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/outside"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -84,19 +85,10 @@ type record struct {
 	Transfer
 	// To is the destination unmasked, as the rail is told; nil for wallets.
 	To *target `json:"to,omitempty"`
-	// Request and Key are of the call that created the transfer; events that
-	// happen later name it.
-	Request string `json:"request,omitempty"`
-	Key     string `json:"key,omitempty"`
-	// Asked counts how often the rail was submitted to or asked.
-	Asked int `json:"asked,omitempty"`
-	// SubmittedAt is when the rail was first told.
-	SubmittedAt *api.Time `json:"submitted_at,omitempty"`
-	// Stuck says that the log was told of it.
-	Stuck bool `json:"stuck,omitempty"`
-	// Due is when a worker looks at it next; nil when there is nothing to do.
-	Due *api.Time `json:"due,omitempty"`
+	outside.Course
 }
+
+func (r *record) course() *outside.Course { return &r.Course }
 
 // pesewas returns amount and fee together.
 func (r *record) pesewas() (amount, fee int64) {
@@ -139,15 +131,7 @@ func newNoun(object, table string, done Status, notCancellable api.Code) *Noun {
 				Column: storage.Column{Name: "created", Type: storage.Time},
 				Value:  func(r *record) any { return r.CreatedAt.Time },
 			},
-			{
-				Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-				Value: func(r *record) any {
-					if r.Due == nil {
-						return nil
-					}
-					return r.Due.Time
-				},
-			},
+			outside.DueField((*record).course),
 		}, storage.DueBy("due")),
 	}
 }
@@ -178,34 +162,8 @@ func (r *record) enter(to Status) bool {
 // after is a time from now on.
 func after(now time.Time, d time.Duration) *api.Time { return api.AtOrNil(now.Add(d)) }
 
-// order is the operator's record of a transfer that its rail carries, over all
-// merchants. Its id is the transfer's.
-type order struct {
-	Noun     string `json:"noun"`
-	Merchant string `json:"merchant"`
-	// Open says that the transfer is on its way.
-	Open      bool     `json:"open"`
-	CreatedAt api.Time `json:"created_at"`
-}
-
-// orders belong to the operator, so that a callback, which knows the id alone,
-// finds its transfer, and so that all merchants' are listed together.
-var orders = storage.NewCollection("rail_orders", []storage.Field[order]{
-	{
-		// Null when closed, so that the index holds what is open and no more.
-		Column: storage.Column{Name: "open", Type: storage.Bool, Null: true, Indexed: true},
-		Value: func(o *order) any {
-			if !o.Open {
-				return nil
-			}
-			return true
-		},
-	},
-	{
-		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-		Value:  func(o *order) any { return o.CreatedAt.Time },
-	},
-})
+// orders index the transfers that rails carry.
+var orders = outside.NewOrders("rail_orders")
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {

@@ -162,7 +162,7 @@ func (s *Service) payTx(tx *engine.Tx, p PayParams, consumerID string) (*payment
 	paid, err := s.payments.CompletedTx(tx, payment.Payment{
 		ID: id, Amount: amount, PaymentMethod: payment.ServiceWallet, Phone: &masked,
 		QRCode: &c.ID, Reference: c.Reference, Metadata: c.Metadata,
-	}, consumer.ID)
+	}, payment.Source{Payer: consumer.ID})
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -138,6 +139,19 @@ func (s *Shop) Pay(code string, pesewas int64) *payment.Payment {
 	paid, err := s.QRCodes.Pay(s.tb.Context(), s.Caller, p)
 	s.check(err)
 	return paid
+}
+
+// Refund gives back a payment; pesewas is 0 for all that is left of it. What came
+// from a wallet is back when it returns, anything else after Drain.
+func (s *Shop) Refund(payment string, pesewas int64) *refund.Refund {
+	s.tb.Helper()
+	p := refund.CreateParams{Payment: payment}
+	if pesewas > 0 {
+		p.Amount = &pesewas
+	}
+	r, err := s.Refunds.Create(s.tb.Context(), s.Caller, p)
+	s.check(err)
+	return r
 }
 
 // Do sends a request with the shop's key and returns the answer with its body

@@ -1,0 +1,188 @@
+package invoice
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// CreditNote is the document of a refund: it takes back a part of an invoice, which
+// stays as it is. There is one for each refund of an invoice that succeeded.
+type CreditNote struct {
+	Refund  string `json:"refund"` // the refund's id, re_…, and the note's own
+	Number  string `json:"number"` // CN-<year>-<6 digits>
+	Invoice string `json:"invoice"`
+	// Amount is in pesewas, and Before what earlier notes took back of the invoice.
+	Amount    int64    `json:"amount"`
+	Before    int64    `json:"before"`
+	Reason    string   `json:"reason,omitempty"`
+	CreatedAt api.Time `json:"created_at"`
+}
+
+// Address is where the note's PDF is found without a key, on the page of its
+// invoice.
+func (n *CreditNote) Address(v *Invoice) string { return v.HostedURL + "/credit_notes/" + n.Refund }
+
+// taxes are the parts of an invoice's taxes that a note takes back, and their sum.
+// The notes of an invoice that is refunded in full add up to its taxes, whatever
+// their parts are.
+func (n *CreditNote) taxes(v *Invoice) (rows []TaxRow, sum int64) {
+	until := func(tax, refunded int64) int64 { return (2*tax*refunded + v.Total) / (2 * v.Total) }
+	for _, t := range v.TaxRows() {
+		t.Amount = until(t.Amount, n.Before+n.Amount) - until(t.Amount, n.Before)
+		rows = append(rows, t)
+		sum += t.Amount
+	}
+	return rows, sum
+}
+
+var notes = storage.NewCollection("credit_notes", []storage.Field[CreditNote]{
+	{
+		Column: storage.Column{Name: "invoice", Type: storage.Text, Indexed: true},
+		Value:  func(n *CreditNote) any { return n.Invoice },
+	},
+})
+
+// PaymentTx returns the payment of an invoice, for a refund.
+//
+// Refusals: resource_missing, payment_not_refundable.
+func (s *Service) PaymentTx(tx storage.ReadTx, scope storage.Scope, id string) (payment string, err error) {
+	o, err := s.get(tx, scope, id)
+	switch {
+	case err != nil:
+		return "", err
+	case o.Value.PaidOutside != nil:
+		return "", api.Errorf(api.PaymentNotRefundable, "", "This invoice was paid outside of this service. Give the money back the way it came.")
+	case o.Value.Payment == nil:
+		return "", api.Errorf(api.PaymentNotRefundable, "", "This invoice is %s; there is nothing to refund before it is paid.", o.Value.Status)
+	}
+	return *o.Value.Payment, nil
+}
+
+// RefundedParams are what an invoice is told of a refund that succeeded.
+type RefundedParams struct {
+	Refund  string // its id
+	Invoice string
+	Amount  int64 // pesewas
+	Reason  string
+	// Phone is whom an SMS tells when the invoice has no number; may be empty.
+	Phone string
+}
+
+// RefundedTx notes on an invoice that a part of it was given back, writes the credit
+// note and queues what the customer is told.
+func (s *Service) RefundedTx(tx *engine.Tx, p RefundedParams) (*CreditNote, error) {
+	o, err := s.get(tx, tx.Caller.Scope(), p.Invoice)
+	if err != nil {
+		return nil, err
+	}
+	r := &o.Value
+	n := CreditNote{
+		Refund: p.Refund, Invoice: r.ID, Amount: p.Amount, Before: r.Refunded,
+		Reason: p.Reason, CreatedAt: api.At(tx.Now),
+	}
+	if n.Before+n.Amount > r.AmountPaid {
+		return nil, fmt.Errorf("invoice: %s is refunded beyond what was paid", r.ID)
+	}
+	if n.Number, err = nextNumber(tx, "credit_note", "CN"); err != nil {
+		return nil, err
+	}
+	if _, err := notes.Insert(tx, tx.Caller.Scope(), n.Refund, n); err != nil {
+		return nil, fmt.Errorf("invoice: keep credit note: %w", err)
+	}
+	r.Refunded += n.Amount
+	s.address(r)
+	if err := s.replace(tx, o); err != nil {
+		return nil, err
+	}
+	return &n, s.tellRefunded(tx, r, &n, p.Phone)
+}
+
+// tellRefunded queues what the customer is told of a refund.
+func (s *Service) tellRefunded(tx *engine.Tx, r *record, n *CreditNote, phone string) error {
+	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	if err != nil {
+		return fmt.Errorf("invoice: merchant: %w", err)
+	}
+	if r.Phone != nil {
+		phone = *r.Phone
+	}
+	amount := money.Text(n.Amount)
+	text := fmt.Sprintf("%s refunded you GHS %s of invoice %s. Refund %s.", m.Name, amount, r.Number, n.Refund)
+	if err := s.config.Messages.TextTx(tx, phone, text); err != nil {
+		return err
+	}
+	return s.email(tx, r, m, letter{
+		Merchant: m.Name, Title: "Refund of invoice " + r.Number, Amount: amount,
+		Description: "Credit note " + n.Number + " is attached.", URL: r.HostedURL, Action: "See the invoice",
+	}, n.Refund)
+}
+
+// shownNotes is how many credit notes a page shows, the newest.
+const shownNotes = 100
+
+// noteDocument finds the credit note of a refund, with its invoice and merchant.
+func (s *Service) noteDocument(ctx context.Context, caller api.Caller, refund string) (*document, error) {
+	var d *document
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		n, err := engine.GetTx(tx, notes, caller.Scope(), refund, "credit note")
+		if err != nil {
+			return err
+		}
+		o, err := s.get(tx, caller.Scope(), n.Value.Invoice)
+		if err != nil {
+			return err
+		}
+		m, err := account.MerchantTx(tx, caller.Merchant)
+		if err != nil {
+			return fmt.Errorf("invoice: merchant: %w", err)
+		}
+		d = &document{invoice: &o.Value.Invoice, merchant: m, note: &n.Value}
+		return nil
+	})
+	return d, err
+}
+
+// CreditNotePDF returns the PDF of a refund's credit note, and the name of the file.
+// A refund that has none, because it is of no invoice or did not succeed, is
+// resource_missing.
+func (s *Service) CreditNotePDF(ctx context.Context, caller api.Caller, refund string) (data []byte, name string, err error) {
+	d, err := s.noteDocument(ctx, caller, refund)
+	if err != nil {
+		return nil, "", err
+	}
+	data, err = s.document(ctx, caller, refund, *d)
+	return data, d.note.Number + ".pdf", err
+}
+
+// CreditNoteAddress returns where the PDF of a refund's credit note is found without
+// a key. Refusals: resource_missing.
+func (s *Service) CreditNoteAddress(ctx context.Context, caller api.Caller, refund string) (string, error) {
+	d, err := s.noteDocument(ctx, caller, refund)
+	if err != nil {
+		return "", err
+	}
+	return d.note.Address(d.invoice), nil
+}
+
+// HostedCreditNote is CreditNotePDF for somebody who has the invoice's address.
+func (s *Service) HostedCreditNote(ctx context.Context, token, refund string) (data []byte, name string, err error) {
+	h, err := s.Open(ctx, token)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := s.noteDocument(ctx, h.Caller, refund)
+	if err == nil && d.invoice.ID != h.Invoice.ID {
+		err = api.NoSuch("credit note")
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	data, err = s.document(ctx, h.Caller, refund, *d)
+	return data, d.note.Number + ".pdf", err
+}

@@ -1,0 +1,127 @@
+package invoice
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// However an invoice is refunded in parts, its credit notes take back its taxes to
+// the pesewa when all is refunded, and none takes back less than nothing.
+func TestTaxesOfCreditNotes(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		v := &sample(t, rapid.IntRange(1, 6).Draw(rt, "lines")).Invoice
+		sums := make([]int64, len(v.TaxRows()))
+		for before := int64(0); before < v.Total; {
+			n := CreditNote{Before: before, Amount: rapid.Int64Range(1, v.Total-before).Draw(rt, "amount")}
+			rows, sum := n.taxes(v)
+			for i, row := range rows {
+				if row.Amount < 0 || row.Amount > n.Amount {
+					rt.Errorf("of %d %d are %s", n.Amount, row.Amount, row.Name)
+				}
+				sums[i] += row.Amount
+				sum -= row.Amount
+			}
+			if sum != 0 {
+				rt.Errorf("the rows do not add up: %d", sum)
+			}
+			before += n.Amount
+		}
+		for i, row := range v.TaxRows() {
+			if sums[i] != row.Amount {
+				rt.Errorf("%s: %d of %d are taken back", row.Name, sums[i], row.Amount)
+			}
+		}
+	})
+}
+
+func TestCreditNotePDF(t *testing.T) {
+	r := sample(t, 3)
+	note := &CreditNote{
+		Refund: "re_1", Number: "CN-2026-000007", Invoice: r.ID, Amount: r.Total / 2,
+		Reason: "Two plates were cold ɛɔŋ", CreatedAt: api.At(r.InvoiceDate.AddDate(0, 0, 9)),
+	}
+	d := document{invoice: &r.Invoice, merchant: merchant, note: note}
+	data, err := render(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := render(d); err != nil || !bytes.Equal(data, again) {
+		t.Errorf("made again, the bytes differ (%v)", err)
+	}
+	p, err := newPen(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.pdf.AddPage()
+	var b strings.Builder
+	for _, s := range lay(d, p.width) {
+		for _, at := range s.texts {
+			fmt.Fprintln(&b, at.text)
+		}
+		if s.stamp != "" || s.code != nil {
+			t.Error("there is something to pay")
+		}
+	}
+	text := b.String()
+	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
+		command := exec.Command(pdftotext, "-layout", "-", "-")
+		command.Stdin = bytes.NewReader(data)
+		out, err := command.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(out)
+	}
+	for _, want := range []string{
+		"Credit note", "CN-2026-000007", "INV-2026-000042", "15 March 2026", "Akosua Agyemang", "re_1",
+		"Reason: Two plates were cold ɛɔŋ", "Before tax", "VAT 15%", "Refunded", "page 1 of 1",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if strings.Contains(text, "SECRET") || strings.Contains(text, "Amount due") {
+		t.Errorf("too much in %s", text)
+	}
+	of, err := d.digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	note.Amount++
+	if changed, err := d.digest(); err != nil || bytes.Equal(of, changed) {
+		t.Errorf("another note has the same digest (%v)", err)
+	}
+}
+
+// What the JSON does not tell changes the document all the same.
+func TestDigests(t *testing.T) {
+	r := sample(t, 1)
+	d := document{invoice: &r.Invoice, merchant: merchant}
+	seen := map[string]string{}
+	for _, what := range []struct {
+		name   string
+		change func()
+	}{
+		{"as it is", func() {}},
+		{"paid outside", func() { r.PaidOutside = new("") }},
+		{"in cash", func() { r.PaidOutside = new("cash") }},
+		{"refunded", func() { r.AmountRefunded = 1 }},
+	} {
+		what.change()
+		of, err := d.digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, ok := seen[string(of)]; ok {
+			t.Errorf("%s is like %s", what.name, other)
+		}
+		seen[string(of)] = what.name
+	}
+}

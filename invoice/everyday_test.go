@@ -1,0 +1,265 @@
+package invoice_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// texts returns the SMS to a number, oldest first.
+func (s *shop) texts(to string) []string {
+	s.t.Helper()
+	list, err := s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: to, Kind: message.SMS, Page: api.Page{Limit: api.MaxLimit}})
+	check(s.t, err)
+	var all []string
+	for _, m := range list.Data {
+		all = append([]string{m.Text}, all...)
+	}
+	return all
+}
+
+// An invoice that was paid outside is paid, and no money has moved.
+func TestPaidOutside(t *testing.T) {
+	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
+		before, err := s.Accounts.Statement(t.Context(), s.Caller, api.Page{})
+		check(t, err)
+		for method, row := range map[string]string{"cash": "Paid outside (cash)", "": "Paid outside"} {
+			v := s.openInvoice(invoice.Fields{Phone: new("0245556666")})
+			caller := s.Caller
+			caller.IdempotencyKey = "paid-" + method
+			p := invoice.PayParams{PaidOutside: true, PaymentMethod: method}
+			for range 2 {
+				paid, err := s.Invoices.Pay(t.Context(), caller, v.ID, p)
+				check(t, err)
+				if paid.Status != invoice.Paid || paid.AmountPaid != 25_00 || paid.AmountDue != 0 || paid.Payment != nil || paid.PaidAt == nil {
+					t.Errorf("%q: got %+v", method, paid)
+				}
+			}
+			is := s.get(v.ID)
+			if is.PaidOutside == nil || *is.PaidOutside != method {
+				t.Errorf("%q: kept %v", method, is.PaidOutside)
+			}
+			var rows []string
+			for _, sum := range is.Sums() {
+				rows = append(rows, sum.Name)
+			}
+			if got := strings.Join(rows, ", "); got != "Subtotal, Total, "+row+", Amount due" {
+				t.Errorf("%q: the document says %s", method, got)
+			}
+			_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
+			wants(t, "once more", err, api.InvoiceAlreadyPaid)
+			_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})
+			wants(t, "refunded", err, api.PaymentNotRefundable)
+			sms := s.texts("0245556666")
+			if last := sms[len(sms)-1]; last != fmt.Sprintf("You paid GHS 25.00 to Adom Juice Bar for invoice %s.", v.Number) {
+				t.Errorf("told %s", last)
+			}
+		}
+		after, err := s.Accounts.Statement(t.Context(), s.Caller, api.Page{})
+		check(t, err)
+		if len(after.Data) != len(before.Data) {
+			t.Errorf("money has moved: %+v", after.Data)
+		}
+		paid, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoicePaid})
+		check(t, err)
+		if len(paid.Data) != 2 {
+			t.Errorf("%d events", len(paid.Data))
+		}
+		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.draft(invoice.Fields{}).ID, invoice.PayParams{PaidOutside: true})
+		wants(t, "a draft", err, api.InvoiceNotOpen)
+		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.openInvoice(invoice.Fields{}).ID, invoice.PayParams{PaidOutside: true, PaymentMethod: strings.Repeat("x", 51)})
+		wants(t, "a long method", err, api.ParameterInvalid)
+		s.verified()
+	})
+}
+
+func TestDuplicate(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	auto := invoice.ChargeAutomatically
+	cents := int64(99)
+	old, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+		Name: new("Efua"), Email: new("efua@example.com"), Phone: new("0245556666"), Address: new("Osu"), Description: new("Rent"),
+		Footer: new("Medaase"), Memo: new("mine"), Coupon: new("LOYAL"), Discount: new(int64(7)), CollectionMethod: &auto,
+		DueDate: new(s.now.AddDate(0, 0, 7)), Metadata: api.Metadata{"flat": "3"},
+		Lines: []invoice.LineParams{
+			{Description: "a", UnitAmount: &cents, Taxable: true, Taxes: invoice.GhanaVAT(), Discount: 9},
+			{Description: "b", UnitAmount: &cents, Quantity: new(decimal.New(25, -1))},
+		},
+	}})
+	check(t, err)
+	s.pass(time.Hour) // it is paid
+	caller := s.Caller
+	caller.IdempotencyKey = "again"
+	made, err := s.Invoices.Duplicate(t.Context(), caller, old.ID)
+	check(t, err)
+	repeated, err := s.Invoices.Duplicate(t.Context(), caller, old.ID)
+	if err != nil || repeated.ID != made.ID {
+		t.Errorf("repeated: %+v, %v", repeated, err)
+	}
+	is := s.get(made.ID)
+	if is.ID == old.ID || is.Status != invoice.Draft || is.Number != "INV-2026-000002" || is.HostedURL == old.HostedURL ||
+		is.DueDate != nil || is.PaidAt != nil || is.Payment != nil || is.AmountPaid != 0 || is.PDF != nil || is.AttemptCount != 0 || is.FinalizedAt != nil {
+		t.Errorf("got %+v", is)
+	}
+	if is.Total != old.Total || is.AmountDue != old.Total || is.Discount != 16 || *is.Name != "Efua" || *is.Email != "efua@example.com" ||
+		*is.Phone != "+233245556666" || *is.Address != "Osu" || *is.Description != "Rent" || *is.Footer != "Medaase" || *is.Memo != "mine" ||
+		*is.Coupon != "LOYAL" || is.CollectionMethod != auto || is.Metadata["flat"] != "3" || fmt.Sprint(is.TaxRows()) != fmt.Sprint(old.TaxRows()) {
+		t.Errorf("got %+v", is)
+	}
+	if len(is.Lines.Data) != 2 || is.Lines.Data[0].ID == old.Lines.Data[0].ID || is.Lines.URL != "/v1/invoices/"+is.ID+"/lines" {
+		t.Errorf("lines %+v", is.Lines)
+	}
+	created, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceCreated})
+	check(t, err)
+	if len(created.Data) != 2 {
+		t.Errorf("%d events", len(created.Data))
+	}
+	_, err = s.Invoices.Duplicate(t.Context(), s.Caller, "inv_0")
+	wants(t, "no such invoice", err, api.ResourceMissing)
+	if was := s.get(old.ID); was.Status != invoice.Paid || was.Lines.Data[0].ID != old.Lines.Data[0].ID {
+		t.Errorf("the old one is %+v", was)
+	}
+}
+
+// reminded counts the reminders among the SMS to a number.
+func (s *shop) reminded(to string) int {
+	n := 0
+	for _, text := range s.texts(to) {
+		if strings.HasPrefix(text, "Reminder of invoice INV-") && strings.Contains(text, " from Adom Juice Bar: GHS 25.00, due ") {
+			n++
+		}
+	}
+	return n
+}
+
+// Reminders come on their days, at nine in the morning, once each.
+func TestReminders(t *testing.T) {
+	onEachStore(t, payments.Config{InvoiceReminders: []int{7, -3, 0}}, func(t *testing.T, s *shop) {
+		due := time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC)
+		const to = "0245556666"
+		v := s.openInvoice(invoice.Fields{Phone: new(to), Email: new("efua@example.com"), DueDate: &due})
+		until := func(at time.Time) { s.pass(at.Sub(s.now)) }
+		for i, day := range []int{-3, 0, 7} {
+			at := due.AddDate(0, 0, day).Add(9 * time.Hour)
+			until(at.Add(-time.Second))
+			if got := s.reminded(to); got != i {
+				t.Errorf("a second before day %d: %d reminders", day, got)
+			}
+			until(at)
+			if got := s.reminded(to); got != i+1 {
+				t.Errorf("on day %d: %d reminders", day, got)
+			}
+			s.pass(time.Minute)
+			s.pass(time.Hour)
+			if got := s.reminded(to); got != i+1 {
+				t.Errorf("an hour after day %d: %d reminders", day, got)
+			}
+		}
+		s.pass(10 * 24 * time.Hour)
+		if got := s.reminded(to); got != 3 {
+			t.Errorf("%d reminders in all", got)
+		}
+		mails, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"})
+		check(t, err)
+		for _, m := range mails.Data {
+			if strings.HasPrefix(m.Subject, "Reminder") && !strings.Contains(m.Text, "Please pay by 20 March 2026.") {
+				t.Errorf("mailed %s", m.Text)
+			}
+		}
+		sent, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceSent})
+		check(t, err)
+		if len(sent.Data) != 3 {
+			t.Errorf("%d events", len(sent.Data))
+		}
+		if is := s.get(v.ID); is.Status != invoice.Open {
+			t.Errorf("it is %s", is.Status)
+		}
+	})
+}
+
+func TestWhoIsNotReminded(t *testing.T) {
+	due := time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC)
+	auto := invoice.ChargeAutomatically
+	for what, c := range map[string]struct {
+		fields invoice.Fields
+		do     func(s *shop, id string) error
+		want   int
+	}{
+		"open":      {invoice.Fields{DueDate: &due}, nil, 1}, // of two that were missed, the last
+		"no date":   {invoice.Fields{}, nil, 0},
+		"the past":  {invoice.Fields{DueDate: new(due.AddDate(0, 0, -30))}, nil, 0},
+		"half past": {invoice.Fields{DueDate: new(time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC))}, nil, 1},
+		"by itself": {invoice.Fields{DueDate: &due, CollectionMethod: &auto}, nil, 0},
+		"void":      {invoice.Fields{DueDate: &due}, func(s *shop, id string) error { _, err := s.Invoices.Void(s.t.Context(), s.Caller, id); return err }, 0},
+		"given up": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {
+			_, err := s.Invoices.MarkUncollectible(s.t.Context(), s.Caller, id)
+			return err
+		}, 0},
+		"paid": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {
+			_, err := s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{})
+			return err
+		}, 0},
+		"by wallet": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {
+			_, err := s.Invoices.PayWallet(s.t.Context(), s.Caller, id, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
+			return err
+		}, 0},
+		"in outside": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {
+			_, err := s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{PaidOutside: true})
+			return err
+		}, 0},
+	} {
+		s := open(t, memory.New(), payments.Config{InvoiceReminders: []int{-3, 2}})
+		c.fields.Phone = new("0245556666")
+		v := s.openInvoice(c.fields)
+		if c.do != nil {
+			check(t, c.do(s, v.ID))
+		}
+		s.pass(20 * 24 * time.Hour) // to 26 March
+		s.pass(24 * time.Hour)
+		if got := s.reminded("0245556666"); got != c.want {
+			t.Errorf("%s: %d reminders, want %d", what, got, c.want)
+		}
+	}
+	for what, days := range map[string][]int{"twice": {1, 1}, "too early": {-366}, "too late": {366}} {
+		if _, err := payments.New(t.Context(), memory.New(), payments.Config{InvoiceReminders: days}); err == nil {
+			t.Errorf("%s: %v is taken", what, days)
+		}
+	}
+}
+
+// A charge under way is waited for.
+func TestNoReminderDuringACharge(t *testing.T) {
+	m := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) {
+		return invoice.ChargeResult{Outcome: invoice.Undecided}, nil
+	}}
+	s := open(t, memory.New(), payments.Config{TestCharger: m, InvoiceReminders: []int{0}})
+	v := s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: new(s.now.AddDate(0, 0, 1))})
+	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
+	wants(t, "pay", err, api.Unavailable)
+	s.pass(24 * time.Hour)
+	m.mu.Lock()
+	m.answer = func(invoice.Charge, bool) (invoice.ChargeResult, error) {
+		return invoice.ChargeResult{Outcome: invoice.Declined}, nil
+	}
+	m.mu.Unlock()
+	if got := s.reminded("0245556666"); got != 0 {
+		t.Errorf("%d reminders while it is charged", got)
+	}
+	s.pass(time.Hour) // the charge is declined, and then the reminder is due
+	s.pass(time.Hour)
+	if got := s.reminded("0245556666"); got != 1 {
+		t.Errorf("%d reminders", got)
+	}
+}

@@ -1,0 +1,141 @@
+package invoice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// maxReminderDays is how far from the due date a reminder may be.
+const maxReminderDays = 365
+
+// CheckReminders refuses days on which nobody can be reminded once each: more than
+// 365 from the due date, or given twice.
+func CheckReminders(days []int) error {
+	seen := map[int]bool{}
+	for _, d := range days {
+		if d < -maxReminderDays || d > maxReminderDays {
+			return fmt.Errorf("invoice: a reminder %d days from the due date; want at most %d before or after", d, maxReminderDays)
+		}
+		if seen[d] {
+			return fmt.Errorf("invoice: the reminder %d days from the due date is given twice", d)
+		}
+		seen[d] = true
+	}
+	return nil
+}
+
+// remindAt is the time of the day of reminders, in UTC, which is Ghana's clock.
+const remindAt = 9 * time.Hour
+
+// reminder is that a customer is to be reminded of an invoice, whose id it has.
+type reminder struct {
+	DueDate api.Time `json:"due_date"`
+	// Past is the last day from the due date of which nothing is to be sent any more:
+	// its reminder was sent, or its time had come before the invoice was finalized.
+	// Nil for none.
+	Past *int `json:"past,omitempty"`
+	// Due is when the next one is to be sent.
+	Due api.Time `json:"due"`
+}
+
+var reminders = storage.NewCollection("invoice_reminders", []storage.Field[reminder]{
+	{
+		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+		Value:  func(r *reminder) any { return r.Due.Time },
+	},
+}, storage.DueBy("due"))
+
+// at is when the reminder of a day is sent.
+func (r *reminder) at(day int) time.Time {
+	return r.DueDate.UTC().Truncate(24*time.Hour).AddDate(0, 0, day).Add(remindAt)
+}
+
+// pass leaves behind all days whose time has come, and returns the last of them, if
+// there is one, and whether another is to come.
+func (r *reminder) pass(days []int, now time.Time) (come *int, more bool) {
+	days = slices.Sorted(slices.Values(days))
+	for _, day := range days {
+		if r.Past != nil && day <= *r.Past {
+			continue
+		}
+		if at := r.at(day); at.After(now) {
+			r.Due = api.At(at)
+			return come, true
+		}
+		r.Past, come = &day, &day
+	}
+	return come, false
+}
+
+// remindOf plans the reminders of an invoice that was finalized. One that is charged
+// automatically has none, nor one that nobody could be told of.
+func (s *Service) remindOf(tx *engine.Tx, r *record) error {
+	if r.DueDate == nil || r.CollectionMethod != SendInvoice || r.Phone == nil && r.Email == nil {
+		return nil
+	}
+	plan := reminder{DueDate: *r.DueDate}
+	if _, more := plan.pass(s.config.Reminders, tx.Now); !more {
+		return nil
+	}
+	if _, err := reminders.Insert(tx, tx.Caller.Scope(), r.ID, plan); err != nil {
+		return fmt.Errorf("invoice: plan reminders: %w", err)
+	}
+	tx.Due(reminders.Kind())
+	return nil
+}
+
+// whileCharged is how long a reminder waits for a charge under way.
+const whileCharged = time.Hour
+
+// Reminders is the job that reminds customers of invoices that are open. Each
+// reminder is sent once. Of several whose time has come unseen, as after the workers
+// had stopped, only the last is sent.
+func (s *Service) Reminders() due.Job {
+	return due.Job{Kind: reminders.Kind(), Lease: time.Minute, Batch: 64, Do: s.remind}
+}
+
+func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
+	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		plan, err := reminders.Get(tx, caller.Scope(), claimed.ID)
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("invoice: read reminders: %w", err)
+		}
+		o, err := s.get(tx, caller.Scope(), claimed.ID)
+		if err != nil {
+			return err
+		}
+		r := &o.Value
+		if r.Status == Open && r.Attempt != nil {
+			plan.Value.Due = api.At(tx.Now.Add(whileCharged))
+			return reminders.Replace(tx, plan)
+		}
+		come, more := plan.Value.pass(s.config.Reminders, tx.Now)
+		if r.Status != Open {
+			more = false
+		} else if come != nil {
+			if _, err := s.tell(tx, r, true); err != nil {
+				return err
+			}
+			if err := s.config.Events.RecordTx(tx, &r.Invoice, event.InvoiceSent); err != nil {
+				return err
+			}
+		}
+		if more {
+			return reminders.Replace(tx, plan)
+		}
+		return reminders.Delete(tx, plan)
+	})
+}

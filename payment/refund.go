@@ -1,0 +1,71 @@
+package payment
+
+import (
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Refunding is a part of a payment that is to be given back.
+type Refunding struct {
+	// Payment is as it is then, with the amount counted.
+	Payment Payment
+	Source  Source
+	// Amount is in pesewas.
+	Amount int64
+}
+
+// RefundTx counts a refund of a payment: of amount pesewas, or, when that is nil,
+// of all that is left. What is counted in this transaction nobody else can give
+// back, so that refunds never exceed a payment, however many race.
+//
+// Refusals: resource_missing, payment_not_refundable, payment_already_refunded,
+// parameter_invalid and amount_too_large (amount).
+func (s *Service) RefundTx(tx *engine.Tx, id string, amount *int64) (*Refunding, error) {
+	o, err := engine.GetTx(tx, payments, tx.Caller.Scope(), id, "payment")
+	if err != nil {
+		return nil, err
+	}
+	p := &o.Value.Payment
+	if p.Status != Completed || p.Amount == 0 {
+		return nil, api.Errorf(api.PaymentNotRefundable, "", "Of this payment nothing was taken, so that there is nothing to give back.")
+	}
+	left := p.Amount - p.AmountRefunded
+	give := left
+	if amount != nil {
+		give = *amount
+	}
+	switch {
+	case give < 1 && amount != nil:
+		return nil, api.Invalid("amount", "amount must be a whole number of pesewas, at least 1; leave it out to refund all that is left.")
+	case left == 0:
+		return nil, api.Errorf(api.PaymentRefunded, "", "This payment is refunded in full already, or its refunds are under way.")
+	case give > left:
+		return nil, api.Errorf(api.AmountTooLarge, "amount", "amount must be at most GHS %s, which is what is left of this payment to refund.", money.Text(left))
+	}
+	p.AmountRefunded += give
+	return &Refunding{Payment: *p, Source: o.Value.Source, Amount: give}, replace(tx, o)
+}
+
+// RefundFailedTx takes back what RefundTx has counted.
+func (s *Service) RefundFailedTx(tx *engine.Tx, id string, amount int64) error {
+	o, err := engine.GetTx(tx, payments, tx.Caller.Scope(), id, "payment")
+	if err != nil {
+		return err
+	}
+	if amount < 1 || amount > o.Value.AmountRefunded {
+		return fmt.Errorf("payment: %s has %d pesewas refunded, not %d", id, o.Value.AmountRefunded, amount)
+	}
+	o.Value.AmountRefunded -= amount
+	return replace(tx, o)
+}
+
+func replace(tx *engine.Tx, o *storage.Object[record]) error {
+	if err := payments.Replace(tx, o); err != nil {
+		return fmt.Errorf("payment: write: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package payout_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/payout/railtest"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
+)
+
+// charger takes money without fail, and gives it back as a chaotic rail does.
+type charger struct{ rail *railtest.Chaos }
+
+func (c *charger) Charge(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
+	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+}
+
+func (c *charger) Status(ctx context.Context, o invoice.Charge) (invoice.ChargeResult, error) {
+	return c.Charge(ctx, o)
+}
+
+func (c *charger) Refund(ctx context.Context, o invoice.RefundOrder) (invoice.RefundResult, error) {
+	return refundResult(c.rail.Submit(ctx, payout.Order{ID: o.ID}))
+}
+
+func (c *charger) RefundStatus(ctx context.Context, o invoice.RefundOrder) (invoice.RefundResult, error) {
+	return refundResult(c.rail.Status(ctx, payout.Order{ID: o.ID}))
+}
+
+// refundResult is a rail's answer in a charger's words.
+func refundResult(r payout.Result, err error) (invoice.RefundResult, error) {
+	words := map[payout.Outcome]invoice.RefundOutcome{
+		payout.Paid: invoice.Refunded, payout.Refused: invoice.RefundDeclined,
+		payout.InProgress: invoice.RefundUndecided, payout.NotFound: invoice.RefundUnseen,
+	}
+	return invoice.RefundResult{Outcome: words[r.Outcome], Reference: r.Reference}, err
+}
+
+// money is what has come in, in pesewas, and what of it was given back.
+type money struct {
+	charger  *charger
+	payments []*payment.Payment
+	refunds  []*refund.Refund // as they were created
+	// charged came in through the charger, fromWallet from the consumer's wallet, in
+	// which deposited was laid.
+	charged, fromWallet, deposited int64
+}
+
+// payByWallet has the consumer pay a QR code.
+func (w *world) payByWallet() {
+	ctx := w.t.Context()
+	w.deposited = 500_00
+	check(w.t, w.svc.Accounts.Deposit(ctx, account.Deposit{To: w.consumer, Live: true, Amount: decimal.New(w.deposited, -2), Source: "bank"}))
+	check(w.t, w.svc.Accounts.SetPIN(ctx, true, w.consumer, "1234"))
+	code, err := w.svc.QRCodes.Create(ctx, w.caller, qrcode.CreateParams{})
+	check(w.t, err)
+	amount := 1 + w.dice.Int64N(w.deposited)
+	paid, err := w.svc.QRCodes.Pay(ctx, w.caller, qrcode.PayParams{
+		Code: code.ID, Wallet: account.WalletRef{AccountID: w.consumer}, PIN: "1234", Amount: &amount,
+	})
+	check(w.t, err)
+	w.fromWallet += amount
+	w.payments = append(w.payments, paid)
+}
+
+// payByCharge has an invoice charged.
+func (w *world) payByCharge() {
+	ctx := w.t.Context()
+	amount := 1 + w.dice.Int64N(300_00)
+	v, err := w.svc.Invoices.Create(ctx, w.caller, invoice.CreateParams{
+		AutoFinalize: true, Fields: invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: &amount}}},
+	})
+	check(w.t, err)
+	v, err = w.svc.Invoices.Pay(ctx, w.caller, v.ID, invoice.PayParams{})
+	check(w.t, err)
+	paid, err := w.svc.Payments.Get(ctx, w.caller, *v.Payment)
+	check(w.t, err)
+	w.charged += amount
+	w.payments = append(w.payments, paid)
+}
+
+// refund gives something of a payment back.
+func (w *world) refund() {
+	if len(w.payments) == 0 {
+		return
+	}
+	ctx := w.t.Context()
+	paid := w.payments[w.dice.IntN(len(w.payments))]
+	is, err := w.svc.Payments.Get(ctx, w.caller, paid.ID)
+	check(w.t, err)
+	left := is.Amount - is.AmountRefunded // which compare has found to be right
+	p := refund.CreateParams{Payment: paid.ID}
+	asked := left
+	if w.dice.IntN(3) > 0 {
+		asked = 1 + w.dice.Int64N(paid.Amount)
+		p.Amount = &asked
+	}
+	caller := w.caller
+	if w.dice.IntN(2) == 0 {
+		w.key++
+		caller.IdempotencyKey = fmt.Sprint("key-", w.key)
+	}
+	available := w.balance(chart.Available(w.caller.Merchant, true))
+	made, err := w.svc.Refunds.Create(ctx, caller, p)
+	want := api.Code("")
+	switch {
+	case left == 0:
+		want = api.PaymentRefunded
+	case asked > left:
+		want = api.AmountTooLarge
+	case asked > available:
+		want = api.InsufficientBalance
+	}
+	if api.CodeOf(err) != want || err != nil && want == "" {
+		w.t.Errorf("a refund of %d of %d, with %d available: %v, want %q", asked, left, available, err, want)
+	}
+	if err != nil {
+		return
+	}
+	if made.Amount != asked {
+		w.t.Errorf("%d were to be refunded, and %d are", asked, made.Amount)
+	}
+	w.refunds = append(w.refunds, made)
+	if caller.IdempotencyKey == "" {
+		return
+	}
+	again, err := w.svc.Refunds.Create(ctx, caller, p)
+	if err != nil || again.ID != made.ID {
+		w.t.Errorf("repeated: %+v, %v", again, err)
+	}
+}
+
+func (w *world) refundCallbacks() {
+	for _, c := range w.charger.rail.Callbacks() {
+		result, _ := refundResult(c.Result, nil)
+		if err := w.svc.Refunds.Notify(w.t.Context(), c.ID, result); err != nil && !errors.Is(err, errShaky) {
+			w.t.Errorf("callback of %s: %v", c.ID, err)
+		}
+	}
+}
+
+// givenBack is where refunded money lies, in pesewas.
+type givenBack struct{ reserved, cleared, wallet int64 }
+
+// compareRefunds checks what must hold of refunds at any time.
+func (w *world) compareRefunds() (back givenBack) {
+	w.t.Helper()
+	of := map[string]int64{} // by payment
+	for _, made := range w.refunds {
+		is, err := w.svc.Refunds.Get(w.t.Context(), w.caller, made.ID)
+		check(w.t, err)
+		if is.Status != refund.Failed {
+			of[is.Payment] += is.Amount
+		}
+		if is.Invoice == nil {
+			back.wallet += is.Amount
+			if is.Status != refund.Succeeded {
+				w.t.Errorf("%s goes to a wallet and is %s", is.ID, is.Status)
+			}
+			continue
+		}
+		moved := w.charger.rail.Moved(made.ID)
+		if moved > 1 {
+			w.t.Errorf("%s moved %d times", made.ID, moved)
+		}
+		switch is.Status {
+		case refund.Pending, refund.Processing:
+			back.reserved += is.Amount
+			if is.Status == refund.Pending && moved > 0 {
+				w.t.Errorf("%s is pending, but has moved", made.ID)
+			}
+		case refund.Succeeded:
+			back.cleared += is.Amount
+			if moved != 1 || is.CreditNote == nil {
+				w.t.Errorf("%s has succeeded, but moved %d times, and has the credit note %v", made.ID, moved, is.CreditNote)
+			}
+		case refund.Failed:
+			if moved != 0 {
+				w.t.Errorf("%s has failed, but has moved", made.ID)
+			}
+		}
+	}
+	for _, paid := range w.payments {
+		is, err := w.svc.Payments.Get(w.t.Context(), w.caller, paid.ID)
+		check(w.t, err)
+		if want := of[paid.ID]; is.AmountRefunded != want || want > is.Amount {
+			w.t.Errorf("of %d of %s %d count as refunded, and %d are", is.Amount, is.ID, is.AmountRefunded, want)
+		}
+	}
+	return back
+}
+
+// refundEvents checks that every status of refunds was told once, in order.
+func (w *world) refundEvents(told map[string][]string) {
+	w.t.Helper()
+	for _, made := range w.refunds {
+		is, err := w.svc.Refunds.Get(w.t.Context(), w.caller, made.ID)
+		check(w.t, err)
+		want := map[refund.Status]string{refund.Succeeded: "[created succeeded]", refund.Failed: "[created failed]"}[is.Status]
+		if got := fmt.Sprint(told[made.ID]); got != want {
+			w.t.Errorf("%s is %s and told %s, want %s", made.ID, is.Status, got, want)
+		}
+	}
+}

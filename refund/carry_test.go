@@ -1,0 +1,227 @@
+package refund_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// plain is a charger that cannot give money back.
+type plain struct{}
+
+func (plain) Charge(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
+	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+}
+
+func (p plain) Status(ctx context.Context, c invoice.Charge) (invoice.ChargeResult, error) {
+	return p.Charge(ctx, c)
+}
+
+// moody gives money back as it is told to.
+type moody struct {
+	plain
+	mu     sync.Mutex
+	answer func(status bool) (invoice.RefundResult, error)
+	calls  []string
+	orders []invoice.RefundOrder
+}
+
+func (m *moody) do(o invoice.RefundOrder, status bool) (invoice.RefundResult, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.orders = append(m.orders, o)
+	m.calls = append(m.calls, fmt.Sprintf("%t %d", status, o.Asked))
+	return m.answer(status)
+}
+
+func (m *moody) Refund(_ context.Context, o invoice.RefundOrder) (invoice.RefundResult, error) {
+	return m.do(o, false)
+}
+
+func (m *moody) RefundStatus(_ context.Context, o invoice.RefundOrder) (invoice.RefundResult, error) {
+	return m.do(o, true)
+}
+
+func (m *moody) says(r invoice.RefundResult, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answer = func(bool) (invoice.RefundResult, error) { return r, err }
+}
+
+// A refund whose answer is lost is neither failed nor made: it stays reserved, and is
+// asked for again under its id until the answer is conclusive.
+func TestALostRefund(t *testing.T) {
+	for name, c := range map[string]struct {
+		later invoice.RefundResult
+		want  refund.Status
+	}{
+		"refunded": {invoice.RefundResult{Outcome: invoice.Refunded, Reference: "theirs"}, refund.Succeeded},
+		"declined": {invoice.RefundResult{Outcome: invoice.RefundDeclined, Reason: "The card has expired."}, refund.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			m := &moody{}
+			m.says(invoice.RefundResult{}, errors.New("no answer about 0245556666"))
+			s := open(t, memory.New(), payments.Config{TestCharger: m, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			v := s.paidInvoice(25_00, "pm_7")
+			r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(5_00)), Reason: "Cold"})
+			s.pass(0)
+			m.says(invoice.RefundResult{Outcome: "perhaps"}, nil) // no answer either
+			s.pass(2 * time.Second)
+			m.says(invoice.RefundResult{Outcome: invoice.RefundUndecided, Again: time.Hour}, nil)
+			s.pass(5 * time.Second)
+			s.pass(59 * time.Minute) // not yet
+			s.holds("while nothing is known", "1020", "5", "1000")
+			if is := s.get(r.ID); is.Status != refund.Processing || s.refunded(r.Payment) != 5_00 {
+				t.Errorf("got %+v", is)
+			}
+			m.mu.Lock()
+			m.answer = func(status bool) (invoice.RefundResult, error) {
+				if status {
+					return invoice.RefundResult{Outcome: invoice.RefundUnseen}, nil
+				}
+				return c.later, nil
+			}
+			m.mu.Unlock()
+			s.pass(time.Minute)
+			is := s.get(r.ID)
+			if is.Status != c.want {
+				t.Errorf("got %+v", is)
+			}
+			if c.want == refund.Failed {
+				s.holds("declined", "1025", "0", "1000")
+				if *is.FailureReason != "The card has expired." || s.refunded(r.Payment) != 0 {
+					t.Errorf("got %+v", is)
+				}
+				// The amount may be refunded anew.
+				if whole := s.refund(refund.CreateParams{Invoice: v.ID}); whole.Amount != 25_00 {
+					t.Errorf("all of it is %d", whole.Amount)
+				}
+			} else {
+				s.holds("refunded", "1020", "0", "1000")
+			}
+			if got := fmt.Sprint(m.calls); got != "[false 1 true 2 true 3 true 4 false 4]" {
+				t.Errorf("asked %s", got)
+			}
+			for _, o := range m.orders {
+				if o.ID != r.ID || o.Amount != 5_00 || !strings.HasPrefix(o.Charge, "att_") || o.PaymentMethod != "pm_7" ||
+					o.Payment != r.Payment || o.Invoice != v.ID || o.Reason != "Cold" || o.Live || o.SubmittedAt.IsZero() {
+					t.Errorf("told %+v", o)
+				}
+			}
+			if strings.Contains(log.String(), "5556666") {
+				t.Errorf("log: %s", log.String())
+			}
+			s.verified()
+		})
+	}
+}
+
+func TestNotify(t *testing.T) {
+	var log bytes.Buffer
+	m := &moody{}
+	m.says(invoice.RefundResult{Outcome: invoice.RefundUndecided}, nil)
+	s := open(t, memory.New(), payments.Config{TestCharger: m, StuckAfter: 30 * time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
+	notify := func(o invoice.RefundOutcome) error {
+		return s.Refunds.Notify(t.Context(), r.ID, invoice.RefundResult{Outcome: o, Reference: "theirs"})
+	}
+	stuck := func() []refund.Stuck {
+		t.Helper()
+		list, err := s.Refunds.Stuck(t.Context())
+		check(t, err)
+		return list
+	}
+	s.pass(0)
+	if list := stuck(); len(list) != 0 {
+		t.Errorf("at once: %+v", list)
+	}
+	s.pass(30 * time.Minute)
+	if list := stuck(); len(list) != 1 || list[0].Refund.ID != r.ID || list[0].Merchant != s.Caller.Merchant || list[0].Live || list[0].Asked != 2 || list[0].SubmittedAt.IsZero() {
+		t.Errorf("got %+v", list)
+	}
+	s.pass(time.Hour)
+	if n := strings.Count(log.String(), "a refund is stuck"); n != 1 {
+		t.Errorf("the log tells %d times: %s", n, log.String())
+	}
+	wants(t, "no outcome", notify("lost"), api.ParameterInvalid, "outcome")
+	wants(t, "unseen", notify(invoice.RefundUnseen), api.ParameterInvalid, "outcome")
+	wants(t, "an unknown id", s.Refunds.Notify(t.Context(), "re_0", invoice.RefundResult{Outcome: invoice.Refunded}), api.ResourceMissing, "")
+	check(t, notify(invoice.RefundUndecided))
+	check(t, notify(invoice.Refunded))
+	check(t, notify(invoice.Refunded))
+	check(t, notify(invoice.RefundUndecided)) // late
+	if err := notify(invoice.RefundDeclined); !errors.Is(err, refund.ErrContradicted) {
+		t.Errorf("the opposite: %v", err)
+	}
+	if list := stuck(); len(list) != 0 {
+		t.Errorf("when refunded: %+v", list)
+	}
+	_, err := s.Refunds.Settle(t.Context(), s.Caller, r.ID, invoice.RefundResult{Outcome: invoice.RefundDeclined})
+	wants(t, "settled otherwise", err, api.TransferSettled, "")
+	live := s.Caller
+	live.Live = true
+	_, err = s.Refunds.Settle(t.Context(), live, r.ID, invoice.RefundResult{Outcome: invoice.Refunded})
+	wants(t, "settled in live mode", err, api.PermissionDenied, "")
+	if is := s.get(r.ID); is.Status != refund.Succeeded || *is.ProviderReference != "theirs" {
+		t.Errorf("got %+v", is)
+	}
+	if got := s.told(r.ID); got != "[created succeeded]" {
+		t.Errorf("told %s", got)
+	}
+	s.holds("afterwards", "1000", "0", "1000")
+	s.verified()
+}
+
+// Where nobody can give the money back, nothing is reserved.
+func TestNobodyToCarryIt(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{TestCharger: plain{}})
+	v := s.paidInvoice(25_00, "")
+	_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})
+	wants(t, "without a refund rail", err, api.Unavailable, "")
+	s.holds("afterwards", "1025", "0", "1000")
+	if got := s.refunded(*v.Payment); got != 0 {
+		t.Errorf("%d pesewas are refunded", got)
+	}
+}
+
+// A charger that is taken away leaves refunds where they are, until it is back.
+func TestTheRailIsGone(t *testing.T) {
+	store := memory.New()
+	m := &moody{}
+	m.says(invoice.RefundResult{}, errors.New("lost"))
+	var log bytes.Buffer
+	config := payments.Config{TestCharger: m, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	s := open(t, store, config)
+	r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
+	s.pass(0)
+	config.TestCharger, config.Clock = plain{}, func() time.Time { return s.now }
+	without, err := payments.New(t.Context(), store, config)
+	check(t, err)
+	s.mu.Lock()
+	s.now = s.now.Add(time.Minute)
+	s.mu.Unlock()
+	check(t, without.Drain(t.Context()))
+	if !strings.Contains(log.String(), "there is nobody") {
+		t.Errorf("log: %s", log.String())
+	}
+	s.holds("without", "1000", "25", "1000")
+	m.says(invoice.RefundResult{Outcome: invoice.Refunded}, nil)
+	s.pass(15 * time.Minute)
+	if is := s.get(r.ID); is.Status != refund.Succeeded {
+		t.Errorf("got %+v", is)
+	}
+	s.verified()
+}

@@ -1,0 +1,78 @@
+package refund_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+func TestReconcile(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	var ids []string
+	for _, method := range []string{"", "pm_refund_fail_1", "pm_refund_slow_1", "", ""} {
+		ids = append(ids, s.refund(refund.CreateParams{Invoice: s.paidInvoice(5_50, method).ID}).ID)
+		s.pass(time.Second)
+	}
+	s.refund(refund.CreateParams{Payment: s.paidQR(1_00).ID})          // to a wallet, so that no statement has it
+	s.refund(refund.CreateParams{Invoice: s.paidInvoice(1_00, "").ID}) // nor this one: it was not sent yet
+	const head = "Reference,Amount,Status\n"
+	statement := head +
+		ids[0] + ",5.50,SUCCESS\n" + // agrees
+		ids[1] + ",5.50,rejected\n" + // agrees
+		ids[2] + ",5.50,credited\n" + // still in progress here
+		ids[3] + ",550,success\n" + // another amount
+		"re_unknown,7.00,success\n" +
+		ids[0] + ",5.50,success\n"
+	words := map[string]payout.Outcome{"credited": payout.Paid}
+	report, err := s.Refunds.Reconcile(t.Context(), payout.CSV(strings.NewReader(statement)), payout.ReconcileParams{Outcomes: words})
+	check(t, err)
+	refs := func(list []refund.Difference) (refs []string) {
+		for _, d := range list {
+			if d.Refund == nil {
+				refs = append(refs, d.Row.Reference)
+				continue
+			}
+			refs = append(refs, d.Refund.ID)
+			if d.Merchant != s.Caller.Merchant {
+				t.Errorf("%s is of %q", d.Refund.ID, d.Merchant)
+			}
+		}
+		return refs
+	}
+	type summary struct {
+		Matched                     int
+		Here, There, Amount, Status []string
+		Repeated                    int
+	}
+	got := summary{
+		report.Matched, refs(report.MissingHere), refs(report.MissingThere),
+		refs(report.AmountDiffers), refs(report.StatusDiffers), len(report.Repeated),
+	}
+	want := summary{2, []string{"re_unknown"}, []string{ids[4]}, []string{ids[3]}, []string{ids[2]}, 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for what, c := range map[string]struct {
+		p             payout.ReconcileParams
+		here, missing int
+	}{
+		"live mode":   {payout.ReconcileParams{Live: true}, 5, 0},
+		"before them": {payout.ReconcileParams{Until: s.now.Add(-time.Hour)}, 1, 0},
+	} {
+		report, err := s.Refunds.Reconcile(t.Context(), payout.CSV(strings.NewReader(statement)), c.p)
+		check(t, err)
+		if len(report.MissingHere) != c.here || len(report.MissingThere) != c.missing {
+			t.Errorf("%s: %d and %d are missing", what, len(report.MissingHere), len(report.MissingThere))
+		}
+	}
+	if _, err := s.Refunds.Reconcile(t.Context(), payout.CSV(strings.NewReader("reference\n")), payout.ReconcileParams{}); err == nil {
+		t.Error("a statement without amounts is taken")
+	}
+}

@@ -1,0 +1,120 @@
+package refund
+
+import (
+	"slices"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/outside"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Status is where a refund stands.
+type Status string
+
+// The statuses of refunds.
+const (
+	Pending    Status = "pending"    // queued, the amount reserved
+	Processing Status = "processing" // with the provider
+	Succeeded  Status = "succeeded"
+	Failed     Status = "failed" // the reserve is released
+)
+
+var statuses = []string{string(Pending), string(Processing), string(Succeeded), string(Failed)}
+
+// Statuses are all statuses, for filters.
+func Statuses() []Status { return []Status{Pending, Processing, Succeeded, Failed} }
+
+// transitions is the state machine: from which statuses each one is entered. A refund
+// to a wallet is born in Succeeded, any other in Pending.
+var transitions = map[Status][]Status{
+	Processing: {Pending},
+	Succeeded:  {Processing},
+	Failed:     {Processing},
+}
+
+// entered are the events of statuses; the others have none.
+var entered = map[Status]event.Type{
+	Succeeded: event.RefundSucceeded,
+	Failed:    event.RefundFailed,
+}
+
+// Refund is money that goes back to a customer.
+type Refund struct {
+	ID     string `json:"id"`     // re_…
+	Object string `json:"object"` // always "refund"
+	// Amount is in pesewas.
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+	Status   Status `json:"status"`
+	// Payment is the id of the payment, and QRCode or Invoice what was paid.
+	Payment string  `json:"payment"`
+	QRCode  *string `json:"qr_code"`
+	Invoice *string `json:"invoice"`
+	// PaymentMethod is the payment's, and where the money goes.
+	PaymentMethod string  `json:"payment_method"`
+	Reason        *string `json:"reason"` // the merchant's; the customer sees it on the credit note
+	// CreditNote is the number of the credit note; nil until the refund of an invoice
+	// has succeeded, and for all others.
+	CreditNote *string `json:"credit_note"`
+	// ProviderReference is the provider's; nil for wallets, and until it gives one.
+	ProviderReference *string `json:"provider_reference"`
+	// FailureReason says why a refund failed.
+	FailureReason *string      `json:"failure_reason"`
+	Metadata      api.Metadata `json:"metadata"`
+	Livemode      bool         `json:"livemode"`
+	CreatedAt     api.Time     `json:"created_at"`
+	// CompletedAt is when the money was back; nil until then.
+	CompletedAt *api.Time `json:"completed_at"`
+}
+
+// record is what is kept of a refund.
+type record struct {
+	Refund
+	outside.Course
+	// Charge is the id under which the provider took the money; empty for wallets.
+	Charge string `json:"charge,omitempty"`
+}
+
+// enter moves the refund to another status, or reports that the table does not have
+// that step.
+func (r *record) enter(to Status) bool {
+	if !slices.Contains(transitions[to], r.Status) {
+		return false
+	}
+	r.Status = to
+	return true
+}
+
+func (r *record) ended() bool { return r.Status == Succeeded || r.Status == Failed }
+
+var refunds = storage.NewCollection("refunds", []storage.Field[record]{
+	{
+		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses, Indexed: true},
+		Value:  func(r *record) any { return string(r.Status) },
+	},
+	{
+		Column: storage.Column{Name: "payment", Type: storage.Text, Indexed: true},
+		Value:  func(r *record) any { return r.Payment },
+	},
+	{
+		Column: storage.Column{Name: "invoice", Type: storage.Text, Null: true, Indexed: true},
+		Value: func(r *record) any {
+			if r.Invoice == nil {
+				return nil
+			}
+			return *r.Invoice
+		},
+	},
+	{
+		Column: storage.Column{Name: "created", Type: storage.Time},
+		Value:  func(r *record) any { return r.CreatedAt.Time },
+	},
+	outside.DueField(func(r *record) *outside.Course { return &r.Course }),
+}, storage.DueBy("due"))
+
+// orders index the refunds that providers carry.
+var orders = outside.NewOrders("refund_orders")
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind { return []*storage.Kind{refunds.Kind(), orders.Kind()} }

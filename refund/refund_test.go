@@ -1,0 +1,377 @@
+package refund_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+func TestToAWallet(t *testing.T) {
+	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
+		paid := s.paidQR(12_50)
+		s.holds("paid", "1012.5", "0", "987.5")
+		r := s.refund(refund.CreateParams{Payment: paid.ID, Amount: new(int64(5_00)), Reason: "One juice was warm", Metadata: api.Metadata{"ticket": "7"}})
+		if !strings.HasPrefix(r.ID, "re_") || r.Status != refund.Succeeded || r.Amount != 5_00 || r.Payment != paid.ID || r.CompletedAt == nil ||
+			r.QRCode == nil || *r.QRCode != *paid.QRCode || r.Invoice != nil || *r.Reason != "One juice was warm" || r.Metadata["ticket"] != "7" {
+			t.Errorf("got %+v", r)
+		}
+		s.holds("partly refunded", "1007.5", "0", "992.5")
+		if got := s.refunded(paid.ID); got != 5_00 {
+			t.Errorf("%d pesewas are refunded", got)
+		}
+		if got := s.told(r.ID); got != "[created succeeded]" {
+			t.Errorf("told %s", got)
+		}
+		sms, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}})
+		check(t, err)
+		if want := "Adom Juice Bar refunded you GHS 5.00 of payment " + paid.ID + ". Refund " + r.ID + "."; sms.Data[0].Text != want {
+			t.Errorf("told by SMS: %s", sms.Data[0].Text)
+		}
+		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(7_51))})
+		wants(t, "more than is left", err, api.AmountTooLarge, "amount")
+		rest := s.refund(refund.CreateParams{Payment: paid.ID})
+		if rest.Amount != 7_50 || rest.Reason != nil {
+			t.Errorf("the rest is %+v", rest)
+		}
+		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
+		wants(t, "once more", err, api.PaymentRefunded, "")
+		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})
+		wants(t, "one pesewa more", err, api.PaymentRefunded, "")
+		s.holds("refunded", "1000", "0", "1000")
+
+		list, err := s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Payment: paid.ID})
+		check(t, err)
+		if len(list.Data) != 2 || list.Data[0].ID != rest.ID || list.Data[1].ID != r.ID || list.URL != "/v1/refunds" {
+			t.Errorf("listed %+v", list)
+		}
+		for what, p := range map[string]refund.ListParams{
+			"another payment": {Payment: "pay_1"}, "an invoice": {Invoice: "inv_1"}, "failed": {Status: refund.Failed},
+		} {
+			if list, err := s.Refunds.List(t.Context(), s.Caller, p); err != nil || len(list.Data) != 0 {
+				t.Errorf("%s: %+v, %v", what, list, err)
+			}
+		}
+		s.verified()
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	paid := s.paidQR(1_00)
+	v := s.paidInvoice(2_00, "")
+	unpaid, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{})
+	check(t, err)
+	free := s.paidInvoice(0, "")
+	for what, c := range map[string]struct {
+		p     refund.CreateParams
+		code  api.Code
+		param string
+	}{
+		"nothing":             {refund.CreateParams{}, api.ParameterMissing, "payment"},
+		"no such payment":     {refund.CreateParams{Payment: "pay_0"}, api.ResourceMissing, "payment"},
+		"no such invoice":     {refund.CreateParams{Invoice: "inv_0"}, api.ResourceMissing, "invoice"},
+		"not its payment":     {refund.CreateParams{Invoice: v.ID, Payment: paid.ID}, api.ParameterInvalid, "payment"},
+		"an unpaid invoice":   {refund.CreateParams{Invoice: unpaid.ID}, api.PaymentNotRefundable, ""},
+		"a payment of zero":   {refund.CreateParams{Invoice: free.ID}, api.PaymentNotRefundable, ""},
+		"zero":                {refund.CreateParams{Payment: paid.ID, Amount: new(int64(0))}, api.ParameterInvalid, "amount"},
+		"less than zero":      {refund.CreateParams{Payment: paid.ID, Amount: new(int64(-1))}, api.ParameterInvalid, "amount"},
+		"too much":            {refund.CreateParams{Payment: paid.ID, Amount: new(int64(1_01))}, api.AmountTooLarge, "amount"},
+		"a long reason":       {refund.CreateParams{Payment: paid.ID, Reason: strings.Repeat("x", 501)}, api.ParameterInvalid, "reason"},
+		"a reason that bells": {refund.CreateParams{Payment: paid.ID, Reason: "\a"}, api.ParameterInvalid, "reason"},
+		"nested metadata":     {refund.CreateParams{Payment: paid.ID, Metadata: api.Metadata{"a": []int{1}}}, api.ParameterInvalid, "metadata.a"},
+	} {
+		_, err := s.Refunds.Create(t.Context(), s.Caller, c.p)
+		wants(t, what, err, c.code, c.param)
+	}
+	other, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Other"})
+	check(t, err)
+	for what, caller := range map[string]api.Caller{"another merchant": {Merchant: other.ID}, "live mode": {Merchant: s.Caller.Merchant, Live: true}} {
+		_, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
+		wants(t, what, err, api.ResourceMissing, "payment")
+	}
+	status := func(is account.Status) {
+		_, err := s.Accounts.SetConsumerStatus(t.Context(), false, s.Consumer.ID, is)
+		check(t, err)
+	}
+	status(account.Frozen)
+	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
+	wants(t, "a frozen wallet", err, api.WalletNotActive, "")
+	status(account.Active)
+	gone := s.NewConsumer("Esi", "0241000009", 10)
+	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
+	check(t, err)
+	theirs, err := s.QRCodes.Pay(t.Context(), s.Caller, qrcode.PayParams{
+		Code: code.ID, Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(1)),
+	})
+	check(t, err)
+	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, gone.ID, account.Closed)
+	check(t, err)
+	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})
+	wants(t, "a closed wallet", err, api.AccountNotFound, "")
+
+	// What was refused has counted for nothing.
+	if got := s.refunded(paid.ID); got != 0 {
+		t.Errorf("%d pesewas are refunded", got)
+	}
+	_, err = s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+		Amount:      decimal.New(1003_01, -2),
+		Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID},
+	})
+	check(t, err)
+	for what, p := range map[string]refund.CreateParams{"wallet": {Payment: paid.ID}, "charger": {Invoice: v.ID}} {
+		_, err := s.Refunds.Create(t.Context(), s.Caller, p)
+		wants(t, "nothing left, "+what, err, api.InsufficientBalance, "")
+	}
+	s.verified()
+}
+
+// However many race, what is given back never exceeds what was paid.
+func TestRacesOnOnePayment(t *testing.T) {
+	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
+		for what, p := range map[string]refund.CreateParams{
+			"wallet":  {Payment: s.paidQR(10_05).ID},
+			"charger": {Invoice: s.paidInvoice(10_05, "").ID},
+		} {
+			p.Amount = new(int64(1_00))
+			var all sync.WaitGroup
+			outcomes := make([]error, 50)
+			for i := range outcomes {
+				all.Go(func() { _, outcomes[i] = s.Refunds.Create(t.Context(), s.Caller, p) })
+			}
+			all.Wait()
+			won := 0
+			for _, err := range outcomes {
+				if err == nil {
+					won++
+				} else {
+					wants(t, what, err, api.AmountTooLarge, "amount")
+				}
+			}
+			if won != 10 {
+				t.Errorf("%s: %d of 50 were made", what, won)
+			}
+			check(t, s.Drain(t.Context()))
+			list, err := s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Page: api.Page{Limit: 1}})
+			check(t, err)
+			if got := s.refunded(list.Data[0].Payment); got != 10_00 {
+				t.Errorf("%s: %d pesewas are refunded", what, got)
+			}
+		}
+		s.holds("afterwards", "1000.1", "0", "999.95")
+		s.verified()
+	})
+}
+
+// Refunds beside payouts over one balance: what does not fit is refused, and nothing
+// goes below zero.
+func TestRacesOverOneBalance(t *testing.T) {
+	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
+		qr, charged := s.paidQR(500_00), s.paidInvoice(500_00, "")
+		_, err := s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+			Amount:      decimal.NewFromInt(1900),
+			Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID},
+		})
+		check(t, err) // GHS 100 are left
+		var all sync.WaitGroup
+		outcomes := make([]error, 60)
+		for i := range outcomes {
+			all.Go(func() {
+				switch i % 3 {
+				case 0:
+					_, outcomes[i] = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: qr.ID, Amount: new(int64(10_00))})
+				case 1:
+					_, outcomes[i] = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: charged.ID, Amount: new(int64(10_00))})
+				default:
+					_, outcomes[i] = s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+						Amount:      decimal.NewFromInt(10),
+						Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID},
+					})
+				}
+			})
+		}
+		all.Wait()
+		won := 0
+		for _, err := range outcomes {
+			if err == nil {
+				won++
+			} else {
+				wants(t, "beside each other", err, api.InsufficientBalance, "")
+			}
+		}
+		check(t, s.Drain(t.Context()))
+		b, err := s.Accounts.Balance(t.Context(), s.Caller)
+		check(t, err)
+		if won != 10 || !b.Available.IsZero() || !b.Reserved.IsZero() {
+			t.Errorf("%d were made, %s and %s are left", won, b.Available, b.Reserved)
+		}
+		s.verified()
+	})
+}
+
+func TestRepetitions(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	paid := s.paidQR(10_00)
+	caller := s.Caller
+	caller.IdempotencyKey = "refund-1"
+	first, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
+	check(t, err)
+	var replayed bool
+	caller.Replayed = &replayed
+	again, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
+	if err != nil || again.ID != first.ID || !replayed {
+		t.Errorf("got %+v, %v, replayed %t", again, err, replayed)
+	}
+	_, err = s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})
+	wants(t, "another request", err, api.IdempotencyKeyReused, "")
+	s.holds("afterwards", "1000", "0", "1000")
+}
+
+// The simulated charger answers by the payment method.
+func TestThroughTheCharger(t *testing.T) {
+	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
+		for method, c := range map[string]struct {
+			status refund.Status
+			asked  time.Duration
+			told   string
+		}{
+			"":                 {refund.Succeeded, 0, "[created succeeded]"},
+			"pm_card":          {refund.Succeeded, 0, "[created succeeded]"},
+			"pm_refund_fail_1": {refund.Failed, 0, "[created failed]"},
+			"pm_refund_lost_1": {refund.Succeeded, 2 * time.Second, "[created succeeded]"},
+		} {
+			v := s.paidInvoice(25_00, method)
+			s.holds(method+", paid", "1025", "0", "1000")
+			r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(10_00)), Reason: "Too many"})
+			if r.Status != refund.Pending || r.CompletedAt != nil || *r.Invoice != v.ID || r.Payment != *v.Payment || r.CreditNote != nil {
+				t.Errorf("%s: made %+v", method, r)
+			}
+			s.holds(method+", pending", "1015", "10", "1000")
+			if got := s.refunded(r.Payment); got != 10_00 {
+				t.Errorf("%s: %d pesewas count while it is pending", method, got)
+			}
+			s.pass(0)
+			if c.asked > 0 {
+				if is := s.get(r.ID); is.Status != refund.Processing {
+					t.Errorf("%s: %s while nothing is known", method, is.Status)
+				}
+				s.pass(c.asked)
+			}
+			is := s.get(r.ID)
+			if is.Status != c.status || is.ProviderReference == nil || *is.ProviderReference != "SIM-"+r.ID || (is.CompletedAt == nil) == (c.status == refund.Succeeded) {
+				t.Errorf("%s: %+v", method, is)
+			}
+			if got := s.told(r.ID); got != c.told {
+				t.Errorf("%s: told %s", method, got)
+			}
+			shown, err := s.Invoices.Get(t.Context(), s.Caller, v.ID)
+			check(t, err)
+			if c.status == refund.Failed {
+				if is.FailureReason == nil || is.CreditNote != nil || s.refunded(r.Payment) != 0 || shown.AmountRefunded != 0 {
+					t.Errorf("%s: %+v, the invoice %+v", method, is, shown)
+				}
+				s.holds(method+", failed", "1025", "0", "1000")
+			} else {
+				if is.CreditNote == nil || s.refunded(r.Payment) != 10_00 || shown.AmountRefunded != 10_00 || shown.Status != invoice.Paid || shown.AmountDue != 0 {
+					t.Errorf("%s: %+v, the invoice %+v", method, is, shown)
+				}
+				s.holds(method+", settled", "1015", "0", "1000")
+			}
+			b, err := s.Accounts.Balance(t.Context(), s.Caller)
+			check(t, err)
+			_, err = s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+				Amount:      b.Available.Sub(decimal.NewFromInt(1000)),
+				Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.NewConsumer("Esi", phones[method], 0).ID},
+			})
+			check(t, err)
+		}
+		s.verified()
+	})
+}
+
+var phones = map[string]string{"": "0241000002", "pm_card": "0241000003", "pm_refund_fail_1": "0241000004", "pm_refund_lost_1": "0241000005"}
+
+// The invoice shows what was refunded, and each refund has a credit note.
+func TestInvoicesShowRefunds(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	v := s.paidInvoice(25_00, "")
+	first := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(10_00))})
+	s.pass(0)
+	second := s.refund(refund.CreateParams{Payment: *v.Payment})
+	s.pass(0)
+	_, token, _ := strings.Cut(v.HostedURL, "/invoice/")
+	h, err := s.Invoices.Open(t.Context(), token)
+	check(t, err)
+	if len(h.CreditNotes) != 2 || h.CreditNotes[0].Refund != second.ID || h.CreditNotes[1].Number != "CN-2026-000001" ||
+		h.CreditNotes[0].Before != 10_00 || h.CreditNotes[0].Amount != 15_00 || h.Invoice.AmountRefunded != 25_00 {
+		t.Errorf("got %+v", h)
+	}
+	address, err := s.Refunds.CreditNote(t.Context(), s.Caller, first.ID)
+	if err != nil || address != v.HostedURL+"/credit_notes/"+first.ID {
+		t.Errorf("got %s, %v", address, err)
+	}
+	data, name, err := s.Invoices.HostedCreditNote(t.Context(), token, first.ID)
+	if err != nil || name != "CN-2026-000001.pdf" || !strings.HasPrefix(string(data), "%PDF-") {
+		t.Errorf("got %s, %v", name, err)
+	}
+	other := s.paidInvoice(1_00, "")
+	_, elsewhere, _ := strings.Cut(other.HostedURL, "/invoice/")
+	_, _, err = s.Invoices.HostedCreditNote(t.Context(), elsewhere, first.ID)
+	wants(t, "on another invoice's page", err, api.ResourceMissing, "")
+	qr := s.refund(refund.CreateParams{Payment: s.paidQR(1_00).ID})
+	_, err = s.Refunds.CreditNote(t.Context(), s.Caller, qr.ID)
+	wants(t, "of no invoice", err, api.ResourceMissing, "")
+
+	mails, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"})
+	check(t, err)
+	texts, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "0245556666"})
+	check(t, err)
+	found := 0
+	for _, m := range append(mails.Data, texts.Data...) {
+		if strings.Contains(m.Text, "efund") {
+			found++
+		}
+	}
+	if found != 4 {
+		t.Errorf("the customer is told %d times, want twice by e-mail and by SMS", found)
+	}
+	file, err := s.Invoices.Attach(t.Context(), s.Caller, second.ID)
+	if err != nil || file.Name != "CN-2026-000002.pdf" || file.Type != "application/pdf" {
+		t.Errorf("attached %+v, %v", file, err)
+	}
+}
+
+func TestOfAnInvoicePaidFromAWallet(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	v, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+		Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: new(int64(25_00))}},
+	}})
+	check(t, err)
+	_, err = s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
+	check(t, err)
+	s.holds("paid", "1025", "0", "975")
+	r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(5_00))})
+	if r.Status != refund.Succeeded || r.CreditNote == nil || *r.CreditNote != "CN-2026-000001" || r.PaymentMethod != payment.ServiceWallet {
+		t.Errorf("got %+v", r)
+	}
+	s.holds("refunded", "1020", "0", "980")
+	sms, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}})
+	check(t, err)
+	if !strings.Contains(sms.Data[0].Text, "refunded you GHS 5.00 of invoice "+v.Number) {
+		t.Errorf("told %s", sms.Data[0].Text)
+	}
+}

@@ -1,0 +1,284 @@
+package refund
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/outside"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Config is what the service works with.
+type Config struct {
+	Payments *payment.Service
+	// Invoices show refunds, and know the charger that can make them.
+	Invoices *invoice.Service
+	Events   *event.Service
+	Messages *message.Service
+	// StuckAfter is how long a refund may be on its way before it counts as stuck; one
+	// hour when zero.
+	StuckAfter time.Duration
+}
+
+// Service makes refunds. It is safe for concurrent use.
+type Service struct {
+	engine  *engine.Engine
+	config  Config
+	courier *outside.Courier[record, invoice.RefundOrder, invoice.RefundResult]
+}
+
+// New returns the service.
+func New(e *engine.Engine, c Config) *Service {
+	if c.StuckAfter <= 0 {
+		c.StuckAfter = outside.DefaultStuckAfter
+	}
+	s := &Service{engine: e, config: c}
+	s.courier = &outside.Courier[record, invoice.RefundOrder, invoice.RefundResult]{
+		Engine: e, Trade: trade{s}, Records: refunds, Noun: "refund", Word: "refund", StuckAfter: c.StuckAfter,
+	}
+	return s
+}
+
+// Job carries what is due to the charger.
+func (s *Service) Job() due.Job { return s.courier.Job() }
+
+// CreateParams describe a refund.
+type CreateParams struct {
+	// Payment is the id of the payment, or Invoice that of a paid invoice. One of them
+	// is enough.
+	Payment string `json:"payment,omitempty"`
+	Invoice string `json:"invoice,omitempty"`
+	// Amount is in pesewas; nil stands for all that is left to refund.
+	Amount *int64 `json:"amount,omitempty"`
+	// Reason is the merchant's, at most 500 characters. The provider is told it, and
+	// the customer sees it on the credit note of an invoice.
+	Reason   string       `json:"reason,omitempty"`
+	Metadata api.Metadata `json:"metadata,omitempty"`
+}
+
+func (p *CreateParams) check() error {
+	if p.Payment == "" && p.Invoice == "" {
+		return api.Missing("payment")
+	}
+	if err := api.CheckText("reason", p.Reason, api.MaxText); err != nil {
+		return err
+	}
+	return p.Metadata.Check(false)
+}
+
+// Create gives money back. A refund of what came from a wallet has succeeded when it
+// returns. Any other is pending, the amount reserved, until the charger that took the
+// money has carried it back. Several refunds of one payment never exceed it, however
+// many race. What was paid stays paid: an invoice shows its refunds, and the use of a
+// QR code is not given back. With an idempotency key it may be repeated safely.
+//
+// Refusals: those of a wrong parameter, resource_missing (payment, invoice),
+// payment_not_refundable, payment_already_refunded, amount_too_large,
+// insufficient_balance; account_not_found and wallet_not_active (the wallet that
+// paid); and service_unavailable where the charger cannot give money back.
+func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Refund, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	call := engine.Call{Name: "refund.create", Params: p}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Refund, error) {
+		return s.create(tx, p)
+	})
+}
+
+func (s *Service) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
+	id, err := s.payment(tx, p)
+	if err != nil {
+		return nil, err
+	}
+	back, err := s.config.Payments.RefundTx(tx, id, p.Amount)
+	if err != nil {
+		return nil, named("payment", err)
+	}
+	paid := &back.Payment
+	r := &record{
+		Refund: Refund{
+			ID: tx.NewID("re_"), Object: "refund", Amount: back.Amount, Currency: api.Currency, Status: Pending,
+			Payment: paid.ID, QRCode: paid.QRCode, Invoice: paid.Invoice, PaymentMethod: paid.PaymentMethod,
+			Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
+		},
+		Course: outside.Begin(tx.Caller, tx.Now),
+		Charge: back.Source.Charge,
+	}
+	if p.Reason != "" {
+		r.Reason = &p.Reason
+	}
+	switch {
+	case back.Source.Payer != "":
+		return s.payWallet(tx, r, back.Source.Payer)
+	case back.Source.Charge != "":
+		return s.reserve(tx, r)
+	}
+	return nil, api.Errorf(api.PaymentNotRefundable, "", "It is not known where the money of this payment came from. Give it back by a payout or a disbursement.")
+}
+
+// payment returns the id of the payment that is to be refunded.
+func (s *Service) payment(tx *engine.Tx, p CreateParams) (string, error) {
+	if p.Invoice == "" {
+		return p.Payment, nil
+	}
+	id, err := s.config.Invoices.PaymentTx(tx, tx.Caller.Scope(), p.Invoice)
+	if err != nil {
+		return "", named("invoice", err)
+	}
+	if p.Payment != "" && p.Payment != id {
+		return "", api.Invalid("payment", "payment is not the payment of this invoice. Leave out one of them.")
+	}
+	return id, nil
+}
+
+// named names the parameter by which an object was not found.
+func named(param string, err error) error {
+	var refusal *api.Error
+	if !errors.As(err, &refusal) || refusal.Code != api.ResourceMissing {
+		return err
+	}
+	renamed := *refusal
+	renamed.Param = param
+	return &renamed
+}
+
+// payWallet moves the money back within the service, which ends the refund.
+func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, error) {
+	consumer, err := account.PayerTx(tx, tx.Caller.Live, account.WalletRef{AccountID: payer})
+	if api.CodeOf(err) == api.AccountNotFound {
+		return nil, api.Errorf(api.AccountNotFound, "", "The wallet that paid was closed. Give the money back by a payout or a disbursement.").WithCause(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := consumer.Usable(); err != nil {
+		return nil, err
+	}
+	err = tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: "refund", Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{
+			chart.Available(tx.Caller.Merchant, tx.Caller.Live).Move(-r.Amount),
+			consumer.Wallet(tx.Caller.Live).Move(r.Amount),
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("refund: pay wallet: %w", err)
+	}
+	if err := s.config.Events.RecordTx(tx, &r.Refund, event.RefundCreated); err != nil {
+		return nil, err
+	}
+	r.Status, r.Due = Succeeded, nil
+	if err := s.succeeded(tx, r, consumer.Phone); err != nil {
+		return nil, err
+	}
+	if _, err := refunds.Insert(tx, tx.Caller.Scope(), r.ID, *r); err != nil {
+		return nil, fmt.Errorf("refund: keep: %w", err)
+	}
+	return &r.Refund, s.config.Events.RecordTx(tx, &r.Refund, entered[Succeeded])
+}
+
+// succeeded completes a refund whose money is back: the invoice shows it, and the
+// customer is told, on phone where the invoice has no number.
+func (s *Service) succeeded(tx *engine.Tx, r *record, phone string) error {
+	r.CompletedAt = api.AtOrNil(tx.Now)
+	if r.Invoice != nil {
+		back := invoice.RefundedParams{Refund: r.ID, Invoice: *r.Invoice, Amount: r.Amount, Phone: phone}
+		if r.Reason != nil {
+			back.Reason = *r.Reason
+		}
+		note, err := s.config.Invoices.RefundedTx(tx, back)
+		if err != nil {
+			return err
+		}
+		r.CreditNote = &note.Number
+		return nil
+	}
+	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	if err != nil {
+		return fmt.Errorf("refund: merchant: %w", err)
+	}
+	return s.config.Messages.TextTx(tx, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
+}
+
+// errNoRail is the refusal where nobody can give the money back, before anything is
+// reserved.
+var errNoRail = api.Errorf(api.Unavailable, "", "Payments by this method cannot be refunded here at the moment. Give the money back by a payout or a disbursement, or ask the operator.")
+
+// reserve sets the money aside and queues the refund for the charger.
+func (s *Service) reserve(tx *engine.Tx, r *record) (*Refund, error) {
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	if s.config.Invoices.RefundRail(live) == nil {
+		return nil, errNoRail
+	}
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: "refund", Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{chart.Available(merchant, live).Move(-r.Amount), chart.Reserved(merchant, live).Move(r.Amount)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("refund: reserve: %w", err)
+	}
+	if _, err := refunds.Insert(tx, tx.Caller.Scope(), r.ID, *r); err != nil {
+		return nil, fmt.Errorf("refund: keep: %w", err)
+	}
+	if err := orders.OpenTx(tx, r.Object, r.ID); err != nil {
+		return nil, err
+	}
+	tx.Due(refunds.Kind())
+	return &r.Refund, s.config.Events.RecordTx(tx, &r.Refund, event.RefundCreated)
+}
+
+// Get returns one refund.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Refund, error) {
+	o, err := engine.Get(ctx, s.engine, caller, refunds, id, "refund")
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value.Refund, nil
+}
+
+// ListParams selects refunds; zero values select all.
+type ListParams struct {
+	api.Page
+	// Payment and Invoice are ids of what was refunded.
+	Payment, Invoice string
+	Status           Status
+	Created          api.Times
+}
+
+// List returns refunds, newest first.
+func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Refund], error) {
+	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
+	q.Where = api.Where(q.Where, "payment", p.Payment)
+	q.Where = api.Where(q.Where, "invoice", p.Invoice)
+	q.Where = api.Where(q.Where, "status", string(p.Status))
+	listing := engine.Listing[record, Refund]{
+		Collection: refunds, Noun: "refund", URL: "/v1/refunds",
+		Show: func(r *record) Refund { return r.Refund },
+	}
+	return listing.List(ctx, s.engine, q, p.Page)
+}
+
+// CreditNote returns the address of the PDF of a refund's credit note, which needs
+// no key.
+//
+// Refusals: resource_missing (also a refund that has no credit note: of no invoice,
+// or not succeeded).
+func (s *Service) CreditNote(ctx context.Context, caller api.Caller, id string) (string, error) {
+	if _, err := s.Get(ctx, caller, id); err != nil {
+		return "", err
+	}
+	return s.config.Invoices.CreditNoteAddress(ctx, caller, id)
+}

@@ -1,0 +1,155 @@
+package refund_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// shop is a merchant whose clock stands still until it is moved.
+type shop struct {
+	*paymentstest.Shop
+	t   *testing.T
+	mu  sync.Mutex
+	now time.Time
+}
+
+func open(t *testing.T, store storage.Store, c payments.Config) *shop {
+	t.Helper()
+	s := &shop{t: t, now: time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)}
+	c.Clock = func() time.Time {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.now
+	}
+	s.Shop = paymentstest.On(t, store, c)
+	return s
+}
+
+func (s *shop) pass(d time.Duration) {
+	s.mu.Lock()
+	s.now = s.now.Add(d)
+	s.mu.Unlock()
+	check(s.t, s.Drain(s.t.Context()))
+}
+
+func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) {
+	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New(), c)) })
+	t.Run("sqlite", func(t *testing.T) {
+		store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "refunds.db"), sqlite.Config{})
+		check(t, err)
+		test(t, open(t, store, c))
+	})
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wants(t *testing.T, what string, err error, code api.Code, param string) {
+	t.Helper()
+	var refusal *api.Error
+	if !errors.As(err, &refusal) || refusal.Code != code || refusal.Param != param {
+		t.Errorf("%s: got %v, want %q of %q", what, err, code, param)
+	}
+}
+
+// paidQR returns a payment of a QR code from the consumer's wallet.
+func (s *shop) paidQR(pesewas int64) *payment.Payment {
+	s.t.Helper()
+	code, err := s.QRCodes.Create(s.t.Context(), s.Caller, qrcode.CreateParams{})
+	check(s.t, err)
+	return s.Pay(code.ID, pesewas)
+}
+
+// paidInvoice returns an invoice of one line that was charged.
+func (s *shop) paidInvoice(pesewas int64, method string) *invoice.Invoice {
+	s.t.Helper()
+	v, err := s.Invoices.Create(s.t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+		Phone: new("0245556666"), Email: new("efua@example.com"),
+		Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: &pesewas}},
+	}})
+	check(s.t, err)
+	v, err = s.Invoices.Pay(s.t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: method})
+	check(s.t, err)
+	return v
+}
+
+func (s *shop) refund(p refund.CreateParams) *refund.Refund {
+	s.t.Helper()
+	r, err := s.Refunds.Create(s.t.Context(), s.Caller, p)
+	check(s.t, err)
+	return r
+}
+
+func (s *shop) get(id string) *refund.Refund {
+	s.t.Helper()
+	r, err := s.Refunds.Get(s.t.Context(), s.Caller, id)
+	check(s.t, err)
+	return r
+}
+
+// holds checks what the merchant and the consumer have, in GHS.
+func (s *shop) holds(what, available, reserved, wallet string) {
+	s.t.Helper()
+	b, err := s.Accounts.Balance(s.t.Context(), s.Caller)
+	check(s.t, err)
+	w, err := s.Accounts.WalletBalance(s.t.Context(), false, s.Consumer.ID)
+	check(s.t, err)
+	if b.Available.String() != available || b.Reserved.String() != reserved || w.String() != wallet {
+		s.t.Errorf("%s: available %s, reserved %s, wallet %s; want %s, %s, %s", what, b.Available, b.Reserved, w, available, reserved, wallet)
+	}
+}
+
+func (s *shop) refunded(payment string) int64 {
+	s.t.Helper()
+	p, err := s.Payments.Get(s.t.Context(), s.Caller, payment)
+	check(s.t, err)
+	if p.Status != "completed" {
+		s.t.Errorf("the payment is %s", p.Status)
+	}
+	return p.AmountRefunded
+}
+
+// told returns the events of a refund, oldest first.
+func (s *shop) told(id string) string {
+	s.t.Helper()
+	list, err := s.Events.List(s.t.Context(), s.Caller, event.ListParams{Page: api.Page{Limit: api.MaxLimit}})
+	check(s.t, err)
+	var all []string
+	for _, e := range list.Data {
+		if strings.HasPrefix(string(e.Type), "refund.") && strings.Contains(string(e.Data.Object), `"id":"`+id+`"`) {
+			all = append([]string{strings.TrimPrefix(string(e.Type), "refund.")}, all...)
+		}
+	}
+	return fmt.Sprint(all)
+}
+
+func (s *shop) verified() {
+	s.t.Helper()
+	v, err := s.Accounts.Verify(s.t.Context())
+	check(s.t, err)
+	for _, p := range v.Problems {
+		s.t.Error(p)
+	}
+}

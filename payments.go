@@ -121,6 +121,10 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.Webhooks.Jobs()...)
 	s.runner.Add(s.Events.TellSubscribers())
 	s.runner.Add(s.Invoices.Job())
+	s.Accounts.Events = s.Events
+	s.Events.Erased = s.Webhooks.EraseTx
+	s.Accounts.Erasers = []account.Eraser{s.Invoices.Erase, s.Events.Erase, s.engine.Erase, s.Messages.Erase}
+	s.runner.Add(s.Accounts.EraseJob())
 	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
 	return s, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/personal"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -46,6 +47,8 @@ type record struct {
 	// once Told, when it is to be forgotten; nil for never.
 	Due  *api.Time `json:"due,omitempty"`
 	Told bool      `json:"told,omitempty"`
+	// Person is the customer whose data the snapshot holds; see package personal.
+	Person string `json:"person,omitempty"`
 }
 
 var events = storage.NewCollection("events", []storage.Field[record]{
@@ -64,6 +67,15 @@ var events = storage.NewCollection("events", []storage.Field[record]{
 				return nil
 			}
 			return r.Due.Time
+		},
+	},
+	{
+		Column: storage.Column{Name: "person", Type: storage.Text, Null: true, Indexed: true},
+		Value: func(r *record) any {
+			if r.Person == "" {
+				return nil
+			}
+			return r.Person
 		},
 	},
 }, storage.DueBy("due"))
@@ -86,6 +98,10 @@ type Service struct {
 	Watch Watch
 	// Retention is for how long events are kept; zero for good.
 	Retention time.Duration
+
+	// Erased, when set, is told of each event that [Service.Erase] has changed, in
+	// the same transaction.
+	Erased func(tx *engine.Tx, id string) error
 
 	subscribers map[string]Subscriber
 	names       []string // of the subscribers, in the order of Subscribe
@@ -110,7 +126,7 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object 
 		Object json.RawMessage `json:"object"`
 	}{t, snapshot}}
 	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Event, error) {
-		return s.write(tx, t, snapshot)
+		return s.write(tx, t, snapshot, "")
 	})
 }
 
@@ -121,15 +137,19 @@ func (s *Service) RecordTx(tx *engine.Tx, object any, types ...Type) error {
 	if err != nil {
 		return fmt.Errorf("event: snapshot for %v: %w", types, err)
 	}
+	snapshot, person, err := personal.Copy(tx, tx.Caller.Scope(), object, snapshot)
+	if err != nil {
+		return fmt.Errorf("event: snapshot for %v: %w", types, err)
+	}
 	for _, t := range types {
-		if _, err := s.write(tx, t, snapshot); err != nil {
+		if _, err := s.write(tx, t, snapshot, person); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) {
+func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte, person string) (*Event, error) {
 	canonical, ok := t.Canonical()
 	if !ok {
 		return nil, unknownType("type", t)
@@ -138,7 +158,7 @@ func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) 
 		ID: tx.NewID("evt_"), Object: "event", Type: canonical,
 		CreatedAt: api.At(tx.Now), Data: Data{Object: snapshot},
 		Request: Request{ID: orNil(tx.Caller.RequestID), IdempotencyKey: orNil(tx.Caller.IdempotencyKey)},
-	}}
+	}, Person: person}
 	if s.Watch != nil {
 		waiting, err := s.Watch(tx, tx.Caller.Scope(), canonical)
 		if err != nil {

@@ -25,6 +25,10 @@ const (
 
 	WebhookEndpointDisabled Type = "webhook_endpoint.disabled"
 
+	CustomerCreated Type = "customer.created"
+	CustomerUpdated Type = "customer.updated"
+	CustomerDeleted Type = "customer.deleted"
+
 	QRCodeCreated Type = "qr_code.created"
 	QRCodeUpdated Type = "qr_code.updated"
 	QRCodeDeleted Type = "qr_code.deleted"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/personal"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -31,7 +32,9 @@ type Engine struct {
 }
 
 // Kinds are the kinds that the engine itself stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{keys.Kind(), clocks.Kind()} }
+func Kinds() []*storage.Kind {
+	return []*storage.Kind{keys.Kind(), clocks.Kind(), personal.Erasures.Kind()}
+}
 
 // ReadTx is one snapshot seen by a caller.
 type ReadTx struct {

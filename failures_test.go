@@ -233,7 +233,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	check(err)
 	happened, err := svc.Events.Record(ctx, caller, "plan.created", struct{}{})
 	check(err)
-	statement, err := accounts.Statement(ctx, caller, api.Page{})
+	statement, err := accounts.Entries(ctx, caller, account.EntryListParams{})
 	check(err)
 	entry := statement.Data[0].ID
 
@@ -307,9 +307,12 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		{name: "balance", do: func(c api.Caller, _ int) error { _, err := accounts.Balance(ctx, c); return err }},
 		{name: "wallet", do: func(_ api.Caller, _ int) error { _, err := accounts.WalletBalance(ctx, false, ama.ID); return err }},
 		{name: "float", do: func(_ api.Caller, _ int) error { _, err := accounts.FloatBalance(ctx, false, agent.ID); return err }},
-		{name: "statement", do: func(c api.Caller, _ int) error { _, err := accounts.Statement(ctx, c, api.Page{}); return err }},
+		{name: "entries", do: func(c api.Caller, _ int) error {
+			_, err := accounts.Entries(ctx, c, account.EntryListParams{})
+			return err
+		}},
 		{name: "newer entries", do: func(c api.Caller, _ int) error {
-			_, err := accounts.Statement(ctx, c, api.Page{EndingBefore: entry, Limit: 1})
+			_, err := accounts.Entries(ctx, c, account.EntryListParams{Page: api.Page{EndingBefore: entry, Limit: 1}})
 			return err
 		}},
 		{name: "verify", do: func(_ api.Caller, _ int) error { _, err := accounts.Verify(ctx); return err }},

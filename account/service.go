@@ -63,7 +63,7 @@ func New(e *engine.Engine) *Service {
 func Kinds() []*storage.Kind {
 	return []*storage.Kind{
 		merchants.Kind(), logos.Kind(), apiKeys.Kind(), consumers.Kind(), agents.Kind(),
-		customers.Kind(), serviceIDs.Kind(), pins.Kind(),
+		customers.Kind(), serviceIDs.Kind(), pins.Kind(), adjustments.Kind(),
 	}
 }
 

@@ -101,7 +101,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	})
 	outgoing, err := payout.NewOutgoing(s.engine, payout.OutgoingConfig{
 		Events: s.Events, Rail: c.Rail, TestRail: c.TestRail, Banks: c.Banks, Fees: c.Fees,
-		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, StuckAfter: c.StuckAfter,
+		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, StuckAfter: c.StuckAfter,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("payments: %w", err)

@@ -32,6 +32,9 @@ type OutgoingConfig struct {
 	// PayoutLimits default to GHS 1.00 to 20,000.00 and 50,000.00 a day,
 	// DisbursementLimits to GHS 0.01 to 20,000.00.
 	PayoutLimits, DisbursementLimits Limits
+	// NameMatch compares names where a transfer demands it; [MatchNames] with
+	// [DefaultNameTolerance] when nil.
+	NameMatch NameMatch
 	// StuckAfter is how long a transfer may be on its way before it counts as
 	// stuck; one hour when zero.
 	StuckAfter time.Duration
@@ -58,6 +61,9 @@ func NewOutgoing(e *engine.Engine, c OutgoingConfig) (*Outgoing, error) {
 	}
 	if c.Fees == nil {
 		c.Fees = DefaultFees()
+	}
+	if c.NameMatch == nil {
+		c.NameMatch = MatchNames(DefaultNameTolerance)
 	}
 	if c.StuckAfter <= 0 {
 		c.StuckAfter = defaultStuckAfter
@@ -101,6 +107,7 @@ type Prepared struct {
 	// External destinations; nil for wallets.
 	shown  *Destination
 	target *target
+	match  NameMatch
 }
 
 // Prepare checks a draft. Refusals: amount_too_small, amount_too_large,
@@ -137,27 +144,28 @@ func (o *Outgoing) Prepare(live bool, n *Noun, d Draft) (*Prepared, error) {
 	}
 	return &Prepared{
 		noun: n, draft: d, amount: amount, fee: o.config.Fees.of(d.Destination.Type, amount),
-		shown: shown, target: to,
+		shown: shown, target: to, match: o.config.NameMatch,
 	}, nil
 }
 
 // External reports a destination outside of the service.
 func (p *Prepared) External() bool { return p.target != nil }
 
-// Ask lets the rail look at an external destination, outside of any transaction.
+// Ask lets the rail look at an external destination, and compares its name where
+// that is demanded, outside of any transaction.
 func (o *Outgoing) Ask(ctx context.Context, caller api.Caller, p *Prepared) error {
 	if p.target == nil {
 		return nil
 	}
-	param := "destination.phone_number"
-	if p.shown.Type == BankTransfer {
-		param = "destination.account_number"
-	}
 	now := o.engine.Clock()
-	return o.refusedEarly(ctx, o.rail(caller.Live), Order{
+	err := o.refusedEarly(ctx, o.rail(caller.Live), Order{
 		Live: caller.Live, Type: p.shown.Type, Amount: decimal.New(p.amount, -2), Provider: p.target.Provider,
 		Number: p.target.Number, Name: p.target.Name, Description: p.draft.Description, CreatedAt: now, Now: now,
-	}, param)
+	}, numberParam(p.shown.Type))
+	if err != nil {
+		return err
+	}
+	return o.matchName(ctx, caller.Live, p)
 }
 
 // RecipientTx finds who a wallet draft pays.
@@ -167,6 +175,9 @@ func (p *Prepared) RecipientTx(tx storage.ReadTx, live bool) (*account.Recipient
 	}
 	d := &p.draft.Destination
 	r, err := account.RecipientTx(tx, live, account.WalletRef{ServiceID: d.ServiceID, AccountID: d.AccountID, Phone: d.PhoneNumber})
+	if err == nil && d.MatchName && !p.match(d.AccountName, r.Name) {
+		return nil, errOtherName
+	}
 	return r, within("destination", err)
 }
 

@@ -110,6 +110,8 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		Outgoing: outgoing, Messages: s.Messages, Key: c.Key, SingleUse: c.SingleUseOTP,
 	})
 	s.Disbursements = disbursement.New(s.engine, outgoing, s.QRCodes)
+	s.Disbursements.Events = s.Events
+	s.runner.Add(s.Disbursements.BatchJob())
 	s.Invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
 		Charger: c.Charger, TestCharger: c.TestCharger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
@@ -135,7 +137,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), invoice.Kinds(), webhook.Kinds(),
+		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), webhook.Kinds(),
 		{secrets.Kind()},
 	} {
 		all = append(all, kinds...)

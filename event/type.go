@@ -23,6 +23,9 @@ const (
 	InvoiceMarkedUncollectible Type = "invoice.marked_uncollectible"
 	InvoiceDeleted             Type = "invoice.deleted"
 
+	DisbursementBatchCreated   Type = "disbursement_batch.created"
+	DisbursementBatchCompleted Type = "disbursement_batch.completed"
+
 	WebhookEndpointDisabled Type = "webhook_endpoint.disabled"
 
 	CustomerCreated Type = "customer.created"
@@ -49,6 +52,8 @@ var catalogue = func() map[Type]bool {
 		"invoice":          "created updated finalized sent paid payment_failed voided marked_uncollectible deleted",
 		"qr_code":          "created updated deleted",
 		"webhook_endpoint": "disabled",
+
+		"disbursement_batch": "created completed",
 	}
 	types := map[Type]bool{}
 	for noun, list := range verbs {

@@ -117,7 +117,16 @@ func (h outHandlers) createPayout(r *request) (any, error) {
 func (h outHandlers) createDisbursement(r *request) (any, error) {
 	b := r.body()
 	b.require("amount", "destination")
-	p := disbursement.CreateParams{
+	p := disbursementParams(b)
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Disbursements.Create(r.Context(), r.caller, p)
+}
+
+// disbursementParams reads a disbursement: a whole body, or a row of a batch.
+func disbursementParams(b *fields) disbursement.CreateParams {
+	return disbursement.CreateParams{
 		Amount:      b.ghs("amount"),
 		Currency:    b.text("currency"),
 		Destination: destination(b),
@@ -125,10 +134,6 @@ func (h outHandlers) createDisbursement(r *request) (any, error) {
 		Reference:   b.text("reference"),
 		Metadata:    b.metadata("metadata"),
 	}
-	if err := b.err(); err != nil {
-		return nil, err
-	}
-	return h.svc.Disbursements.Create(r.Context(), r.caller, p)
 }
 
 // destination reads the nested destination.

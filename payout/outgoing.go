@@ -151,6 +151,18 @@ func (o *Outgoing) Prepare(live bool, n *Noun, d Draft) (*Prepared, error) {
 // External reports a destination outside of the service.
 func (p *Prepared) External() bool { return p.target != nil }
 
+// Shown returns the destination as the transfer will show it. recipient is nil for
+// an external one.
+func (p *Prepared) Shown(recipient *account.Recipient) Destination {
+	if recipient != nil {
+		return wallet(recipient)
+	}
+	return *p.shown
+}
+
+// Costs returns amount and fee, in pesewas.
+func (p *Prepared) Costs() (amount, fee int64) { return p.amount, p.fee }
+
 // Ask lets the rail look at an external destination, and compares its name where
 // that is demanded, outside of any transaction.
 func (o *Outgoing) Ask(ctx context.Context, caller api.Caller, p *Prepared) error {
@@ -255,6 +267,15 @@ func (o *Outgoing) reserve(tx *engine.Tx, p *Prepared, r *record) (*Transfer, er
 // Get returns one transfer of a noun.
 func (o *Outgoing) Get(ctx context.Context, caller api.Caller, n *Noun, id string) (*Transfer, error) {
 	found, err := engine.Get(ctx, o.engine, caller, n.transfers, id, n.Object)
+	if err != nil {
+		return nil, err
+	}
+	return &found.Value.Transfer, nil
+}
+
+// GetTx returns one transfer of a noun in a transaction.
+func GetTx(tx storage.ReadTx, scope storage.Scope, n *Noun, id string) (*Transfer, error) {
+	found, err := engine.GetTx(tx, n.transfers, scope, id, n.Object)
 	if err != nil {
 		return nil, err
 	}

@@ -55,13 +55,8 @@ func fingerprint(caller api.Caller, call Call) (string, error) {
 	if key == "" {
 		return "", nil
 	}
-	if len(key) > maxKey {
-		return "", api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has at most %d characters.", maxKey)
-	}
-	for i := range len(key) {
-		if key[i] < ' ' || key[i] > '~' {
-			return "", api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has printable ASCII characters only.")
-		}
+	if err := CheckKey(key); err != nil {
+		return "", err
 	}
 	params, err := json.Marshal(call.Params)
 	if err != nil {
@@ -72,6 +67,19 @@ func fingerprint(caller api.Caller, call Call) (string, error) {
 	h.Write([]byte{0})
 	h.Write(params)
 	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)), nil
+}
+
+// CheckKey refuses what can be no idempotency key with idempotency_key_invalid.
+func CheckKey(key string) error {
+	if key == "" || len(key) > maxKey {
+		return api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has at most %d characters.", maxKey)
+	}
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has printable ASCII characters only.")
+		}
+	}
+	return nil
 }
 
 // lookUp returns the answer that the caller's key stands for, or nil.

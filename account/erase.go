@@ -34,9 +34,14 @@ type Eraser func(ctx context.Context, caller api.Caller, customer string, recipi
 // documents, which stay as they are. An invoice still names the customer's id,
 // which then leads nowhere.
 //
+// A merchant who sends an issued invoice again, or is paid for it, still writes to
+// the address on it; such a message leaves the store when it is sent, in test mode
+// after 30 days.
+//
 // What nobody can know to be about the person stays: words in descriptions, memos
-// and footers, in the metadata of invoices, and what was sent out already. Backups,
-// and space that a database has freed and not yet written over, are the host's.
+// and footers, in the metadata of invoices, in events that the host recorded itself,
+// and what was sent out already. Backups, and space that a database has freed and
+// not yet written over, are the host's.
 //
 // Refusals: resource_missing, also for one that was deleted before.
 func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {

@@ -229,7 +229,9 @@ func (st *Statement) lay(ctx context.Context) (*document.Document, error) {
 		d.Room(12)
 		d.Put(document.Text{X: document.Left, Size: 8, Text: e.At.UTC().Format("2006-01-02 15:04:05")})
 		d.Put(document.Text{X: typeAt, Size: 8, Text: strings.ReplaceAll(e.Type, "_", " ")})
-		d.Put(document.Text{X: sourceAt, Size: 8, Grey: true, Text: d.Fit(e.Ref, amountEnd-65-sourceAt, 8)})
+		source := document.Text{X: sourceAt, Size: 8, Grey: true, Text: e.Ref}
+		source.Text = d.Fit(source, amountEnd-65-sourceAt)
+		d.Put(source)
 		d.Put(document.Text{X: amountEnd, Size: 8, Right: true, Text: money.Text(e.Amount)})
 		d.Line(document.Text{X: balanceEnd, Size: 8, Right: true, Text: money.Text(e.Balance)})
 		return nil

@@ -23,14 +23,18 @@ type customerHandlers struct{ svc *payments.Service }
 
 func (h customerHandlers) create(r *request) (any, error) {
 	b := r.body()
-	p := account.CustomerParams{
-		Name: b.text("name"), Email: b.text("email"), Phone: b.text("phone_number"),
-		Address: b.text("address"), Metadata: b.metadata("metadata"),
-	}
+	p := customerParams(b)
 	if err := b.err(); err != nil {
 		return nil, err
 	}
 	return h.svc.Accounts.CreateCustomer(r.Context(), r.caller, p)
+}
+
+func customerParams(b *fields) account.CustomerParams {
+	return account.CustomerParams{
+		Name: b.text("name"), Email: b.text("email"), Phone: b.text("phone_number"),
+		Address: b.text("address"), Metadata: b.metadata("metadata"),
+	}
 }
 
 func (h customerHandlers) update(r *request) (any, error) {

@@ -51,6 +51,11 @@ func TestIsolation(t *testing.T) {
 
 	invoice, _ := newInvoice(t, s, `{`+oneLine+`}`)
 
+	_, bought := s.Do("POST", "/v1/customers", `{"name":"Akua"}`)
+	customer := field(t, bought, "id")
+	_, batched := s.Do("POST", "/v1/disbursements/batch", `{"rows":[`+out+`]}`)
+	batch := field(t, batched, "id")
+
 	_, hooked := s.Do("POST", "/v1/webhooks", `{"url":"https://example.com/h","events":["*"]}`)
 	hook := field(t, hooked, "id")
 
@@ -88,6 +93,13 @@ func TestIsolation(t *testing.T) {
 		{"POST", "/v1/invoices/{id}/mark_uncollectible", invoice, ""},
 		{"GET", "/v1/invoices/{id}/pdf", invoice, ""},
 		{"GET", "/v1/invoices?starting_after={id}", invoice, ""},
+		{"GET", "/v1/customers/{id}", customer, ""},
+		{"POST", "/v1/customers/{id}", customer, `{"name":"mine"}`},
+		{"DELETE", "/v1/customers/{id}", customer, ""},
+		{"GET", "/v1/customers?starting_after={id}", customer, ""},
+		{"GET", "/v1/disbursements/batch/{id}", batch, ""},
+		{"GET", "/v1/disbursements/batch/{id}/rows", batch, ""},
+		{"GET", "/v1/disbursements/batch?ending_before={id}", batch, ""},
 		{"GET", "/v1/disbursements/{id}", transfer, ""},
 		{"GET", "/v1/payouts/{id}", transfer, ""},
 		{"POST", "/v1/disbursements/{id}/cancel", transfer, ""},
@@ -115,7 +127,7 @@ func TestIsolation(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/v1/qr_codes", "/v1/payments", "/v1/events", "/v1/balance/entries"} {
+	for _, path := range []string{"/v1/qr_codes", "/v1/payments", "/v1/events", "/v1/balance/entries", "/v1/customers", "/v1/disbursements/batch"} {
 		_, data := stranger.Do("GET", path, nil)
 		if field(t, data, "data.0.id") != "" {
 			t.Errorf("%s shows another merchant's %s", path, data)

@@ -141,11 +141,13 @@ func (d *Document) Rule() { d.page().rules = append(d.page().rules, d.y) }
 
 // Paragraph writes a text in lines of at most so wide, and moves on below them.
 func (d *Document) Paragraph(x, width float64, t Text) {
-	for given := range strings.SplitSeq(t.Text, "\n") {
+	for given := range strings.SplitSeq(strings.ReplaceAll(t.Text, "\r\n", "\n"), "\n") {
 		line := ""
 		put := func() {
 			d.Room(t.Size * leading)
-			d.Line(Text{X: x, Size: t.Size, Bold: t.Bold, Grey: t.Grey, Text: line})
+			t.X, t.Text = x, line
+			t.Text = d.Fit(t, width) // a word that is longer than a line
+			d.Line(t)
 		}
 		for word := range strings.FieldsSeq(given) {
 			joined := word
@@ -159,19 +161,18 @@ func (d *Document) Paragraph(x, width float64, t Text) {
 			put()
 			line = word
 		}
-		line = d.Fit(line, width, t.Size)
 		put()
 	}
 }
 
-// Fit shortens a text, if need be, to a width.
-func (d *Document) Fit(text string, width, size float64) string {
-	text = plain(text)
-	if d.width(text, size, false) <= width {
+// Fit returns a text shortened, if need be, to a width.
+func (d *Document) Fit(t Text, width float64) string {
+	text := plain(t.Text)
+	if d.width(text, t.Size, t.Bold) <= width {
 		return text
 	}
 	runes := []rune(text)
-	for len(runes) > 0 && d.width(string(runes)+"…", size, false) > width {
+	for len(runes) > 0 && d.width(string(runes)+"…", t.Size, t.Bold) > width {
 		runes = runes[:len(runes)-1]
 	}
 	return string(runes) + "…"

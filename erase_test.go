@@ -1,6 +1,7 @@
 package payments_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,58 @@ func TestErasureIsFinished(t *testing.T) {
 		}
 		if n > 500 {
 			t.Fatal("there is no end of it")
+		}
+	}
+}
+
+// records are a host's own customers.
+type records map[string]account.Customer
+
+func (r records) Customer(_ context.Context, _ api.Caller, id string) (*account.Customer, error) {
+	c, ok := r[id]
+	if !ok {
+		return nil, api.NoSuch("customer")
+	}
+	return &c, nil
+}
+
+// A host that keeps customers itself has their copies removed, too.
+func TestForgetCustomer(t *testing.T) {
+	whole := memory.New()
+	own := records{"crm-1": {Name: "Zenobia", Email: "zenobia@example.com", Address: "Zongo Lane"}, "crm-2": {Name: "Yaw Other"}}
+	svc := open(t, whole, payments.Config{Customers: own})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	check(err)
+	caller := api.Caller{Merchant: m.ID, IdempotencyKey: "draft"}
+	draft, err := svc.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: invoice.Fields{Customer: new("crm-1")}})
+	check(err)
+	if draft.Name == nil || *draft.Name != "Zenobia" || draft.Address == nil || *draft.Address != "Zongo Lane" {
+		t.Errorf("filled %+v", draft)
+	}
+	caller.IdempotencyKey = ""
+	draft, err = svc.Invoices.Update(t.Context(), caller, draft.ID, invoice.Fields{Customer: new("crm-2")})
+	check(err)
+	if *draft.Name != "Yaw Other" || draft.Address != nil {
+		t.Errorf("another customer has the address of the one before: %+v", draft)
+	}
+	_, err = svc.Invoices.Update(t.Context(), caller, draft.ID, invoice.Fields{Customer: new("crm-1")})
+	check(err)
+	_, err = svc.Events.Record(t.Context(), caller, "customer.updated", map[string]any{"object": "customer", "id": "crm-1", "name": "Zenobia"})
+	check(err)
+	for range 2 {
+		check(svc.Accounts.ForgetCustomer(t.Context(), caller, "crm-1"))
+		check(svc.Drain(t.Context()))
+	}
+	for where, text := range contents(t, whole, m.ID) {
+		if lower := strings.ToLower(text); strings.Contains(lower, "zenobia") || strings.Contains(lower, "zongo") {
+			t.Errorf("%s is left with %s", where, text)
+		}
+	}
+	mine, err := svc.Accounts.CreateCustomer(t.Context(), caller, account.CustomerParams{Name: "Akua"})
+	check(err)
+	for id, code := range map[string]api.Code{"": api.ParameterMissing, mine.ID: api.ParameterInvalid} {
+		if err := svc.Accounts.ForgetCustomer(t.Context(), caller, id); api.CodeOf(err) != code {
+			t.Errorf("%q: %v", id, err)
 		}
 	}
 }

@@ -24,15 +24,13 @@ type Customer struct {
 	CreatedAt api.Time     `json:"created_at"`
 }
 
-// Person says whose personal data the record holds.
-func (c *Customer) Person() string { return c.ID }
-
 // Customers is where a host with customer records of its own keeps them. It is
 // asked outside of any transaction. An unknown id is an [api.Error] with the code
 // resource_missing, as [api.NoSuch] makes it.
 //
 // Invoices are then filled from it, and from nothing else: the library's own
-// customers, which [Service.CreateCustomer] makes, are not looked at.
+// customers, which [Service.CreateCustomer] makes, are not looked at. A host that
+// deletes a customer of its own calls [Service.ForgetCustomer].
 type Customers interface {
 	Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error)
 }

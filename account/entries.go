@@ -76,7 +76,7 @@ type book struct {
 type span struct{ first, end int64 }
 
 // chunk is how many entries are read at once.
-const chunk = 200
+const chunk = 500
 
 // read returns the entries of a span, the oldest first.
 func (b book) read(s span) ([]storage.Entry, error) {

@@ -39,8 +39,7 @@ type Eraser func(ctx context.Context, caller api.Caller, customer string, recipi
 // after 30 days.
 //
 // What nobody can know to be about the person stays: words in descriptions, memos
-// and footers, in the metadata of invoices, in events that the host recorded itself,
-// and what was sent out already. Backups, and space that a database has freed and
+// and footers, in the metadata of invoices, and what was sent out already. Backups, and space that a database has freed and
 // not yet written over, are the host's.
 //
 // Refusals: resource_missing, also for one that was deleted before.
@@ -54,21 +53,54 @@ func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id stri
 		if err := customers.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("account: delete customer: %w", err)
 		}
-		erasure := personal.Erasure{
-			Request: caller.RequestID, Key: caller.IdempotencyKey, Due: api.AtOrNil(tx.Now),
+		if err := forget(tx, id, o.Value.Email, o.Value.Phone); err != nil {
+			return nil, err
 		}
-		for _, recipient := range []string{o.Value.Email, o.Value.Phone} {
-			if recipient != "" {
-				erasure.Recipients = append(erasure.Recipients, recipient)
-			}
-		}
-		if _, err := personal.Erasures.Insert(tx, caller.Scope(), id, erasure); err != nil {
-			return nil, fmt.Errorf("account: queue erasure: %w", err)
-		}
-		tx.Due(personal.Erasures.Kind())
 		deleted := &api.Deleted{ID: id, Object: "customer", Deleted: true}
 		return deleted, s.record(tx, deleted, event.CustomerDeleted)
 	})
+}
+
+// ForgetCustomer is DeleteCustomer for hosts with records of their own, see
+// [Customers]: it removes the copies of the data of a customer whom the host has
+// deleted. A customer of the library's own is refused with parameter_invalid; an id
+// of which there are no copies is fine. It may be called again.
+func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id string) error {
+	if id == "" {
+		return api.Missing("id")
+	}
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		_, err := customers.Get(tx, caller.Scope(), id)
+		if err == nil {
+			return api.Invalid("id", "This customer is one of the library's own. Delete it instead.")
+		}
+		if !errors.Is(err, storage.ErrNotFound) {
+			return fmt.Errorf("account: read customer: %w", err)
+		}
+		return forget(tx, id)
+	})
+}
+
+// forget queues the work on the copies of a customer's data.
+func forget(tx *engine.Tx, id string, recipients ...string) error {
+	erasure := personal.Erasure{
+		Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now),
+		Recipients: slices.DeleteFunc(recipients, func(to string) bool { return to == "" }),
+	}
+	scope := tx.Caller.Scope()
+	_, err := personal.Erasures.Insert(tx, scope, id, erasure)
+	if errors.Is(err, storage.ErrExists) {
+		var before *storage.Object[personal.Erasure]
+		if before, err = personal.Erasures.Get(tx, scope, id); err == nil {
+			before.Value = erasure
+			err = personal.Erasures.Replace(tx, before)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("account: queue erasure: %w", err)
+	}
+	tx.Due(personal.Erasures.Kind())
+	return nil
 }
 
 // EraseJob is the job that goes through the copies of deleted customers.

@@ -126,7 +126,7 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object 
 		Object json.RawMessage `json:"object"`
 	}{t, snapshot}}
 	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Event, error) {
-		return s.write(tx, t, snapshot, "")
+		return s.write(tx, t, snapshot)
 	})
 }
 
@@ -137,22 +137,22 @@ func (s *Service) RecordTx(tx *engine.Tx, object any, types ...Type) error {
 	if err != nil {
 		return fmt.Errorf("event: snapshot for %v: %w", types, err)
 	}
-	snapshot, person, err := personal.Copy(tx, tx.Caller.Scope(), object, snapshot)
-	if err != nil {
-		return fmt.Errorf("event: snapshot for %v: %w", types, err)
-	}
 	for _, t := range types {
-		if _, err := s.write(tx, t, snapshot, person); err != nil {
+		if _, err := s.write(tx, t, snapshot); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte, person string) (*Event, error) {
+func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) {
 	canonical, ok := t.Canonical()
 	if !ok {
 		return nil, unknownType("type", t)
+	}
+	snapshot, person, err := personal.Copy(tx, tx.Caller.Scope(), snapshot)
+	if err != nil {
+		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
 	}
 	r := record{Event: Event{
 		ID: tx.NewID("evt_"), Object: "event", Type: canonical,

@@ -134,6 +134,7 @@ func TestDeletedCustomersAreForgotten(t *testing.T) {
 			for i := range 120 { // more than one step's worth
 				ok("POST", "/v1/invoices/"+draft, fmt.Sprintf(`{"memo":"%d"}`, i))
 			}
+			ok("POST", "/v1/events/"+field(t, ok("GET", "/v1/events?type=customer.created", nil), "data.1.id")+"/resend", nil, "Idempotency-Key", "resent")
 			private := []string{"zenobia", "207654321", "zongo", "zsize-44"}
 			before := strings.ToLower(everything(t, store, s.Caller.Merchant))
 			for _, word := range private {

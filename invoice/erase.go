@@ -10,14 +10,6 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Person says whose personal data the invoice holds: its customer's.
-func (v *Invoice) Person() string {
-	if v.Customer == nil {
-		return ""
-	}
-	return *v.Customer
-}
-
 // Erase is the [account.Eraser] of invoices: it takes the personal data of a
 // customer out of drafts, and returns the addresses and numbers of all invoices.
 // What was issued stays as it is, as bookkeeping wants it.

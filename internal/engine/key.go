@@ -118,7 +118,7 @@ func remember(tx *Tx, digest string, answer any) error {
 		return fmt.Errorf("engine: encode answer: %w", err)
 	}
 	scope, key := tx.Caller.Scope(), tx.Caller.IdempotencyKey
-	data, person, err := personal.Copy(tx, scope, answer, data)
+	data, person, err := personal.Copy(tx, scope, data)
 	if err != nil {
 		return fmt.Errorf("engine: keep answer: %w", err)
 	}

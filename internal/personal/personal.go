@@ -2,11 +2,10 @@
 // takes the data out of them when the person is deleted.
 //
 // Copies arise where an object is kept as it was: in the snapshot of an event and
-// in the answer of an idempotency key. An object that holds a customer's data
-// says so as a [Holder], its copies are kept with the customer's id, and so they
-// are found again. This package owns that rule and the list of deleted customers;
-// who is deleted, and what happens to the objects themselves, is the business of
-// the packages that have them.
+// in the answer of an idempotency key. A copy that holds a customer's data is kept
+// with the customer's id, and so it is found again. This package owns that rule and
+// the list of deleted customers; who is deleted, and what happens to the objects
+// themselves, is the business of the packages that have them.
 package personal
 
 import (
@@ -16,14 +15,9 @@ import (
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
-
-// Holder is an object of the interface that holds personal data of a customer.
-type Holder interface {
-	// Person returns the customer's id, or "" for an object without any.
-	Person() string
-}
 
 // Erasure says that a customer was deleted. Its id is the customer's; it stays
 // for good, and holds no personal data once the work is done.
@@ -51,14 +45,10 @@ var Erasures = storage.NewCollection("erasures", []storage.Field[Erasure]{
 	},
 }, storage.DueBy("due"))
 
-// Copy returns what may be kept of an object whose JSON is doc, and whose data it
-// holds; "" for nobody's. Of a customer who was deleted nothing personal is kept.
-func Copy(tx storage.ReadTx, scope storage.Scope, object any, doc []byte) (kept []byte, person string, err error) {
-	h, ok := object.(Holder)
-	if !ok {
-		return doc, "", nil
-	}
-	if person = h.Person(); person == "" {
+// Copy returns what may be kept of the JSON of an object, and whose data it holds;
+// "" for nobody's. Of a customer who was deleted nothing personal is kept.
+func Copy(tx storage.ReadTx, scope storage.Scope, doc []byte) (kept []byte, person string, err error) {
+	if person = Of(doc); person == "" {
 		return doc, "", nil
 	}
 	_, err = Erasures.Get(tx, scope, person)
@@ -70,6 +60,39 @@ func Copy(tx storage.ReadTx, scope storage.Scope, object any, doc []byte) (kept 
 	}
 	kept, err = Redact(doc)
 	return kept, "", err
+}
+
+// What the JSON of an object with personal data, or of an event with its snapshot,
+// has in it, as this library writes it. Most objects have none, and are not parsed.
+var marks = [][]byte{[]byte(`"object":"customer"`), []byte(`"object":"invoice"`)}
+
+// Of returns the id of the customer whose data the JSON of an object holds, or "".
+func Of(doc []byte) string {
+	if !bytes.Contains(doc, marks[0]) && !bytes.Contains(doc, marks[1]) {
+		return ""
+	}
+	var o struct {
+		Object   string          `json:"object"`
+		ID       json.RawMessage `json:"id"`
+		Customer json.RawMessage `json:"customer"`
+		Data     struct {
+			Object json.RawMessage `json:"object"`
+		} `json:"data"`
+	}
+	// An object of a host's own may be anything.
+	if json.Unmarshal(doc, &o) != nil {
+		return ""
+	}
+	var id string
+	switch o.Object {
+	case "customer":
+		_ = json.Unmarshal(o.ID, &id) // what is no text is no id
+	case "invoice":
+		_ = json.Unmarshal(o.Customer, &id)
+	case "event":
+		return Of(o.Data.Object)
+	}
+	return id
 }
 
 // blanks are the members that hold personal data, by the type of the object, with
@@ -92,31 +115,55 @@ func Redact(doc []byte) ([]byte, error) {
 	if err := json.Unmarshal(doc, &head); err != nil {
 		return nil, fmt.Errorf("personal: redact: %w", err)
 	}
+	if head.Object == "event" {
+		return edit(doc, func(name string, data json.RawMessage) (json.RawMessage, error) {
+			if name != "data" {
+				return data, nil
+			}
+			return edit(data, func(name string, snapshot json.RawMessage) (json.RawMessage, error) {
+				if name != "object" {
+					return snapshot, nil
+				}
+				return Redact(snapshot)
+			})
+		})
+	}
 	blank := blanks[head.Object]
 	if blank == nil {
 		return doc, nil
 	}
+	return edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
+		if instead := blank[name]; instead != "" {
+			return json.RawMessage(instead), nil
+		}
+		return value, nil
+	})
+}
+
+// edit returns a JSON object with its members changed by fn.
+func edit(doc []byte, fn func(name string, value json.RawMessage) (json.RawMessage, error)) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
-	if _, err := d.Token(); err != nil { // the opening brace
-		return nil, fmt.Errorf("personal: redact: %w", err)
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("personal: redact: no object")
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for d.More() {
 		var value json.RawMessage
-		name, err := d.Token()
+		token, err := d.Token()
 		if err == nil {
 			err = d.Decode(&value)
 		}
+		name, _ := token.(string) // the name of a member always is one
+		if err == nil {
+			value, err = fn(name, value)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("personal: redact: %w", err)
 		}
-		key, err := json.Marshal(name)
+		key, err := plainjson.Marshal(name)
 		if err != nil {
 			return nil, fmt.Errorf("personal: redact: %w", err)
-		}
-		if text, ok := name.(string); ok && blank[text] != "" {
-			value = json.RawMessage(blank[text])
 		}
 		if b.Len() > 1 {
 			b.WriteByte(',')

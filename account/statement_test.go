@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,9 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
 // row is an entry as every form of a statement tells it.
@@ -181,10 +185,29 @@ func TestStatementsAgree(t *testing.T) {
 	})
 }
 
+// onEachStore runs a test on a service over each store.
+func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
+	t.Run("memory", func(t *testing.T) { test(t, newBench(t, nil)) })
+	t.Run("sqlite", func(t *testing.T) {
+		test(t, newBench(t, func(storage.Store) storage.Store {
+			store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "account.db"), sqlite.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { store.Close() })
+			if err := store.Define(t.Context(), append(engine.Kinds(), account.Kinds()...)...); err != nil {
+				t.Fatal(err)
+			}
+			return store
+		}))
+	})
+}
+
 // Where clocks agree, an entry is in the period that holds its time; and a cut
 // stays where it is, whatever is booked later.
-func TestPeriods(t *testing.T) {
-	b := newBench(t, nil)
+func TestPeriods(t *testing.T) { onEachStore(t, testPeriods) }
+
+func testPeriods(t *testing.T, b *bench) {
 	caller := api.Caller{Merchant: b.merchant(t)}
 	begin := *b.now.Load()
 	book := func(seconds int) {
@@ -235,8 +258,9 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-func TestEntryFilters(t *testing.T) {
-	b := newBench(t, nil)
+func TestEntryFilters(t *testing.T) { onEachStore(t, testEntryFilters) }
+
+func testEntryFilters(t *testing.T, b *bench) {
 	caller := api.Caller{Merchant: b.merchant(t)}
 	begin := *b.now.Load()
 	var ids []string
@@ -289,8 +313,9 @@ func TestEntryFilters(t *testing.T) {
 	wantCode(t, "an unknown cursor", err, api.ResourceMissing)
 }
 
-func TestAdjust(t *testing.T) {
-	b := newBench(t, nil)
+func TestAdjust(t *testing.T) { onEachStore(t, testAdjust) }
+
+func testAdjust(t *testing.T, b *bench) {
 	caller := api.Caller{Merchant: b.merchant(t), Live: true}
 	ghs := decimal.RequireFromString
 	fine := account.AdjustParams{Amount: ghs("100.05"), Reason: "Top-up by bank transfer", Actor: "esi@operator.example", Reference: "ticket-1"}

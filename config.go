@@ -64,6 +64,11 @@ type Config struct {
 	// PayoutLimits default to GHS 1.00 to 20,000.00 for one and 50,000.00 for a
 	// day's, DisbursementLimits to GHS 0.01 to 20,000.00 for one.
 	PayoutLimits, DisbursementLimits payout.Limits
+	// NameMatch decides whether the account_name of a transfer that demands it
+	// (match_account_name) stands for the registered one; with
+	// [payout.MatchNames] the host sets a tolerance. [payout.DefaultNameTolerance]
+	// percent of the letters may differ when nil.
+	NameMatch payout.NameMatch
 	// StuckAfter is how long a transfer or a refund may be on its way before the log
 	// tells of it, and [payout.Service.Stuck] or Stuck of the refunds lists it; one hour
 	// when zero.

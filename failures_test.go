@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -13,10 +14,12 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
@@ -242,9 +245,10 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	check(err)
 	happened, err := svc.Events.Record(ctx, caller, "plan.created", struct{}{})
 	check(err)
-	statement, err := accounts.Statement(ctx, caller, api.Page{})
+	statement, err := accounts.Entries(ctx, caller, account.EntryListParams{})
 	check(err)
 	entry := statement.Data[0].ID
+	var batch *disbursement.Batch
 
 	charged := func(method string) *invoice.Invoice {
 		v, err := svc.Invoices.Create(ctx, caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
@@ -268,11 +272,14 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	check(svc.Drain(ctx))
 
 	const most = 100 // operations of one call
-	var doomed []string
+	var doomed, leaving []string
 	for range most {
 		c, err := codes.Create(ctx, caller, qrcode.CreateParams{})
 		check(err)
 		doomed = append(doomed, c.ID)
+		who, err := accounts.CreateCustomer(ctx, caller, account.CustomerParams{Email: "akua@example.com"})
+		check(err)
+		leaving = append(leaving, who.ID)
 	}
 
 	// Each call may use n, which is another one each time, for what must be new.
@@ -337,9 +344,12 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		{name: "balance", do: func(c api.Caller, _ int) error { _, err := accounts.Balance(ctx, c); return err }},
 		{name: "wallet", do: func(_ api.Caller, _ int) error { _, err := accounts.WalletBalance(ctx, false, ama.ID); return err }},
 		{name: "float", do: func(_ api.Caller, _ int) error { _, err := accounts.FloatBalance(ctx, false, agent.ID); return err }},
-		{name: "statement", do: func(c api.Caller, _ int) error { _, err := accounts.Statement(ctx, c, api.Page{}); return err }},
+		{name: "entries", do: func(c api.Caller, _ int) error {
+			_, err := accounts.Entries(ctx, c, account.EntryListParams{})
+			return err
+		}},
 		{name: "newer entries", do: func(c api.Caller, _ int) error {
-			_, err := accounts.Statement(ctx, c, api.Page{EndingBefore: entry, Limit: 1})
+			_, err := accounts.Entries(ctx, c, account.EntryListParams{Page: api.Page{EndingBefore: entry, Limit: 1}})
 			return err
 		}},
 		{name: "verify", do: func(_ api.Caller, _ int) error { _, err := accounts.Verify(ctx); return err }},
@@ -433,6 +443,52 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		}, quiet: true}, // what became due is done later
 		{name: "another service", do: func(_ api.Caller, _ int) error {
 			_, err := payments.New(ctx, store, payments.Config{})
+			return err
+		}},
+		{name: "update customer", do: func(c api.Caller, n int) error {
+			name := fmt.Sprint(n)
+			_, err := accounts.UpdateCustomer(ctx, c, customer.ID, account.CustomerUpdate{Name: &name})
+			return err
+		}},
+		{name: "customers", do: func(c api.Caller, _ int) error {
+			_, err := accounts.ListCustomers(ctx, c, account.CustomerListParams{Email: "akua@example.com"})
+			return err
+		}},
+		{name: "delete customer", do: func(c api.Caller, n int) error {
+			_, err := accounts.DeleteCustomer(ctx, c, leaving[n%most])
+			return err
+		}},
+		{name: "adjust", do: func(c api.Caller, _ int) error {
+			_, err := accounts.Adjust(ctx, c, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"})
+			return err
+		}},
+		{name: "adjustments", do: func(c api.Caller, _ int) error { _, err := accounts.Adjustments(ctx, c, api.Page{}); return err }},
+		{name: "statement", do: func(c api.Caller, _ int) error {
+			st, err := accounts.Statement(ctx, c, api.Times{From: now.Add(-time.Hour), Until: now.Add(time.Hour)})
+			if err == nil {
+				_, err = st.PDF(ctx)
+			}
+			if err == nil {
+				err = st.CSV(ctx, io.Discard)
+			}
+			return err
+		}},
+		{name: "batch", do: func(c api.Caller, n int) error {
+			b, err := svc.Disbursements.CreateBatch(ctx, c, disbursement.BatchParams{Reference: fmt.Sprint(n), Rows: []disbursement.RowParams{
+				{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"}}},
+				{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: ama.ID}}},
+			}})
+			if err == nil {
+				batch = b
+			}
+			return err
+		}},
+		{name: "rows", do: func(c api.Caller, _ int) error {
+			_, err := svc.Disbursements.Rows(ctx, c, batch.ID, disbursement.RowListParams{})
+			return err
+		}},
+		{name: "batches", do: func(c api.Caller, _ int) error {
+			_, err := svc.Disbursements.Batches(ctx, c, disbursement.BatchListParams{})
 			return err
 		}},
 		{name: "delete code", do: func(c api.Caller, n int) error { _, err := codes.Delete(ctx, c, doomed[n%most]); return err }},

@@ -107,7 +107,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	})
 	outgoing, err := payout.NewOutgoing(s.engine, payout.OutgoingConfig{
 		Events: s.Events, Rail: c.Rail, TestRail: c.TestRail, Banks: c.Banks, Fees: c.Fees,
-		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, StuckAfter: c.StuckAfter,
+		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, StuckAfter: c.StuckAfter,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
@@ -117,6 +117,8 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		Outgoing: outgoing, Messages: s.Messages, Key: c.Key, SingleUse: c.SingleUseOTP,
 	})
 	s.Disbursements = disbursement.New(s.engine, outgoing, s.QRCodes)
+	s.Disbursements.Events = s.Events
+	s.runner.Add(s.Disbursements.BatchJob())
 	s.Invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
 		Charger: c.Charger, TestCharger: c.TestCharger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
@@ -133,6 +135,10 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.Webhooks.Jobs()...)
 	s.runner.Add(s.Events.TellSubscribers())
 	s.runner.Add(s.Invoices.Job(), s.Invoices.Reminders())
+	s.Accounts.Events = s.Events
+	s.Events.Erased = s.Webhooks.EraseTx
+	s.Accounts.Erasers = []account.Eraser{s.Invoices.Erase, s.Events.Erase, s.engine.Erase, s.Messages.Erase}
+	s.runner.Add(s.Accounts.EraseJob())
 	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
 	return s, nil
 }
@@ -143,7 +149,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), invoice.Kinds(), refund.Kinds(), webhook.Kinds(),
+		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), refund.Kinds(), webhook.Kinds(),
 		{secrets.Kind()},
 	} {
 		all = append(all, kinds...)

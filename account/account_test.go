@@ -386,7 +386,7 @@ func TestDepositsAndStatement(t *testing.T) {
 		t.Errorf("balance %+v, %v", balance, err)
 	}
 	read := func(p api.Page) (refs []string, first, last string, more bool) {
-		list, err := b.Statement(t.Context(), caller, p)
+		list, err := b.Entries(t.Context(), caller, account.EntryListParams{Page: p})
 		if err != nil {
 			t.Fatalf("%+v: %v", p, err)
 		}
@@ -422,7 +422,7 @@ func TestDepositsAndStatement(t *testing.T) {
 	if refs, _, _, more = read(api.Page{Limit: 2, EndingBefore: oldest}); fmt.Sprint(refs) != "[r2 r1]" || !more {
 		t.Errorf("before the oldest: %v, %t", refs, more)
 	}
-	_, err = b.Statement(t.Context(), api.Caller{Merchant: "mer_1"}, api.Page{StartingAfter: newest})
+	_, err = b.Entries(t.Context(), api.Caller{Merchant: "mer_1"}, account.EntryListParams{Page: api.Page{StartingAfter: newest}})
 	wantCode(t, "another's cursor", err, api.ResourceMissing)
 
 	for name, d := range map[string]account.Deposit{

@@ -2,8 +2,8 @@ package account
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -80,105 +80,6 @@ func (s *Service) amount(ctx context.Context, a chart.Account) (decimal.Decimal,
 	return d, err
 }
 
-// Statement lists the changes of the caller's available balance, newest first.
-// What is not filtered adds up: each entry's balance is the older one's plus its
-// amount.
-func (s *Service) Statement(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Entry], error) {
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	name := chart.Available(caller.Merchant, caller.Live).Name
-	var list *api.List[Entry]
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		before, limit, err := entryWindow(tx, name, p)
-		if err != nil {
-			return err
-		}
-		var entries []storage.Entry
-		if limit > 0 {
-			if entries, err = tx.Entries(name, before, limit); err != nil {
-				return fmt.Errorf("account: statement: %w", err)
-			}
-		}
-		data := make([]Entry, len(entries))
-		for i, e := range entries {
-			data[i] = Entry{
-				ID: e.Posting, Object: "balance_entry", Type: e.Type, Source: e.Ref,
-				Amount: api.Pesewas(e.Amount), Balance: api.Pesewas(e.Balance),
-				Currency: api.Currency, CreatedAt: api.At(e.At),
-			}
-		}
-		more, err := moreEntries(tx, name, p, entries)
-		if err != nil {
-			return err
-		}
-		list = api.NewList("/v1/balance/entries", data, more)
-		return nil
-	})
-	return list, err
-}
-
-// entryWindow translates a page into entry numbers, which have no holes: the
-// entries below before, at most limit.
-func entryWindow(tx storage.ReadTx, account string, p api.Page) (before int64, limit int, err error) {
-	param, id := p.Cursor()
-	if id == "" {
-		return 0, p.Size(), nil
-	}
-	n, err := entryNumber(tx, account, id)
-	if err != nil || n == 0 {
-		if err == nil {
-			err = api.NoSuchCursor(param, "balance entry")
-		}
-		return 0, 0, err
-	}
-	if param == "starting_after" {
-		if n == 1 {
-			return 0, 0, nil // nothing is older, and 0 would mean the newest
-		}
-		return n, p.Size(), nil
-	}
-	balance, err := tx.Balance(account)
-	if err != nil {
-		return 0, 0, fmt.Errorf("account: statement: %w", err)
-	}
-	newer := min(balance.Entries-n, int64(p.Size()))
-	return n + newer + 1, int(newer), nil
-}
-
-// moreEntries reports whether there are entries beyond the page, in its
-// direction.
-func moreEntries(tx storage.ReadTx, account string, p api.Page, page []storage.Entry) (bool, error) {
-	if len(page) == 0 {
-		return false, nil
-	}
-	if p.EndingBefore == "" {
-		return page[len(page)-1].Number > 1, nil
-	}
-	balance, err := tx.Balance(account)
-	if err != nil {
-		return false, fmt.Errorf("account: statement: %w", err)
-	}
-	return balance.Entries > page[0].Number, nil
-}
-
-// entryNumber returns which entry of the account a posting made, or 0.
-func entryNumber(tx storage.ReadTx, account, posting string) (int64, error) {
-	booked, err := tx.Posting(posting)
-	if errors.Is(err, storage.ErrNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("account: statement: %w", err)
-	}
-	for _, e := range booked.Entries {
-		if e.Account == account {
-			return e.Number, nil
-		}
-	}
-	return 0, nil
-}
-
 // Deposit brings money into the system from outside.
 type Deposit struct {
 	// To is a consumer's (acc_…), cash agent's (cag_…) or merchant's (mer_…) id.
@@ -206,7 +107,11 @@ func (s *Service) Deposit(ctx context.Context, d Deposit) error {
 	if err := api.CheckText("ref", d.Ref, api.MaxReference); err != nil {
 		return err
 	}
-	return s.engine.Update(ctx, api.Caller{Live: d.Live}, func(tx *engine.Tx) error {
+	caller := api.Caller{Live: d.Live}
+	if strings.HasPrefix(d.To, "mer_") {
+		caller.Merchant = d.To // a merchant's entries bear the times of its own clock
+	}
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		to, err := ledgerAccount(tx, d.Live, d.To)
 		if err != nil {
 			return err

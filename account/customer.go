@@ -3,62 +3,173 @@ package account
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Customer is a merchant's record of somebody who buys there. It holds no money.
 type Customer struct {
-	ID        string   `json:"id"`     // cus_…
-	Object    string   `json:"object"` // always "customer"
-	Name      string   `json:"name"`
-	Email     string   `json:"email"`
-	Phone     string   `json:"phone_number"` // +233XXXXXXXXX or empty
-	Livemode  bool     `json:"livemode"`
-	CreatedAt api.Time `json:"created_at"`
+	ID        string       `json:"id"`     // cus_…
+	Object    string       `json:"object"` // always "customer"
+	Name      string       `json:"name"`
+	Email     string       `json:"email"`
+	Phone     string       `json:"phone_number"` // +233XXXXXXXXX or empty
+	Address   string       `json:"address"`
+	Metadata  api.Metadata `json:"metadata"`
+	Livemode  bool         `json:"livemode"`
+	CreatedAt api.Time     `json:"created_at"`
 }
 
 // Customers is where a host with customer records of its own keeps them. It is
 // asked outside of any transaction. An unknown id is an [api.Error] with the code
 // resource_missing, as [api.NoSuch] makes it.
+//
+// Invoices are then filled from it, and from nothing else: the library's own
+// customers, which [Service.CreateCustomer] makes, are not looked at. A host that
+// deletes a customer of its own calls [Service.ForgetCustomer].
 type Customers interface {
 	Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error)
 }
 
-var customers = storage.NewCollection[Customer]("customers", nil)
+var customers = storage.NewCollection("customers", []storage.Field[Customer]{
+	{
+		Column: storage.Column{Name: "email", Type: storage.Text, Null: true, Indexed: true},
+		Value:  func(c *Customer) any { return foundBy(strings.ToLower(c.Email)) },
+	},
+	{
+		Column: storage.Column{Name: "phone", Type: storage.Text, Null: true, Indexed: true},
+		Value:  func(c *Customer) any { return foundBy(c.Phone) },
+	},
+	{
+		Column: storage.Column{Name: "created", Type: storage.Time},
+		Value:  func(c *Customer) any { return c.CreatedAt.Time },
+	},
+})
+
+func foundBy(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
 
 // CustomerParams describe a customer. Everything is optional.
 type CustomerParams struct {
-	Name  string `json:"name,omitempty"`
-	Email string `json:"email,omitempty"`
-	Phone string `json:"phone_number,omitempty"`
+	Name     string       `json:"name,omitempty"`         // at most 255 characters
+	Email    string       `json:"email,omitempty"`        // one plain address
+	Phone    string       `json:"phone_number,omitempty"` // any way of writing a number of Ghana
+	Address  string       `json:"address,omitempty"`      // at most 500 characters
+	Metadata api.Metadata `json:"metadata,omitempty"`
 }
 
-// CreateCustomer makes a customer of the calling merchant.
+// CustomerUpdate changes a customer: nil leaves a field as it is, the empty text
+// clears it. Metadata is merged, see [api.Metadata.Merge].
+type CustomerUpdate struct {
+	Name     *string      `json:"name,omitempty"`
+	Email    *string      `json:"email,omitempty"`
+	Phone    *string      `json:"phone_number,omitempty"`
+	Address  *string      `json:"address,omitempty"`
+	Metadata api.Metadata `json:"metadata,omitempty"`
+}
+
+// set checks the fields that are given and writes them into a customer.
+func (u *CustomerUpdate) set(c *Customer) error {
+	if u.Name != nil {
+		if err := api.CheckText("name", *u.Name, api.MaxName); err != nil {
+			return err
+		}
+		c.Name = *u.Name
+	}
+	if u.Email != nil {
+		if err := api.CheckEmail("email", *u.Email); err != nil {
+			return err
+		}
+		c.Email = *u.Email
+	}
+	if u.Phone != nil {
+		number, err := parsePhone("phone_number", *u.Phone)
+		if err != nil {
+			return err
+		}
+		c.Phone = number
+	}
+	if u.Address != nil {
+		if err := api.CheckText("address", *u.Address, api.MaxText); err != nil {
+			return err
+		}
+		c.Address = *u.Address
+	}
+	if err := u.Metadata.Check(true); err != nil {
+		return err
+	}
+	if len(u.Metadata) > 0 {
+		c.Metadata = c.Metadata.Merge(u.Metadata)
+	}
+	return c.Metadata.Check(false)
+}
+
+// CreateCustomer makes a customer of the calling merchant. Two customers may be
+// alike. With an idempotency key it may be repeated safely.
+//
+// Refusals: parameter_invalid, invalid_phone_number.
 func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p CustomerParams) (*Customer, error) {
-	if err := api.CheckText("name", p.Name, api.MaxName); err != nil {
+	made := Customer{Object: "customer", Metadata: api.Metadata{}, Livemode: caller.Live}
+	if err := p.Metadata.Check(false); err != nil {
 		return nil, err
 	}
-	if err := api.CheckEmail("email", p.Email); err != nil {
+	given := CustomerUpdate{Name: &p.Name, Email: &p.Email, Phone: &p.Phone, Address: &p.Address, Metadata: p.Metadata}
+	if err := given.set(&made); err != nil {
 		return nil, err
 	}
-	var err error
-	if p.Phone, err = parsePhone("phone_number", p.Phone); err != nil {
-		return nil, err
-	}
+	p.Phone = made.Phone // so that one number, written in two ways, is one request
 	call := engine.Call{Name: "customer.create", Params: p}
 	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
-		c := Customer{
-			ID: tx.NewID("cus_"), Object: "customer", Name: p.Name, Email: p.Email, Phone: p.Phone,
-			Livemode: caller.Live, CreatedAt: api.At(tx.Now),
-		}
+		c := made
+		c.ID, c.CreatedAt = tx.NewID("cus_"), api.At(tx.Now)
 		if _, err := customers.Insert(tx, caller.Scope(), c.ID, c); err != nil {
 			return nil, fmt.Errorf("account: create customer: %w", err)
 		}
-		return &c, nil
+		return &c, s.record(tx, &c, event.CustomerCreated)
 	})
+}
+
+// UpdateCustomer changes a customer. Invoices that were filled from it stay as
+// they are.
+//
+// Refusals: resource_missing, parameter_invalid, invalid_phone_number.
+func (s *Service) UpdateCustomer(ctx context.Context, caller api.Caller, id string, u CustomerUpdate) (*Customer, error) {
+	if err := u.set(&Customer{}); err != nil {
+		return nil, err
+	}
+	call := engine.Call{Name: "customer.update", Params: struct {
+		ID string `json:"id"`
+		CustomerUpdate
+	}{id, u}}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
+		o, err := engine.GetTx(tx, customers, caller.Scope(), id, "customer")
+		if err != nil {
+			return nil, err
+		}
+		if err := u.set(&o.Value); err != nil {
+			return nil, err
+		}
+		if err := customers.Replace(tx, o); err != nil {
+			return nil, fmt.Errorf("account: update customer: %w", err)
+		}
+		return &o.Value, s.record(tx, &o.Value, event.CustomerUpdated)
+	})
+}
+
+// record writes an event, where the service was given somebody to write them.
+func (s *Service) record(tx *engine.Tx, object any, t event.Type) error {
+	if s.Events == nil {
+		return nil
+	}
+	return s.Events.RecordTx(tx, object, t)
 }
 
 // CustomerTx returns one customer in a transaction.
@@ -77,4 +188,32 @@ func (s *Service) Customer(ctx context.Context, caller api.Caller, id string) (*
 		return nil, err
 	}
 	return &o.Value, nil
+}
+
+// CustomerListParams selects customers; zero values select all.
+type CustomerListParams struct {
+	api.Page
+	// Email is a whole address, in upper or lower case. Phone is a number in any
+	// form.
+	Email, Phone string
+	Created      api.Times
+}
+
+// ListCustomers returns customers, newest first.
+func (s *Service) ListCustomers(ctx context.Context, caller api.Caller, p CustomerListParams) (*api.List[Customer], error) {
+	if err := api.CheckEmail("email", p.Email); err != nil {
+		return nil, err
+	}
+	number, err := parsePhone("phone", p.Phone)
+	if err != nil {
+		return nil, err
+	}
+	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
+	q.Where = api.Where(q.Where, "email", strings.ToLower(p.Email))
+	q.Where = api.Where(q.Where, "phone", number)
+	listing := engine.Listing[Customer, Customer]{
+		Collection: customers, Noun: "customer", URL: "/v1/customers",
+		Show: func(c *Customer) Customer { return *c },
+	}
+	return listing.List(ctx, s.engine, q, p.Page)
 }

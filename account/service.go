@@ -13,6 +13,7 @@ package account
 
 import (
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/pin"
@@ -46,6 +47,11 @@ type Service struct {
 	engine *engine.Engine
 	hasher *pin.Hasher
 	guard  pin.Guard
+	// Events records what happens to customers; nil for nobody. It is set before the
+	// first customer is made.
+	Events *event.Service
+	// Erasers are asked, in this order, to remove the data of deleted customers.
+	Erasers []Eraser
 }
 
 // New returns the service.
@@ -57,7 +63,7 @@ func New(e *engine.Engine) *Service {
 func Kinds() []*storage.Kind {
 	return []*storage.Kind{
 		merchants.Kind(), logos.Kind(), apiKeys.Kind(), consumers.Kind(), agents.Kind(),
-		customers.Kind(), serviceIDs.Kind(), pins.Kind(),
+		customers.Kind(), serviceIDs.Kind(), pins.Kind(), adjustments.Kind(),
 	}
 }
 

@@ -72,13 +72,15 @@ const (
 const (
 	InvalidDestination   Code = "invalid_destination"
 	RecipientUnavailable Code = "recipient_unavailable"
-	DailyLimitExceeded   Code = "daily_limit_exceeded"
-	AmountTooSmall       Code = "amount_too_small"
-	AmountTooLarge       Code = "amount_too_large"
-	InvalidServiceID     Code = "invalid_service_id"
-	ServiceIDNotFound    Code = "service_id_not_found"
-	ServiceIDNotPayable  Code = "service_id_not_payable"
-	SubagentNotPayable   Code = "subagent_not_payable"
+	// AccountNameMismatch: the account is registered in another name.
+	AccountNameMismatch Code = "account_name_mismatch"
+	DailyLimitExceeded  Code = "daily_limit_exceeded"
+	AmountTooSmall      Code = "amount_too_small"
+	AmountTooLarge      Code = "amount_too_large"
+	InvalidServiceID    Code = "invalid_service_id"
+	ServiceIDNotFound   Code = "service_id_not_found"
+	ServiceIDNotPayable Code = "service_id_not_payable"
+	SubagentNotPayable  Code = "subagent_not_payable"
 
 	OTPVerificationRequired Code = "otp_verification_required"
 	OTPInvalid              Code = "otp_invalid"
@@ -142,6 +144,7 @@ var types = map[Code]ErrorType{
 	InsufficientBalance: Payment,
 
 	RecipientUnavailable:    Payment,
+	AccountNameMismatch:     Payment,
 	DailyLimitExceeded:      Payment,
 	ServiceIDNotPayable:     Payment,
 	SubagentNotPayable:      Payment,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -24,6 +25,8 @@ type Service struct {
 	engine   *engine.Engine
 	outgoing *payout.Outgoing
 	codes    *qrcode.Service
+	// Events records what happens to batches. It is set before the first one is made.
+	Events *event.Service
 }
 
 // New returns the service.
@@ -49,11 +52,14 @@ type CreateParams struct {
 // Refusals: those of [payout.Service.Create] but for one-time codes and the daily
 // limit.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*payout.Transfer, error) {
+	return s.create(ctx, caller, p, nil)
+}
+
+// create is Create with what is to be written in the same transaction; nil for
+// nothing. It is not written when the call is a repetition.
+func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
 	call := engine.Call{Name: "disbursement.create", Params: p}
-	prepared, err := s.outgoing.Prepare(caller.Live, payout.Disbursements, payout.Draft{
-		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
-		Description: p.Description, Reference: &p.Reference, Metadata: p.Metadata,
-	})
+	prepared, err := s.prepare(caller.Live, &p)
 	if err != nil || prepared.External() {
 		// A repetition is answered though limits, banks or the rail have changed since,
 		// and the rail is not asked again.
@@ -72,7 +78,18 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		if err != nil {
 			return nil, err
 		}
-		return s.outgoing.CreateTx(tx, prepared, recipient)
+		made, err := s.outgoing.CreateTx(tx, prepared, recipient)
+		if err == nil && also != nil {
+			err = also(tx, made)
+		}
+		return made, err
+	})
+}
+
+func (s *Service) prepare(live bool, p *CreateParams) (*payout.Prepared, error) {
+	return s.outgoing.Prepare(live, payout.Disbursements, payout.Draft{
+		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
+		Description: p.Description, Reference: &p.Reference, Metadata: p.Metadata,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -57,4 +58,55 @@ func Example() {
 	// completed 200 to Ama Mensah
 	// completed 200 to Ama Mensah
 	// in the wallet: 200
+}
+
+// Salaries from a file, as one batch. A row that is refused does not stop the
+// others.
+func ExampleService_CreateBatch() {
+	ctx := context.Background()
+	svc, err := payments.New(ctx, memory.New(), payments.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	merchant, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = svc.Accounts.Deposit(ctx, account.Deposit{To: merchant.ID, Amount: decimal.NewFromInt(500), Source: "test"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	rows, err := disbursement.ReadRows(strings.NewReader(`amount,type,phone_number,reference,idempotency_key
+200,mobile_money,0241234560,March,2026-03-ama
+999,mobile_money,0201234561,March,2026-03-kojo
+150.50,mobile_money,0271234562,March,2026-03-yaw
+`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	caller := api.Caller{Merchant: merchant.ID, IdempotencyKey: "salaries-2026-03"}
+	batch, err := svc.Disbursements.CreateBatch(ctx, caller, disbursement.BatchParams{Rows: rows})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(batch.Status, batch.Counts.Queued)
+	if err := svc.Drain(ctx); err != nil { // svc.Start does it in the background
+		log.Fatal(err)
+	}
+	list, err := svc.Disbursements.Rows(ctx, caller, batch.ID, disbursement.RowListParams{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, row := range list.Data {
+		if row.Error != nil {
+			fmt.Println(row.Number, row.Amount, row.Status, row.Error.Code)
+			continue
+		}
+		fmt.Println(row.Number, row.Amount, row.Status, row.Disbursement.Status)
+	}
+	// Output:
+	// pending 3
+	// 1 200 made completed
+	// 2 999 refused insufficient_balance
+	// 3 150.5 made completed
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/personal"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -49,6 +50,8 @@ type record struct {
 	// whole event written again for each.
 	Due  *api.Time `json:"due,omitempty"`
 	Told bool      `json:"told,omitempty"`
+	// Person is the customer whose data the snapshot holds; see package personal.
+	Person string `json:"person,omitempty"`
 }
 
 var events = storage.NewCollection("events", []storage.Field[record]{
@@ -67,6 +70,15 @@ var events = storage.NewCollection("events", []storage.Field[record]{
 				return nil
 			}
 			return r.Due.Time
+		},
+	},
+	{
+		Column: storage.Column{Name: "person", Type: storage.Text, Null: true, Indexed: true},
+		Value: func(r *record) any {
+			if r.Person == "" {
+				return nil
+			}
+			return r.Person
 		},
 	},
 }, storage.DueBy("due"))
@@ -92,6 +104,10 @@ type Service struct {
 	Pending func(tx storage.ReadTx, scope storage.Scope, id string) (int, error)
 	// Retention is for how long events are kept; zero for good.
 	Retention time.Duration
+
+	// Erased, when set, is told of each event that [Service.Erase] has changed, in
+	// the same transaction.
+	Erased func(tx *engine.Tx, id string) error
 
 	subscribers map[string]Subscriber
 	names       []string // of the subscribers, in the order of Subscribe
@@ -140,11 +156,15 @@ func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) 
 	if !ok {
 		return nil, unknownType("type", t)
 	}
+	snapshot, person, err := personal.Copy(tx, tx.Caller.Scope(), snapshot)
+	if err != nil {
+		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
+	}
 	r := record{Event: Event{
 		ID: tx.NewID("evt_"), Object: "event", Type: canonical,
 		CreatedAt: api.At(tx.Now), Data: Data{Object: snapshot},
 		Request: Request{ID: orNil(tx.Caller.RequestID), IdempotencyKey: orNil(tx.Caller.IdempotencyKey)},
-	}}
+	}, Person: person}
 	if s.Watch != nil {
 		waiting, err := s.Watch(tx, tx.Caller.Scope(), canonical)
 		if err != nil {

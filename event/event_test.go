@@ -31,7 +31,8 @@ const (
 	ours = `disbursement.created disbursement.pending disbursement.processing disbursement.completed disbursement.failed
 		disbursement.canceled invoice.created invoice.updated invoice.finalized invoice.sent invoice.paid
 		invoice.payment_failed invoice.voided invoice.marked_uncollectible invoice.deleted
-		qr_code.created qr_code.updated qr_code.deleted webhook_endpoint.disabled`
+		qr_code.created qr_code.updated qr_code.deleted webhook_endpoint.disabled
+		disbursement_batch.created disbursement_batch.completed`
 )
 
 func TestCatalogue(t *testing.T) {

@@ -27,7 +27,14 @@ const (
 	RefundSucceeded Type = "refund.succeeded"
 	RefundFailed    Type = "refund.failed"
 
+	DisbursementBatchCreated   Type = "disbursement_batch.created"
+	DisbursementBatchCompleted Type = "disbursement_batch.completed"
+
 	WebhookEndpointDisabled Type = "webhook_endpoint.disabled"
+
+	CustomerCreated Type = "customer.created"
+	CustomerUpdated Type = "customer.updated"
+	CustomerDeleted Type = "customer.deleted"
 
 	QRCodeCreated Type = "qr_code.created"
 	QRCodeUpdated Type = "qr_code.updated"
@@ -49,6 +56,8 @@ var catalogue = func() map[Type]bool {
 		"invoice":          "created updated finalized sent paid payment_failed voided marked_uncollectible deleted",
 		"qr_code":          "created updated deleted",
 		"webhook_endpoint": "disabled",
+
+		"disbursement_batch": "created completed",
 	}
 	types := map[Type]bool{}
 	for noun, list := range verbs {

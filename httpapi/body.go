@@ -17,17 +17,21 @@ import (
 const maxBody = 256 << 10
 
 // readBody reads the whole body, which must be JSON by its headers unless it is
-// empty, and at most maxBody long however it is sent.
+// empty, and at most as long as the route takes, however it is sent.
 func (r *request) readBody() ([]byte, error) {
 	if r.Body == nil || r.ContentLength == 0 {
 		return nil, nil
 	}
-	tooLarge := api.Errorf(api.BodyTooLarge, "", "The body is longer than %d bytes.", maxBody)
-	if r.ContentLength > maxBody {
+	limit := int64(maxBody)
+	if r.route != nil && r.route.maxBody > 0 {
+		limit = r.route.maxBody
+	}
+	tooLarge := api.Errorf(api.BodyTooLarge, "", "The body is longer than %d bytes.", limit)
+	if r.ContentLength > limit {
 		return nil, tooLarge
 	}
 	stop := cutOff(r.Context(), r.writer)
-	data, err := io.ReadAll(http.MaxBytesReader(r.writer, r.Body, maxBody))
+	data, err := io.ReadAll(http.MaxBytesReader(r.writer, r.Body, limit))
 	stop()
 	var exceeded *http.MaxBytesError
 	switch {

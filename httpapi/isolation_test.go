@@ -52,6 +52,10 @@ func TestIsolation(t *testing.T) {
 	invoice, _ := newInvoice(t, s, `{`+oneLine+`}`)
 
 	returned := s.Refund(paid.ID, 1).ID
+	_, bought := s.Do("POST", "/v1/customers", `{"name":"Akua"}`)
+	customer := field(t, bought, "id")
+	_, batched := s.Do("POST", "/v1/disbursements/batch", `{"rows":[`+out+`]}`)
+	batch := field(t, batched, "id")
 
 	_, hooked := s.Do("POST", "/v1/webhooks", `{"url":"https://example.com/h","events":["*"]}`)
 	hook := field(t, hooked, "id")
@@ -95,6 +99,13 @@ func TestIsolation(t *testing.T) {
 		{"GET", "/v1/refunds/{id}/credit_note", returned, ""},
 		{"GET", "/v1/refunds?starting_after={id}", returned, ""},
 		{"POST", "/v1/test_helpers/refunds/{id}/settle", returned, `{"outcome":"failed"}`},
+		{"GET", "/v1/customers/{id}", customer, ""},
+		{"POST", "/v1/customers/{id}", customer, `{"name":"mine"}`},
+		{"DELETE", "/v1/customers/{id}", customer, ""},
+		{"GET", "/v1/customers?starting_after={id}", customer, ""},
+		{"GET", "/v1/disbursements/batch/{id}", batch, ""},
+		{"GET", "/v1/disbursements/batch/{id}/rows", batch, ""},
+		{"GET", "/v1/disbursements/batch?ending_before={id}", batch, ""},
 		{"GET", "/v1/disbursements/{id}", transfer, ""},
 		{"GET", "/v1/payouts/{id}", transfer, ""},
 		{"POST", "/v1/disbursements/{id}/cancel", transfer, ""},
@@ -122,7 +133,7 @@ func TestIsolation(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/v1/qr_codes", "/v1/payments", "/v1/refunds", "/v1/events", "/v1/balance/entries"} {
+	for _, path := range []string{"/v1/qr_codes", "/v1/payments", "/v1/refunds", "/v1/events", "/v1/balance/entries", "/v1/customers", "/v1/disbursements/batch"} {
 		_, data := stranger.Do("GET", path, nil)
 		if field(t, data, "data.0.id") != "" {
 			t.Errorf("%s shows another merchant's %s", path, data)

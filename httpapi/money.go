@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -14,6 +15,7 @@ func moneyRoutes(svc *payments.Service) []route {
 	return []route{
 		{method: http.MethodGet, pattern: "/v1/balance", resource: "balance", handle: h.balance},
 		{method: http.MethodGet, pattern: "/v1/balance/entries", resource: "balance", handle: h.entries},
+		{method: http.MethodGet, pattern: "/v1/balance/statement", resource: "balance", handle: h.statement},
 		{method: http.MethodGet, pattern: "/v1/payments", resource: "payments", handle: h.payments},
 		{method: http.MethodGet, pattern: "/v1/payments/{id}", resource: "payments", handle: h.payment},
 		{method: http.MethodGet, pattern: "/v1/events", resource: "events", handle: h.events},
@@ -29,11 +31,11 @@ func (h moneyHandlers) balance(r *request) (any, error) {
 
 func (h moneyHandlers) entries(r *request) (any, error) {
 	q := r.query()
-	page := q.page()
+	p := account.EntryListParams{Page: q.page(), Created: q.times("created"), Type: q.text("type"), Source: q.text("source")}
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.Accounts.Statement(r.Context(), r.caller, page)
+	return h.svc.Accounts.Entries(r.Context(), r.caller, p)
 }
 
 func (h moneyHandlers) payment(r *request) (any, error) {

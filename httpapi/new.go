@@ -23,6 +23,8 @@ func New(svc *payments.Service, config Config) http.Handler {
 	routes := moneyRoutes(svc)
 	routes = append(routes, qrCodeRoutes(svc)...)
 	routes = append(routes, transferRoutes(svc)...)
+	routes = append(routes, batchRoutes(svc)...)
+	routes = append(routes, customerRoutes(svc)...)
 	routes = append(routes, invoiceRoutes(svc)...)
 	routes = append(routes, refundRoutes(svc)...)
 	routes = append(routes, webhookRoutes(svc)...)

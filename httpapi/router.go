@@ -26,6 +26,11 @@ type route struct {
 	// handle answers. What it returns is rendered as render says; an error that
 	// is no [api.Error] is a fault of ours.
 	handle func(*request) (any, error)
+	// maxBody is the longest body that is read, in bytes; 0 for what all others take.
+	maxBody int64
+	// first has the path looked for before all others: for one that the mux could not
+	// tell from another's, as "/v1/things/group/{id}" from "/v1/things/{id}/action".
+	first bool
 	// refusal renders failures of a route whose answers are pages. Nil renders
 	// the JSON of errors. Its status is set by the router.
 	refusal func(r *request, status int, e *api.Error) (any, error)
@@ -46,7 +51,8 @@ type router struct {
 	log       *slog.Logger
 	requestID func() string
 	limiter   *limiter
-	mux       *http.ServeMux
+	// first and mux find the endpoint of a path, in this order.
+	first, mux *http.ServeMux
 }
 
 // newRouter returns the handler of a table of routes. requestID makes the ids of
@@ -55,7 +61,7 @@ type router struct {
 func newRouter(config Config, requestID func() string, routes []route) *router {
 	rt := &router{
 		config: config, log: config.logger(), requestID: requestID,
-		limiter: newLimiter(config.RateLimit), mux: http.NewServeMux(),
+		limiter: newLimiter(config.RateLimit), first: http.NewServeMux(), mux: http.NewServeMux(),
 	}
 	endpoints := make(map[string]*endpoint)
 	for i := range routes {
@@ -64,7 +70,11 @@ func newRouter(config Config, requestID func() string, routes []route) *router {
 		if e == nil {
 			e = &endpoint{pattern: row.pattern, names: wildcards(row.pattern), methods: make(map[string]*route)}
 			endpoints[row.pattern] = e
-			rt.mux.Handle(row.pattern, e)
+			mux := rt.mux
+			if row.first {
+				mux = rt.first
+			}
+			mux.Handle(row.pattern, e)
 		}
 		if e.methods[row.method] != nil {
 			panic("httpapi: two routes for " + row.method + " " + row.pattern)
@@ -154,7 +164,9 @@ func (rt *router) find(r *request) *endpoint {
 		return nil
 	}
 	var f finder
-	rt.mux.ServeHTTP(&f, r.Request)
+	if rt.first.ServeHTTP(&f, r.Request); f.endpoint == nil {
+		rt.mux.ServeHTTP(&f, r.Request)
+	}
 	return f.endpoint
 }
 

@@ -240,7 +240,7 @@ func (h testHelpers) messages(r *request) (any, error) {
 
 func (h testHelpers) createCustomer(r *request) (any, error) {
 	b := r.body()
-	p := account.CustomerParams{Name: b.text("name"), Email: b.text("email"), Phone: b.text("phone_number")}
+	p := customerParams(b)
 	if err := b.err(); err != nil {
 		return nil, err
 	}

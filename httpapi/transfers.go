@@ -33,6 +33,7 @@ func transferRoutes(svc *payments.Service) []route {
 		{method: http.MethodGet, pattern: "/v1/lookup/banks", resource: "lookup", handle: h.banks},
 		// Looking up changes nothing, so a read-only key may do it.
 		{method: http.MethodPost, pattern: "/v1/lookup/service-id", resource: "lookup", handle: h.serviceID},
+		{method: http.MethodPost, pattern: "/v1/lookup/account-name", resource: "lookup", handle: h.accountName},
 	}
 }
 
@@ -116,7 +117,16 @@ func (h outHandlers) createPayout(r *request) (any, error) {
 func (h outHandlers) createDisbursement(r *request) (any, error) {
 	b := r.body()
 	b.require("amount", "destination")
-	p := disbursement.CreateParams{
+	p := disbursementParams(b)
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Disbursements.Create(r.Context(), r.caller, p)
+}
+
+// disbursementParams reads a disbursement: a whole body, or a row of a batch.
+func disbursementParams(b *fields) disbursement.CreateParams {
+	return disbursement.CreateParams{
 		Amount:      b.ghs("amount"),
 		Currency:    b.text("currency"),
 		Destination: destination(b),
@@ -124,10 +134,6 @@ func (h outHandlers) createDisbursement(r *request) (any, error) {
 		Reference:   b.text("reference"),
 		Metadata:    b.metadata("metadata"),
 	}
-	if err := b.err(); err != nil {
-		return nil, err
-	}
-	return h.svc.Disbursements.Create(r.Context(), r.caller, p)
 }
 
 // destination reads the nested destination.
@@ -140,6 +146,7 @@ func destination(b *fields) payout.DestinationParams {
 		AccountNumber: d.text("account_number"),
 		BankCode:      d.text("bank_code"),
 		AccountName:   d.text("account_name"),
+		MatchName:     d.boolean("match_account_name"),
 		ServiceID:     d.text("service_id"),
 		AccountID:     d.text("account_id"),
 	}
@@ -192,4 +199,16 @@ func (h outHandlers) serviceID(r *request) (any, error) {
 		return nil, err
 	}
 	return h.svc.Accounts.LookUpServiceID(r.Context(), r.caller, id)
+}
+
+func (h outHandlers) accountName(r *request) (any, error) {
+	b := r.body()
+	p := payout.DestinationParams{
+		Type: payout.Type(b.text("type")), PhoneNumber: b.text("phone_number"), Provider: b.text("provider"),
+		AccountNumber: b.text("account_number"), BankCode: b.text("bank_code"),
+	}
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	return h.svc.Payouts.LookUpAccountName(r.Context(), r.caller, p)
 }

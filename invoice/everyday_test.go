@@ -33,7 +33,7 @@ func (s *shop) texts(to string) []string {
 // An invoice that was paid outside is paid, and no money has moved.
 func TestPaidOutside(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
-		before, err := s.Accounts.Statement(t.Context(), s.Caller, api.Page{})
+		before, err := s.Accounts.Entries(t.Context(), s.Caller, account.EntryListParams{})
 		check(t, err)
 		for method, row := range map[string]string{"cash": "Paid outside (cash)", "": "Paid outside"} {
 			v := s.openInvoice(invoice.Fields{Phone: new("0245556666")})
@@ -67,7 +67,7 @@ func TestPaidOutside(t *testing.T) {
 				t.Errorf("told %s", last)
 			}
 		}
-		after, err := s.Accounts.Statement(t.Context(), s.Caller, api.Page{})
+		after, err := s.Accounts.Entries(t.Context(), s.Caller, account.EntryListParams{})
 		check(t, err)
 		if len(after.Data) != len(before.Data) {
 			t.Errorf("money has moved: %+v", after.Data)

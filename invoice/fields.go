@@ -15,7 +15,7 @@ import (
 // Fields are what a draft can be given, at creation and later. In an update nil
 // leaves what is there, and an empty text or a zero time clears it.
 type Fields struct {
-	// Customer is the id of a customer, whose e-mail, name and phone fill what is
+	// Customer is the id of a customer, whose e-mail, name, phone and address fill what is
 	// not given here.
 	Customer         *string           `json:"customer,omitempty"`
 	Email            *string           `json:"customer_email,omitempty"`
@@ -116,6 +116,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 
 // apply writes the fields into an invoice.
 func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(storage.ReadTx) (*account.Customer, error)) error {
+	before := r.Customer
 	if f.Customer != nil {
 		r.Customer = textOrNil(*f.Customer)
 	}
@@ -131,6 +132,13 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		}
 		if number, err := phone.Parse(c.Phone); err == nil {
 			r.Phone = &number
+		}
+		// Another customer does not live at the address of the one before.
+		if c.Address != "" || before == nil || *before != *r.Customer {
+			r.Address = nil
+			if api.CheckText("", c.Address, api.MaxText) == nil {
+				r.Address = textOrNil(c.Address)
+			}
 		}
 	}
 	for _, text := range []struct {

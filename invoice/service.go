@@ -244,6 +244,9 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err := invoices.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("invoice: delete: %w", err)
 		}
+		if err := forgetDocument(tx, caller.Scope(), id); err != nil {
+			return nil, err
+		}
 		if err := s.config.Events.RecordTx(tx, &o.Value.Invoice, event.InvoiceDeleted); err != nil {
 			return nil, err
 		}

@@ -33,6 +33,11 @@ type DestinationParams struct {
 	AccountNumber string `json:"account_number,omitempty"`
 	BankCode      string `json:"bank_code,omitempty"`
 	AccountName   string `json:"account_name,omitempty"` // at most 255 characters
+	// MatchName demands that the account is registered in AccountName, which is then
+	// required, as [OutgoingConfig.NameMatch] compares it; else the transfer is
+	// refused with account_name_mismatch before anything is reserved, or with
+	// service_unavailable when the name cannot be had.
+	MatchName bool `json:"match_account_name,omitempty"`
 	// ServiceID and AccountID name the recipient of a service wallet transfer. When
 	// several are given, the service id wins, then the account id.
 	ServiceID string `json:"service_id,omitempty"`
@@ -70,6 +75,9 @@ var providers = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
 func (p *DestinationParams) check(banks BankDirectory) (*Destination, *target, error) {
 	if err := api.CheckText("destination.account_name", p.AccountName, api.MaxName); err != nil {
 		return nil, nil, err
+	}
+	if p.MatchName && p.AccountName == "" {
+		return nil, nil, api.Missing("destination.account_name")
 	}
 	switch p.Type {
 	case "":

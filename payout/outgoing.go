@@ -33,6 +33,9 @@ type OutgoingConfig struct {
 	// PayoutLimits default to GHS 1.00 to 20,000.00 and 50,000.00 a day,
 	// DisbursementLimits to GHS 0.01 to 20,000.00.
 	PayoutLimits, DisbursementLimits Limits
+	// NameMatch compares names where a transfer demands it; [MatchNames] with
+	// [DefaultNameTolerance] when nil.
+	NameMatch NameMatch
 	// StuckAfter is how long a transfer may be on its way before it counts as
 	// stuck; one hour when zero.
 	StuckAfter time.Duration
@@ -59,6 +62,9 @@ func NewOutgoing(e *engine.Engine, c OutgoingConfig) (*Outgoing, error) {
 	}
 	if c.Fees == nil {
 		c.Fees = DefaultFees()
+	}
+	if c.NameMatch == nil {
+		c.NameMatch = MatchNames(DefaultNameTolerance)
 	}
 	if c.StuckAfter <= 0 {
 		c.StuckAfter = outside.DefaultStuckAfter
@@ -105,6 +111,7 @@ type Prepared struct {
 	// External destinations; nil for wallets.
 	shown  *Destination
 	target *target
+	match  NameMatch
 }
 
 // Prepare checks a draft. Refusals: amount_too_small, amount_too_large,
@@ -141,27 +148,40 @@ func (o *Outgoing) Prepare(live bool, n *Noun, d Draft) (*Prepared, error) {
 	}
 	return &Prepared{
 		noun: n, draft: d, amount: amount, fee: o.config.Fees.of(d.Destination.Type, amount),
-		shown: shown, target: to,
+		shown: shown, target: to, match: o.config.NameMatch,
 	}, nil
 }
 
 // External reports a destination outside of the service.
 func (p *Prepared) External() bool { return p.target != nil }
 
-// Ask lets the rail look at an external destination, outside of any transaction.
+// Shown returns the destination as the transfer will show it. recipient is nil for
+// an external one.
+func (p *Prepared) Shown(recipient *account.Recipient) Destination {
+	if recipient != nil {
+		return wallet(recipient)
+	}
+	return *p.shown
+}
+
+// Costs returns amount and fee, in pesewas.
+func (p *Prepared) Costs() (amount, fee int64) { return p.amount, p.fee }
+
+// Ask lets the rail look at an external destination, and compares its name where
+// that is demanded, outside of any transaction.
 func (o *Outgoing) Ask(ctx context.Context, caller api.Caller, p *Prepared) error {
 	if p.target == nil {
 		return nil
 	}
-	param := "destination.phone_number"
-	if p.shown.Type == BankTransfer {
-		param = "destination.account_number"
-	}
 	now := o.engine.Clock()
-	return o.refusedEarly(ctx, o.rail(caller.Live), Order{
+	err := o.refusedEarly(ctx, o.rail(caller.Live), Order{
 		Live: caller.Live, Type: p.shown.Type, Amount: decimal.New(p.amount, -2), Provider: p.target.Provider,
 		Number: p.target.Number, Name: p.target.Name, Description: p.draft.Description, CreatedAt: now, Now: now,
-	}, param)
+	}, numberParam(p.shown.Type))
+	if err != nil {
+		return err
+	}
+	return o.matchName(ctx, caller.Live, p)
 }
 
 // RecipientTx finds who a wallet draft pays.
@@ -171,6 +191,9 @@ func (p *Prepared) RecipientTx(tx storage.ReadTx, live bool) (*account.Recipient
 	}
 	d := &p.draft.Destination
 	r, err := account.RecipientTx(tx, live, account.WalletRef{ServiceID: d.ServiceID, AccountID: d.AccountID, Phone: d.PhoneNumber})
+	if err == nil && d.MatchName && !p.match(d.AccountName, r.Name) {
+		return nil, errOtherName
+	}
 	return r, within("destination", err)
 }
 
@@ -246,6 +269,15 @@ func (o *Outgoing) reserve(tx *engine.Tx, p *Prepared, r *record) (*Transfer, er
 // Get returns one transfer of a noun.
 func (o *Outgoing) Get(ctx context.Context, caller api.Caller, n *Noun, id string) (*Transfer, error) {
 	found, err := engine.Get(ctx, o.engine, caller, n.transfers, id, n.Object)
+	if err != nil {
+		return nil, err
+	}
+	return &found.Value.Transfer, nil
+}
+
+// GetTx returns one transfer of a noun in a transaction.
+func GetTx(tx storage.ReadTx, scope storage.Scope, n *Noun, id string) (*Transfer, error) {
+	found, err := engine.GetTx(tx, n.transfers, scope, id, n.Object)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,17 @@ import (
 //	0906       is refused before anything is reserved, recipient_unavailable
 //	all else   succeeds at once
 //
+// As [NameEnquirer] it knows these names, by the last digit of the number:
+//
+//	0  Kofi Mensah       5  Abena Osei
+//	1  Ama Owusu         6  Kwasi Appiah
+//	2  Kwame Boateng     7  Efua Quaye
+//	3  Akosua Agyeman    8  Kojo Addo
+//	4  Yaw Asante        9  Adwoa Frimpong
+//
+// but …0901 and …0906 are recipient_unavailable, …0902 is invalid_destination, and
+// …0905 does not answer.
+//
 // It keeps no state: the same order gets the same answer, in any process.
 type Simulated struct{}
 
@@ -34,6 +45,29 @@ func (Simulated) Check(_ context.Context, o Order) error {
 		return &Refusal{Code: api.RecipientUnavailable}
 	}
 	return nil
+}
+
+// simulatedNames are those of accounts, by the last digit of the number.
+var simulatedNames = [10]string{
+	"Kofi Mensah", "Ama Owusu", "Kwame Boateng", "Akosua Agyeman", "Yaw Asante",
+	"Abena Osei", "Kwasi Appiah", "Efua Quaye", "Kojo Addo", "Adwoa Frimpong",
+}
+
+// AccountName implements [NameEnquirer].
+func (Simulated) AccountName(_ context.Context, e Enquiry) (string, error) {
+	switch lastDigits(e.Number) {
+	case "0901", "0906":
+		return "", &Refusal{Code: api.RecipientUnavailable}
+	case "0902":
+		return "", &Refusal{Code: api.InvalidDestination}
+	case "0905":
+		return "", errNoAnswer
+	}
+	digit := lastDigits(e.Number)
+	if digit == "" || digit[len(digit)-1] < '0' || digit[len(digit)-1] > '9' {
+		return "", &Refusal{Code: api.InvalidDestination}
+	}
+	return simulatedNames[digit[len(digit)-1]-'0'], nil
 }
 
 // Submit implements [Rail].

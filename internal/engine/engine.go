@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/personal"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -36,7 +37,9 @@ type Engine struct {
 }
 
 // Kinds are the kinds that the engine itself stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{keys.Kind(), clocks.Kind()} }
+func Kinds() []*storage.Kind {
+	return []*storage.Kind{keys.Kind(), clocks.Kind(), personal.Erasures.Kind()}
+}
 
 // ReadTx is one snapshot seen by a caller.
 type ReadTx struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/personal"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -27,6 +28,8 @@ type keyRecord struct {
 	Fingerprint string          `json:"fingerprint"`
 	Answer      json.RawMessage `json:"answer"`
 	Expires     api.Time        `json:"expires"`
+	// Person is the customer whose data the answer holds; see package personal.
+	Person string `json:"person,omitempty"`
 }
 
 // A key is due when it expires: the work is to forget it.
@@ -34,6 +37,15 @@ var keys = storage.NewCollection("idempotency_keys", []storage.Field[keyRecord]{
 	{
 		Column: storage.Column{Name: "expires", Type: storage.Time, Null: true},
 		Value:  func(k *keyRecord) any { return k.Expires.Time },
+	},
+	{
+		Column: storage.Column{Name: "person", Type: storage.Text, Null: true, Indexed: true},
+		Value: func(k *keyRecord) any {
+			if k.Person == "" {
+				return nil
+			}
+			return k.Person
+		},
 	},
 }, storage.DueBy("expires"))
 
@@ -44,13 +56,8 @@ func fingerprint(caller api.Caller, call Call) (string, error) {
 	if key == "" {
 		return "", nil
 	}
-	if len(key) > maxKey {
-		return "", api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has at most %d characters.", maxKey)
-	}
-	for i := range len(key) {
-		if key[i] < ' ' || key[i] > '~' {
-			return "", api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has printable ASCII characters only.")
-		}
+	if err := CheckKey(key); err != nil {
+		return "", err
 	}
 	params, err := json.Marshal(call.Params)
 	if err != nil {
@@ -61,6 +68,19 @@ func fingerprint(caller api.Caller, call Call) (string, error) {
 	h.Write([]byte{0})
 	h.Write(params)
 	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)), nil
+}
+
+// CheckKey refuses what can be no idempotency key with idempotency_key_invalid.
+func CheckKey(key string) error {
+	if key == "" || len(key) > maxKey {
+		return api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has at most %d characters.", maxKey)
+	}
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has printable ASCII characters only.")
+		}
+	}
+	return nil
 }
 
 // lookUp returns the answer that the caller's key stands for, or nil.
@@ -99,7 +119,11 @@ func remember(tx *Tx, digest string, answer any) error {
 		return fmt.Errorf("engine: encode answer: %w", err)
 	}
 	scope, key := tx.Caller.Scope(), tx.Caller.IdempotencyKey
-	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(keyLife))}
+	data, person, err := personal.Copy(tx, scope, data)
+	if err != nil {
+		return fmt.Errorf("engine: keep answer: %w", err)
+	}
+	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(keyLife)), Person: person}
 	_, err = keys.Insert(tx, scope, key, record)
 	if errors.Is(err, storage.ErrExists) {
 		old, getErr := keys.Get(tx, scope, key)
@@ -115,6 +139,36 @@ func remember(tx *Tx, digest string, answer any) error {
 		return fmt.Errorf("engine: keep idempotency key: %w", err)
 	}
 	return nil
+}
+
+// Erase takes the personal data of a customer out of the answers that are kept.
+// Their keys go on standing for their requests.
+func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string, _ []string) ([]string, error) {
+	for more := true; more; {
+		err := e.Update(ctx, caller, func(tx *Tx) error {
+			page, further, err := keys.List(tx, storage.Query{
+				Scope: caller.Scope(), Where: api.Where(nil, "person", customer), Limit: api.MaxLimit,
+			})
+			if err != nil {
+				return fmt.Errorf("engine: list answers: %w", err)
+			}
+			more = further
+			for _, o := range page {
+				if o.Value.Answer, err = personal.Redact(o.Value.Answer); err != nil {
+					return err
+				}
+				o.Value.Person = ""
+				if err := keys.Replace(tx, o); err != nil {
+					return fmt.Errorf("engine: redact answer: %w", err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // ForgetKeys is the job that removes expired keys.

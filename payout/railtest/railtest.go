@@ -31,6 +31,9 @@ type Rig struct {
 	// Slow ones stay undecided while the suite runs. Number is empty for those that
 	// it cannot do.
 	Paid, Refused, Slow Destination
+	// Name is in whose name Paid is registered; empty where the rail is no
+	// [payout.NameEnquirer], or the name is not known.
+	Name string
 	// Moved returns how often money was sent for the order with that id.
 	Moved func(id string) int
 	// Received returns the amount in GHS and the number that the provider was told
@@ -140,6 +143,23 @@ var checks = []check{
 		}
 		result, err = r.Rail.Status(t.Context(), o)
 		return errors.Join(answer(result, err, payout.Paid, payout.InProgress), discreet(o, result, err), r.moved(o, 1))
+	}},
+	{"the name of an account", func(t *testing.T, r *rig) error {
+		enquirer, ok := r.Rail.(payout.NameEnquirer)
+		if !ok || r.Name == "" {
+			t.Skip("the rail tells no names, or the rig does not know them")
+		}
+		for range 2 { // it changes nothing
+			o := r.order(t, r.Paid)
+			name, err := enquirer.AccountName(t.Context(), payout.Enquiry{Live: o.Live, Type: o.Type, Provider: o.Provider, Number: o.Number})
+			if err != nil || name != r.Name {
+				return fmt.Errorf("got the name %q and the error %v, want %q", name, err, r.Name)
+			}
+			if err := r.moved(o, 0); err != nil {
+				return err
+			}
+		}
+		return nil
 	}},
 	{"what the provider is told", func(t *testing.T, r *rig) error {
 		if r.Received == nil {

@@ -23,7 +23,7 @@ func TestSimulated(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			simulated := Rig{Rail: payout.Simulated{}, Paid: to("+233241230000"), Refused: to("+233241230901"), Slow: to("+233241230903")}
+			simulated := Rig{Rail: payout.Simulated{}, Name: "Kofi Mensah", Paid: to("+233241230000"), Refused: to("+233241230901"), Slow: to("+233241230903")}
 			if err := c.run(t, &rig{Rig: simulated}); err != nil {
 				t.Error(err)
 			}

@@ -1,0 +1,117 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Adjustment is a change of a merchant's balance that an operator made by hand,
+// with who made it and why. It is never changed or removed; a wrong one is
+// answered by another.
+type Adjustment struct {
+	ID     string `json:"id"`     // adj_…
+	Object string `json:"object"` // always "balance_adjustment"
+	// Amount is in GHS, negative when it took money away.
+	Amount   api.GHS `json:"amount"`
+	Currency string  `json:"currency"`
+	Reason   string  `json:"reason"`
+	Actor    string  `json:"actor"`
+	// Reference is the operator's own, as the number of a ticket; may be empty.
+	Reference string   `json:"reference"`
+	Livemode  bool     `json:"livemode"`
+	CreatedAt api.Time `json:"created_at"`
+}
+
+// AdjustParams describe an adjustment.
+type AdjustParams struct {
+	// Amount is in GHS, not zero: positive tops the balance up, negative takes from
+	// it.
+	Amount decimal.Decimal `json:"amount"`
+	// Reason says why, Actor who: both are required, the reason with at most 500
+	// characters, the actor, a name or an account of the operator's, with at most
+	// 255.
+	Reason string `json:"reason"`
+	Actor  string `json:"actor"`
+	// Reference is the operator's own, at most 100 characters.
+	Reference string `json:"reference,omitempty"`
+}
+
+var adjustments = storage.NewCollection[Adjustment]("balance_adjustments", nil)
+
+// Adjust tops up or corrects the available balance of the caller's merchant, in
+// the caller's mode, against the clearing account "adjustment". It is for the
+// operator, who decides who may call it; no route of /v1 leads to it.
+//
+//	_, err := svc.Accounts.Adjust(ctx, api.Caller{Merchant: id, Live: true, IdempotencyKey: "ticket-4711"},
+//		account.AdjustParams{Amount: decimal.RequireFromString("-12.50"), Reason: "Paid twice by the bank on 3 March", Actor: "esi@operator.example"})
+//
+// Reason and actor are kept with the movement, in one transaction: its entry has
+// the type adjustment and the adjustment's id as source. With an idempotency key
+// it may be repeated safely; the key is one of the merchant's.
+//
+// Refusals: parameter_invalid, parameter_missing, resource_missing (no such
+// merchant), insufficient_balance when it would take the balance below zero.
+func (s *Service) Adjust(ctx context.Context, caller api.Caller, p AdjustParams) (*Adjustment, error) {
+	pesewas, err := CheckAmount("amount", p.Amount.Abs())
+	if err != nil {
+		return nil, err
+	}
+	if p.Amount.IsNegative() {
+		pesewas = -pesewas
+	}
+	for _, text := range []struct {
+		param, text string
+		most        int
+	}{{"reason", p.Reason, api.MaxText}, {"actor", p.Actor, api.MaxName}} {
+		if text.text == "" {
+			return nil, api.Missing(text.param)
+		}
+		if err := api.CheckText(text.param, text.text, text.most); err != nil {
+			return nil, err
+		}
+	}
+	if err := api.CheckText("reference", p.Reference, api.MaxReference); err != nil {
+		return nil, err
+	}
+	call := engine.Call{Name: "balance.adjust", Params: p}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Adjustment, error) {
+		if _, err := MerchantTx(tx, caller.Merchant); err != nil {
+			return nil, err
+		}
+		a := Adjustment{
+			ID: tx.NewID("adj_"), Object: "balance_adjustment", Amount: api.Pesewas(pesewas), Currency: api.Currency,
+			Reason: p.Reason, Actor: p.Actor, Reference: p.Reference, Livemode: caller.Live, CreatedAt: api.At(tx.Now),
+		}
+		err := tx.Post(storage.Posting{
+			ID: tx.NewID("txn_"), Type: "adjustment", Ref: a.ID, At: tx.Now,
+			Moves: []storage.Move{
+				chart.Available(caller.Merchant, caller.Live).Move(pesewas),
+				chart.Clearing("adjustment", caller.Live).Move(-pesewas),
+			},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("account: adjust: %w", err)
+		}
+		if _, err := adjustments.Insert(tx, caller.Scope(), a.ID, a); err != nil {
+			return nil, fmt.Errorf("account: keep adjustment: %w", err)
+		}
+		return &a, nil
+	})
+}
+
+// Adjustments lists the adjustments of the caller's merchant and mode, newest
+// first. Like Adjust it is for the operator.
+func (s *Service) Adjustments(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Adjustment], error) {
+	listing := engine.Listing[Adjustment, Adjustment]{
+		Collection: adjustments, Noun: "balance adjustment",
+		Show: func(a *Adjustment) Adjustment { return *a },
+	}
+	return listing.List(ctx, s.engine, storage.Query{Scope: caller.Scope()}, p)
+}

@@ -1,0 +1,257 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// EntryListParams selects changes of the balance; zero values select all.
+type EntryListParams struct {
+	api.Page
+	// Created limits the list to a period, of which each entry is in one: periods
+	// that adjoin share none and miss none. See [Service.Statement].
+	Created api.Times
+	// Type is what kind of movement it was, as "payment"; Source the id of the
+	// object that caused it. They are compared entry by entry, so that what is rare
+	// is found sooner within a period.
+	Type, Source string
+}
+
+func (p *EntryListParams) wants(e *storage.Entry) bool {
+	return (p.Type == "" || e.Type == p.Type) && (p.Source == "" || e.Ref == p.Source)
+}
+
+// Entries lists the changes of the caller's available balance, newest first, as
+// they were booked. What is not filtered adds up: each entry's balance is the
+// older one's plus its amount.
+func (s *Service) Entries(ctx context.Context, caller api.Caller, p EntryListParams) (*api.List[Entry], error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	var list *api.List[Entry]
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		book := book{tx, chart.Available(caller.Merchant, caller.Live).Name}
+		span, err := book.span(p.Created)
+		if err != nil {
+			return err
+		}
+		found, more, err := book.page(&p, span)
+		if err != nil {
+			return err
+		}
+		data := make([]Entry, len(found))
+		for i := range found {
+			data[i] = shownEntry(&found[i])
+		}
+		list = api.NewList("/v1/balance/entries", data, more)
+		return nil
+	})
+	return list, err
+}
+
+func shownEntry(e *storage.Entry) Entry {
+	return Entry{
+		ID: e.Posting, Object: "balance_entry", Type: e.Type, Source: e.Ref,
+		Amount: api.Pesewas(e.Amount), Balance: api.Pesewas(e.Balance),
+		Currency: api.Currency, CreatedAt: api.At(e.At),
+	}
+}
+
+// book is the entries of one account, which are numbered from 1 without holes and
+// never change.
+type book struct {
+	tx      storage.ReadTx
+	account string
+}
+
+// span is the entries from first up to, and without, end.
+type span struct{ first, end int64 }
+
+// chunk is how many entries are read at once.
+const chunk = 500
+
+// read returns the entries of a span, the oldest first.
+func (b book) read(s span) ([]storage.Entry, error) {
+	if s.first >= s.end {
+		return nil, nil
+	}
+	entries, err := b.tx.Entries(b.account, s.end, int(s.end-s.first))
+	if err != nil {
+		return nil, fmt.Errorf("account: read entries: %w", err)
+	}
+	slices.Reverse(entries)
+	return entries, nil
+}
+
+// page returns the entries of a span that a page wants, the newest first, and
+// whether there are more in its direction.
+func (b book) page(p *EntryListParams, s span) (found []storage.Entry, more bool, err error) {
+	param, id := p.Cursor()
+	if id != "" {
+		at, err := b.number(id)
+		if err != nil {
+			return nil, false, err
+		}
+		if at == 0 {
+			return nil, false, api.NoSuchCursor(param, "balance entry")
+		}
+		if p.StartingAfter != "" {
+			s.end = min(s.end, at)
+		} else {
+			s.first = max(s.first, at+1)
+		}
+	}
+	forward, size := p.EndingBefore != "", p.Size()
+	for s.first < s.end && len(found) <= size {
+		// Unless something is filtered, the first chunk is the page and one more.
+		n := min(chunk, s.end-s.first)
+		if p.Type == "" && p.Source == "" {
+			n = min(n, int64(size+1-len(found)))
+		}
+		part := span{s.end - n, s.end}
+		if forward {
+			part = span{s.first, s.first + n}
+		}
+		entries, err := b.read(part)
+		if err != nil {
+			return nil, false, err
+		}
+		if forward {
+			s.first = part.end
+		} else {
+			s.end = part.first
+			slices.Reverse(entries)
+		}
+		for i := range entries {
+			if p.wants(&entries[i]) {
+				found = append(found, entries[i])
+			}
+		}
+	}
+	if more = len(found) > size; more {
+		found = found[:size]
+	}
+	if forward {
+		slices.Reverse(found)
+	}
+	return found, more, nil
+}
+
+// number returns which entry of the account a posting made, or 0.
+func (b book) number(posting string) (int64, error) {
+	booked, err := b.tx.Posting(posting)
+	if errors.Is(err, storage.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("account: read posting: %w", err)
+	}
+	for _, e := range booked.Entries {
+		if e.Account == b.account {
+			return e.Number, nil
+		}
+	}
+	return 0, nil
+}
+
+// span returns the entries of a period.
+func (b book) span(period api.Times) (s span, err error) {
+	balance, err := b.tx.Balance(b.account)
+	if err != nil {
+		return s, fmt.Errorf("account: balance: %w", err)
+	}
+	s = span{1, balance.Entries + 1}
+	if !period.Until.IsZero() {
+		if s.end, err = b.since(period.Until, balance.Entries); err != nil {
+			return s, err
+		}
+	}
+	if !period.From.IsZero() {
+		s.first, err = b.since(period.From, balance.Entries)
+	}
+	s.first = min(s.first, s.end) // a period that ends before it begins is empty
+	return s, err
+}
+
+// skew is how much the clocks of the processes that share a store may differ.
+const skew = time.Minute
+
+// since returns the number of the first entry that is not older than t, or the one
+// after the last. Entries are booked in the order of their times but for the skew
+// of clocks. The answer depends on entries alone that exist when t has passed by
+// the skew, so that it stays the same from then on.
+func (b book) since(t time.Time, count int64) (int64, error) {
+	t = storage.Instant(t)
+	low, high := int64(1), count+1 // the answer but for the skew
+	for low < high {
+		middle := low + (high-low)/2
+		at, err := b.read(span{middle, middle + 1})
+		if err != nil {
+			return 0, err
+		}
+		if len(at) != 1 {
+			return 0, fmt.Errorf("account: entry %d of %s is missing", middle, b.account)
+		}
+		if at[0].At.Before(t) {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	// Before it, there may be others that are not older, until one is that is older
+	// by more than the skew.
+	first := low
+	for end := low; end > 1; {
+		part := span{max(1, end-chunk), end}
+		entries, err := b.read(part)
+		if err != nil {
+			return 0, err
+		}
+		for i := len(entries) - 1; i >= 0; i-- {
+			e := &entries[i]
+			if e.At.Before(t.Add(-skew)) {
+				return first, nil
+			}
+			if !e.At.Before(t) {
+				first = e.Number
+			}
+		}
+		end = part.first
+	}
+	return first, nil
+}
+
+// entriesOf runs fn on the entries of a span, the oldest first, reading a part at
+// a time, so that it holds up nobody.
+func (s *Service) entriesOf(ctx context.Context, account string, all span, fn func(*storage.Entry) error) error {
+	for at := all.first; at < all.end; {
+		part := span{at, min(all.end, at+chunk)}
+		var entries []storage.Entry
+		err := s.engine.View(ctx, api.Caller{}, func(tx *engine.ReadTx) error {
+			var err error
+			entries, err = book{tx, account}.read(part)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if int64(len(entries)) != part.end-part.first {
+			return fmt.Errorf("account: entries of %s are missing", account)
+		}
+		for i := range entries {
+			if err := fn(&entries[i]); err != nil {
+				return err
+			}
+		}
+		at = part.end
+	}
+	return nil
+}

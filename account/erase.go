@@ -1,0 +1,139 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/personal"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Eraser removes the personal data of a deleted customer from where a package
+// keeps it. It works in transactions of its own, in steps that are not large, and
+// may be run again. recipients are addresses and numbers of the customer; it
+// returns those that it knows besides.
+type Eraser func(ctx context.Context, caller api.Caller, customer string, recipients []string) ([]string, error)
+
+// DeleteCustomer removes a customer, and with it the person's data: name, e-mail,
+// phone number, address and metadata. The record is gone when it returns; copies
+// are gone when the background work that it queues has been done, at once as a
+// rule, and after any crash.
+//
+// Copies are the snapshots of events, the answers that are kept under idempotency
+// keys, draft invoices of the customer with their documents, what endpoints
+// answered to webhooks about them, and messages that wait or, in test mode, are
+// kept. Afterwards the data is kept in one place alone, where the law of Ghana
+// wants it kept: in issued invoices (open, paid, void or uncollectible) and their
+// documents, which stay as they are. An invoice still names the customer's id,
+// which then leads nowhere.
+//
+// A merchant who sends an issued invoice again, or is paid for it, still writes to
+// the address on it; such a message leaves the store when it is sent, in test mode
+// after 30 days.
+//
+// What nobody can know to be about the person stays: words in descriptions, memos
+// and footers, in the metadata of invoices, and what was sent out already. Backups, and space that a database has freed and
+// not yet written over, are the host's.
+//
+// Refusals: resource_missing, also for one that was deleted before.
+func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
+	call := engine.Call{Name: "customer.delete", Params: id}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+		o, err := engine.GetTx(tx, customers, caller.Scope(), id, "customer")
+		if err != nil {
+			return nil, err
+		}
+		if err := customers.Delete(tx, o); err != nil {
+			return nil, fmt.Errorf("account: delete customer: %w", err)
+		}
+		if err := forget(tx, id, o.Value.Email, o.Value.Phone); err != nil {
+			return nil, err
+		}
+		deleted := &api.Deleted{ID: id, Object: "customer", Deleted: true}
+		return deleted, s.record(tx, deleted, event.CustomerDeleted)
+	})
+}
+
+// ForgetCustomer is DeleteCustomer for hosts with records of their own, see
+// [Customers]: it removes the copies of the data of a customer whom the host has
+// deleted. A customer of the library's own is refused with parameter_invalid; an id
+// of which there are no copies is fine. It may be called again.
+func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id string) error {
+	if id == "" {
+		return api.Missing("id")
+	}
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		_, err := customers.Get(tx, caller.Scope(), id)
+		if err == nil {
+			return api.Invalid("id", "This customer is one of the library's own. Delete it instead.")
+		}
+		if !errors.Is(err, storage.ErrNotFound) {
+			return fmt.Errorf("account: read customer: %w", err)
+		}
+		return forget(tx, id)
+	})
+}
+
+// forget queues the work on the copies of a customer's data.
+func forget(tx *engine.Tx, id string, recipients ...string) error {
+	erasure := personal.Erasure{
+		Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now),
+		Recipients: slices.DeleteFunc(recipients, func(to string) bool { return to == "" }),
+	}
+	scope := tx.Caller.Scope()
+	_, err := personal.Erasures.Insert(tx, scope, id, erasure)
+	if errors.Is(err, storage.ErrExists) {
+		var before *storage.Object[personal.Erasure]
+		if before, err = personal.Erasures.Get(tx, scope, id); err == nil {
+			before.Value = erasure
+			err = personal.Erasures.Replace(tx, before)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("account: queue erasure: %w", err)
+	}
+	tx.Due(personal.Erasures.Kind())
+	return nil
+}
+
+// EraseJob is the job that goes through the copies of deleted customers.
+func (s *Service) EraseJob() due.Job {
+	const atATime = 4 // each writes a lot
+	return due.Job{Kind: personal.Erasures.Kind(), Lease: 5 * time.Minute, Batch: atATime, Do: s.erase}
+}
+
+func (s *Service) erase(ctx context.Context, claimed storage.Record) error {
+	o, err := personal.Erasures.Decode(claimed)
+	if err != nil {
+		return err
+	}
+	caller := api.Caller{
+		Merchant: o.Scope.Merchant, Live: o.Scope.Live, RequestID: o.Value.Request, IdempotencyKey: o.Value.Key,
+	}
+	recipients := slices.Clone(o.Value.Recipients)
+	for _, erase := range s.Erasers {
+		more, err := erase(ctx, caller, o.ID, recipients)
+		if err != nil {
+			return fmt.Errorf("account: erase: %w", err)
+		}
+		recipients = append(recipients, more...)
+		slices.Sort(recipients)
+		recipients = slices.Compact(recipients)
+	}
+	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		done := *o // a run that is undone leaves the claimed version as it is
+		done.Value = personal.Erasure{}
+		return personal.Erasures.Replace(tx, &done)
+	})
+	if errors.Is(err, storage.ErrConflict) {
+		return nil // another worker took it over
+	}
+	return err
+}

@@ -1,0 +1,470 @@
+package account_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// row is an entry as every form of a statement tells it.
+type row struct{ At, Type, Source, Amount, Balance string }
+
+// listed returns the entries of a period as /v1 lists them, the oldest first.
+func (b *bench) listed(t testing.TB, caller api.Caller, p account.EntryListParams) []row {
+	t.Helper()
+	var rows []row
+	for p.Limit = 7; ; {
+		list, err := b.Entries(t.Context(), caller, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list.Data {
+			rows = append(rows, row{e.CreatedAt.UTC().Format(time.RFC3339), e.Type, e.Source, e.Amount.StringFixed(2), e.Balance.StringFixed(2)})
+		}
+		if !list.HasMore {
+			slices.Reverse(rows)
+			return rows
+		}
+		p.StartingAfter = list.Data[len(list.Data)-1].ID
+	}
+}
+
+// written returns the entries that the CSV of a statement has, after comparing its
+// edges.
+func written(t testing.TB, st *account.Statement) []row {
+	t.Helper()
+	var b bytes.Buffer
+	if err := st.CSV(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	table, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(table) < 3 {
+		t.Fatalf("%d rows, %v", len(table), err)
+	}
+	first, last := table[1], table[len(table)-1]
+	if first[2] != "opening_balance" || first[5] != st.Opening.StringFixed(2) || last[2] != "closing_balance" || last[5] != st.Closing.StringFixed(2) {
+		t.Errorf("edges %v and %v of %+v", first, last, st)
+	}
+	var rows []row
+	for _, r := range table[2 : len(table)-1] {
+		rows = append(rows, row{r[0], r[2], strings.TrimPrefix(r[3], "'"), r[4], r[5]})
+	}
+	return rows
+}
+
+// drawn returns the entries that the PDF of a statement has.
+func drawn(t testing.TB, st *account.Statement) []row {
+	t.Helper()
+	pages, err := st.Pages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := func(amount string) string { return strings.ReplaceAll(amount, ",", "") }
+	var rows []row
+	for _, texts := range pages {
+		for i, text := range texts {
+			at, err := time.Parse("2006-01-02 15:04:05", text)
+			if err != nil {
+				continue
+			}
+			rows = append(rows, row{at.Format(time.RFC3339), strings.ReplaceAll(texts[i+1], " ", "_"), texts[i+2], plain(texts[i+3]), plain(texts[i+4])})
+		}
+	}
+	all := strings.Join(slices.Concat(pages...), "\n")
+	for _, name := range []string{"Opening balance", "Closing balance"} {
+		if strings.Count(all, name) != 2 {
+			t.Errorf("%s stands %d times", name, strings.Count(all, name))
+		}
+	}
+	return rows
+}
+
+// Whatever happened, and wherever a period is cut: a statement adds up, adjoins
+// the next one, says what the ledger says, and is the same as CSV, as PDF and
+// over the API.
+func TestStatementsAgree(t *testing.T) {
+	begin := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	rapid.Check(t, func(r *rapid.T) {
+		b := newBench(t, nil)
+		caller := api.Caller{Merchant: b.merchant(t), Live: rapid.Bool().Draw(r, "live")}
+		now, balance := begin, int64(0)
+		var model []row
+		sums := map[int64]int64{} // of the entries up to a second
+		for i := range rapid.IntRange(0, 60).Draw(r, "entries") {
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 1, 20, 90}).Draw(r, "later")) * time.Second)
+			// Another process's clock is behind.
+			at := now.Add(-time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 59}).Draw(r, "behind")) * time.Second)
+			b.set(at)
+			amount := rapid.Int64Range(1, 5_000_000).Draw(r, "pesewas")
+			if balance > 0 && rapid.Bool().Draw(r, "out") {
+				amount = -min(amount, balance)
+			}
+			a, err := b.Adjust(t.Context(), caller, account.AdjustParams{
+				Amount: decimal.New(amount, -2), Reason: "test", Actor: fmt.Sprint("tester ", i),
+			})
+			if err != nil {
+				r.Fatal(err)
+			}
+			balance += amount
+			sums[at.Unix()] += amount
+			model = append(model, row{at.Format(time.RFC3339), "adjustment", a.ID, decimal.New(amount, -2).StringFixed(2), decimal.New(balance, -2).StringFixed(2)})
+		}
+		last := int64(0)
+		var joined []row
+		cuts := rapid.SliceOfN(rapid.IntRange(-60, 2000), 0, 4).Draw(r, "cuts")
+		slices.Sort(cuts)
+		var from time.Time
+		for i := range len(cuts) + 1 {
+			var until time.Time
+			if i < len(cuts) {
+				until = begin.Add(time.Duration(cuts[i]) * time.Second)
+			}
+			period := api.Times{From: from, Until: until}
+			st, err := b.Statement(t.Context(), caller, period)
+			if err != nil {
+				r.Fatal(err)
+			}
+			pesewas := func(a api.GHS) int64 { return a.Shift(2).IntPart() }
+			if pesewas(st.Opening) != last {
+				r.Errorf("opens with %s, after %d", st.Opening, last)
+			}
+			if !st.Opening.Add(st.Credits.Decimal).Sub(st.Debits.Decimal).Equal(st.Closing.Decimal) {
+				r.Errorf("does not add up: %+v", st)
+			}
+			last = pesewas(st.Closing)
+			rows := b.listed(t, caller, account.EntryListParams{Created: period})
+			if int64(len(rows)) != st.Entries {
+				r.Errorf("%d entries, %d are listed", st.Entries, len(rows))
+			}
+			sum := st.Opening.Decimal
+			for _, e := range rows {
+				sum = sum.Add(decimal.RequireFromString(e.Amount))
+				if sum.StringFixed(2) != e.Balance {
+					r.Errorf("after %+v there are %s", e, sum)
+				}
+			}
+			if !sum.Equal(st.Closing.Decimal) {
+				r.Errorf("closes with %s, the entries with %s", st.Closing, sum)
+			}
+			if diff := cmp.Diff(rows, written(t, st)); diff != "" {
+				r.Errorf("CSV (-API):\n%s", diff)
+			}
+			if diff := cmp.Diff(rows, drawn(t, st)); diff != "" {
+				r.Errorf("PDF (-API):\n%s", diff)
+			}
+			joined = append(joined, rows...)
+			from = until
+		}
+		if diff := cmp.Diff(model, joined); diff != "" {
+			r.Errorf("all periods together (-booked):\n%s", diff)
+		}
+		if last != balance {
+			r.Errorf("the last closes with %d, the balance is %d", last, balance)
+		}
+		if t.Failed() {
+			r.FailNow()
+		}
+	})
+}
+
+// onEachStore runs a test on a service over each store.
+func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
+	t.Run("memory", func(t *testing.T) { test(t, newBench(t, nil)) })
+	t.Run("sqlite", func(t *testing.T) {
+		test(t, newBench(t, func(storage.Store) storage.Store {
+			store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "account.db"), sqlite.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { store.Close() })
+			if err := store.Define(t.Context(), append(engine.Kinds(), account.Kinds()...)...); err != nil {
+				t.Fatal(err)
+			}
+			return store
+		}))
+	})
+}
+
+// Where clocks agree, an entry is in the period that holds its time; and a cut
+// stays where it is, whatever is booked later.
+func TestPeriods(t *testing.T) { onEachStore(t, testPeriods) }
+
+func testPeriods(t *testing.T, b *bench) {
+	caller := api.Caller{Merchant: b.merchant(t)}
+	begin := *b.now.Load()
+	book := func(seconds int) {
+		t.Helper()
+		b.set(begin.Add(time.Duration(seconds) * time.Second))
+		if _, err := b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func(from, until int) int64 {
+		t.Helper()
+		st, err := b.Statement(t.Context(), caller, api.Times{From: begin.Add(time.Duration(from) * time.Second), Until: begin.Add(time.Duration(until) * time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Entries
+	}
+	if got := count(0, 10); got != 0 {
+		t.Errorf("nothing was booked, got %d", got)
+	}
+	for i := range 500 {
+		book(i * 10)
+	}
+	for _, c := range []struct {
+		from, until int
+		want        int64
+	}{
+		{0, 10, 1},
+		{0, 11, 2},
+		{1, 10, 0},
+		{-100, 0, 0},
+		{-100, 5000, 500},
+		{4990, 5000, 1},
+		{4991, 9999, 0},
+		{100, 100, 0},
+		{200, 100, 0},
+		{1000, 3000, 200},
+	} {
+		if got := count(c.from, c.until); got != c.want {
+			t.Errorf("%d to %d: %d entries, want %d", c.from, c.until, got, c.want)
+		}
+	}
+	for i := range 700 {
+		book(5000 + i)
+	}
+	if got := count(1000, 3000); got != 200 {
+		t.Errorf("after more was booked: %d entries", got)
+	}
+}
+
+func TestEntryFilters(t *testing.T) { onEachStore(t, testEntryFilters) }
+
+func testEntryFilters(t *testing.T, b *bench) {
+	caller := api.Caller{Merchant: b.merchant(t)}
+	begin := *b.now.Load()
+	var ids []string
+	for i := range 30 {
+		b.advance(time.Second)
+		if i%10 == 3 {
+			a, err := b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, a.ID)
+			continue
+		}
+		if err := b.Deposit(t.Context(), account.Deposit{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank", Ref: fmt.Sprint("r-", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(p account.EntryListParams) *api.List[account.Entry] {
+		t.Helper()
+		l, err := b.Entries(t.Context(), caller, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	newest := list(account.EntryListParams{Type: "adjustment", Page: api.Page{Limit: 2}})
+	if len(newest.Data) != 2 || newest.Data[0].Source != ids[2] || newest.Data[1].Source != ids[1] || !newest.HasMore {
+		t.Errorf("newest adjustments: %+v", newest)
+	}
+	oldest := list(account.EntryListParams{Type: "adjustment", Page: api.Page{StartingAfter: newest.Data[1].ID}})
+	if len(oldest.Data) != 1 || oldest.Data[0].Source != ids[0] || oldest.HasMore {
+		t.Errorf("the page after: %+v", oldest)
+	}
+	back := list(account.EntryListParams{Type: "adjustment", Page: api.Page{EndingBefore: oldest.Data[0].ID, Limit: 1}})
+	if len(back.Data) != 1 || back.Data[0].Source != ids[1] || !back.HasMore {
+		t.Errorf("the page before: %+v", back)
+	}
+	one := list(account.EntryListParams{Source: "r-20"})
+	if len(one.Data) != 1 || one.Data[0].Type != "deposit" || one.HasMore {
+		t.Errorf("one source: %+v", one)
+	}
+	if none := list(account.EntryListParams{Type: "payment"}); len(none.Data) != 0 || none.HasMore {
+		t.Errorf("none: %+v", none)
+	}
+	within := list(account.EntryListParams{Created: api.Times{From: begin.Add(11 * time.Second), Until: begin.Add(21 * time.Second)}, Type: "adjustment"})
+	if len(within.Data) != 1 || within.Data[0].Source != ids[1] {
+		t.Errorf("in a period: %+v", within)
+	}
+	_, err := b.Entries(t.Context(), caller, account.EntryListParams{Page: api.Page{StartingAfter: "txn_1"}})
+	wantCode(t, "an unknown cursor", err, api.ResourceMissing)
+}
+
+func TestAdjust(t *testing.T) { onEachStore(t, testAdjust) }
+
+func testAdjust(t *testing.T, b *bench) {
+	caller := api.Caller{Merchant: b.merchant(t), Live: true}
+	ghs := decimal.RequireFromString
+	fine := account.AdjustParams{Amount: ghs("100.05"), Reason: "Top-up by bank transfer", Actor: "esi@operator.example", Reference: "ticket-1"}
+	var replayed bool
+	once := caller
+	once.IdempotencyKey, once.Replayed = "k", &replayed
+	made, err := b.Adjust(t.Context(), once, fine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.Adjust(t.Context(), once, fine)
+	if diff := cmp.Diff(made, again); diff != "" || err != nil || !replayed {
+		t.Errorf("repeated: %v %s", err, diff)
+	}
+	for name, c := range map[string]struct {
+		change func(*account.AdjustParams)
+		code   api.Code
+	}{
+		"nothing":        {func(p *account.AdjustParams) { p.Amount = decimal.Zero }, api.ParameterInvalid},
+		"half a pesewa":  {func(p *account.AdjustParams) { p.Amount = ghs("0.005") }, api.ParameterInvalid},
+		"too much":       {func(p *account.AdjustParams) { p.Amount = ghs("-1000000") }, api.ParameterInvalid},
+		"no reason":      {func(p *account.AdjustParams) { p.Reason = "" }, api.ParameterMissing},
+		"no actor":       {func(p *account.AdjustParams) { p.Actor = "" }, api.ParameterMissing},
+		"a long reason":  {func(p *account.AdjustParams) { p.Reason = strings.Repeat("r", 501) }, api.ParameterInvalid},
+		"a long ref":     {func(p *account.AdjustParams) { p.Reference = strings.Repeat("r", 101) }, api.ParameterInvalid},
+		"below zero":     {func(p *account.AdjustParams) { p.Amount = ghs("-100.06") }, api.InsufficientBalance},
+		"a bell in name": {func(p *account.AdjustParams) { p.Actor = "\a" }, api.ParameterInvalid},
+	} {
+		p := fine
+		c.change(&p)
+		_, err := b.Adjust(t.Context(), caller, p)
+		wantCode(t, name, err, c.code)
+	}
+	_, err = b.Adjust(t.Context(), api.Caller{Merchant: "mer_1"}, fine)
+	wantCode(t, "no merchant", err, api.ResourceMissing)
+
+	b.advance(time.Hour)
+	taken, err := b.Adjust(t.Context(), caller, account.AdjustParams{Amount: ghs("-100.05"), Reason: "Booked twice", Actor: "kojo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := b.Adjustments(t.Context(), caller, api.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]account.Adjustment{*taken, *made}, list.Data); diff != "" {
+		t.Error(diff)
+	}
+	other, err := b.Adjustments(t.Context(), api.Caller{Merchant: caller.Merchant}, api.Page{})
+	if err != nil || len(other.Data) != 0 {
+		t.Errorf("in the other mode: %+v, %v", other, err)
+	}
+	entries, err := b.Entries(t.Context(), caller, account.EntryListParams{})
+	if err != nil || len(entries.Data) != 2 || entries.Data[0].Source != taken.ID || entries.Data[0].Type != "adjustment" || entries.Data[0].Amount.String() != "-100.05" {
+		t.Errorf("entries %+v, %v", entries, err)
+	}
+	v, err := b.Verify(t.Context())
+	if err != nil || len(v.Problems) > 0 {
+		t.Errorf("the ledger: %v, %v", v, err)
+	}
+}
+
+// The document has pages, with the head of the table on each, and a source that is
+// too long is cut.
+func TestStatementPDF(t *testing.T) {
+	b := newBench(t, nil)
+	m, err := b.CreateMerchant(t.Context(), account.MerchantParams{Name: "Ɛdɔm Juice Bar", Address: "Ring Road East\nAccra", Email: "hello@adom.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller := api.Caller{Merchant: m.ID}
+	for range 150 {
+		err := b.Deposit(t.Context(), account.Deposit{To: m.ID, Amount: decimal.RequireFromString("1234.56"), Source: "bank", Ref: strings.Repeat("=W", 50)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, err := b.Statement(t.Context(), caller, api.Times{From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := st.Pages(t.Context())
+	if err != nil || len(pages) < 3 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	for i, texts := range pages {
+		all := strings.Join(texts, "\n")
+		if !strings.Contains(all, "Balance (GHS)") || strings.Contains(all, strings.Repeat("=W", 50)) {
+			t.Errorf("page %d: %.300s", i+1, all)
+		}
+	}
+	data, err := st.PDF(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := st.PDF(t.Context())
+	if err != nil || !bytes.Equal(data, again) {
+		t.Errorf("made again, the bytes differ (%v)", err)
+	}
+	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
+		command := exec.Command(pdftotext, "-layout", "-", "-")
+		command.Stdin = bytes.NewReader(data)
+		out, err := command.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"Ɛdɔm Juice Bar", "185,184.00", "Test mode", "page 3 of"} {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("the document does not say %s", want)
+			}
+		}
+	}
+}
+
+// failing writes so many bytes, and then no more.
+type failing struct{ left int }
+
+var errFull = errors.New("the disk is full")
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+func TestStatementFailures(t *testing.T) {
+	b := newBench(t, nil)
+	caller := api.Caller{Merchant: b.merchant(t)}
+	for range 300 {
+		if err := b.Deposit(t.Context(), account.Deposit{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, err := b.Statement(t.Context(), caller, api.Times{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []int{0, 5000} {
+		if err := st.CSV(t.Context(), &failing{left}); !errors.Is(err, errFull) {
+			t.Errorf("after %d bytes: %v", left, err)
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := st.CSV(gone, &failing{1 << 20}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the caller has gone: %v", err)
+	}
+	if _, err := b.Statement(t.Context(), api.Caller{Merchant: "mer_1"}, api.Times{}); api.CodeOf(err) != api.ResourceMissing {
+		t.Errorf("of nobody: %v", err)
+	}
+}

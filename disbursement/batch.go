@@ -1,0 +1,392 @@
+package disbursement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// MaxRows is the most disbursements that a batch holds.
+const MaxRows = 1000
+
+// BatchStatus is where a batch stands.
+type BatchStatus string
+
+// The statuses of batches. A completed batch has handed over all its rows; what
+// becomes of the disbursements, each of them says.
+const (
+	BatchPending    BatchStatus = "pending"
+	BatchProcessing BatchStatus = "processing"
+	BatchCompleted  BatchStatus = "completed"
+)
+
+// BatchStatuses are all statuses, for filters.
+func BatchStatuses() []BatchStatus {
+	return []BatchStatus{BatchPending, BatchProcessing, BatchCompleted}
+}
+
+// Batch is many disbursements that were asked for at once.
+type Batch struct {
+	ID     string      `json:"id"`     // bat_…
+	Object string      `json:"object"` // always "disbursement_batch"
+	Status BatchStatus `json:"status"`
+	Counts Counts      `json:"counts"`
+	// Amount and Fee are the sums over all rows, in GHS.
+	Amount      api.GHS      `json:"amount"`
+	Fee         api.GHS      `json:"fee"`
+	Currency    string       `json:"currency"`
+	Description string       `json:"description"`
+	Reference   string       `json:"reference"`
+	Metadata    api.Metadata `json:"metadata"`
+	Livemode    bool         `json:"livemode"`
+	CreatedAt   api.Time     `json:"created_at"`
+	// CompletedAt is when the last row was handed over; nil until then.
+	CompletedAt *api.Time `json:"completed_at"`
+}
+
+// Counts says how far a batch is: Total is Queued plus Made plus Refused.
+type Counts struct {
+	Total   int `json:"total"`
+	Queued  int `json:"queued"`  // not yet tried
+	Made    int `json:"made"`    // became a disbursement
+	Refused int `json:"refused"` // could not be made
+}
+
+// RowStatus is where a row stands.
+type RowStatus string
+
+// The statuses of rows.
+const (
+	RowQueued  RowStatus = "queued"
+	RowMade    RowStatus = "made"
+	RowRefused RowStatus = "refused"
+)
+
+// RowStatuses are all statuses, for filters.
+func RowStatuses() []RowStatus { return []RowStatus{RowQueued, RowMade, RowRefused} }
+
+// Row is one disbursement of a batch.
+type Row struct {
+	ID     string `json:"id"`     // row_…
+	Object string `json:"object"` // always "disbursement_batch_row"
+	Batch  string `json:"batch"`
+	// Number counts the rows of a batch, beginning with 1.
+	Number         int                `json:"row"`
+	Status         RowStatus          `json:"status"`
+	Amount         api.GHS            `json:"amount"`
+	Fee            api.GHS            `json:"fee"`
+	Currency       string             `json:"currency"`
+	Destination    payout.Destination `json:"destination"`
+	Reference      string             `json:"reference"`
+	IdempotencyKey string             `json:"idempotency_key"`
+	// Disbursement is what the row became, as it is now; nil until it is made.
+	Disbursement *payout.Transfer `json:"disbursement"`
+	// Error says why the row was refused; nil if it was not.
+	Error *RowError `json:"error"`
+}
+
+// RowError is a refusal, as the disbursement alone would have been answered.
+type RowError struct {
+	Code    api.Code `json:"code"`
+	Message string   `json:"message"`
+	Param   string   `json:"param,omitempty"`
+}
+
+// RowParams describe one row.
+type RowParams struct {
+	CreateParams
+	// IdempotencyKey makes the row safe to be asked for again, in this batch, in
+	// another, or alone: it is the key that [Service.Create] takes, so that what one
+	// of them has made the others do not make again. When empty it is the batch's id
+	// and the row's number.
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
+}
+
+// BatchParams describe a batch.
+type BatchParams struct {
+	Rows        []RowParams  `json:"rows"`                  // 1 to 1,000
+	Description string       `json:"description,omitempty"` // at most 500 characters
+	Reference   string       `json:"reference,omitempty"`   // at most 100 characters
+	Metadata    api.Metadata `json:"metadata,omitempty"`
+}
+
+type batchRecord struct {
+	Batch
+	// Request and Key are of the call that created the batch; events that happen
+	// later name it.
+	Request string `json:"request,omitempty"`
+	Key     string `json:"key,omitempty"`
+}
+
+type rowRecord struct {
+	Row
+	// Made is the id of the disbursement.
+	Made string `json:"made,omitempty"`
+	// Params are what is asked for, with unmasked numbers; nil once it is settled.
+	Params *CreateParams `json:"params,omitempty"`
+	// Request is of the call that created the batch.
+	Request string `json:"request,omitempty"`
+	// Tries counts how often the row could not be decided.
+	Tries int `json:"tries,omitempty"`
+	// Due is when a worker looks at it next; nil once it is settled.
+	Due *api.Time `json:"due,omitempty"`
+}
+
+var batches = storage.NewCollection("disbursement_batches", []storage.Field[batchRecord]{
+	{
+		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: texts(BatchStatuses())},
+		Value:  func(b *batchRecord) any { return string(b.Status) },
+	},
+	{
+		Column: storage.Column{Name: "created", Type: storage.Time},
+		Value:  func(b *batchRecord) any { return b.CreatedAt.Time },
+	},
+})
+
+var rows = storage.NewCollection("disbursement_batch_rows", []storage.Field[rowRecord]{
+	{
+		Column: storage.Column{Name: "batch", Type: storage.Text, Indexed: true},
+		Value:  func(r *rowRecord) any { return r.Batch },
+	},
+	{
+		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: texts(RowStatuses())},
+		Value:  func(r *rowRecord) any { return string(r.Status) },
+	},
+	{
+		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+		Value: func(r *rowRecord) any {
+			if r.Due == nil {
+				return nil
+			}
+			return r.Due.Time
+		},
+	},
+}, storage.DueBy("due"))
+
+func texts[T ~string](values []T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}
+
+// Kinds are the kinds that this package stores. Disbursements themselves are kept
+// by package payout.
+func Kinds() []*storage.Kind { return []*storage.Kind{batches.Kind(), rows.Kind()} }
+
+// CreateBatch takes many disbursements at once. All rows are checked first, and one
+// that is wrong has the whole batch refused, its parameter as rows[2].amount; then
+// the batch is written down and comes back, and background work makes the rows,
+// each as [Service.Create] would, each once, whatever crashes. A row that is refused
+// then does not stop the others.
+//
+// Money is not set aside: a row for which the balance is too low when its turn
+// comes is refused with insufficient_balance. The turns follow the order of the
+// rows, several at a time.
+//
+// Refusals: those of [Service.Create] that need neither the rail nor the balance.
+func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p BatchParams) (*Batch, error) {
+	call := engine.Call{Name: "disbursement_batch.create", Params: p}
+	prepared, err := s.prepareBatch(caller.Live, &p)
+	if err != nil {
+		// A repetition is answered though limits, banks or the rail have changed since.
+		if done, replayErr := engine.Replay[Batch](ctx, s.engine, caller, call); done != nil || replayErr != nil {
+			return done, replayErr
+		}
+		return nil, err
+	}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Batch, error) {
+		b := batchRecord{
+			Batch: Batch{
+				ID: tx.NewID("bat_"), Object: "disbursement_batch", Status: BatchPending,
+				Counts: Counts{Total: len(p.Rows), Queued: len(p.Rows)}, Currency: api.Currency,
+				Description: p.Description, Reference: p.Reference, Metadata: p.Metadata,
+				Livemode: caller.Live, CreatedAt: api.At(tx.Now),
+			},
+			Request: caller.RequestID, Key: caller.IdempotencyKey,
+		}
+		var amount, fee int64
+		// Lists show the newest first. Written from the last to the first, rows are
+		// listed in the order in which they were given.
+		for i := len(p.Rows) - 1; i >= 0; i-- {
+			recipient, err := prepared[i].RecipientTx(tx, caller.Live)
+			if err != nil {
+				return nil, inRow(i, err)
+			}
+			r := newRow(tx, &b, &p, i, prepared[i], recipient)
+			rowAmount, rowFee := prepared[i].Costs()
+			amount, fee = amount+rowAmount, fee+rowFee
+			if _, err := rows.Insert(tx, caller.Scope(), r.ID, r); err != nil {
+				return nil, fmt.Errorf("disbursement: keep row: %w", err)
+			}
+		}
+		b.Amount, b.Fee = api.Pesewas(amount), api.Pesewas(fee)
+		if _, err := batches.Insert(tx, caller.Scope(), b.ID, b); err != nil {
+			return nil, fmt.Errorf("disbursement: keep batch: %w", err)
+		}
+		tx.Due(rows.Kind())
+		return &b.Batch, s.Events.RecordTx(tx, &b.Batch, event.DisbursementBatchCreated)
+	})
+}
+
+func newRow(tx *engine.Tx, b *batchRecord, p *BatchParams, i int, prepared *payout.Prepared, to *account.Recipient) rowRecord {
+	given := p.Rows[i]
+	amount, fee := prepared.Costs()
+	r := rowRecord{
+		Row: Row{
+			ID: tx.NewID("row_"), Object: "disbursement_batch_row", Batch: b.ID, Number: i + 1, Status: RowQueued,
+			Amount: api.Pesewas(amount), Fee: api.Pesewas(fee), Currency: api.Currency,
+			Destination: prepared.Shown(to), Reference: given.Reference, IdempotencyKey: given.IdempotencyKey,
+		},
+		Params: &given.CreateParams, Request: b.Request,
+		// What is longest due is done first: so the rows keep their order.
+		Due: api.AtOrNil(tx.Now.Add(time.Duration(i-len(p.Rows)) * time.Millisecond)),
+	}
+	if r.IdempotencyKey == "" {
+		r.IdempotencyKey = fmt.Sprintf("%s/%d", b.ID, r.Number)
+	}
+	return r
+}
+
+// prepareBatch checks what can be checked without a transaction.
+func (s *Service) prepareBatch(live bool, p *BatchParams) ([]*payout.Prepared, error) {
+	if len(p.Rows) == 0 {
+		return nil, api.Missing("rows")
+	}
+	if len(p.Rows) > MaxRows {
+		return nil, api.Invalid("rows", "rows may have at most %d elements; there are %d. Make several batches of them.", MaxRows, len(p.Rows))
+	}
+	if err := api.CheckText("description", p.Description, api.MaxText); err != nil {
+		return nil, err
+	}
+	if err := api.CheckText("reference", p.Reference, api.MaxReference); err != nil {
+		return nil, err
+	}
+	if err := p.Metadata.Check(false); err != nil {
+		return nil, err
+	}
+	prepared := make([]*payout.Prepared, len(p.Rows))
+	keys := make(map[string]int, len(p.Rows))
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		var err error
+		if prepared[i], err = s.prepare(live, &r.CreateParams); err != nil {
+			return nil, inRow(i, err)
+		}
+		if r.IdempotencyKey == "" {
+			continue
+		}
+		if err := engine.CheckKey(r.IdempotencyKey); err != nil {
+			return nil, api.Invalid(at(i, "idempotency_key"), "%s must have 1 to 255 printable ASCII characters.", at(i, "idempotency_key"))
+		}
+		if same, ok := keys[r.IdempotencyKey]; ok {
+			return nil, api.Invalid(at(i, "idempotency_key"), "%s is that of rows[%d], too. Every row needs a key of its own, or none.", at(i, "idempotency_key"), same)
+		}
+		keys[r.IdempotencyKey] = i
+	}
+	return prepared, nil
+}
+
+// at is the path of a row's parameter.
+func at(row int, param string) string { return fmt.Sprintf("rows[%d].%s", row, param) }
+
+// inRow says in which row a refusal's parameter is.
+func inRow(row int, err error) error {
+	var refusal *api.Error
+	if !errors.As(err, &refusal) || refusal.Type == api.Fault {
+		return err
+	}
+	nested := *refusal
+	if nested.Param == "" {
+		nested.Param = fmt.Sprintf("rows[%d]", row)
+		return &nested
+	}
+	path := at(row, nested.Param)
+	if nested.Message = strings.Replace(nested.Message, nested.Param, path, 1); !strings.Contains(nested.Message, path) {
+		nested.Message = fmt.Sprintf("rows[%d]: %s", row, nested.Message)
+	}
+	nested.Param = path
+	return &nested
+}
+
+// Batch returns one batch.
+func (s *Service) Batch(ctx context.Context, caller api.Caller, id string) (*Batch, error) {
+	o, err := engine.Get(ctx, s.engine, caller, batches, id, "batch")
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value.Batch, nil
+}
+
+// BatchListParams selects batches; zero values select all.
+type BatchListParams struct {
+	api.Page
+	Status  BatchStatus
+	Created api.Times
+}
+
+// Batches lists batches, newest first.
+func (s *Service) Batches(ctx context.Context, caller api.Caller, p BatchListParams) (*api.List[Batch], error) {
+	q := storage.Query{
+		Scope: caller.Scope(),
+		Where: api.Where(nil, "status", string(p.Status)),
+		Range: api.InTimes(nil, "created", p.Created),
+	}
+	listing := engine.Listing[batchRecord, Batch]{
+		Collection: batches, Noun: "batch", URL: "/v1/disbursements/batch",
+		Show: func(b *batchRecord) Batch { return b.Batch },
+	}
+	return listing.List(ctx, s.engine, q, p.Page)
+}
+
+// RowListParams selects rows of a batch; zero values select all.
+type RowListParams struct {
+	api.Page
+	Status RowStatus
+}
+
+// Rows lists the rows of a batch in the order in which they were given, each with
+// its disbursement as it is now.
+func (s *Service) Rows(ctx context.Context, caller api.Caller, batch string, p RowListParams) (*api.List[Row], error) {
+	var list *api.List[Row]
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		if _, err := engine.GetTx(tx, batches, caller.Scope(), batch, "batch"); err != nil {
+			return err
+		}
+		q := storage.Query{Scope: caller.Scope(), Where: api.Where(nil, "batch", batch)}
+		q.Where = api.Where(q.Where, "status", string(p.Status))
+		made := map[string]string{}
+		listing := engine.Listing[rowRecord, Row]{
+			Collection: rows, Noun: "row", URL: "/v1/disbursements/batch/" + batch + "/rows",
+			Show: func(r *rowRecord) Row {
+				made[r.ID] = r.Made
+				return r.Row
+			},
+		}
+		var err error
+		if list, err = listing.ListTx(tx, q, p.Page); err != nil {
+			return err
+		}
+		for i := range list.Data {
+			id := made[list.Data[i].ID]
+			if id == "" {
+				continue
+			}
+			if list.Data[i].Disbursement, err = payout.GetTx(tx, caller.Scope(), payout.Disbursements, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}

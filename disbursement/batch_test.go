@@ -1,0 +1,430 @@
+package disbursement_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open returns a service over a store, and its merchant, funded with GHS 1,000 when
+// it is new.
+func open(t testing.TB, store storage.Store, c payments.Config) (*payments.Service, api.Caller) {
+	t.Helper()
+	c.Logger = slog.New(slog.DiscardHandler)
+	svc, err := payments.New(t.Context(), store, c)
+	check(t, err)
+	merchants, err := svc.Accounts.Merchants(t.Context(), api.Page{})
+	check(t, err)
+	if len(merchants.Data) > 0 {
+		return svc, api.Caller{Merchant: merchants.Data[0].ID}
+	}
+	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
+	check(t, err)
+	check(t, svc.Accounts.Deposit(t.Context(), account.Deposit{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "test"}))
+	return svc, api.Caller{Merchant: m.ID}
+}
+
+// some returns so many rows of GHS 1 each, to mobile money.
+func some(n int) disbursement.BatchParams {
+	var p disbursement.BatchParams
+	for i := range n {
+		p.Rows = append(p.Rows, row(i))
+	}
+	return p
+}
+
+func row(i int) disbursement.RowParams {
+	return disbursement.RowParams{
+		CreateParams: disbursement.CreateParams{
+			Amount: decimal.NewFromInt(1), Reference: fmt.Sprintf("row-%d", i),
+			Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: fmt.Sprintf("024%07d", i)},
+		},
+		IdempotencyKey: fmt.Sprintf("key-%d", i),
+	}
+}
+
+// all returns the rows of a batch.
+func all(t *testing.T, svc *payments.Service, caller api.Caller, batch string) []disbursement.Row {
+	t.Helper()
+	var list []disbursement.Row
+	p := disbursement.RowListParams{Page: api.Page{Limit: 100}}
+	for {
+		page, err := svc.Disbursements.Rows(t.Context(), caller, batch, p)
+		check(t, err)
+		list = append(list, page.Data...)
+		if !page.HasMore {
+			return list
+		}
+		p.StartingAfter = page.Data[len(page.Data)-1].ID
+	}
+}
+
+// once checks that of a batch of GHS 1 rows each was made exactly once, and that
+// the books say so.
+func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, n int) {
+	t.Helper()
+	b, err := svc.Disbursements.Batch(t.Context(), caller, batch)
+	check(t, err)
+	if want := (disbursement.Counts{Total: n, Made: n}); b.Counts != want || b.Status != disbursement.BatchCompleted || b.CompletedAt == nil {
+		t.Errorf("the batch is %+v", b)
+	}
+	made := map[string]bool{}
+	for i, r := range all(t, svc, caller, batch) {
+		if r.Number != i+1 || r.Status != disbursement.RowMade || r.Disbursement == nil || r.Disbursement.Status != payout.Completed || *r.Disbursement.Reference != fmt.Sprintf("row-%d", i) {
+			t.Errorf("row %d: %+v", i, r)
+			continue
+		}
+		made[r.Disbursement.ID] = true
+	}
+	if len(made) != n {
+		t.Errorf("%d rows are %d disbursements", n, len(made))
+	}
+	events := 0
+	for e, err := range svc.Events.All(t.Context(), caller, event.ListParams{Type: event.DisbursementBatchCompleted}) {
+		check(t, err)
+		if e.Type == event.DisbursementBatchCompleted {
+			events++
+		}
+	}
+	if events != 1 {
+		t.Errorf("the batch was completed %d times", events)
+	}
+	transfers := 0
+	for p := (payout.ListParams{Page: api.Page{Limit: 100}}); ; {
+		page, err := svc.Disbursements.List(t.Context(), caller, p)
+		check(t, err)
+		transfers += len(page.Data)
+		if !page.HasMore {
+			break
+		}
+		p.StartingAfter = page.Data[len(page.Data)-1].ID
+	}
+	if transfers != n {
+		t.Errorf("there are %d disbursements, want %d", transfers, n)
+	}
+	balance, err := svc.Accounts.Balance(t.Context(), caller)
+	check(t, err)
+	if want := decimal.NewFromInt(1000).Sub(decimal.RequireFromString("1.10").Mul(decimal.NewFromInt(int64(n)))); !balance.Available.Equal(want) || !balance.Reserved.IsZero() {
+		t.Errorf("the balance is %+v, want %s", balance, want)
+	}
+	v, err := svc.Accounts.Verify(t.Context())
+	check(t, err)
+	for _, p := range v.Problems {
+		t.Error(p)
+	}
+}
+
+// mortal is a store whose process dies: its n-th update fails, before it was
+// committed or afterwards, and so do all that follow.
+type mortal struct {
+	storage.Store
+	mu         sync.Mutex
+	left       int
+	afterwards bool
+	dead       bool
+}
+
+var errDead = errors.New("the process is dead")
+
+func (m *mortal) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	m.mu.Lock()
+	dead, last := m.dead, m.left == 1
+	if m.left > 0 {
+		m.left--
+	}
+	m.dead = m.dead || last
+	m.mu.Unlock()
+	if dead || last && !m.afterwards {
+		return errDead
+	}
+	err := m.Store.Update(ctx, fn)
+	if err == nil && last {
+		return errDead
+	}
+	return err
+}
+
+// Whenever the process dies, in whichever update, before or after it counts: every
+// row is made once.
+func TestBatchesSurviveDeaths(t *testing.T) {
+	const n = 6
+	for seed := range uint64(150) {
+		dice := rand.New(rand.NewPCG(seed, seed))
+		kept, now := memory.New(), time.Now()
+		clock := func() time.Time { return now }
+		_, caller := open(t, kept, payments.Config{Clock: clock})
+		caller.IdempotencyKey = "batch"
+		for range 8 {
+			store := &mortal{Store: kept}
+			svc, _ := open(t, store, payments.Config{Clock: clock})
+			store.left, store.afterwards = 1+dice.IntN(15), dice.IntN(2) == 0
+			if _, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(n)); err != nil && !errors.Is(err, errDead) {
+				t.Fatal(err)
+			}
+			if dice.IntN(3) == 0 { // somebody asks for a row alone, meanwhile
+				i := dice.IntN(n)
+				alone := caller
+				alone.IdempotencyKey = row(i).IdempotencyKey
+				if _, err := svc.Disbursements.Create(t.Context(), alone, row(i).CreateParams); err != nil && !errors.Is(err, errDead) {
+					t.Fatal(err)
+				}
+			}
+			if err := svc.Drain(t.Context()); err != nil && !errors.Is(err, errDead) {
+				t.Fatal(err)
+			}
+			now = now.Add(3 * time.Minute) // leases run out
+		}
+		svc, _ := open(t, kept, payments.Config{Clock: clock})
+		batch, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(n))
+		check(t, err)
+		for range 3 {
+			check(t, svc.Drain(t.Context()))
+			now = now.Add(3 * time.Minute)
+		}
+		once(t, svc, caller, batch.ID, n)
+		check(t, kept.Close())
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// telling is a rail that writes a line for every order.
+type telling struct{ payout.Simulated }
+
+func (r telling) Submit(ctx context.Context, o payout.Order) (payout.Result, error) {
+	fmt.Println("submitted", o.ID)
+	return r.Simulated.Submit(ctx, o)
+}
+
+const killedRows = 400
+
+// TestKilledChild is the process that the next test kills.
+func TestKilledChild(t *testing.T) {
+	path := os.Getenv("PAYMENTS_KILLED_DB")
+	if path == "" {
+		t.Skip("it is run by TestBatchSurvivesSIGKILL")
+	}
+	store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
+	check(t, err)
+	svc, caller := open(t, store, payments.Config{TestRail: telling{}})
+	caller.IdempotencyKey = "batch"
+	_, err = svc.Disbursements.CreateBatch(t.Context(), caller, some(killedRows))
+	check(t, err)
+	svc.Start(t.Context())
+	<-t.Context().Done() // until it is killed
+}
+
+// A batch whose process is killed in the middle, again and again, is finished by
+// the next one, each row exactly once.
+func TestBatchSurvivesSIGKILL(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "killed.db")
+	for _, lines := range []int{1, 5, 20} {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledChild$", "-test.v")
+		child.Env = append(os.Environ(), "PAYMENTS_KILLED_DB="+path)
+		out, err := child.StdoutPipe()
+		check(t, err)
+		check(t, child.Start())
+		seen := 0
+		for scanner := bufio.NewScanner(out); seen < lines && scanner.Scan(); {
+			var id string
+			if n, _ := fmt.Sscanf(scanner.Text(), "submitted %s", &id); n == 1 {
+				seen++
+			}
+		}
+		check(t, child.Process.Kill())
+		_ = child.Wait() // it was killed, and says so
+		if seen < lines {
+			t.Fatalf("the process ended after %d orders, before it was killed", seen)
+		}
+	}
+	store, err := sqlite.Open(context.Background(), path, sqlite.Config{})
+	check(t, err)
+	defer store.Close()
+	var later atomic.Int64 // by the clock, all leases have run out
+	later.Store(int64(10 * time.Minute))
+	svc, caller := open(t, store, payments.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
+	list, err := svc.Disbursements.Batches(t.Context(), caller, disbursement.BatchListParams{})
+	check(t, err)
+	if len(list.Data) != 1 || list.Data[0].Counts.Queued == 0 {
+		t.Errorf("the batches after the last kill, which should leave one in the middle: %+v", list.Data)
+	}
+	for range 3 {
+		check(t, svc.Drain(t.Context()))
+		later.Add(int64(10 * time.Minute))
+	}
+	once(t, svc, caller, list.Data[0].ID, killedRows)
+}
+
+// Two processes over one store, and batches that share rows, make each row once.
+func TestBatchesThatShareRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shared.db")
+	var services []*payments.Service
+	var caller api.Caller
+	for range 2 {
+		store, err := sqlite.Open(context.Background(), path, sqlite.Config{})
+		check(t, err)
+		defer store.Close()
+		var svc *payments.Service
+		svc, caller = open(t, store, payments.Config{})
+		services = append(services, svc)
+	}
+	const n = 40
+	first, err := services[0].Disbursements.CreateBatch(t.Context(), caller, some(n))
+	check(t, err)
+	second, err := services[1].Disbursements.CreateBatch(t.Context(), caller, some(n))
+	check(t, err)
+	var both sync.WaitGroup
+	for _, svc := range services {
+		both.Go(func() {
+			if err := svc.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	check(t, services[0].Drain(t.Context()))
+	a, b := all(t, services[0], caller, first.ID), all(t, services[0], caller, second.ID)
+	for i := range a {
+		if a[i].Disbursement == nil || b[i].Disbursement == nil || a[i].Disbursement.ID != b[i].Disbursement.ID {
+			t.Errorf("row %d: %+v and %+v", i, a[i], b[i])
+		}
+	}
+	balance, err := services[0].Accounts.Balance(t.Context(), caller)
+	check(t, err)
+	if balance.Available.String() != "956" {
+		t.Errorf("the balance is %s", balance.Available)
+	}
+}
+
+// moody is a rail that cannot be asked for names at first.
+type moody struct {
+	payout.Simulated
+	silent atomic.Bool
+}
+
+func (m *moody) AccountName(ctx context.Context, e payout.Enquiry) (string, error) {
+	if m.silent.Load() {
+		return "", errors.New("no answer")
+	}
+	return m.Simulated.AccountName(ctx, e)
+}
+
+// A row that cannot be decided is tried again, and refused when it never can be; a
+// key that stands for something else refuses its row alone.
+func TestRowsThatAreRefused(t *testing.T) {
+	now := time.Now()
+	rail := &moody{}
+	rail.silent.Store(true)
+	svc, caller := open(t, memory.New(), payments.Config{TestRail: rail, Clock: func() time.Time { return now }})
+	alone := caller
+	alone.IdempotencyKey = "key-1"
+	_, err := svc.Disbursements.Create(t.Context(), alone, row(7).CreateParams)
+	check(t, err)
+	p := some(3)
+	p.Rows[0].Destination.AccountName, p.Rows[0].Destination.MatchName = "Kofi Mensah", true // …0000 is his
+	batch, err := svc.Disbursements.CreateBatch(t.Context(), caller, p)
+	check(t, err)
+	statuses := func() string {
+		t.Helper()
+		check(t, svc.Drain(t.Context()))
+		text := ""
+		for _, r := range all(t, svc, caller, batch.ID) {
+			text += string(r.Status) + " "
+			if r.Error != nil {
+				text += string(r.Error.Code) + " "
+			}
+		}
+		return text
+	}
+	if got := statuses(); got != "queued refused idempotency_key_reused made " {
+		t.Errorf("at first: %s", got)
+	}
+	now = now.Add(4 * time.Second)
+	rail.silent.Store(false)
+	if got := statuses(); got != "queued refused idempotency_key_reused made " {
+		t.Errorf("too early: %s", got)
+	}
+	now = now.Add(time.Second)
+	if got := statuses(); got != "made refused idempotency_key_reused made " {
+		t.Errorf("when the rail answers: %s", got)
+	}
+	b, err := svc.Disbursements.Batch(t.Context(), caller, batch.ID)
+	check(t, err)
+	if want := (disbursement.Counts{Total: 3, Made: 2, Refused: 1}); b.Counts != want || b.Status != disbursement.BatchCompleted {
+		t.Errorf("%+v", b)
+	}
+
+	rail.silent.Store(true)
+	p.Rows = p.Rows[:1]
+	p.Rows[0].IdempotencyKey = ""
+	batch, err = svc.Disbursements.CreateBatch(t.Context(), caller, p)
+	check(t, err)
+	for range 10 {
+		statuses()
+		now = now.Add(3 * time.Hour)
+	}
+	if got := statuses(); got != "refused service_unavailable " {
+		t.Errorf("in the end: %s", got)
+	}
+}
+
+// What is kept of a row that is done holds no whole number.
+func TestSettledRowsKeepNoNumbers(t *testing.T) {
+	store := memory.New()
+	svc, caller := open(t, store, payments.Config{})
+	p := some(2)
+	p.Rows[1].Destination.PhoneNumber = "0241230906" // refused
+	_, err := svc.Disbursements.CreateBatch(t.Context(), caller, p)
+	check(t, err)
+	check(t, svc.Drain(t.Context()))
+	err = store.View(t.Context(), func(tx storage.ReadTx) error {
+		for _, k := range disbursement.Kinds() {
+			page, err := tx.List(k, storage.Query{Scope: caller.Scope(), Limit: 100})
+			if err != nil {
+				return err
+			}
+			if len(page) == 0 {
+				t.Errorf("nothing is kept as %s", k.Name)
+			}
+			for _, r := range page {
+				for _, number := range []string{"240000000", "241230906"} {
+					if bytesContain(r.Data, number) {
+						t.Errorf("%s keeps %s", k.Name, r.Data)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	check(t, err)
+}

@@ -1,0 +1,113 @@
+package disbursement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// tryAgain is how long to wait after each time that a row could not be decided, as
+// when the rail cannot be asked for a name. After the last one it is refused.
+var tryAgain = []time.Duration{
+	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
+}
+
+// BatchJob is the job that makes the rows of batches.
+func (s *Service) BatchJob() due.Job {
+	const atATime = 16 // the rail may be asked about each
+	// The rail is asked at most twice, for 30 seconds each.
+	return due.Job{Kind: rows.Kind(), Lease: 2 * time.Minute, Batch: atATime, Do: s.makeRow}
+}
+
+// makeRow makes the disbursement of a row. Disbursement, row and counts are written
+// in one transaction, in which the row must still be this worker's: so each row is
+// made once, and counted once.
+func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
+	o, err := rows.Decode(claimed)
+	if err != nil {
+		return err
+	}
+	if o.Value.Params == nil {
+		return nil // it was settled
+	}
+	var replayed bool
+	caller := api.Caller{
+		Merchant: o.Scope.Merchant, Live: o.Scope.Live,
+		RequestID: o.Value.Request, IdempotencyKey: o.Value.IdempotencyKey, Replayed: &replayed,
+	}
+	made, err := s.create(ctx, caller, *o.Value.Params, func(tx *engine.Tx, t *payout.Transfer) error {
+		return s.settleRow(tx, o, t.ID, nil)
+	})
+	var refusal *api.Error
+	switch {
+	case err == nil && replayed:
+		// The key had been used before, so that what was to be written with the
+		// disbursement was not.
+		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.settleRow(tx, o, made.ID, nil) })
+	case errors.As(err, &refusal) && passing(refusal) && o.Value.Tries < len(tryAgain):
+		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			later := *o
+			later.Value.Due = api.AtOrNil(tx.Now.Add(tryAgain[later.Value.Tries]))
+			later.Value.Tries++
+			return rows.Replace(tx, &later)
+		})
+	case refusal != nil:
+		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.settleRow(tx, o, "", refusal) })
+	}
+	if errors.Is(err, storage.ErrConflict) {
+		return nil // another worker took it over
+	}
+	return err
+}
+
+// passing reports a refusal that says nothing about the row itself.
+func passing(e *api.Error) bool { return e.Type == api.Fault || e.Type == api.RateLimit }
+
+// settleRow writes what became of a row, and counts it. A run that is undone leaves
+// the claimed version as it is.
+func (s *Service) settleRow(tx *engine.Tx, claimed *storage.Object[rowRecord], made string, refusal *api.Error) error {
+	o := *claimed
+	r := &o.Value
+	r.Params, r.Due, r.Made, r.Status = nil, nil, made, RowMade
+	if refusal != nil {
+		r.Status = RowRefused
+		r.Error = &RowError{Code: refusal.Code, Message: refusal.Message, Param: refusal.Param}
+	}
+	if err := rows.Replace(tx, &o); err != nil {
+		return fmt.Errorf("disbursement: write row: %w", err)
+	}
+	b, err := batches.Get(tx, o.Scope, r.Batch)
+	if err != nil {
+		return fmt.Errorf("disbursement: read batch: %w", err)
+	}
+	counts := &b.Value.Counts
+	counts.Queued--
+	if refusal != nil {
+		counts.Refused++
+	} else {
+		counts.Made++
+	}
+	b.Value.Status = BatchProcessing
+	if counts.Queued == 0 {
+		b.Value.Status, b.Value.CompletedAt = BatchCompleted, api.AtOrNil(tx.Now)
+	}
+	if err := batches.Replace(tx, b); err != nil {
+		return fmt.Errorf("disbursement: count batch: %w", err)
+	}
+	if counts.Queued > 0 {
+		return nil
+	}
+	// The event is the batch's, and not the last row's.
+	caller := tx.Caller
+	defer func() { tx.Caller = caller }()
+	tx.Caller.RequestID, tx.Caller.IdempotencyKey = b.Value.Request, b.Value.Key
+	return s.Events.RecordTx(tx, &b.Value.Batch, event.DisbursementBatchCompleted)
+}

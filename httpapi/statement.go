@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"bytes"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// maxStatement is the most entries that are sent as CSV: some 15 MB. A host that
+// needs more at once calls Go, which writes as it reads.
+const maxStatement = 100_000
+
+// format is how a statement is sent.
+type format string
+
+const (
+	formatJSON format = "json"
+	formatCSV  format = "csv"
+	formatPDF  format = "pdf"
+)
+
+// statement answers the balances and sums of a period, or, with format=csv or
+// format=pdf, the file with all entries.
+func (h moneyHandlers) statement(r *request) (any, error) {
+	q := r.query()
+	as, period := oneOf(q, "format", formatJSON, formatCSV, formatPDF), q.times("created")
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	st, err := h.svc.Accounts.Statement(r.Context(), r.caller, period)
+	if err != nil {
+		return nil, err
+	}
+	switch as {
+	case formatCSV:
+		if st.Entries > maxStatement {
+			return nil, api.Invalid("created", "The period has %d entries, and a file holds %d. Take a shorter period.", st.Entries, maxStatement)
+		}
+		var b bytes.Buffer
+		if err := st.CSV(r.Context(), &b); err != nil {
+			return nil, err
+		}
+		return file("text/csv; charset=utf-8", "statement.csv", b.Bytes()), nil
+	case formatPDF:
+		data, err := st.PDF(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		return file("application/pdf", "statement.pdf", data), nil
+	}
+	return st, nil
+}
+
+// file is an answer that a browser keeps under a name.
+func file(contentType, name string, data []byte) *raw {
+	answer := content(contentType, data)
+	answer.set("Content-Disposition", `attachment; filename="`+name+`"`)
+	return answer
+}

@@ -1,0 +1,62 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+)
+
+func TestStatements(t *testing.T) {
+	s := paymentstest.New(t)
+	code := newCode(t, s, `{"amount":1250}`)
+	paid := s.Pay(code, 0)
+	middle := url.QueryEscape(time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	s.Do("POST", "/v1/test_helpers/clock", `{"advance":7200}`)
+	_, err := s.Accounts.Adjust(t.Context(), s.Caller, account.AdjustParams{
+		Amount: decimal.RequireFromString("-2.50"), Reason: "Booked twice", Actor: "esi",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(name, path string) {
+		t.Helper()
+		response, data := s.Do("GET", path, nil)
+		golden(t, name, response, data)
+	}
+	step("statement", "/v1/balance/statement")
+	step("statement_before", "/v1/balance/statement?created[lt]="+middle+"&format=json")
+	step("statement_after", "/v1/balance/statement?created[gte]="+middle)
+	step("entries_of_type", "/v1/balance/entries?type=adjustment")
+	step("entries_of_source", "/v1/balance/entries?source="+paid.ID)
+	step("entries_after", "/v1/balance/entries?created[gte]="+middle)
+
+	response, data := s.Do("GET", "/v1/balance/statement?format=csv", nil)
+	if response.Header.Get("Content-Type") != "text/csv; charset=utf-8" || response.Header.Get("Content-Disposition") != `attachment; filename="statement.csv"` {
+		t.Errorf("headers %v", response.Header)
+	}
+	rows := strings.Split(strings.TrimSpace(string(data)), "\n")
+	if len(rows) != 6 || !strings.HasSuffix(rows[5], ",closing_balance,,,1010.00,GHS") || !strings.HasSuffix(rows[3], "payment,"+paid.ID+",12.50,1012.50,GHS") {
+		t.Errorf("%s", data)
+	}
+	response, data = s.Do("GET", "/v1/balance/statement?format=pdf", nil)
+	if response.Header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(data, []byte("%PDF-")) {
+		t.Errorf("%s: %.40s", response.Header.Get("Content-Type"), data)
+	}
+	for path, param := range map[string]string{
+		"/v1/balance/statement?format=xls":                         "format",
+		"/v1/balance/statement?created=yesterday":                  "created",
+		"/v1/balance/entries?created[foo]=1":                       "created[foo]",
+		"/v1/balance/entries?type=":                                "type",
+		"/v1/balance/statement?created[gte]=2026-01-01&created=..": "created[gte]",
+	} {
+		response, data := s.Do("GET", path, nil)
+		wants(t, path, response, data, 400, "parameter_invalid", param)
+	}
+}

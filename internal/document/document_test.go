@@ -1,0 +1,117 @@
+package document
+
+import (
+	"bytes"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func begin(t *testing.T) *Document {
+	t.Helper()
+	d, err := New(Info{Title: "Test", Author: "Ɛdɔm", At: time.Unix(1, 0), Foot: "Foot"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestParagraph(t *testing.T) {
+	d := begin(t)
+	d.Paragraph(Left, 60, Text{Size: 10, Text: "one two three four\r\nfive\n\n" + strings.Repeat("x", 50) + " six\u202e\x00"})
+	said := d.Pages()[0]
+	if len(said) != 6 || said[2] != "five" || said[3] != "" || !strings.HasSuffix(said[4], "x…") || said[5] != "six" {
+		t.Errorf("%q", said)
+	}
+	if got := strings.Join(said[:2], " "); got != "one two three four" {
+		t.Errorf("the first paragraph: %q", got)
+	}
+	for _, text := range d.pages[0].texts {
+		if w := d.width(text.Text, 10, false); w > 60 {
+			t.Errorf("%q is %.1f wide", text.Text, w)
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	d := begin(t)
+	for text, want := range map[string]string{"short": "short", "": "", "a\x00b": "ab"} {
+		if got := d.Fit(Text{Size: 10, Text: text}, 100); got != want {
+			t.Errorf("%q: got %q", text, got)
+		}
+	}
+	long := strings.Repeat("ɛ", 100)
+	for _, width := range []float64{-1, 0, 1, 20, 50} {
+		got := d.Fit(Text{Size: 10, Text: long}, width)
+		if !strings.HasSuffix(got, "…") || width > 10 && d.width(got, 10, false) > width {
+			t.Errorf("%.0f wide: %q", width, got)
+		}
+	}
+}
+
+// The head of a table comes again on every page, and nothing is written below the
+// body.
+func TestPages(t *testing.T) {
+	draw := func() (*Document, []byte) {
+		d := begin(t)
+		head := func() {
+			d.Line(Text{X: Left, Size: 8, Bold: true, Text: "HEAD"})
+			d.Rule()
+		}
+		head()
+		d.Head = head
+		for range 150 {
+			d.Room(12)
+			d.Put(Text{X: Left, Size: 8, Text: "left ₵"})
+			d.Line(Text{X: Right, Size: 8, Right: true, Grey: true, Text: "right"})
+		}
+		data, err := d.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, data
+	}
+	d, data := draw()
+	if _, again := draw(); !bytes.Equal(data, again) {
+		t.Error("made again, the bytes differ")
+	}
+	lines := 0
+	for i, said := range d.Pages() {
+		if said[0] != "HEAD" || slices.Contains(said[1:], "HEAD") {
+			t.Errorf("page %d: %q", i+1, said)
+		}
+		lines += len(said) - 1
+		for _, text := range d.pages[i].texts {
+			if text.y+text.Size > bottom {
+				t.Errorf("page %d: %q stands at %.0f", i+1, text.Text, text.y)
+			}
+		}
+	}
+	if lines != 300 || len(d.pages) < 3 {
+		t.Errorf("%d texts on %d pages", lines, len(d.pages))
+	}
+	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
+		command := exec.Command(pdftotext, "-layout", "-", "-")
+		command.Stdin = bytes.NewReader(data)
+		out, err := command.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(string(out), "left ₵"); got != 150 {
+			t.Errorf("the PDF says %d lines", got)
+		}
+		var feet []string
+		for line := range strings.SplitSeq(string(out), "\n") {
+			if strings.Contains(line, "Foot") {
+				feet = append(feet, strings.TrimSpace(line))
+			}
+		}
+		if diff := cmp.Diff([]string{"Foot · page 1 of 3", "Foot · page 2 of 3", "Foot · page 3 of 3"}, feet); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

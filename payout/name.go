@@ -1,0 +1,248 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/outside"
+)
+
+// NameEnquirer is what a Rail may also be: it tells in whose name an account is
+// registered. Calls run outside of any transaction, with a context that ends after
+// 30 seconds. Neither number nor name must reach a log.
+//
+// AccountName returns the name, or a *[Refusal] for an account that there is not
+// or that cannot be paid; any other error means that it could not tell.
+type NameEnquirer interface {
+	AccountName(ctx context.Context, e Enquiry) (string, error)
+}
+
+// Enquiry is an account whose name is asked for.
+type Enquiry struct {
+	Live bool
+	Type Type // MobileMoney or BankTransfer
+	// Provider is mtn, telecel or airteltigo, or the bank's code.
+	Provider string
+	// Number is unmasked: +233XXXXXXXXX, or the digits of a bank account.
+	Number string
+}
+
+// AccountName says in whose name an account is.
+type AccountName struct {
+	Object   string `json:"object"` // always "account_name_lookup"
+	Type     Type   `json:"type"`
+	Provider string `json:"provider"` // the mobile-money provider, or the code of the bank
+	Number   string `json:"number"`   // masked
+	Name     string `json:"account_name"`
+}
+
+// LookUpAccountName asks the rail in whose name a mobile-money wallet or a bank
+// account is. Type follows from the number that is given when it is empty; a
+// service wallet's name is looked up with [account.Service.LookUpServiceID].
+//
+// Refusals: a wrong parameter, invalid_phone_number, invalid_destination,
+// recipient_unavailable; and service_unavailable where there is no rail, it does
+// not tell names, or does not answer.
+//
+// [account.Service.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
+func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error) {
+	call := engine.Call{Name: "account_name.look_up", Params: p}
+	if done, err := engine.Replay[AccountName](ctx, s.engine, caller, call); done != nil || err != nil {
+		return done, err
+	}
+	if p.Type == "" {
+		p.Type = MobileMoney
+		if p.PhoneNumber == "" && (p.AccountNumber != "" || p.BankCode != "") {
+			p.Type = BankTransfer
+		}
+	}
+	if p.Type == ServiceWallet {
+		return nil, api.Invalid("type", "type must be mobile_money or bank_transfer. The name of a service wallet comes from POST /v1/lookup/service-id.")
+	}
+	shown, to, err := p.check(s.outgoing.config.Banks)
+	if err != nil {
+		return nil, alone("destination", err)
+	}
+	name, err := s.outgoing.accountName(ctx, caller.Live, shown.Type, to)
+	if err != nil {
+		return nil, alone("destination", err)
+	}
+	found := AccountName{
+		Object: "account_name_lookup", Type: shown.Type, Provider: *shown.Provider, Number: shown.Number, Name: name,
+	}
+	if caller.IdempotencyKey == "" {
+		return &found, nil
+	}
+	// Nothing is changed, but whoever gives a key gets the first answer again.
+	return engine.Do(ctx, s.engine, caller, call, func(*engine.Tx) (*AccountName, error) { return &found, nil })
+}
+
+// alone takes the name of the enclosing object off a refusal's parameter: the
+// opposite of within.
+func alone(object string, err error) error {
+	var refusal *api.Error
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	bare := *refusal
+	bare.Message = strings.ReplaceAll(bare.Message, object+".", "")
+	bare.Param = strings.TrimPrefix(bare.Param, object+".")
+	return &bare
+}
+
+// errNoNames is the refusal of a rail that does not tell names, or not now.
+var errNoNames = api.Errorf(api.Unavailable, "", "The provider does not tell the name of this account at the moment. Try again later, or go on without its name.")
+
+// accountName asks the rail of a mode for the name of an account.
+func (o *Outgoing) accountName(ctx context.Context, live bool, t Type, to *target) (string, error) {
+	rail := o.rail(live)
+	if rail == nil {
+		return "", errNoRail
+	}
+	enquirer, ok := rail.(NameEnquirer)
+	if !ok {
+		return "", errNoNames
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var name string
+	err := guarded(func() error {
+		var err error
+		name, err = enquirer.AccountName(ctx, Enquiry{Live: live, Type: t, Provider: to.Provider, Number: to.Number})
+		return err
+	})
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		told := *refusal
+		told.fill()
+		return "", api.Errorf(told.Code, numberParam(t), "%s", told.Message)
+	}
+	name = outside.Cut(strings.Join(strings.Fields(strings.Map(printable, name)), " "), api.MaxName)
+	if err != nil || name == "" {
+		// The error may quote the number; the log must not.
+		o.engine.Log.WarnContext(ctx, "the rail could not tell the name of an account", "type", t)
+		return "", errNoNames
+	}
+	return name, nil
+}
+
+func printable(r rune) rune {
+	if unicode.IsControl(r) || r == unicode.ReplacementChar {
+		return ' '
+	}
+	return r
+}
+
+// numberParam is the parameter that names an external account.
+func numberParam(t Type) string {
+	if t == BankTransfer {
+		return "destination.account_number"
+	}
+	return "destination.phone_number"
+}
+
+// errOtherName is the refusal of a transfer that demands a name. The registered
+// name is not told: whoever may know it asks for it.
+var errOtherName = api.Errorf(api.AccountNameMismatch, "destination.account_name",
+	"The account is registered in another name than destination.account_name. Look the name up, and make sure that the account is the recipient's.")
+
+// matchName refuses a transfer that demands a name which its account does not have.
+func (o *Outgoing) matchName(ctx context.Context, live bool, p *Prepared) error {
+	if !p.draft.Destination.MatchName {
+		return nil
+	}
+	registered, err := o.accountName(ctx, live, p.shown.Type, p.target)
+	if err != nil {
+		return err
+	}
+	if !o.config.NameMatch(p.draft.Destination.AccountName, registered) {
+		return errOtherName
+	}
+	return nil
+}
+
+// NameMatch decides whether the name that was given for a recipient stands for the
+// one that the account is registered in. It must be safe for concurrent use.
+type NameMatch func(given, registered string) bool
+
+// DefaultNameTolerance is the tolerance of names, in percent, when the host sets
+// nothing: a slip or two in a name of two words.
+const DefaultNameTolerance = 20
+
+// MatchNames compares names letter by letter, and lets pass what differs in at most
+// so many percent of the letters of the longer one; 0 lets nothing pass that is not
+// the same, 100 everything. Upper and lower case, accents, punctuation, titles and
+// the order of the words make no difference, and the letters of Ghana's languages
+// are as those that stand for them (ɛ is e, ɔ is o, ŋ is n). A missing middle name
+// counts with all its letters: a host whose provider tells full names takes 40.
+func MatchNames(tolerance int) NameMatch {
+	return func(given, registered string) bool {
+		a, b := fold(given), fold(registered)
+		longer := max(len(a), len(b))
+		return longer > 0 && min(len(a), len(b)) > 0 && distance(a, b)*100 <= tolerance*longer
+	}
+}
+
+// titles are no part of a name.
+var titles = []string{"mr", "mrs", "ms", "miss", "dr", "prof", "rev"}
+
+// fold returns the letters of a name in a form in which two ways of writing it are
+// the same.
+func fold(name string) []rune {
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(strings.ToLower(name)) {
+		switch {
+		case r == 'ɛ':
+			r = 'e'
+		case r == 'ɔ':
+			r = 'o'
+		case r == 'ŋ':
+			r = 'n'
+		case r == 'ɖ':
+			r = 'd'
+		case r == 'ƒ':
+			r = 'f'
+		case r == 'ɣ':
+			r = 'g'
+		case r == 'ʋ':
+			r = 'v'
+		case unicode.Is(unicode.Mn, r), r == '\'', r == '’', r == '.':
+			continue
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	words := slices.DeleteFunc(strings.Fields(b.String()), func(word string) bool { return slices.Contains(titles, word) })
+	slices.Sort(words)
+	return []rune(strings.Join(words, " "))
+}
+
+// distance is the least number of letters to insert, remove or replace that makes
+// one text of the other (Levenshtein).
+func distance(a, b []rune) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		above := row[0] // of the column to the left
+		row[0] = i + 1
+		for j := range b {
+			change := above
+			if a[i] != b[j] {
+				change++
+			}
+			above = row[j+1]
+			row[j+1] = min(change, above+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

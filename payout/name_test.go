@@ -1,0 +1,249 @@
+package payout_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/payout"
+)
+
+func ExampleMatchNames() {
+	strict, lenient := payout.MatchNames(0), payout.MatchNames(40)
+	fmt.Println(strict("kofi MENSAH", "Mr. Mensah, Kofi"), strict("Kofi Mensa", "Kofi Mensah"))
+	fmt.Println(lenient("Kofi Mensah", "KOFI ATTA MENSAH"), lenient("Kofi Mensah", "Ama Serwaa"))
+	// Output:
+	// true false
+	// true false
+}
+
+func TestMatchNames(t *testing.T) {
+	for _, c := range []struct {
+		given, registered string
+		least             int // the tolerance from which on they match
+	}{
+		{"Kofi Mensah", "KOFI MENSAH", 0},
+		{"Mensah  Kofi", "Kofi Mensah", 0},
+		{"Dr. Kofi Owusu-Ansah", "OWUSU ANSAH KOFI", 0},
+		{"Akɔsua Agyɛman", "AKOSUA AGYEMAN", 0},
+		{"Ŋana", "NANA", 0},
+		{"José", "Jose\u0301", 0},
+		{"N'Tow", "NTOW", 0},
+		{"Ｋｏｆｉ", "kofi", 0}, // full width
+		{"Kofi Mensa", "Kofi Mensah", 10},
+		{"Kofi Mensah", "Kofi Atta Mensah", 32},
+		{"Kofi", "Kofi Mensah", 64},
+		{"", "Kofi", 101},
+		{"Kofi", "", 101},
+		{"Mr.", "Mrs", 101},
+		{"", "", 101},
+	} {
+		for tolerance := range 101 {
+			want := tolerance >= c.least
+			if got := payout.MatchNames(tolerance)(c.given, c.registered); got != want {
+				t.Errorf("%q and %q with %d%%: %t", c.given, c.registered, tolerance, got)
+				break
+			}
+		}
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		a, b := rapid.String().Draw(r, "a"), rapid.String().Draw(r, "b")
+		match := payout.MatchNames(rapid.IntRange(0, 99).Draw(r, "tolerance"))
+		if match(a, b) != match(b, a) {
+			r.Error("it depends on which is given")
+		}
+		upper, lower := strings.ToUpper(a), strings.ToLower(a)
+		if strings.ToLower(upper) == lower && match(a, b) != match(upper, b) {
+			r.Error("it depends on the case")
+		}
+	})
+}
+
+// FuzzMatchNames: whatever a provider calls an account, comparing ends and does
+// not panic.
+func FuzzMatchNames(f *testing.F) {
+	f.Add("Kofi Mensah", "MENSAH KOFI")
+	f.Add("\xff", "ɛ\u0301")
+	match := payout.MatchNames(20)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if len(a) > 500 || len(b) > 500 {
+			t.Skip()
+		}
+		if match(a, b) != match(b, a) {
+			t.Error("it depends on which is given")
+		}
+	})
+}
+
+// namer is a live rail that knows a name, or fails to.
+type namer struct {
+	payout.Simulated
+	name  string
+	err   error
+	asked *int
+}
+
+func (n namer) AccountName(_ context.Context, e payout.Enquiry) (string, error) {
+	if n.asked != nil {
+		*n.asked++
+	}
+	if e.Number == "+233241239999" {
+		panic("the number is " + e.Number)
+	}
+	return n.name, n.err
+}
+
+// nameless is a rail that cannot tell names.
+type nameless struct{ rail payout.Rail }
+
+func (n nameless) Submit(ctx context.Context, o payout.Order) (payout.Result, error) {
+	return n.rail.Submit(ctx, o)
+}
+
+func (n nameless) Status(ctx context.Context, o payout.Order) (payout.Result, error) {
+	return n.rail.Status(ctx, o)
+}
+
+func TestAccountNames(t *testing.T) {
+	secret := "+233241234567"
+	var log bytes.Buffer
+	for name, c := range map[string]struct {
+		rail payout.Rail
+		to   payout.DestinationParams
+		want string
+		code api.Code
+	}{
+		"a name":                {namer{name: "KOFI MENSAH"}, momo("0241234567"), "KOFI MENSAH", ""},
+		"a bank's":              {namer{name: "KOFI MENSAH"}, bank("1234567890"), "KOFI MENSAH", ""},
+		"a name with dirt":      {namer{name: " KOFI\x00\n MENSAH\t"}, momo("0241234567"), "KOFI MENSAH", ""},
+		"no name":               {namer{}, momo("0241234567"), "", api.Unavailable},
+		"an error":              {namer{err: errors.New("no route to " + secret)}, momo("0241234567"), "", api.Unavailable},
+		"a panic":               {namer{}, momo("0241239999"), "", api.Unavailable},
+		"a refusal":             {namer{err: &payout.Refusal{Code: api.InvalidDestination}}, momo("0241234567"), "", api.InvalidDestination},
+		"a rail without names":  {nameless{payout.Simulated{}}, momo("0241234567"), "", api.Unavailable},
+		"no rail":               {nil, momo("0241234567"), "", api.Unavailable},
+		"a wallet":              {namer{}, payout.DestinationParams{Type: payout.ServiceWallet, AccountID: "acc_1"}, "", api.ParameterInvalid},
+		"nothing":               {namer{}, payout.DestinationParams{}, "", api.ParameterMissing},
+		"a number of elsewhere": {namer{}, momo("+4412345678"), "", api.InvalidPhoneNumber},
+		"an unknown bank":       {namer{}, payout.DestinationParams{AccountNumber: "1234567890", BankCode: "1"}, "", api.InvalidDestination},
+	} {
+		s := open(t, payments.Config{Rail: c.rail, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
+		got, err := s.Payouts.LookUpAccountName(t.Context(), live, c.to)
+		if api.CodeOf(err) != c.code || c.code == "" && (err != nil || got.Name != c.want) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+		var refusal *api.Error
+		if errors.As(err, &refusal) && (strings.Contains(refusal.Param, "destination") || strings.Contains(refusal.Message, "destination.")) {
+			t.Errorf("%s: %v speaks of a destination", name, err)
+		}
+	}
+	if strings.Contains(log.String(), "1234567") || strings.Contains(log.String(), "1239999") || !strings.Contains(log.String(), "could not tell") {
+		t.Errorf("the log: %s", log.String())
+	}
+}
+
+// A transfer that demands the name is made when it matches, by the host's
+// tolerance, and leaves nothing behind when it does not.
+func TestNamesThatMustMatch(t *testing.T) {
+	s := open(t, payments.Config{Rail: namer{err: errors.New("down")}, NameMatch: payout.MatchNames(10)})
+	s.Fund(s.Caller.Merchant, 1000)
+	demand := func(to payout.DestinationParams, name string) payout.DestinationParams {
+		to.AccountName, to.MatchName = name, true
+		return to
+	}
+	wallet := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID}
+	otp := s.request()
+	_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.ForPayout, otp)
+	check(t, err)
+	before, err := s.Accounts.Balance(t.Context(), s.Caller)
+	check(t, err)
+	for name, c := range map[string]struct {
+		to    payout.DestinationParams
+		code  api.Code
+		param string
+	}{
+		"another name":     {demand(momo("0241234560"), "Ama Owusu"), api.AccountNameMismatch, "destination.account_name"},
+		"too many slips":   {demand(momo("0241234560"), "Koffi Mensa"), api.AccountNameMismatch, "destination.account_name"},
+		"a bank's other":   {demand(bank("1234567891"), "Kofi Mensah"), api.AccountNameMismatch, "destination.account_name"},
+		"a wallet's other": {demand(wallet, "Kofi Mensah"), api.AccountNameMismatch, "destination.account_name"},
+		"no name":          {demand(momo("0241234560"), ""), api.ParameterMissing, "destination.account_name"},
+		"no such account":  {demand(momo("0241230902"), "Kofi Mensah"), api.InvalidDestination, "destination.phone_number"},
+		"no answer":        {demand(momo("0241230905"), "Kofi Mensah"), api.Unavailable, ""},
+	} {
+		_, err := s.disburse("5", c.to)
+		var refusal *api.Error
+		if !errors.As(err, &refusal) || refusal.Code != c.code || refusal.Param != c.param {
+			t.Errorf("%s: got %v", name, err)
+		}
+		_, err = s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{Amount: decimal.NewFromInt(5), Destination: c.to, OTPCode: otp})
+		if api.CodeOf(err) != c.code {
+			t.Errorf("%s, as a payout: got %v", name, err)
+		}
+	}
+	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
+	check(t, s.Accounts.Deposit(t.Context(), account.Deposit{To: live.Merchant, Live: true, Amount: decimal.NewFromInt(10), Source: "bank"}))
+	_, err = s.Disbursements.Create(t.Context(), live, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: demand(momo("0241234560"), "Kofi Mensah")})
+	if api.CodeOf(err) != api.Unavailable {
+		t.Errorf("a live rail that is down: %v", err)
+	}
+	after, err := s.Accounts.Balance(t.Context(), s.Caller)
+	check(t, err)
+	if !after.Available.Equal(before.Available.Decimal) || !after.Reserved.IsZero() {
+		t.Errorf("refused transfers left %+v of %+v", after, before)
+	}
+	for _, to := range []payout.DestinationParams{
+		demand(momo("0241234560"), "MENSAH Kofi"), demand(momo("0241234560"), "Kofi Mensa"),
+		demand(bank("1234567891"), "Ama Owusu"), demand(wallet, "ama mensah"),
+	} {
+		made, err := s.disburse("5", to)
+		if err != nil || made.Status == payout.Failed {
+			t.Errorf("%s: %+v, %v", to.AccountName, made, err)
+		}
+		if _, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{Amount: decimal.NewFromInt(5), Destination: to, OTPCode: otp}); err != nil {
+			t.Errorf("%s, as a payout: %v", to.AccountName, err)
+		}
+	}
+	verified(t, s)
+}
+
+// A repetition is answered though the provider says something else by now, and
+// without asking it.
+func TestNamesAreAskedOnce(t *testing.T) {
+	asked := 0
+	s := open(t, payments.Config{TestRail: namer{name: "Kofi Mensah", asked: &asked}})
+	var replayed bool
+	caller := s.Caller
+	caller.IdempotencyKey, caller.Replayed = "n-1", &replayed
+	for range 2 {
+		got, err := s.Payouts.LookUpAccountName(t.Context(), caller, momo("0241234567"))
+		if err != nil || got.Name != "Kofi Mensah" || got.Number != "024****567" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	}
+	if asked != 1 || !replayed {
+		t.Errorf("asked %d times, replayed %t", asked, replayed)
+	}
+	to := momo("0241234567")
+	to.AccountName, to.MatchName = "Kofi Mensah", true
+	caller.IdempotencyKey = "n-2"
+	for range 2 {
+		if _, err := s.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: to}); err != nil {
+			t.Error(err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times", asked)
+	}
+}

@@ -93,9 +93,13 @@ type Config struct {
 	// WebhookAllow opens address ranges that are not public, such as loopback, to the
 	// webhook deliveries of test mode. Live mode delivers to public addresses only.
 	WebhookAllow []netip.Prefix
-	// Logger gets what happens in the background; slog.Default when nil. No
-	// secret, phone number or account number is logged.
+	// Logger gets one line for each piece of background work, and what people should
+	// look at; slog.Default when nil. No secret, phone number or account number is
+	// logged, and nothing that the host's own code fails with, which may quote them.
 	Logger *slog.Logger
+	// Observer is told of the background work, for metrics and traces; nobody when
+	// nil.
+	Observer Observer
 	// Clock is the real time, time.Now when nil. Tests inject their own.
 	Clock func() time.Time
 	// NewID makes ids with a given prefix, unique and ascending; the library's own

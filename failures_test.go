@@ -112,6 +112,13 @@ func (t *faultyReadTx) Entries(account string, before int64, limit int) ([]stora
 	return t.ReadTx.Entries(account, before, limit)
 }
 
+func (t *faultyReadTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
+	if err := t.by.fault(); err != nil {
+		return storage.Backlog{}, err
+	}
+	return t.ReadTx.Backlog(k, due, limit)
+}
+
 func (t *faultyReadTx) Posting(id string) (storage.Booked, error) {
 	if err := t.by.fault(); err != nil {
 		return storage.Booked{}, err

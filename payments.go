@@ -51,9 +51,10 @@ type Service struct {
 	Refunds       *refund.Service
 	Webhooks      *webhook.Service
 
-	engine *engine.Engine
-	runner *due.Runner
-	base   string
+	engine   *engine.Engine
+	runner   *due.Runner
+	outgoing *payout.Outgoing
+	base     string
 
 	// catchUps are the drains that MoveClock left running.
 	catchUps sync.WaitGroup
@@ -87,7 +88,10 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s := &Service{base: c.BaseURL}
 	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox}
 	s.runner = &due.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll}
-	s.engine.Wake = s.runner.Wake
+	s.engine.Wake, s.engine.Reserve = s.runner.Wake, s.runner.Reserve
+	if c.Observer != nil {
+		s.runner.Observer = observed{c.Observer}
+	}
 	if c.Sandbox {
 		s.runner.Ahead = s.engine.AheadClocks
 	}
@@ -108,6 +112,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
+	s.outgoing = outgoing
 	s.Payouts = payout.New(s.engine, payout.Config{
 		Outgoing: outgoing, Messages: s.Messages, Key: c.Key, SingleUse: c.SingleUseOTP,
 	})
@@ -124,7 +129,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.Refunds.Job())
 	s.Messages.Attacher = s.Invoices.Attach
 	s.Webhooks = webhook.New(s.engine, webhook.Config{Events: s.Events, Allow: c.WebhookAllow})
-	s.Events.Watch = webhook.Watch
+	s.Events.Watch, s.Events.Pending = webhook.Watch, webhook.Waiting
 	s.runner.Add(s.Webhooks.Jobs()...)
 	s.runner.Add(s.Events.TellSubscribers())
 	s.runner.Add(s.Invoices.Job(), s.Invoices.Reminders())

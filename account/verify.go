@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -14,11 +15,35 @@ type Verification struct {
 	Problems []string
 }
 
+// verifier is a verification under way.
+type verifier struct {
+	Verification
+	progress func(Verification)
+}
+
+// tell reports what was replayed so far.
+func (v *verifier) tell() {
+	if v.progress == nil {
+		return
+	}
+	told := v.Verification
+	told.Problems = slices.Clone(v.Problems)
+	v.progress(told)
+}
+
 // maxProblems bounds the report of a ledger that is beyond repair.
 const maxProblems = 100
 
 // verifyPage is how many rows are read at once, so that memory stays flat.
 const verifyPage = 500
+
+// VerifyParams say how the ledger is verified. The zero value works.
+type VerifyParams struct {
+	// Progress, unless it is nil, is told every few hundred rows what was replayed so
+	// far, in the goroutine of Verify: first of the accounts and their entries, then
+	// of the postings. It begins anew when the store runs the reading again.
+	Progress func(Verification)
+}
 
 // Verify replays every entry of every account and compares the outcome with all
 // balances: entries are numbered without holes, each balance is the one before
@@ -29,9 +54,14 @@ const verifyPage = 500
 // The error says that the ledger could not be read; what was found wrong is in
 // the report.
 func (s *Service) Verify(ctx context.Context) (*Verification, error) {
-	var v *Verification
+	return s.VerifyWith(ctx, VerifyParams{})
+}
+
+// VerifyWith is Verify with parameters.
+func (s *Service) VerifyWith(ctx context.Context, p VerifyParams) (*Verification, error) {
+	var v *verifier
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		v = &Verification{}
+		v = &verifier{progress: p.Progress}
 		if err := v.accounts(tx); err != nil {
 			return err
 		}
@@ -40,10 +70,10 @@ func (s *Service) Verify(ctx context.Context) (*Verification, error) {
 	if err != nil {
 		return nil, fmt.Errorf("account: verify: %w", err)
 	}
-	return v, nil
+	return &v.Verification, nil
 }
 
-func (v *Verification) accounts(tx storage.ReadTx) error {
+func (v *verifier) accounts(tx storage.ReadTx) error {
 	after, total := "", int64(0)
 	for {
 		page, err := tx.Balances(after, verifyPage)
@@ -52,12 +82,14 @@ func (v *Verification) accounts(tx storage.ReadTx) error {
 		}
 		for _, b := range page {
 			v.Accounts++
-			v.Entries += b.Entries
 			total += b.Amount
+			before := v.Entries
 			if err := v.account(tx, b); err != nil {
 				return err
 			}
+			v.Entries = before + b.Entries // though it ended at a problem
 		}
+		v.tell()
 		if len(page) < verifyPage {
 			break
 		}
@@ -70,7 +102,7 @@ func (v *Verification) accounts(tx storage.ReadTx) error {
 }
 
 // account walks one account from its newest entry to its first.
-func (v *Verification) account(tx storage.ReadTx, b storage.Balance) error {
+func (v *verifier) account(tx storage.ReadTx, b storage.Balance) error {
 	number, balance := b.Entries, b.Amount
 	for number > 0 {
 		page, err := tx.Entries(b.Account, number+1, verifyPage)
@@ -96,6 +128,9 @@ func (v *Verification) account(tx storage.ReadTx, b storage.Balance) error {
 			balance -= e.Amount
 			number--
 		}
+		if v.Entries += int64(len(page)); number > 0 {
+			v.tell() // a clearing account alone may have most of all entries
+		}
 	}
 	if balance != 0 {
 		v.problem("account %s: begins with %d, not zero", b.Account, balance)
@@ -110,7 +145,7 @@ func (v *Verification) account(tx storage.ReadTx, b storage.Balance) error {
 	return nil
 }
 
-func (v *Verification) postings(tx storage.ReadTx) error {
+func (v *verifier) postings(tx storage.ReadTx) error {
 	after, entries := "", int64(0)
 	for {
 		page, err := tx.Postings(after, verifyPage)
@@ -128,6 +163,7 @@ func (v *Verification) postings(tx storage.ReadTx) error {
 				v.problem("posting %s: %d entries add up to %d, not zero", p.ID, len(p.Entries), sum)
 			}
 		}
+		v.tell()
 		if len(page) < verifyPage {
 			break
 		}
@@ -139,7 +175,7 @@ func (v *Verification) postings(tx storage.ReadTx) error {
 	return nil
 }
 
-func (v *Verification) problem(format string, args ...any) {
+func (v *verifier) problem(format string, args ...any) {
 	if len(v.Problems) < maxProblems {
 		v.Problems = append(v.Problems, fmt.Sprintf(format, args...))
 	}

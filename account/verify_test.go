@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -89,6 +90,22 @@ func TestVerifyReadsAllPages(t *testing.T) {
 	v, err := b.Verify(t.Context())
 	if err != nil || len(v.Problems) > 0 || v.Accounts != wallets+1 || v.Postings != postings || v.Entries != 2*postings {
 		t.Errorf("got %+v, %v", v, err)
+	}
+
+	// It tells how far it is, and ends with what it returns.
+	var told []account.Verification
+	v, err = b.VerifyWith(t.Context(), account.VerifyParams{Progress: func(v account.Verification) { told = append(told, v) }})
+	if err != nil || len(told) < 6 {
+		t.Fatalf("told %d times, %v", len(told), err)
+	}
+	for i, is := range told[1:] {
+		was := told[i]
+		if is.Entries+is.Postings <= was.Entries+was.Postings && is.Accounts <= was.Accounts || is.Entries < was.Entries || is.Accounts < was.Accounts {
+			t.Errorf("after %+v it tells %+v", was, is)
+		}
+	}
+	if diff := cmp.Diff(*v, told[len(told)-1]); diff != "" {
+		t.Errorf("the last time it tells (-end +told)\n%s", diff)
 	}
 	store.booked = func(b *storage.Booked) { b.Entries = nil }
 	if v, err = b.Verify(t.Context()); err != nil || len(v.Problems) != 100 || v.Postings != postings {

@@ -43,7 +43,10 @@ type Request struct {
 type record struct {
 	Event
 	// Due is when the event is to be fanned out to those who want to be told, or,
-	// once Told, when it is to be forgotten; nil for never.
+	// once Told, when it is to be forgotten; nil for never. Until it is Told,
+	// PendingWebhooks is the count; then it is what it was at that moment, and the
+	// deliveries are counted when somebody asks: a count kept here would have the
+	// whole event written again for each.
 	Due  *api.Time `json:"due,omitempty"`
 	Told bool      `json:"told,omitempty"`
 }
@@ -84,6 +87,9 @@ type Service struct {
 	// Watch, when set, makes the events that somebody waits for due work, which
 	// [Service.FanOut] does. It is set before the first event is recorded.
 	Watch Watch
+	// Pending counts the endpoints that are still to be told of an event which has
+	// been fanned out. It is set with Watch.
+	Pending func(tx storage.ReadTx, scope storage.Scope, id string) (int, error)
 	// Retention is for how long events are kept; zero for good.
 	Retention time.Duration
 
@@ -168,11 +174,45 @@ func (s *Service) told(r *record) {
 
 // Get returns one event.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event, error) {
-	o, err := engine.Get(ctx, s.engine, caller, events, id, "event")
+	var e *Event
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		var err error
+		e, err = s.GetTx(tx, caller.Scope(), id)
+		return err
+	})
+	return e, err
+}
+
+// FannedOutTx returns an event as those who are told see it: pending_webhooks is
+// how many there were to be told.
+func (s *Service) FannedOutTx(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
+	o, err := engine.GetTx(tx, events, scope, id, "event")
 	if err != nil {
 		return nil, err
 	}
 	return &o.Value.Event, nil
+}
+
+// GetTx is Get in a transaction.
+func (s *Service) GetTx(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
+	o, err := engine.GetTx(tx, events, scope, id, "event")
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value.Event, s.count(tx, scope, &o.Value)
+}
+
+// count sets how many are still to be told.
+func (s *Service) count(tx storage.ReadTx, scope storage.Scope, r *record) error {
+	if !r.Told || s.Pending == nil {
+		return nil
+	}
+	n, err := s.Pending(tx, scope, r.ID)
+	if err != nil {
+		return fmt.Errorf("event: count pending webhooks: %w", err)
+	}
+	r.PendingWebhooks = n
+	return nil
 }
 
 // ListParams selects events; zero values select all.
@@ -194,16 +234,30 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 		}
 		q.Where = []storage.Equal{{Column: "type", Value: string(canonical)}}
 	}
-	listing := engine.Listing[record, Event]{
-		Collection: events, Noun: "event", URL: "/v1/events",
-		Show: func(r *record) Event {
+	listing := engine.Listing[record, record]{
+		Collection: events, Noun: "event", URL: "/v1/events", Show: func(r *record) record { return *r },
+	}
+	var list *api.List[Event]
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		found, err := listing.ListTx(tx, q, p.Page)
+		if err != nil {
+			return err
+		}
+		data := make([]Event, len(found.Data))
+		for i := range found.Data {
+			r := &found.Data[i]
+			if err := s.count(tx, q.Scope, r); err != nil {
+				return err
+			}
 			if p.Type != "" {
 				r.Type = p.Type
 			}
-			return r.Event
-		},
-	}
-	return listing.List(ctx, s.engine, q, p.Page)
+			data[i] = r.Event
+		}
+		list = api.NewList(found.URL, data, found.HasMore)
+		return nil
+	})
+	return list, err
 }
 
 func unknownType(param string, t Type) error {

@@ -3,7 +3,7 @@ package event
 import (
 	"context"
 	"errors"
-	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -19,7 +19,40 @@ import (
 func (s *Service) FanOut(
 	tell func(tx *engine.Tx, e *Event) (waiting int, err error), forget func(tx *engine.Tx, id string) error,
 ) due.Job {
-	const atATime = 64
+	const atATime = 256
+	one := func(tx *engine.Tx, r *storage.Object[record]) error {
+		if r.Value.Told {
+			if err := forget(tx, r.ID); err != nil {
+				return err
+			}
+			return events.Delete(tx, r)
+		}
+		waiting, err := tell(tx, &r.Value.Event)
+		if err != nil {
+			return err
+		}
+		if err := s.subscribersTx(tx, &r.Value.Event); err != nil {
+			return err
+		}
+		r.Value.PendingWebhooks = waiting
+		s.told(&r.Value)
+		return events.Replace(tx, r)
+	}
+	group := engine.NewGroup(atATime, func(members []*storage.Object[record]) error {
+		return s.engine.Update(context.Background(), api.Caller{}, func(tx *engine.Tx) error {
+			for _, o := range members {
+				tx, err := tx.For(callerOf(&o.Value.Event, o.Scope))
+				if err != nil {
+					return err
+				}
+				r := *o // a run that is undone leaves the claimed version as it is
+				if err := one(tx, &r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
 	return due.Job{
 		Kind: events.Kind(), Lease: time.Minute, Batch: atATime,
 		Do: func(ctx context.Context, claimed storage.Record) error {
@@ -27,25 +60,12 @@ func (s *Service) FanOut(
 			if err != nil {
 				return err
 			}
-			err = s.engine.Update(ctx, callerOf(&o.Value.Event, o.Scope), func(tx *engine.Tx) error {
-				r := *o // a run that is undone leaves the claimed version as it is
-				if r.Value.Told {
-					if err := forget(tx, r.ID); err != nil {
-						return err
-					}
-					return events.Delete(tx, &r)
-				}
-				waiting, err := tell(tx, &r.Value.Event)
-				if err != nil {
-					return err
-				}
-				if err := s.subscribersTx(tx, &r.Value.Event); err != nil {
-					return err
-				}
-				r.Value.PendingWebhooks = waiting
-				s.told(&r.Value)
-				return events.Replace(tx, &r)
-			})
+			err = group.Do(o)
+			said := due.Outcome{Name: "fanned_out", RequestID: callerOf(&o.Value.Event, o.Scope).RequestID, Level: slog.LevelDebug}
+			if o.Value.Told {
+				said.Name = "forgotten"
+			}
+			due.Report(ctx, said)
 			if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 				return nil // another worker took it over, and tells
 			}
@@ -65,29 +85,4 @@ func callerOf(e *Event, scope storage.Scope) api.Caller {
 		caller.IdempotencyKey = *e.Request.IdempotencyKey
 	}
 	return caller
-}
-
-// GetTx returns one event in a transaction.
-func (s *Service) GetTx(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
-	o, err := engine.GetTx(tx, events, scope, id, "event")
-	if err != nil {
-		return nil, err
-	}
-	return &o.Value.Event, nil
-}
-
-// ToldTx counts that so many more, or, negative, fewer are still to be told.
-func (s *Service) ToldTx(tx *engine.Tx, id string, change int) error {
-	o, err := events.Get(tx, tx.Caller.Scope(), id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("event: read: %w", err)
-	}
-	o.Value.PendingWebhooks = max(0, o.Value.PendingWebhooks+change)
-	if err := events.Replace(tx, o); err != nil {
-		return fmt.Errorf("event: count: %w", err)
-	}
-	return nil
 }

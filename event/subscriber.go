@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -20,7 +21,8 @@ type Subscriber func(ctx context.Context, caller api.Caller, e Event) error
 // Subscribe has fn told of every event of every merchant, in both modes, from now
 // on: at least once each, in no certain order, several at a time, by the
 // background work. An event that fn fails is told again for as long as it takes,
-// up to an hour apart; fn has 30 seconds. A name stands for the same subscriber in
+// up to an hour apart; fn has 30 seconds. What fn fails with goes to the Observer
+// of payments.Config, and not to the log. A name stands for the same subscriber in
 // every process and after every restart, and has lower-case letters and
 // underscores.
 //
@@ -100,10 +102,12 @@ func (s *Service) tellOne(ctx context.Context, claimed storage.Record) error {
 	} else {
 		err = s.call(ctx, fn, caller, o.Value.Event)
 	}
+	said := due.Outcome{Name: "told", Attempt: o.Value.Attempts + 1}
 	if err != nil {
-		s.engine.Log.WarnContext(ctx, "a subscriber failed and will be told again",
-			"subscriber", o.Value.Subscriber, "event", o.Value.Event, "attempts", o.Value.Attempts+1, "error", err)
+		// The host's error may quote anything; the log must not.
+		said.Name, said.Level, said.Err = "again", slog.LevelWarn, err
 	}
+	due.Report(ctx, said)
 	stored := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 		if err == nil {
 			return tellings.Delete(tx, o)
@@ -133,7 +137,8 @@ func (s *Service) call(ctx context.Context, fn Subscriber, caller api.Caller, id
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("event: panic: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("event: panic: %v", p)
+			s.engine.Log.ErrorContext(ctx, "a subscriber panicked", "event", id, "stack", string(debug.Stack()))
 		}
 	}()
 	return fn(ctx, caller, *e)

@@ -71,7 +71,7 @@ func golden(t *testing.T, name string, response *http.Response, body []byte) {
 }
 
 // field returns a field of a JSON object, by its path with dots.
-func field(t *testing.T, body []byte, path string) string {
+func field(t testing.TB, body []byte, path string) string {
 	t.Helper()
 	var v any
 	d := json.NewDecoder(bytes.NewReader(body))

@@ -28,6 +28,9 @@ type Config struct {
 	// for slog.Default(). No line holds a body, a query string, a key, or a path
 	// with its ids.
 	Logger *slog.Logger
+	// Observer is told of every request that was answered, for metrics and traces;
+	// nobody when nil.
+	Observer Observer
 }
 
 const defaultTimeout = 30 * time.Second

@@ -122,6 +122,7 @@ func (rt *router) explain(r *request, err error) *api.Error {
 // refuse renders an error.
 func (rt *router) refuse(r *request, err error) *raw {
 	refusal := rt.explain(r, err)
+	r.code = refusal.Code
 	status := statusOf(refusal)
 	answer := rt.refusalPage(r, status, refusal)
 	if answer == nil {

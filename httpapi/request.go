@@ -18,11 +18,12 @@ type request struct {
 	// route is the row of the table; nil until it is found.
 	route *route
 
-	private   bool   // the path needs a key
-	pattern   string // the path as it is logged
-	allow     string // the value of the header Allow
-	replayed  bool   // the service answered from an earlier call
-	abandoned bool   // the client has gone
+	private   bool     // the path needs a key
+	pattern   string   // the path as it is logged
+	allow     string   // the value of the header Allow
+	replayed  bool     // the service answered from an earlier call
+	abandoned bool     // the client has gone
+	code      api.Code // of a refusal or fault
 
 	writer http.ResponseWriter // for limits on reading the body, not for writing
 	parsed *fields

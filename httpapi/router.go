@@ -92,18 +92,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 	status := answer.write(w, r)
 
-	level := slog.LevelInfo
-	if r.abandoned {
-		level = slog.LevelDebug
-	}
-	// The pattern stands for the path: an id in it may be a hosted page's token.
-	rt.log.LogAttrs(hr.Context(), level, "request",
-		slog.String("method", loggedMethod(r.Method)),
-		slog.String("route", r.pattern),
-		slog.Int("status", status),
-		slog.Duration("duration", time.Since(start)),
-		slog.String("request_id", r.caller.RequestID),
-		slog.String("merchant", r.caller.Merchant))
+	rt.tell(hr.Context(), r, status, time.Since(start))
 }
 
 // serve passes a request through what every request must pass, to its handler.

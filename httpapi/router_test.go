@@ -312,9 +312,9 @@ func TestRequestLog(t *testing.T) {
 		got = append(got, m)
 	}
 	want := []map[string]any{
-		{"level": "INFO", "msg": "request", "method": "POST", "route": "/v1/payouts", "status": "OK", "request_id": "req_1", "merchant": "mer_1"},
-		{"level": "INFO", "msg": "request", "method": "GET", "route": "/v1/payouts/{id}", "status": "OK", "request_id": "req_1", "merchant": "mer_1"},
-		{"level": "INFO", "msg": "request", "method": "other", "route": "", "status": "Unauthorized", "request_id": "req_1", "merchant": ""},
+		{"level": "INFO", "msg": "request", "method": "POST", "route": "/v1/payouts", "status": "OK", "request_id": "req_1", "merchant": "mer_1", "live": false},
+		{"level": "INFO", "msg": "request", "method": "GET", "route": "/v1/payouts/{id}", "status": "OK", "request_id": "req_1", "merchant": "mer_1", "live": false},
+		{"level": "INFO", "msg": "request", "method": "other", "route": "", "status": "Unauthorized", "request_id": "req_1", "merchant": "", "live": false, "code": "api_key_invalid"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -15,14 +15,22 @@ var exportColumns = []string{
 	"amount_refunded", "paid_outside",
 }
 
+// ExportParams say what is exported.
+type ExportParams struct {
+	ListParams
+	// Progress, unless it is nil, is told after each page how many invoices are
+	// written, in the goroutine of Export.
+	Progress func(written int)
+}
+
 // Export writes the invoices that the parameters select as CSV, newest first,
 // each with the id of its payment; the page of the parameters is ignored. What a
 // spreadsheet would take for a formula is written with an apostrophe before it.
-func (s *Service) Export(ctx context.Context, caller api.Caller, w io.Writer, p ListParams) error {
+func (s *Service) Export(ctx context.Context, caller api.Caller, w io.Writer, p ExportParams) error {
 	return spreadsheet.Write(w, exportColumns, func(after string) (*api.List[Invoice], error) {
 		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}
-		return s.List(ctx, caller, p)
-	}, func(v *Invoice) string { return v.ID }, exportRow)
+		return s.List(ctx, caller, p.ListParams)
+	}, func(v *Invoice) string { return v.ID }, exportRow, p.Progress)
 }
 
 func exportRow(v *Invoice) []string {

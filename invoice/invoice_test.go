@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -443,7 +444,11 @@ func TestExport(t *testing.T) {
 		s.draft(invoice.Fields{})
 	}
 	var b bytes.Buffer
-	check(t, s.Invoices.Export(t.Context(), s.Caller, &b, invoice.ListParams{}))
+	var written []int
+	check(t, s.Invoices.Export(t.Context(), s.Caller, &b, invoice.ExportParams{Progress: func(n int) { written = append(written, n) }}))
+	if !slices.Equal(written, []int{100, 121}) {
+		t.Errorf("told of %v invoices", written)
+	}
 	rows, err := csv.NewReader(&b).ReadAll()
 	check(t, err)
 	last := rows[len(rows)-1]

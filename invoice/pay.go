@@ -3,6 +3,7 @@ package invoice
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -179,11 +180,16 @@ func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call
 	// The outcome is booked though the caller goes away.
 	ctx = context.WithoutCancel(ctx)
 	result, failed := outside.Ask(ctx, port{s.charger(caller.Live)}, *c, first, readCharge)
+	said := due.Outcome{Name: string(result.Outcome), RequestID: caller.RequestID}
+	if failed != nil {
+		// The error may quote a payment method; the log must not.
+		said.Name, said.Level, said.Err = "no_answer", slog.LevelWarn, failed
+	}
+	if !due.Report(ctx, said) && failed != nil {
+		s.engine.Log.WarnContext(ctx, "the charger did not answer; it will be asked again", "invoice", id, "charge", c.ID)
+	}
 	switch {
 	case failed != nil || result.Outcome == Undecided:
-		if failed != nil {
-			s.engine.Log.WarnContext(ctx, "the charger did not answer; it will be asked again", "invoice", id, "charge", c.ID)
-		}
 		if err := s.postpone(ctx, caller, id, c.ID); err != nil {
 			return nil, err
 		}
@@ -372,6 +378,7 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 	case scheduled:
 		_, err = s.Pay(ctx, caller, claimed.ID, PayParams{OffSession: true})
 		if api.CodeOf(err) == api.PaymentFailed && s.charger(caller.Live) == nil {
+			due.Report(ctx, due.Outcome{Name: "no_charger", Level: slog.LevelWarn})
 			err = s.skipped(ctx, caller, claimed.ID)
 		}
 	case charge != nil && s.charger(caller.Live) != nil:

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -205,20 +206,23 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 		carried = s.sendsInTest(&o.Value)
 	}
 	if !carried {
+		due.Report(ctx, due.Outcome{Name: "forgotten", Level: slog.LevelDebug})
 		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
 	}
 	failed := s.send(ctx, caller, o)
 	o.Value.Attempts++
+	said := due.Outcome{Name: "sent", Attempt: o.Value.Attempts}
+	defer func() { due.Report(ctx, said) }()
 	if failed != nil && o.Value.Attempts <= len(retryAfter) {
 		// The error may quote the number; the log must not.
-		s.engine.Log.WarnContext(ctx, "message not sent, will be tried again", "message", o.ID, "attempt", o.Value.Attempts)
+		said.Name, said.Level, said.Err = "again", slog.LevelWarn, failed
 		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			o.Value.Due = api.At(tx.Now.Add(retryAfter[o.Value.Attempts-1]))
 			return messages.Replace(tx, o)
 		})
 	}
 	if failed != nil {
-		s.engine.Log.ErrorContext(ctx, "message given up", "message", o.ID, "attempts", o.Value.Attempts)
+		said.Name, said.Level, said.Err = "given_up", slog.LevelError, failed
 	}
 	if !caller.Live {
 		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {

@@ -57,7 +57,7 @@ func newPost(t *testing.T, texter message.Texter) *post {
 	}
 	clock := func() time.Time { return p.now }
 	log := slog.New(slog.NewTextHandler(&p.log, nil))
-	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Wake: func(*storage.Kind) {}}
+	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Wake: func(*storage.Kind, time.Time) {}}
 	p.Service = message.New(p.engine, message.Config{Texter: texter})
 	p.runner = &due.Runner{Store: store, Clock: clock, Log: log, Poll: time.Second}
 	p.runner.Add(p.Job())
@@ -144,7 +144,7 @@ func TestFailedMessagesAreTriedAgainAndGivenUp(t *testing.T) {
 		t.Errorf("%d tries in all", tries)
 	}
 	log := p.log.String()
-	if !strings.Contains(log, "given up") || strings.Contains(log, "241234567") || strings.Contains(log, "Hello") {
+	if !strings.Contains(log, "outcome=given_up attempt=9") || strings.Contains(log, "241234567") || strings.Contains(log, "Hello") {
 		t.Errorf("the log says\n%s", log)
 	}
 	texter.fail = 1
@@ -237,7 +237,7 @@ func TestATexterThatPanics(t *testing.T) {
 	if n := p.kept(t, true); n != 0 || texter.left != -1 {
 		t.Errorf("%d messages are kept, %d tries", n, 2-texter.left)
 	}
-	if log := p.log.String(); !strings.Contains(log, "not sent") || strings.Contains(log, "241234567") {
+	if log := p.log.String(); !strings.Contains(log, "outcome=again") || strings.Contains(log, "241234567") {
 		t.Errorf("the log says\n%s", log)
 	}
 }

@@ -14,18 +14,26 @@ var exportColumns = []string{
 	"amount_refunded",
 }
 
+// ExportParams say what is exported.
+type ExportParams struct {
+	ListParams
+	// Progress, unless it is nil, is told after each page how many payments are
+	// written, in the goroutine of Export.
+	Progress func(written int)
+}
+
 // Export writes the payments that the parameters select as CSV, newest first; the
 // page of the parameters is ignored. What a spreadsheet would take for a formula
 // is written with an apostrophe before it.
-func (s *Service) Export(ctx context.Context, caller api.Caller, w io.Writer, p ListParams) error {
+func (s *Service) Export(ctx context.Context, caller api.Caller, w io.Writer, p ExportParams) error {
 	return spreadsheet.Write(w, exportColumns, func(after string) (*api.List[Payment], error) {
 		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}
-		return s.List(ctx, caller, p)
+		return s.List(ctx, caller, p.ListParams)
 	}, func(p *Payment) string { return p.ID }, func(p *Payment) []string {
 		return []string{
 			p.ID, spreadsheet.Time(&p.CreatedAt), string(p.Status), spreadsheet.GHS(p.Amount), p.Currency,
 			p.PaymentMethod, spreadsheet.Text(p.Provider), spreadsheet.Text(p.Phone), spreadsheet.Text(p.QRCode),
 			spreadsheet.Text(p.Invoice), spreadsheet.Text(&p.Reference), spreadsheet.GHS(p.AmountRefunded),
 		}
-	})
+	}, p.Progress)
 }

@@ -42,7 +42,7 @@ func newTill(t *testing.T) *till {
 	clock := func() time.Time { return s.now }
 	s.engine = &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind) {},
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
 	}
 	s.events = event.New(s.engine)
 	s.Service = payment.New(s.engine, s.events)
@@ -188,5 +188,23 @@ func TestListsOfPayments(t *testing.T) {
 		if _, err := s.List(t.Context(), caller, payment.ListParams{Page: api.Page{StartingAfter: id}}); api.CodeOf(err) != api.ResourceMissing {
 			t.Errorf("a stranger's payment as cursor: %v", err)
 		}
+	}
+}
+
+// An export goes through all pages, and tells how far it is.
+func TestExport(t *testing.T) {
+	s := newTill(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	for n := range 101 {
+		s.take(t, caller, payment.Payment{Amount: int64(n + 1), PaymentMethod: "wallet"}, nil)
+	}
+	var b strings.Builder
+	var written []int
+	err := s.Export(t.Context(), caller, &b, payment.ExportParams{Progress: func(n int) { written = append(written, n) }})
+	if err != nil || strings.Count(b.String(), "\n") != 102 || !strings.Contains(b.String(), ",1.01,GHS,") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	if diff := cmp.Diff([]int{100, 101}, written); diff != "" {
+		t.Errorf("told (-want +got)\n%s", diff)
 	}
 }

@@ -69,6 +69,8 @@ func (t trade) Port(live bool) outside.Port[Order, Result] {
 	return nil
 }
 
+func (trade) Name(r Result) string { return string(r.Outcome) }
+
 func (trade) Read(r Result) outside.Reading {
 	switch r.Outcome {
 	case InProgress, Paid, Refused:
@@ -173,7 +175,9 @@ func (o *Outgoing) Notify(ctx context.Context, id string, result Result) error {
 	if err != nil {
 		return err
 	}
-	_, err = o.couriers[n].Report(ctx, caller, id, result)
+	if _, err = o.couriers[n].Report(ctx, caller, id, result); err == nil {
+		o.engine.Log.InfoContext(ctx, "the rail has reported", "transfer", id, "merchant", caller.Merchant, "live", caller.Live, "outcome", result.Outcome)
+	}
 	return err
 }
 

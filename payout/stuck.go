@@ -46,6 +46,12 @@ func (o *Outgoing) Stuck(ctx context.Context) ([]Stuck, error) {
 	return all, nil
 }
 
+// CountStuckTx counts the transfers of a mode that Stuck would list, up to limit; see
+// [outside.Orders.CountStuckTx].
+func (o *Outgoing) CountStuckTx(tx storage.ReadTx, live bool, limit int) (int, error) {
+	return orders.CountStuckTx(tx, o.engine, live, o.config.StuckAfter, limit)
+}
+
 // eachOrder calls do for the transfer of every order that the query selects,
 // newest first.
 func (o *Outgoing) eachOrder(ctx context.Context, live bool, q storage.Query,

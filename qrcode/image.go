@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
+	"slices"
 	"strings"
 
 	qr "github.com/skip2/go-qrcode"
@@ -55,8 +53,21 @@ func (c *QRCode) Image(format Format, size int) ([]byte, error) {
 	return Draw(c.Data, format, size)
 }
 
-// Draw makes a picture of any text, as Image does of a code's data.
+// Draw makes a picture of any text, as Image does of a code's data. Pictures are
+// kept for a while, since one is mostly asked for again.
 func Draw(text string, format Format, size int) ([]byte, error) {
+	key := pictureKey{text, format, size}
+	if picture, ok := pictures.get(key); ok {
+		return slices.Clone(picture), nil
+	}
+	picture, err := draw(text, format, size)
+	if err == nil {
+		pictures.keep(key, slices.Clone(picture))
+	}
+	return picture, err
+}
+
+func draw(text string, format Format, size int) ([]byte, error) {
 	modules, err := matrix(text)
 	if err != nil {
 		return nil, err
@@ -103,40 +114,6 @@ func matrix(text string) ([][]bool, error) {
 		return nil, fmt.Errorf("qrcode: encode: %w", err)
 	}
 	return code.Bitmap(), nil
-}
-
-// drawPNG draws whole modules only, since scanners lose codes whose modules are
-// of uneven width, and centres them in the square.
-func drawPNG(modules [][]bool, size int) ([]byte, error) {
-	scale := size / len(modules)
-	if scale < 1 {
-		return nil, api.Invalid("size", "This QR code has %d modules along a side; size must be at least that.", len(modules))
-	}
-	img := image.NewPaletted(image.Rect(0, 0, size, size), color.Palette{color.White, color.Black})
-	margin := (size - scale*len(modules)) / 2
-	row := make([]uint8, size)
-	for y, line := range modules {
-		for x, dark := range line {
-			if !dark {
-				continue
-			}
-			at := margin + x*scale
-			for i := range scale {
-				row[at+i] = 1
-			}
-		}
-		top := margin + y*scale
-		for i := range scale {
-			copy(img.Pix[(top+i)*img.Stride:], row)
-		}
-		clear(row)
-	}
-	var b bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&b, img); err != nil {
-		return nil, fmt.Errorf("qrcode: draw: %w", err)
-	}
-	return b.Bytes(), nil
 }
 
 func drawSVG(modules [][]bool, size int) []byte {

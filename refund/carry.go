@@ -64,6 +64,8 @@ func (t trade) Port(live bool) outside.Port[invoice.RefundOrder, invoice.RefundR
 	return nil
 }
 
+func (trade) Name(r invoice.RefundResult) string { return string(r.Outcome) }
+
 func (trade) Read(r invoice.RefundResult) outside.Reading {
 	switch r.Outcome {
 	case invoice.Refunded, invoice.RefundDeclined, invoice.RefundUndecided:
@@ -164,7 +166,9 @@ func (s *Service) Notify(ctx context.Context, id string, result invoice.RefundRe
 	if err != nil {
 		return err
 	}
-	_, err = s.courier.Report(ctx, caller, id, result)
+	if _, err = s.courier.Report(ctx, caller, id, result); err == nil {
+		s.engine.Log.InfoContext(ctx, "the charger has reported", "refund", id, "merchant", caller.Merchant, "live", caller.Live, "outcome", result.Outcome)
+	}
 	return err
 }
 
@@ -216,6 +220,11 @@ func (s *Service) Stuck(ctx context.Context) ([]Stuck, error) {
 		}
 	}
 	return all, nil
+}
+
+// CountStuckTx counts the refunds of a mode that Stuck would list, up to limit.
+func (s *Service) CountStuckTx(tx storage.ReadTx, live bool, limit int) (int, error) {
+	return orders.CountStuckTx(tx, s.engine, live, s.config.StuckAfter, limit)
 }
 
 // each calls do for the refund of every order that the query selects, newest first.

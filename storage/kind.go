@@ -203,6 +203,14 @@ func (k *Kind) CheckClaim(c Claim) error {
 	return nil
 }
 
+// CheckBacklog reports a count of due records that the kind cannot answer.
+func (k *Kind) CheckBacklog(due time.Time, limit int) error {
+	if k.Due == "" || limit < 1 || due.IsZero() {
+		return fmt.Errorf("%w: backlog of %s needs a due column, a due time and a limit", ErrInvalid, k.Name)
+	}
+	return nil
+}
+
 func (c *Column) check(v any, null bool) error {
 	switch v := v.(type) {
 	case nil:

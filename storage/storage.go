@@ -120,6 +120,12 @@ type ReadTx interface {
 	// Postings returns at most limit postings with an id after the given one, in
 	// ascending bytewise order.
 	Postings(after string, limit int) ([]Booked, error)
+
+	// Backlog counts the records of a kind, of all scopes, whose due time has come,
+	// those that a worker holds included. It counts up to limit, at least 1, and
+	// reads an index and no more rows than that, so that it is cheap beside a long
+	// history.
+	Backlog(k *Kind, due time.Time, limit int) (Backlog, error)
 }
 
 // Tx reads and writes. A method that returns an error has changed nothing, and
@@ -198,6 +204,14 @@ type Claim struct {
 	Lease time.Duration
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int
+}
+
+// Backlog is due work that has not been done.
+type Backlog struct {
+	// Count is how many records are due, at most the limit that was given.
+	Count int
+	// Oldest is the longest past due time; zero when nothing is due.
+	Oldest time.Time
 }
 
 // Record is one stored object: a document and the columns promoted from it.

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -49,22 +50,32 @@ type Attempt struct {
 	Error    string `json:"error,omitempty"`
 }
 
-var deliveries = storage.NewCollection("webhook_deliveries", []storage.Field[Delivery]{
+type deliveryRecord struct {
+	Delivery
+	// HeldUntil is until when the process that queued the delivery works on it; nil
+	// when it must be claimed. It stands for the lease of a claim, and spares one.
+	HeldUntil *api.Time `json:"held_until,omitempty"`
+}
+
+var deliveries = storage.NewCollection("webhook_deliveries", []storage.Field[deliveryRecord]{
 	{
 		Column: storage.Column{Name: "endpoint", Type: storage.Text, Indexed: true},
-		Value:  func(d *Delivery) any { return d.Endpoint },
+		Value:  func(d *deliveryRecord) any { return d.Endpoint },
 	},
 	{
 		Column: storage.Column{Name: "event", Type: storage.Text, Indexed: true},
-		Value:  func(d *Delivery) any { return d.Event },
+		Value:  func(d *deliveryRecord) any { return d.Event },
 	},
 	{
 		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value: func(d *Delivery) any {
-			if d.NextAttemptAt == nil {
-				return nil
+		Value: func(d *deliveryRecord) any {
+			switch {
+			case d.HeldUntil != nil:
+				return d.HeldUntil.Time
+			case d.NextAttemptAt != nil:
+				return d.NextAttemptAt.Time
 			}
-			return d.NextAttemptAt.Time
+			return nil
 		},
 	},
 }, storage.DueBy("due"))
@@ -96,38 +107,80 @@ func Watch(tx storage.ReadTx, scope storage.Scope, t event.Type) (int, error) {
 	return n, nil
 }
 
-// fanOut makes the deliveries of an event.
+// Waiting is the [event.Service]'s Pending of endpoints. What has a time at which it
+// is due is pending.
+func Waiting(tx storage.ReadTx, scope storage.Scope, id string) (int, error) {
+	// An event that was sent again has more deliveries than there are endpoints.
+	const enough = 10 * maxEndpoints
+	page, _, err := deliveries.List(tx, storage.Query{
+		Scope: scope, Where: []storage.Equal{{Column: "event", Value: id}},
+		Range: []storage.Range{{Column: "due", From: time.UnixMilli(1)}}, Limit: enough,
+	})
+	return len(page), err
+}
+
+// fanOut makes the deliveries of an event. As far as this process has hands free, it
+// begins with them as soon as they are committed.
 func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
 	o, err := subscriptionsOf(tx, tx.Caller.Scope())
 	if err != nil || o == nil {
 		return 0, err
 	}
-	n := 0
+	names := map[string]event.Type{} // by endpoint
 	for i := range o.Value.List {
 		sub := &o.Value.List[i]
-		name := sub.told(e.Type)
-		if name == "" || e.CreatedAt.Before(sub.Since.Time) {
+		if name := sub.told(e.Type); name != "" && !e.CreatedAt.Before(sub.Since.Time) {
+			names[sub.Endpoint] = name
+		}
+	}
+	told := *e
+	told.PendingWebhooks = len(names)
+	for i := range o.Value.List {
+		endpoint := o.Value.List[i].Endpoint
+		name := names[endpoint]
+		if name == "" {
 			continue
 		}
-		if err := s.deliver(tx, sub.Endpoint, e.ID, name); err != nil {
+		m := &message{now: tx.Now}
+		begin := func(ctx context.Context) error { return s.attempt(ctx, m) }
+		id := tx.NewID("wd_")
+		hold := tx.Hand(deliveries.Kind(), id, begin)
+		o, err := s.deliver(tx, id, endpoint, e.ID, name, hold)
+		if err != nil {
 			return 0, err
 		}
-		n++
+		if !hold {
+			continue
+		}
+		m.held = held{o, tx.Caller}
+		if m.target, err = s.target(tx, tx.Caller.Scope(), endpoint); err != nil {
+			return 0, err
+		}
+		told.Type = name
+		if m.body, err = plainjson.Marshal(&told); err != nil {
+			return 0, fmt.Errorf("webhook: queue delivery: %w", err)
+		}
 	}
-	return n, nil
+	return len(names), nil
 }
 
-// deliver queues a delivery.
-func (s *Service) deliver(tx *engine.Tx, endpoint, eventID string, name event.Type) error {
-	d := Delivery{
-		ID: tx.NewID("wd_"), Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
+// deliver queues a delivery, for this process to begin with at once or for whoever
+// claims it.
+func (s *Service) deliver(tx *engine.Tx, id, endpoint, eventID string, name event.Type, hold bool) (*storage.Object[deliveryRecord], error) {
+	d := deliveryRecord{Delivery: Delivery{
+		ID: id, Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
 		Status: Pending, Attempts: []Attempt{}, NextAttemptAt: api.AtOrNil(tx.Now), CreatedAt: api.At(tx.Now),
+	}}
+	if hold {
+		d.HeldUntil = api.AtOrNil(tx.Now.Add(lease))
+	} else {
+		tx.Due(deliveries.Kind())
 	}
-	if _, err := deliveries.Insert(tx, tx.Caller.Scope(), d.ID, d); err != nil {
-		return fmt.Errorf("webhook: queue delivery: %w", err)
+	o, err := deliveries.Insert(tx, tx.Caller.Scope(), d.ID, d)
+	if err != nil {
+		return nil, fmt.Errorf("webhook: queue delivery: %w", err)
 	}
-	tx.Due(deliveries.Kind())
-	return nil
+	return o, nil
 }
 
 // Deliveries lists what an endpoint was told, newest first, with all attempts.
@@ -135,9 +188,9 @@ func (s *Service) Deliveries(ctx context.Context, caller api.Caller, endpoint st
 	if _, err := s.Get(ctx, caller, endpoint); err != nil {
 		return nil, err
 	}
-	listing := engine.Listing[Delivery, Delivery]{
+	listing := engine.Listing[deliveryRecord, Delivery]{
 		Collection: deliveries, Noun: "webhook delivery", URL: "/v1/webhooks/" + endpoint + "/deliveries",
-		Show: func(d *Delivery) Delivery { return *d },
+		Show: func(d *deliveryRecord) Delivery { return d.Delivery },
 	}
 	q := storage.Query{Scope: caller.Scope(), Where: []storage.Equal{{Column: "endpoint", Value: endpoint}}}
 	return listing.List(ctx, s.engine, q, p)
@@ -154,9 +207,6 @@ func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*ev
 		}
 		n, err := s.resend(tx, e, "")
 		if err != nil {
-			return nil, err
-		}
-		if err := s.events.ToldTx(tx, id, n); err != nil {
 			return nil, err
 		}
 		e.PendingWebhooks += n
@@ -177,7 +227,7 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 		if name == "" || only != "" && sub.Endpoint != only {
 			continue
 		}
-		if err := s.deliver(tx, sub.Endpoint, e.ID, name); err != nil {
+		if _, err := s.deliver(tx, tx.NewID("wd_"), sub.Endpoint, e.ID, name, false); err != nil {
 			return 0, err
 		}
 		n++
@@ -200,17 +250,15 @@ func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint s
 		}
 		for i := range list.Data {
 			e := &list.Data[i]
-			err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-				told, err := s.resend(tx, e, endpoint)
-				if err != nil || told == 0 {
-					return err
-				}
-				n += told
-				return s.events.ToldTx(tx, e.ID, told)
+			told := 0
+			err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
+				told, err = s.resend(tx, e, endpoint)
+				return err
 			})
 			if err != nil {
 				return n, err
 			}
+			n += told
 		}
 		if !list.HasMore {
 			return n, nil
@@ -241,6 +289,6 @@ func forget(tx *engine.Tx, id string) error {
 func (s *Service) Jobs() []due.Job {
 	return []due.Job{
 		s.events.FanOut(s.fanOut, forget),
-		{Kind: deliveries.Kind(), Lease: lease, Batch: maxInFlight, Do: s.work},
+		{Kind: deliveries.Kind(), Lease: lease, Batch: maxInFlight, InHand: maxInHand, Do: s.work},
 	}
 }

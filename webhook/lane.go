@@ -7,16 +7,18 @@ import (
 )
 
 const (
-	// maxInFlight is how many deliveries this process has in hand at a time, over all
-	// endpoints.
-	maxInFlight = 256
-	// maxPerEndpoint is how many of them are under way to one endpoint, and maxInside
-	// how many more may wait for that.
+	// maxInFlight is how many deliveries this process has under way at a time, over
+	// all endpoints, and maxPerEndpoint how many of them to one endpoint.
+	maxInFlight    = 256
 	maxPerEndpoint = 10
-	maxInside      = 64
+	// maxInHand is how many this process has claimed at a time: those under way, and
+	// those that wait for a place. A waiting one costs a few kilobytes.
+	maxInHand  = 2048
+	maxWaiting = maxInHand - maxInFlight
 	// maxWait is how long one waits before its claim is given back.
 	maxWait = 5 * time.Second
-	// firstGuess is how long an attempt is taken to last while nothing is known.
+	// firstGuess is how far apart places are taken to become free while nothing is
+	// known.
 	firstGuess = time.Millisecond
 	// maxPutOff bounds for how long a claim is given back.
 	maxPutOff = 10 * time.Minute
@@ -25,23 +27,32 @@ const (
 	maxLanes = 10_000
 )
 
-// lanes bound the deliveries under way to each endpoint. An endpoint begins with
-// one at a time and gains another with each success, up to the bound; a failure
-// takes it back to one. Only one that answers has others waiting here. So
-// endpoints that hang hold few of the places that all share, however many they
-// are. What finds no place is put off to when its turn is likely to come.
+// lanes bound the deliveries under way, to each endpoint and in all. An endpoint
+// begins with one place and gains another with each success, up to the bound; a
+// failure takes it back to one. So endpoints that hang hold few of the places that
+// all share, however many they are. Lanes that wait for a place of those take turns.
+//
+// What finds no place in its lane waits, and each lane may have as many waiting as
+// there is still room for others, which leaves some for every endpoint; one that
+// does not answer may have a tenth of that. What finds no room either is put off to
+// when its turn is likely to come.
 type lanes struct {
-	mu sync.Mutex
-	by map[string]*lane
+	mu       sync.Mutex
+	by       map[string]*lane
+	inFlight int
+	waiting  int
+	ready    []*lane // with a place and somebody who waits for it, each once
 }
 
 type lane struct {
 	width    int
 	inFlight int
 	waiting  []chan struct{} // each receives a place
-	// mean is about how long an attempt lasts, and progress when the last one ended,
-	// or the first began: an endpoint that hangs shows before its attempt has ended.
-	mean     time.Duration
+	ready    bool            // whether it is among the lanes' ready
+	// pace is about how far apart places become free, and progress when the last one
+	// did, or the first was taken: an endpoint that hangs shows before its attempt has
+	// ended.
+	pace     time.Duration
 	progress time.Time
 	// turn is when the last of those that were put off is to come back.
 	turn time.Time
@@ -51,29 +62,24 @@ type lane struct {
 // how long to put the delivery off.
 func (l *lanes) enter(endpoint string, now time.Time) (ok bool, putOff time.Duration) {
 	l.mu.Lock()
-	if l.by == nil {
-		l.by = map[string]*lane{}
-	}
-	one := l.by[endpoint]
-	if one == nil {
-		l.prune()
-		one = &lane{width: 1, mean: firstGuess}
-		l.by[endpoint] = one
-	}
+	one := l.lane(endpoint)
 	if one.inFlight == 0 {
 		one.progress = now
 	}
-	if one.inFlight < one.width {
+	if len(one.waiting) == 0 && one.inFlight < one.width && l.inFlight < maxInFlight {
 		one.inFlight++
+		l.inFlight++
 		l.mu.Unlock()
 		return true, 0
 	}
-	if one.width == 1 || len(one.waiting) >= maxInside {
+	if len(one.waiting) >= (maxWaiting-l.waiting)*one.width/maxPerEndpoint {
 		defer l.mu.Unlock()
 		return false, one.putOff(now)
 	}
 	place := make(chan struct{}, 1)
 	one.waiting = append(one.waiting, place)
+	l.waiting++
+	l.queue(one)
 	l.mu.Unlock()
 
 	timer := time.NewTimer(maxWait)
@@ -90,29 +96,8 @@ func (l *lanes) enter(endpoint string, now time.Time) (ok bool, putOff time.Dura
 		return true, 0 // the place came at the last moment
 	}
 	one.waiting = slices.Delete(one.waiting, i, i+1)
-	return false, one.putOff(now)
-}
-
-// putOff returns when the next turn is, one after the other.
-func (o *lane) putOff(now time.Time) time.Duration {
-	if o.turn.Before(now) {
-		o.turn = now
-	}
-	lasts := max(o.mean, now.Sub(o.progress))
-	o.turn = o.turn.Add(max(lasts/time.Duration(o.width), 100*time.Microsecond))
-	return min(o.turn.Sub(now), maxPutOff)
-}
-
-// prune forgets what is idle when too much is known.
-func (l *lanes) prune() {
-	if len(l.by) < maxLanes {
-		return
-	}
-	for endpoint, one := range l.by {
-		if one.inFlight == 0 && len(one.waiting) == 0 {
-			delete(l.by, endpoint)
-		}
-	}
+	l.waiting--
+	return false, one.putOff(now.Add(maxWait))
 }
 
 // leave gives a place back, and on to who waits for it.
@@ -120,18 +105,72 @@ func (l *lanes) leave(endpoint string, well bool, took time.Duration, now time.T
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	one := l.by[endpoint]
-	one.inFlight--
-	one.mean += (took - one.mean) / 8
+	apart := took / time.Duration(one.width)
+	if len(one.waiting) > 0 {
+		apart = now.Sub(one.progress)
+	}
+	one.pace += (apart - one.pace) / 8
 	one.progress = now
+	one.inFlight--
+	l.inFlight--
 	switch {
 	case !well:
 		one.width = 1
 	case one.width < maxPerEndpoint:
 		one.width++
 	}
-	for len(one.waiting) > 0 && one.inFlight < one.width {
-		one.waiting[0] <- struct{}{}
-		one.waiting = one.waiting[1:]
-		one.inFlight++
+	l.queue(one)
+	for len(l.ready) > 0 && l.inFlight < maxInFlight {
+		next := l.ready[0]
+		l.ready = slices.Delete(l.ready, 0, 1)
+		next.ready = false
+		if len(next.waiting) == 0 || next.inFlight >= next.width {
+			continue // its last one has waited for too long, or it failed since
+		}
+		next.waiting[0] <- struct{}{}
+		next.waiting = slices.Delete(next.waiting, 0, 1)
+		next.inFlight++
+		l.waiting--
+		l.inFlight++
+		l.queue(next)
 	}
+}
+
+// queue notes that a lane can use a place.
+func (l *lanes) queue(one *lane) {
+	if !one.ready && len(one.waiting) > 0 && one.inFlight < one.width {
+		one.ready = true
+		l.ready = append(l.ready, one)
+	}
+}
+
+// lane returns the lane of an endpoint. When too many are known, those that are idle
+// are forgotten.
+func (l *lanes) lane(endpoint string) *lane {
+	if one := l.by[endpoint]; one != nil {
+		return one
+	}
+	if l.by == nil {
+		l.by = map[string]*lane{}
+	}
+	if len(l.by) >= maxLanes {
+		for known, one := range l.by {
+			if one.inFlight == 0 && len(one.waiting) == 0 {
+				delete(l.by, known)
+			}
+		}
+	}
+	one := &lane{width: 1, pace: firstGuess}
+	l.by[endpoint] = one
+	return one
+}
+
+// putOff returns when the next turn is, one after the other, after those who wait.
+func (o *lane) putOff(now time.Time) time.Duration {
+	apart := max(o.pace, now.Sub(o.progress), 10*time.Microsecond)
+	if first := now.Add(time.Duration(len(o.waiting)) * apart); o.turn.Before(first) {
+		o.turn = first
+	}
+	o.turn = o.turn.Add(apart)
+	return min(o.turn.Sub(now), maxPutOff)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,8 +19,9 @@ import (
 )
 
 // client returns one that goes to public addresses only, decided when it dials,
-// after names were looked up: through no proxy, along no redirect.
-func client(allow []netip.Prefix) *http.Client {
+// after names were looked up: through no proxy, along no redirect. A nil resolver is
+// the machine's.
+func client(allow []netip.Prefix, names *net.Resolver) *http.Client {
 	options := []ssrf.Option{ssrf.WithAnyPort()}
 	for _, p := range allow {
 		if p.Addr().Is4() {
@@ -28,7 +30,7 @@ func client(allow []netip.Prefix) *http.Client {
 			options = append(options, ssrf.WithAllowedV6Prefixes(p))
 		}
 	}
-	dialer := &net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(options...).Safe}
+	dialer := &net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(options...).Safe, Resolver: names}
 	return &http.Client{
 		Timeout: attemptTimeout,
 		Transport: &http.Transport{
@@ -55,6 +57,14 @@ type outcome struct {
 }
 
 func (o *outcome) well() bool { return o.StatusCode >= 200 && o.StatusCode < 300 }
+
+// err is what an attempt that did not go well has failed with.
+func (o *outcome) err() error {
+	if o.Error != "" {
+		return errors.New("webhook: " + o.Error)
+	}
+	return fmt.Errorf("webhook: the endpoint answered %d", o.StatusCode)
+}
 
 // post makes one attempt.
 func (s *Service) post(ctx context.Context, live bool, address, id string, body []byte, secrets []string) (o outcome) {

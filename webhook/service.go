@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
@@ -30,13 +33,20 @@ type Service struct {
 	engine *engine.Engine
 	events *event.Service
 	lanes  lanes
+	// read and written join the reading of what is delivered, and the writing of what
+	// became of it.
+	read    *engine.Group[*message]
+	written *engine.Group[*result]
 	// test carries what test mode delivers, live what live mode does.
 	test, live *http.Client
 }
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	return &Service{engine: e, events: c.Events, test: client(c.Allow), live: client(nil)}
+	s := &Service{engine: e, events: c.Events, test: client(c.Allow, nil), live: client(nil, nil)}
+	s.read = engine.NewGroup(maxInFlight, s.messages)
+	s.written = engine.NewGroup(maxInFlight, s.results)
+	return s
 }
 
 const (
@@ -52,115 +62,204 @@ const (
 	disableAfter = 5 * 24 * time.Hour
 )
 
-// work makes one attempt of a delivery, and writes down what became of it.
+// held is a delivery that this worker has claimed.
+type held struct {
+	*storage.Object[deliveryRecord]
+	caller api.Caller
+}
+
+// work acts on a delivery that was claimed.
 func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 	o, err := deliveries.Decode(claimed)
 	if err != nil {
 		return err
 	}
-	caller := api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}
-	if ok, putOff := s.lanes.enter(o.Value.Endpoint, s.engine.Clock()); !ok {
-		return s.write(ctx, caller, o, func(tx *engine.Tx, d *Delivery) error {
-			d.NextAttemptAt = api.AtOrNil(tx.Now.Add(putOff))
-			return nil
-		})
+	return s.attempt(ctx, &message{held: held{o, api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}})
+}
+
+// attempt makes one attempt of a delivery, and writes down what became of it.
+func (s *Service) attempt(ctx context.Context, m *message) error {
+	d := m.held
+	said := due.Outcome{Attempt: len(d.Value.Attempts) + 1}
+	defer func() { due.Report(ctx, said) }()
+	if ok, putOff := s.lanes.enter(d.Value.Endpoint, s.engine.Clock()); !ok {
+		said = due.Outcome{Name: "put_off", Level: slog.LevelDebug}
+		return s.write(&result{held: d, putOff: putOff})
 	}
 	// The place is given back before the outcome is written down, which is nothing
 	// to the endpoint.
 	var made outcome
-	leave := sync.OnceFunc(func() { s.lanes.leave(o.Value.Endpoint, made.well(), made.took, s.engine.Clock()) })
+	leave := sync.OnceFunc(func() { s.lanes.leave(d.Value.Endpoint, made.well(), made.took, s.engine.Clock()) })
 	defer leave()
 
-	var target *endpointRecord
-	var body []byte
-	var now time.Time
-	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		now = tx.Now
-		found, err := endpoints.Get(tx, caller.Scope(), o.Value.Endpoint)
-		if errors.Is(err, storage.ErrNotFound) || err == nil && !found.Value.Active {
-			return nil
+	if m.body == nil {
+		if err := s.read.Do(m); err != nil {
+			return fmt.Errorf("webhook: read delivery: %w", err)
 		}
-		if err != nil {
-			return err
-		}
-		target = &found.Value
-		e, err := s.events.GetTx(tx, caller.Scope(), o.Value.Event)
-		if api.CodeOf(err) == api.ResourceMissing {
-			target = nil // the event was forgotten
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		told := *e
-		told.Type = o.Value.Type
-		body, err = plainjson.Marshal(&told)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("webhook: read delivery: %w", err)
 	}
-	if target == nil {
-		return s.end(ctx, caller, o, Failed, nil)
+	if m.target == nil {
+		said = due.Outcome{Name: "not_wanted"}
+		return s.write(&result{held: d, status: Failed})
 	}
-	made = s.post(ctx, caller.Live, target.URL, o.Value.Event, body, target.secrets(now))
+	made = s.post(ctx, d.caller.Live, m.target.URL, d.Value.Event, m.body, m.target.secrets(m.now))
 	leave()
-	if made.well() {
-		return s.end(ctx, caller, o, Delivered, &made)
+	r := &result{held: d, made: &made, status: Pending}
+	switch {
+	case made.well():
+		r.status, said.Name = Delivered, string(Delivered)
+	case len(d.Value.Attempts)+1 >= len(attemptAfter) || made.StatusCode == http.StatusGone:
+		r.status, said.Name = Failed, string(Failed)
+	default:
+		said.Name = "again"
 	}
-	if len(o.Value.Attempts)+1 >= len(attemptAfter) || made.StatusCode == http.StatusGone {
-		return s.end(ctx, caller, o, Failed, &made)
+	if !made.well() {
+		said.Level, said.Err = slog.LevelWarn, made.err()
 	}
-	return s.write(ctx, caller, o, func(tx *engine.Tx, d *Delivery) error {
-		made.At = api.At(tx.Now)
-		d.Attempts = append(d.Attempts, made.Attempt)
-		wait := max(jitter(attemptAfter[len(d.Attempts)]), made.retryAfter)
-		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(wait))
-		return s.failed(ctx, tx, d.Endpoint, false)
-	})
+	return s.write(r)
 }
 
-// jitter spreads a time by a tenth to either side, so that what failed together
-// does not come back together.
-func jitter(d time.Duration) time.Duration {
-	return d - d/10 + time.Duration(rand.Int64N(int64(d/5)+1))
+// message is what a delivery brings, and to whom.
+type message struct {
+	held
+	target *endpointRecord // nil when there is nobody to tell any more, or nothing
+	body   []byte          // nil when it is yet to be read
+	now    time.Time
 }
 
-// write changes a delivery that this worker holds. If the lease has run out and
-// another worker holds it, nothing is written.
-func (s *Service) write(ctx context.Context, caller api.Caller, o *storage.Object[Delivery], do func(*engine.Tx, *Delivery) error) error {
-	err := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
-		held := *o // a run that is undone leaves the claimed version as it is
-		if err := do(tx, &held.Value); err != nil {
-			return err
+// messages reads what many deliveries bring from one snapshot. Many are of the same
+// endpoint, and some of the same event.
+func (s *Service) messages(members []*message) error {
+	return s.engine.View(context.Background(), api.Caller{}, func(tx *engine.ReadTx) error {
+		targets := map[string]*endpointRecord{}
+		bodies := map[[2]string][]byte{}
+		for _, m := range members {
+			mine, err := tx.For(m.caller)
+			if err != nil {
+				return err
+			}
+			m.now = mine.Now
+			target, ok := targets[m.Value.Endpoint]
+			if !ok {
+				if target, err = s.target(mine, m.caller.Scope(), m.Value.Endpoint); err != nil {
+					return err
+				}
+				targets[m.Value.Endpoint] = target
+			}
+			named := [2]string{m.Value.Event, string(m.Value.Type)}
+			body, ok := bodies[named]
+			if !ok && target != nil {
+				if body, err = s.body(mine, &m.Value.Delivery); err != nil {
+					return err
+				}
+				bodies[named] = body
+			}
+			if m.target, m.body = target, body; body == nil {
+				m.target = nil
+			}
 		}
-		return deliveries.Replace(tx, &held)
+		return nil
 	})
+}
+
+// target returns an endpoint that wants to be told, or nil.
+func (s *Service) target(tx storage.ReadTx, scope storage.Scope, id string) (*endpointRecord, error) {
+	o, err := endpoints.Get(tx, scope, id)
+	if errors.Is(err, storage.ErrNotFound) || err == nil && !o.Value.Active {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value, nil
+}
+
+// body returns the event under the name that the endpoint knows, or nil when it was
+// forgotten.
+func (s *Service) body(tx *engine.ReadTx, d *Delivery) ([]byte, error) {
+	e, err := s.events.FannedOutTx(tx, tx.Caller.Scope(), d.Event)
+	if api.CodeOf(err) == api.ResourceMissing {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.Type = d.Type
+	return plainjson.Marshal(e)
+}
+
+// result is what became of a delivery that was claimed.
+type result struct {
+	held
+	status DeliveryStatus
+	made   *outcome // nil when no attempt was made
+	// putOff is for how long a delivery is given back that found no place.
+	putOff time.Duration
+}
+
+// write writes down a result. If the lease has run out and another worker holds the
+// delivery, nothing is written.
+func (s *Service) write(r *result) error {
+	err := s.written.Do(r)
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// end writes down the end of a delivery.
-func (s *Service) end(ctx context.Context, caller api.Caller, o *storage.Object[Delivery], status DeliveryStatus, made *outcome) error {
-	return s.write(ctx, caller, o, func(tx *engine.Tx, d *Delivery) error {
-		d.Status, d.NextAttemptAt = status, nil
-		if made != nil {
-			made.At = api.At(tx.Now)
-			d.Attempts = append(d.Attempts, made.Attempt)
-		}
-		if err := s.events.ToldTx(tx, d.Event, -1); err != nil {
-			return err
-		}
-		switch {
-		case status == Delivered:
-			return s.succeeded(tx, d.Endpoint)
-		case made != nil:
-			return s.failed(ctx, tx, d.Endpoint, made.StatusCode == http.StatusGone)
+// results writes down many in one transaction.
+func (s *Service) results(members []*result) error {
+	return s.engine.Update(context.Background(), api.Caller{}, func(tx *engine.Tx) error {
+		well := map[string]bool{} // the endpoints that are known to have no failures behind them
+		for _, r := range members {
+			tx, err := tx.For(r.caller)
+			if err != nil {
+				return err
+			}
+			if err := s.resultTx(tx, r, well); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
+}
+
+func (s *Service) resultTx(tx *engine.Tx, r *result, well map[string]bool) error {
+	o := *r.Object // a run that is undone leaves the claimed version as it is
+	d := &o.Value
+	d.NextAttemptAt, d.HeldUntil = nil, nil
+	if r.made != nil {
+		r.made.At = api.At(tx.Now)
+		d.Attempts = append(slices.Clip(d.Attempts), r.made.Attempt)
+	}
+	switch {
+	case r.made == nil && r.status != Failed:
+		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(r.putOff))
+		tx.DueIn(deliveries.Kind(), r.putOff)
+	case r.status == Pending:
+		wait := max(jitter(attemptAfter[len(d.Attempts)]), r.made.retryAfter)
+		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(wait))
+		tx.DueIn(deliveries.Kind(), wait)
+	default:
+		d.Status = r.status
+	}
+	if err := deliveries.Replace(tx, &o); err != nil {
+		return err
+	}
+	switch {
+	case r.made == nil, r.made.well() && well[d.Endpoint]:
+		return nil
+	case r.made.well():
+		well[d.Endpoint] = true
+		return s.succeeded(tx, d.Endpoint)
+	}
+	delete(well, d.Endpoint)
+	return s.failed(tx, d.Endpoint, r.made.StatusCode == http.StatusGone)
+}
+
+// jitter spreads a time by a tenth to either side, so that what failed together
+// does not come back together.
+func jitter(d time.Duration) time.Duration {
+	return d - d/10 + time.Duration(rand.Int64N(int64(d/5)+1))
 }
 
 // succeeded ends a series of failures of an endpoint.
@@ -178,7 +277,7 @@ func (s *Service) succeeded(tx *engine.Tx, id string) error {
 
 // failed notes a failure of an endpoint, and switches it off when it is gone or
 // has failed for too long.
-func (s *Service) failed(ctx context.Context, tx *engine.Tx, id string, gone bool) error {
+func (s *Service) failed(tx *engine.Tx, id string, gone bool) error {
 	o, err := endpoints.Get(tx, tx.Caller.Scope(), id)
 	if errors.Is(err, storage.ErrNotFound) || err == nil && !o.Value.Active {
 		return nil
@@ -204,7 +303,7 @@ func (s *Service) failed(ctx context.Context, tx *engine.Tx, id string, gone boo
 		return err
 	}
 	tx.Committed(func() {
-		s.engine.Log.WarnContext(ctx, "a webhook endpoint was switched off", "endpoint", id, "gone", gone)
+		s.engine.Log.Warn("a webhook endpoint was switched off", "endpoint", id, "gone", gone)
 	})
 	return s.events.RecordTx(tx, &r.Endpoint, event.WebhookEndpointDisabled)
 }

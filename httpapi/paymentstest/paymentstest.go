@@ -6,8 +6,25 @@
 //	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{})
 //	shop.Pay(code.ID, 1250)
 //
-// Everything happens in test mode. No background work runs; Drain does what is
-// due, and MoveClock moves the time and does what became due by that.
+// Everything happens in test mode, in the process, in milliseconds. Time stands
+// where the test wants it and nothing happens behind its back: no background work
+// runs until [Shop.Work] does what is due, and [Shop.Advance] moves the time and
+// does what became due by that.
+//
+// A host's webhook handler is told of events like this, over HTTP and signed:
+//
+//	shop.Receive(func(secret string) http.Handler { return host.Webhooks(secret) }, event.PaymentSucceeded)
+//	shop.Pay(code.ID, 1250)
+//	shop.Work()
+//
+// and a test without one looks into an [Inbox]. Money goes out like this:
+//
+//	sent, err := shop.Payouts.Create(ctx, shop.Caller, payout.CreateParams{OTPCode: shop.OTP(), …})
+//	shop.Work()                                  // the simulated rail decides by the number
+//	shop.Settle(sent.ID, payout.Result{…})       // or the test does
+//
+// What goes wrong in a helper fails the test. A Shop is for the goroutine of its
+// test; the service in it, and the server, are for any.
 package paymentstest
 
 import (
@@ -17,6 +34,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -37,6 +55,8 @@ type Shop struct {
 	*payments.Service
 	// Server answers /v1, the test helpers and the hosted pages.
 	Server *httptest.Server
+	// Handler is what Server answers with, for a host's own mux.
+	Handler http.Handler
 	// Caller stands for the merchant in calls from Go, Key over HTTP.
 	Caller api.Caller
 	Key    string
@@ -44,22 +64,27 @@ type Shop struct {
 	Consumer *account.Consumer
 	PIN      string
 
-	tb testing.TB
+	tb    testing.TB
+	allow []netip.Prefix
 }
 
 // Begin is what the merchant and the consumer begin with, in GHS.
 const Begin = 1000
 
-// New returns a shop on a new memory store. What goes wrong fails the test.
-func New(tb testing.TB) *Shop { return On(tb, memory.New(), payments.Config{}) }
+// New returns a shop on a new memory store, whose webhooks may go to this machine.
+// What goes wrong fails the test.
+func New(tb testing.TB) *Shop {
+	tb.Helper()
+	return On(tb, memory.New(), payments.Config{WebhookAllow: Loopback()})
+}
 
 // On is New on any empty store, which it closes when the test ends, and with any
-// configuration, of which it sets Sandbox and BaseURL.
+// configuration, of which it sets Sandbox and BaseURL, and a Logger that says
+// nothing where there is none. Who calls Receive sets WebhookAllow to Loopback.
 func On(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	tb.Helper()
 	s := &Shop{PIN: "1234", tb: tb}
-	var handler http.Handler
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.Handler.ServeHTTP(w, r) }))
 	tb.Cleanup(func() {
 		s.Server.Close()
 		s.check(store.Close())
@@ -68,11 +93,12 @@ func On(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	s.allow = config.WebhookAllow
 	ctx := tb.Context()
 	var err error
 	s.Service, err = payments.New(ctx, store, config)
 	s.check(err)
-	handler = httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: config.Logger})
+	s.Handler = httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: config.Logger})
 
 	merchant, err := s.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	s.check(err)

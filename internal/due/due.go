@@ -25,12 +25,14 @@ type Job struct {
 	// Lease is how long a claimed batch may take. After it, another worker may
 	// claim the records.
 	Lease time.Duration
-	// Batch is the largest number of records claimed at once, and for Do the
-	// largest number that this process works on at a time.
+	// Batch is the largest number of records claimed at once.
 	Batch int
+	// InHand is for Do the largest number that this process works on at a time; zero
+	// for as many as a batch has.
+	InHand int
 	// Run acts on a batch, all of which has ended before the next is claimed. Its
-	// context ends with the lease. An error is logged; what was not written comes
-	// back after the lease.
+	// context ends with the lease, and is what Report is given. An error is logged;
+	// what was not written comes back after the lease.
 	Run func(ctx context.Context, records []storage.Record) error
 	// Do, set instead of Run, acts on one record. Records are worked on beside each
 	// other, and a slow one holds up no other.
@@ -50,42 +52,89 @@ type Runner struct {
 	Log   *slog.Logger
 	// Poll is how long a worker rests when nothing was due and nobody woke it.
 	Poll time.Duration
+	// Observer is told of every piece of work; nil for nobody.
+	Observer Observer
 	// Ahead lists the scopes with clocks of their own; nil for none.
 	Ahead func(context.Context) ([]Ahead, error)
 
 	jobs []*worker
 
-	mu      sync.Mutex
-	stop    context.CancelFunc
-	stopped chan struct{}
+	mu         sync.Mutex
+	stop       context.CancelFunc
+	stopped    chan struct{}
+	background context.Context // it ends with Stop
+	// draining counts the calls of Drain under way.
+	draining int
 }
 
 type worker struct {
 	Job
+	due   int // the column of the due time
 	wake  chan struct{}
 	slots chan struct{} // one in it for each record that Do works on
 
 	mu      sync.Mutex
 	running int
 	idle    chan struct{} // closed when running falls to 0
+	alarm   *time.Timer   // which wakes it next, at alarmAt; nil for none
+	alarmAt time.Time
 }
 
 // Add registers jobs. It is called before Start.
 func (r *Runner) Add(jobs ...Job) {
 	for _, j := range jobs {
-		r.jobs = append(r.jobs, &worker{Job: j, wake: make(chan struct{}, 1), slots: make(chan struct{}, j.Batch)})
+		r.jobs = append(r.jobs, &worker{Job: j, due: j.Kind.Column(j.Kind.Due), wake: make(chan struct{}, 1), slots: make(chan struct{}, max(j.InHand, j.Batch))})
 	}
 }
 
-// Wake tells the worker of a kind that something may be due.
-func (r *Runner) Wake(k *storage.Kind) {
-	for _, w := range r.jobs {
-		if w.Kind == k {
-			select {
-			case w.wake <- struct{}{}:
-			default: // it is already told
+// Kinds are the kinds whose records are worked on.
+func (r *Runner) Kinds() []*storage.Kind {
+	kinds := make([]*storage.Kind, len(r.jobs))
+	for i, w := range r.jobs {
+		kinds[i] = w.Kind
+	}
+	return kinds
+}
+
+// Running reports whether the background work runs: it was started, and neither
+// stopped nor ended with its context.
+func (r *Runner) Running() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.runs()
+}
+
+// Wake tells the worker of a kind that something may be due, now or at a time to
+// come. If it is late for that, which happens where the clock is moved, the worker
+// finds it when it looks by itself.
+func (r *Runner) Wake(k *storage.Kind, at time.Time) {
+	if w := r.worker(k); w != nil {
+		w.call(at, at.Sub(r.Clock()))
+	}
+}
+
+// call wakes the worker at that time, which is so far away.
+func (w *worker) call(at time.Time, away time.Duration) {
+	if away > 0 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.alarm == nil || at.Before(w.alarmAt) {
+			if w.alarm != nil {
+				w.alarm.Stop()
 			}
+			w.alarmAt = at
+			w.alarm = time.AfterFunc(away, func() {
+				w.mu.Lock()
+				w.alarm = nil
+				w.mu.Unlock()
+				w.call(time.Time{}, 0)
+			})
 		}
+		return
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default: // it is already told
 	}
 }
 
@@ -104,7 +153,7 @@ func (r *Runner) Start(ctx context.Context) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	stopped := make(chan struct{})
-	r.stop, r.stopped = stop, stopped
+	r.stop, r.stopped, r.background = stop, stopped, ctx
 	var workers sync.WaitGroup
 	for _, w := range r.jobs {
 		workers.Go(func() { r.loop(ctx, w) })
@@ -142,25 +191,39 @@ func (r *Runner) Stop(ctx context.Context) error {
 // Drain does all that is due now, and waits for batches that the background
 // work had begun before. It returns when a round has found nothing more.
 func (r *Runner) Drain(ctx context.Context) error {
+	r.mu.Lock()
+	r.draining++
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.draining--
+		r.mu.Unlock()
+	}()
 	for {
 		found := 0
 		for _, w := range r.jobs {
 			n, err := r.round(ctx, w)
-			if err != nil {
+			waited, stopped := r.wait(ctx)
+			if err := errors.Join(err, stopped); err != nil {
 				return err
 			}
-			waited, err := w.wait(ctx)
-			if err != nil {
-				return err
-			}
-			if n += waited; n > 0 {
-				found += n
-			}
+			found += n + waited
 		}
 		if found == 0 {
 			return nil
 		}
 	}
+}
+
+// wait waits for all that is under way, and returns for how many kinds there was.
+func (r *Runner) wait(ctx context.Context) (found int, err error) {
+	for _, w := range r.jobs {
+		n, err := w.wait(ctx)
+		if found += n; err != nil {
+			return found, err
+		}
+	}
+	return found, nil
 }
 
 func (r *Runner) loop(ctx context.Context, w *worker) {
@@ -242,45 +305,90 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 			go func() {
 				defer w.end()
 				defer w.free(1)
-				r.one(ctx, w, record)
+				do := func(ctx context.Context, records []storage.Record) error { return w.Do(ctx, records[0]) }
+				r.act(ctx, w, []storage.Record{record}, do)
 			}()
 		}
 		return len(records), nil
 	}
-	// Work that has begun is finished though the runner stops: half of it may
-	// already be visible outside. The lease bounds it.
-	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
-	defer cancel()
-	if err := protect(run, w.Run, records); err != nil {
-		r.Log.ErrorContext(ctx, "due work failed and will be tried again", "kind", w.Kind.Name, "records", len(records), "error", err)
-	}
+	r.act(ctx, w, records, w.Run)
 	return len(records), nil
 }
 
-// one works on one record, as batch does on many.
-func (r *Runner) one(ctx context.Context, w *worker, record storage.Record) {
-	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
-	defer cancel()
-	do := func(ctx context.Context, records []storage.Record) error { return w.Do(ctx, records[0]) }
-	if err := protect(run, do, []storage.Record{record}); err != nil {
-		r.Log.ErrorContext(ctx, "due work failed and will be tried again", "kind", w.Kind.Name, "error", err)
-	}
+// Slot is a place to work on one record that needs no claim: it was written with a
+// due time as far off as a lease, by who has all that is needed at hand. Either
+// Begin or Release is called, once.
+type Slot struct {
+	runner *Runner
+	worker *worker
 }
 
-// reserve takes the slots that are free, and waits for one if there is none.
+// Reserve takes a slot of a kind. It returns nil when there is none free, and when
+// no due work is done at this time.
+func (r *Runner) Reserve(k *storage.Kind) *Slot {
+	w := r.worker(k)
+	if w == nil || !r.working() {
+		return nil
+	}
+	select {
+	case w.slots <- struct{}{}:
+	default:
+		return nil
+	}
+	w.begin()
+	return &Slot{r, w}
+}
+
+// Begin has do done in the background, as if the record of that id had been claimed.
+func (s *Slot) Begin(scope storage.Scope, id string, do func(context.Context) error) {
+	go func() {
+		defer s.Release()
+		run := func(ctx context.Context, _ []storage.Record) error { return do(ctx) }
+		s.runner.act(context.Background(), s.worker, []storage.Record{{Scope: scope, ID: id}}, run)
+	}()
+}
+
+// Release gives the slot back.
+func (s *Slot) Release() {
+	s.worker.free(1)
+	s.worker.end()
+}
+
+func (r *Runner) worker(k *storage.Kind) *worker {
+	for _, w := range r.jobs {
+		if w.Kind == k {
+			return w
+		}
+	}
+	return nil
+}
+
+// runs is Running for who holds mu.
+func (r *Runner) runs() bool { return r.background != nil && r.background.Err() == nil }
+
+// working reports whether due work is done at this time.
+func (r *Runner) working() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.draining > 0 || r.runs()
+}
+
+// reserve takes the slots that are free, as far as a batch goes, and waits for one if
+// there is none.
 func (w *worker) reserve(ctx context.Context) (int, error) {
 	select {
 	case w.slots <- struct{}{}:
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	for n := 1; ; n++ {
+	for n := 1; n < w.Batch; n++ {
 		select {
 		case w.slots <- struct{}{}:
 		default:
 			return n, nil
 		}
 	}
+	return w.Batch, nil
 }
 
 func (w *worker) free(n int) {

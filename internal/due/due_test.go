@@ -174,7 +174,7 @@ func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
 		}
 		// A wake-up does not wait for the poll.
 		w.add(t, storage.Scope{}, "woken", time.Now())
-		w.Wake(tasks.Kind())
+		w.Wake(tasks.Kind(), time.Time{})
 		synctest.Wait()
 		if got := w.count(); got != 3 {
 			t.Errorf("%d ran after the wake-up", got)
@@ -185,7 +185,7 @@ func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
 			}
 		}
 		w.add(t, storage.Scope{}, "after", time.Now())
-		w.Wake(tasks.Kind())
+		w.Wake(tasks.Kind(), time.Time{})
 		time.Sleep(time.Minute)
 		if got := w.count(); got != 3 {
 			t.Errorf("%d ran after Stop", got)

@@ -23,6 +23,11 @@ type clockRecord struct {
 
 var clocks = storage.NewCollection[clockRecord]("test_clocks", nil)
 
+// NowTx is the caller's time: the real one, or the test clock's.
+func (e *Engine) NowTx(tx storage.ReadTx, caller api.Caller) (time.Time, error) {
+	return e.now(tx, caller)
+}
+
 func (e *Engine) now(tx storage.ReadTx, caller api.Caller) (time.Time, error) {
 	now := storage.Instant(e.Clock())
 	if !e.Sandbox || caller.Live || caller.Merchant == "" {

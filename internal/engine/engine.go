@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -26,8 +27,12 @@ type Engine struct {
 	// Sandbox lets test clocks run ahead of the real one. Without it their
 	// offsets are not even looked up.
 	Sandbox bool
-	// Wake is told, after a commit, of which kind due work was written.
-	Wake func(*storage.Kind)
+	// Wake is told, after a commit, of which kind due work was written, and for when,
+	// by the real clock; the zero time is now.
+	Wake func(k *storage.Kind, at time.Time)
+	// Reserve finds room among the workers for work that needs no claim, as
+	// [due.Runner] says; nil finds none.
+	Reserve func(k *storage.Kind) *due.Slot
 }
 
 // Kinds are the kinds that the engine itself stores.
@@ -39,6 +44,14 @@ type ReadTx struct {
 	Caller api.Caller
 	// Now is the caller's time: the real one, or the test clock's.
 	Now time.Time
+
+	engine *Engine
+}
+
+// For is the same snapshot as another caller sees it.
+func (tx *ReadTx) For(caller api.Caller) (*ReadTx, error) {
+	now, err := tx.engine.now(tx.ReadTx, caller)
+	return &ReadTx{ReadTx: tx.ReadTx, Caller: caller, Now: now, engine: tx.engine}, err
 }
 
 // Tx is the transaction of one call.
@@ -49,9 +62,37 @@ type Tx struct {
 	// call writes bears the same time.
 	Now time.Time
 
-	engine    *Engine
-	due       []*storage.Kind
-	committed []func()
+	engine *Engine
+	after  *after
+}
+
+// after is what is to happen once the transaction is committed.
+type after struct {
+	due  []dueWork
+	done []func()
+	// undone is what is to happen if it is not.
+	undone []func()
+}
+
+func (a *after) undo() {
+	if a != nil {
+		for _, fn := range a.undone {
+			fn()
+		}
+	}
+}
+
+// dueWork is work of a kind, the first of which is due so long after the commit.
+type dueWork struct {
+	kind *storage.Kind
+	in   time.Duration
+}
+
+// For is the same transaction as another caller sees it: for workers that do the
+// work of several at once.
+func (tx *Tx) For(caller api.Caller) (*Tx, error) {
+	now, err := tx.engine.now(tx.Tx, caller)
+	return &Tx{Tx: tx.Tx, Caller: caller, Now: now, engine: tx.engine, after: tx.after}, err
 }
 
 // NewID makes an id. Made inside the transaction, ids ascend in the order of
@@ -60,11 +101,39 @@ func (tx *Tx) NewID(prefix string) string { return tx.engine.NewID(prefix) }
 
 // Due says that the transaction writes due work of this kind, so that the
 // workers are woken after the commit.
-func (tx *Tx) Due(k *storage.Kind) { tx.due = append(tx.due, k) }
+func (tx *Tx) Due(k *storage.Kind) { tx.DueIn(k, 0) }
+
+// DueIn is Due for work whose time comes a while after now. Without it, the worker
+// sees it when it looks the next time by itself.
+func (tx *Tx) DueIn(k *storage.Kind, d time.Duration) {
+	for i := range tx.after.due {
+		if known := &tx.after.due[i]; known.kind == k {
+			known.in = min(known.in, d)
+			return
+		}
+	}
+	tx.after.due = append(tx.after.due, dueWork{k, d})
+}
 
 // Committed has fn called once the transaction is committed, and not when it is
 // undone, be it for a refusal or because the call was a repetition.
-func (tx *Tx) Committed(fn func()) { tx.committed = append(tx.committed, fn) }
+func (tx *Tx) Committed(fn func()) { tx.after.done = append(tx.after.done, fn) }
+
+// Hand gives work on a record of the caller's that the transaction writes to the workers of this
+// process, to begin after the commit and without a claim. It reports whether there is
+// room; then the record must be written with a due time as far off as a lease.
+func (tx *Tx) Hand(k *storage.Kind, id string, do func(context.Context) error) bool {
+	if tx.engine.Reserve == nil {
+		return false
+	}
+	slot := tx.engine.Reserve(k)
+	if slot == nil {
+		return false
+	}
+	tx.after.done = append(tx.after.done, func() { slot.Begin(tx.Caller.Scope(), id, do) })
+	tx.after.undone = append(tx.after.undone, slot.Release)
+	return true
+}
 
 // View runs fn on a snapshot.
 func (e *Engine) View(ctx context.Context, caller api.Caller, fn func(*ReadTx) error) error {
@@ -73,34 +142,37 @@ func (e *Engine) View(ctx context.Context, caller api.Caller, fn func(*ReadTx) e
 		if err != nil {
 			return err
 		}
-		return fn(&ReadTx{ReadTx: tx, Caller: caller, Now: now})
+		return fn(&ReadTx{ReadTx: tx, Caller: caller, Now: now, engine: e})
 	})
 }
 
 // Update runs fn in a transaction, without an idempotency record: for what
 // belongs to no single call, such as counting a try or a worker's outcome.
 func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) error) error {
-	var last *Tx // of the run that was committed
+	var last *after // of the last run
 	err := e.Store.Update(ctx, func(stored storage.Tx) error {
+		last.undo()
+		last = &after{}
 		now, err := e.now(stored, caller)
 		if err != nil {
 			return err
 		}
-		tx := &Tx{Tx: stored, Caller: caller, Now: now, engine: e}
-		if err := fn(tx); err != nil {
-			return err
-		}
-		last = tx
-		return nil
+		tx := &Tx{Tx: stored, Caller: caller, Now: now, engine: e, after: last}
+		return fn(tx)
 	})
 	if err != nil {
+		last.undo()
 		return refusal(err)
 	}
-	for _, fn := range last.committed {
+	for _, fn := range last.done {
 		fn()
 	}
-	for _, k := range last.due {
-		e.Wake(k)
+	for _, due := range last.due {
+		at := time.Time{}
+		if due.in > 0 {
+			at = e.Clock().Add(due.in)
+		}
+		e.Wake(due.kind, at)
 	}
 	return nil
 }

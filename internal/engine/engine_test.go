@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/storage"
@@ -40,7 +42,7 @@ func newBench(t *testing.T) *bench {
 	clock := func() time.Time { return b.now }
 	b.Engine = &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
-		Log: slog.New(slog.DiscardHandler), Wake: func(k *storage.Kind) { b.woken = append(b.woken, k.Name) },
+		Log: slog.New(slog.DiscardHandler), Wake: func(k *storage.Kind, _ time.Time) { b.woken = append(b.woken, k.Name) },
 	}
 	return b
 }
@@ -270,5 +272,79 @@ func TestListing(t *testing.T) {
 	}
 	if _, err := engine.Get(t.Context(), b.Engine, caller, things, "th_x", "thing"); api.CodeOf(err) != api.ResourceMissing {
 		t.Errorf("Get of nothing: %v", err)
+	}
+}
+
+// Work that is handed on begins after the commit, and only then; a run that is undone
+// gives its slot back.
+func TestHand(t *testing.T) {
+	b := newBench(t)
+	workers := &due.Runner{Store: b.Store, Clock: time.Now, Log: b.Log, Poll: time.Hour}
+	workers.Add(due.Job{Kind: handed.Kind(), Lease: time.Minute, Batch: 1, InHand: 2, Do: func(context.Context, storage.Record) error { return nil }})
+	check(t, b.Store.Define(t.Context(), handed.Kind()))
+	b.Reserve = workers.Reserve
+	began := make(chan bool, 1)
+	hand := func(fail error) (ok bool) {
+		err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
+			ok = tx.Hand(handed.Kind(), "h_1", func(context.Context) error { began <- true; return nil })
+			return fail
+		})
+		if !errors.Is(err, fail) {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	if hand(nil) {
+		t.Error("nobody works, and somebody takes work")
+	}
+	workers.Start(t.Context())
+	for range 5 { // there are two slots, and the runner looks for work with one
+		if !hand(errors.New("refused")) {
+			t.Fatal("a run that was undone kept its slot")
+		}
+	}
+	if !hand(nil) {
+		t.Fatal("there is no room")
+	}
+	<-began
+	check(t, workers.Stop(t.Context()))
+	if len(began) > 0 {
+		t.Error("work of a run that was undone began")
+	}
+	if hand(nil) {
+		t.Error("a stopped runner takes work")
+	}
+}
+
+var handed = storage.NewCollection("handed", []storage.Field[thing]{{
+	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+	Value:  func(*thing) any { return nil },
+}}, storage.DueBy("due"))
+
+// Work that becomes due later wakes its worker at that time, the earliest first.
+func TestDueIn(t *testing.T) {
+	b := newBench(t)
+	var at []time.Time
+	b.Wake = func(_ *storage.Kind, t time.Time) { at = append(at, t) }
+	check(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
+		tx.DueIn(things.Kind(), time.Minute)
+		tx.DueIn(things.Kind(), time.Second)
+		tx.DueIn(things.Kind(), time.Hour)
+		return nil
+	}))
+	check(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
+		tx.DueIn(things.Kind(), time.Minute)
+		tx.Due(things.Kind())
+		return nil
+	}))
+	if len(at) != 2 || !at[0].Equal(b.now.Add(time.Second)) || !at[1].IsZero() {
+		t.Errorf("woken at %v", at)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -121,6 +122,7 @@ func (e *Engine) ForgetKeys() due.Job {
 	return due.Job{
 		Kind: keys.Kind(), Lease: time.Minute, Batch: 500,
 		Run: func(ctx context.Context, records []storage.Record) error {
+			due.Report(ctx, due.Outcome{Name: "forgotten", Level: slog.LevelDebug})
 			return e.Store.Update(ctx, func(tx storage.Tx) error {
 				for _, r := range records {
 					err := tx.Delete(keys.Kind(), r.Scope, r.ID, r.Version)

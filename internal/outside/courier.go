@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -33,8 +34,10 @@ type Trade[T, O, R any] interface {
 	Order(r *T, live bool, now time.Time) O
 	// Port returns the other side in a mode, or nil.
 	Port(live bool) Port[O, R]
-	// Read says what an answer is.
+	// Read says what an answer is, and Name is it in a word, for those who watch the
+	// workers.
 	Read(answer R) Reading
+	Name(answer R) string
 	// Book books an answer. It writes the record if that ends it, and closes its
 	// order; else it reports that nothing is decided, and when the other side wants to
 	// be asked again (zero leaves that to the schedule).
@@ -75,9 +78,10 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 	port := c.Trade.Port(caller.Live)
 	var to *O
 	var first bool
-	var asked int
+	said := due.Outcome{RequestID: caller.RequestID}
+	defer func() { due.Report(ctx, said) }()
 	err = c.Engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		to = nil
+		to, said.Name = nil, "ended_before"
 		found, err := c.Records.Get(tx, caller.Scope(), claimed.ID)
 		if err != nil {
 			return fmt.Errorf("outside: read %s: %w", c.Noun, err)
@@ -88,6 +92,7 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 		}
 		course := c.Trade.Course(r)
 		if port == nil {
+			said.Name = "no_rail"
 			tx.Committed(func() {
 				c.Engine.Log.ErrorContext(ctx, "a "+c.Word+" waits for somebody to carry it, and there is nobody", c.Word, claimed.ID, "live", caller.Live)
 			})
@@ -101,7 +106,7 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 		}
 		course.Asked++
 		course.Due = api.AtOrNil(tx.Now.Add(UnderWay))
-		asked = course.Asked
+		said.Attempt = course.Asked
 		order := c.Trade.Order(r, caller.Live, tx.Now)
 		to = &order
 		if err := c.Records.Replace(tx, found); err != nil {
@@ -114,11 +119,12 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 	}
 	answer, failed := Ask(ctx, port, *to, first, c.Trade.Read)
 	if failed != nil {
-		// The error may quote the number; the log must not.
-		c.Engine.Log.WarnContext(ctx, "the provider did not answer; it will be asked again", c.Word, claimed.ID, "asked", asked)
+		// It will be asked again. The error may quote the number; the log must not.
+		said.Name, said.Level, said.Err = "no_answer", slog.LevelWarn, failed
 		_, err = c.book(ctx, caller, claimed.ID, nil)
 		return err
 	}
+	said.Name = c.Trade.Name(answer)
 	_, err = c.Report(ctx, caller, claimed.ID, answer)
 	return err
 }

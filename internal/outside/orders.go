@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -118,4 +120,40 @@ func (os *Orders) Each(ctx context.Context, e *engine.Engine, live bool, q stora
 		}
 	}
 	return nil
+}
+
+// CountStuckTx counts the orders of a mode that were made longer ago than after and
+// are open, up to limit. It reads what is open, the oldest first, and in live mode no
+// more than what is stuck; test mode has as many clocks as merchants, so that up to
+// limit open ones are looked at there.
+func (os *Orders) CountStuckTx(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
+	stuck, seen := 0, 0
+	q := OpenOnly()
+	q.Scope, q.Limit = storage.Scope{Live: live}, orderPage
+	q.Before = " " // before every id, so that the oldest come first
+	for more := true; more && seen < limit; {
+		page, left, err := os.kept.List(tx, q)
+		if err != nil {
+			return 0, fmt.Errorf("outside: count what is stuck: %w", err)
+		}
+		for _, o := range slices.Backward(page) { // a page is newest first
+			if seen++; seen > limit {
+				break
+			}
+			now, err := e.NowTx(tx, api.Caller{Merchant: o.Value.Merchant, Live: live})
+			if err != nil {
+				return 0, err
+			}
+			switch {
+			case now.Sub(o.Value.CreatedAt.Time) >= after:
+				stuck++
+			case live:
+				return stuck, nil // all that follow are younger
+			}
+		}
+		if more = left; more {
+			q.Before = page[0].ID
+		}
+	}
+	return stuck, nil
 }

@@ -15,8 +15,12 @@ import (
 
 // Write writes a head and the rows of all pages of a list, page by page, so that
 // it takes little memory and holds up nobody. id names the object after which the
-// next page begins.
-func Write[T any](w io.Writer, head []string, list func(after string) (*api.List[T], error), id func(*T) string, row func(*T) []string) error {
+// next page begins. progress, unless it is nil, is told after each page how many
+// rows are written.
+func Write[T any](
+	w io.Writer, head []string, list func(after string) (*api.List[T], error), id func(*T) string, row func(*T) []string, progress func(rows int),
+) error {
+	rows := 0
 	c := csv.NewWriter(w)
 	if err := c.Write(head); err != nil {
 		return fmt.Errorf("spreadsheet: %w", err)
@@ -34,6 +38,9 @@ func Write[T any](w io.Writer, head []string, list func(after string) (*api.List
 		c.Flush()
 		if err := c.Error(); err != nil {
 			return fmt.Errorf("spreadsheet: %w", err)
+		}
+		if rows += len(page.Data); progress != nil {
+			progress(rows)
 		}
 		if !page.HasMore {
 			return nil

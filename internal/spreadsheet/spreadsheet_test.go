@@ -41,14 +41,18 @@ func TestWrite(t *testing.T) {
 	id := func(s *string) string { return *s }
 	row := func(s *string) []string { return []string{*s, "x"} }
 	var b bytes.Buffer
-	if err := Write(&b, []string{"name", "x"}, list, id, row); err != nil || b.String() != "name,x\na,x\nb,x\n\"c,\"\"d\"\"\",x\n" {
+	told := 0
+	if err := Write(&b, []string{"name", "x"}, list, id, row, func(rows int) { told = 10*told + rows }); err != nil || b.String() != "name,x\na,x\nb,x\n\"c,\"\"d\"\"\",x\n" {
 		t.Errorf("got %q, %v", b.String(), err)
 	}
+	if told != 23 {
+		t.Errorf("told of %d rows, want 2, then 3", told)
+	}
 	broken := errors.New("broken")
-	if err := Write(&b, nil, func(string) (*api.List[string], error) { return nil, broken }, id, row); !errors.Is(err, broken) {
+	if err := Write(&b, nil, func(string) (*api.List[string], error) { return nil, broken }, id, row, nil); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
-	if err := Write(full{}, []string{"x"}, list, id, row); err == nil {
+	if err := Write(full{}, []string{"x"}, list, id, row, nil); err == nil {
 		t.Error("a full disk is no error")
 	}
 }

@@ -197,6 +197,30 @@ func (t *tx) Next(sequence string) (int64, error) {
 	return n + 1, nil
 }
 
+func (t *tx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
+	table, err := t.table(k)
+	if err != nil {
+		return storage.Backlog{}, err
+	}
+	if err := k.CheckBacklog(due, limit); err != nil {
+		return storage.Backlog{}, err
+	}
+	var b storage.Backlog
+	until := dueAt(due.Add(time.Millisecond)) // due times are whole milliseconds
+	table.due.Scan(func(key, at string) bool {
+		if key >= until {
+			return false
+		}
+		if b.Count == 0 {
+			r, _ := table.records.Get(at)
+			b.Oldest = r.Columns[k.Column(k.Due)].(time.Time)
+		}
+		b.Count++
+		return b.Count < limit
+	})
+	return b, nil
+}
+
 func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	table, err := t.table(k)
 	if err != nil {

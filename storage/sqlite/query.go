@@ -18,6 +18,7 @@ type table struct {
 	get, exists               string
 	insert, replace, remove   string
 	claim, claimScoped, lease string
+	backlog                   string
 	find                      map[string]string // by name of the key
 
 	mu    sync.RWMutex
@@ -68,6 +69,9 @@ func newTable(k *storage.Kind) *table {
 		order := " ORDER BY " + due + ", id LIMIT ?"
 		b.claim = "SELECT " + columns(k, false) + from + order
 		b.claimScoped = "SELECT " + columns(k, true) + from + " AND merchant = ? AND live = ?" + order
+		// The index has all that is counted; no row is read.
+		b.backlog = "SELECT count(*), coalesce(min(" + due + "), 0) FROM (SELECT " + due + " FROM " + name +
+			" INDEXED BY " + quote(k.Name+".due") + " WHERE " + due + " <= ? ORDER BY " + due + " LIMIT ?)"
 		b.lease = "UPDATE " + name + " SET lease = ?, version = version + 1 WHERE " + record
 	}
 	return b

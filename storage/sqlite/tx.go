@@ -113,6 +113,25 @@ func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error
 	return records, err
 }
 
+// Backlog implements [storage.ReadTx].
+func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
+	b, err := t.table(k)
+	if err != nil {
+		return storage.Backlog{}, err
+	}
+	if err := k.CheckBacklog(due, limit); err != nil {
+		return storage.Backlog{}, err
+	}
+	var count, oldest int64
+	if _, err := t.conn.one(b.backlog, []any{due.UnixMilli(), limit}, &count, &oldest); err != nil {
+		return storage.Backlog{}, t.fail("count", k.Name, err)
+	}
+	if count == 0 {
+		return storage.Backlog{}, nil
+	}
+	return storage.Backlog{Count: int(count), Oldest: time.UnixMilli(oldest).UTC()}, nil
+}
+
 // record reads the only row of a query whose arguments stand in conn.args.
 func (t *readTx) record(b *table, query string, scope *storage.Scope) (storage.Record, error) {
 	rows, err := t.conn.query(query, t.conn.args...)

@@ -29,6 +29,7 @@ func readCalls(k *storage.Kind) map[string]func(storage.ReadTx) error {
 		"Entries":  func(tx storage.ReadTx) error { _, err := tx.Entries("open/a", 0, 1); return err },
 		"Posting":  func(tx storage.ReadTx) error { _, err := tx.Posting("p"); return err },
 		"Postings": func(tx storage.ReadTx) error { _, err := tx.Postings("", 1); return err },
+		"Backlog":  func(tx storage.ReadTx) error { _, err := tx.Backlog(k, noon, 1); return err },
 	}
 }
 

@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		{"money", money},
 		{"sequences", sequences},
 		{"claims", claims},
+		{"backlog", backlog},
 		{"transactions", transactions},
 		{"concurrency", concurrency},
 		{"lifecycle", lifecycle},

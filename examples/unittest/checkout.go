@@ -1,0 +1,114 @@
+// Package checkout is a host's code, as an online shop has it: orders that are paid
+// by QR code, and suppliers who are paid from what came in. Its test is the example:
+// it runs the payment service in memory, and takes a fraction of a second.
+package checkout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// orderLife is for how long an order can be paid.
+const orderLife = 15 * time.Minute
+
+// Shop keeps orders and bills. A real one keeps them in a database.
+type Shop struct {
+	svc *payments.Service
+	// merchant stands for the shop in calls of the service.
+	merchant api.Caller
+
+	mu     sync.Mutex
+	orders map[string]string // the payment of each order that is paid
+	bills  map[string]string // the status of each supplier's bill
+}
+
+// New returns a shop without orders.
+func New(svc *payments.Service, merchant api.Caller) *Shop {
+	return &Shop{svc: svc, merchant: merchant, orders: map[string]string{}, bills: map[string]string{}}
+}
+
+// Checkout returns a QR code with which an order of so many pesewas can be paid
+// once, until some time after it was placed. It may be called again with the same
+// order, as after a time-out: the order is the idempotency key, and all that is
+// sent follows from the order, so that the call is the same one.
+func (s *Shop) Checkout(ctx context.Context, order string, pesewas int64, placed time.Time) (*qrcode.QRCode, error) {
+	caller := s.merchant
+	caller.IdempotencyKey = "checkout-" + order
+	code, err := s.svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{
+		Type: qrcode.Dynamic, Amount: &pesewas, Name: "Order " + order, Reference: order, ExpiresAt: placed.Add(orderLife),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("checkout of order %s: %w", order, err)
+	}
+	return code, nil
+}
+
+// PayBill sends a supplier GHS by mobile money. The outcome comes by webhook.
+func (s *Shop) PayBill(ctx context.Context, bill, phone string, ghs decimal.Decimal) (string, error) {
+	caller := s.merchant
+	caller.IdempotencyKey = "bill-" + bill // a second call pays nothing twice
+	sent, err := s.svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{
+		Amount: ghs, Reference: bill,
+		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: phone},
+	})
+	if err != nil {
+		return "", fmt.Errorf("pay bill %s: %w", bill, err)
+	}
+	return sent.ID, nil
+}
+
+// Webhooks is told of what happens. An error has the event delivered again.
+func (s *Shop) Webhooks(secret string) http.Handler {
+	return webhook.Handler(secret, nil, func(_ context.Context, e event.Event) error {
+		switch e.Type {
+		case event.PaymentSucceeded:
+			var p payment.Payment
+			if err := json.Unmarshal(e.Data.Object, &p); err != nil {
+				return err
+			}
+			s.set(s.orders, p.Reference, p.ID)
+		case "disbursement.completed", "disbursement.failed":
+			var d payout.Transfer
+			if err := json.Unmarshal(e.Data.Object, &d); err != nil {
+				return err
+			}
+			s.set(s.bills, *d.Reference, string(d.Status)) // every disbursement has one
+		}
+		return nil
+	})
+}
+
+func (s *Shop) set(in map[string]string, name, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in[name] = value
+}
+
+// Paid returns the payment of an order; empty while it is not paid.
+func (s *Shop) Paid(order string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.orders[order]
+}
+
+// Bill returns what became of a supplier's bill; empty while nothing is known.
+func (s *Shop) Bill(bill string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bills[bill]
+}

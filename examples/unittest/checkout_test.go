@@ -1,0 +1,111 @@
+package checkout_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	checkout "github.com/seed-7082ffec/payments/examples/unittest"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+// open returns the host's shop on a payment service of its own, whose webhooks
+// reach it.
+func open(t *testing.T) (*paymentstest.Shop, *checkout.Shop) {
+	t.Helper()
+	sandbox := paymentstest.New(t)
+	shop := checkout.New(sandbox.Service, sandbox.Caller)
+	sandbox.Receive(func(secret string) http.Handler { return shop.Webhooks(secret) })
+	return sandbox, shop
+}
+
+func TestAnOrderIsPaid(t *testing.T) {
+	sandbox, shop := open(t)
+	code, err := shop.Checkout(t.Context(), "1001", 1250, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shop.Paid("1001"); got != "" {
+		t.Errorf("paid by %s before anybody paid", got)
+	}
+	paid := sandbox.Pay(code.ID, 0) // the consumer scans the code
+	sandbox.Work()                  // the webhook is delivered
+	if got := shop.Paid("1001"); got != paid.ID {
+		t.Errorf("paid by %q, want %s", got, paid.ID)
+	}
+}
+
+// A checkout that is repeated gives the same code, so that nobody can pay twice.
+func TestACheckoutIsRepeated(t *testing.T) {
+	_, shop := open(t)
+	placed := time.Now()
+	first, err := shop.Checkout(t.Context(), "1001", 1250, placed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := shop.Checkout(t.Context(), "1001", 1250, placed)
+	if err != nil || again.ID != first.ID {
+		t.Errorf("got %+v, %v", again, err)
+	}
+	if _, err := shop.Checkout(t.Context(), "1001", 9900, placed); api.CodeOf(err) != api.IdempotencyKeyReused {
+		t.Errorf("with another amount: %v", err)
+	}
+}
+
+// Nobody waits for the quarter of an hour: the test moves the clock.
+func TestAnOrderExpires(t *testing.T) {
+	sandbox, shop := open(t)
+	code, err := shop.Checkout(t.Context(), "1001", 1250, sandbox.Advance(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sandbox.Advance(16 * time.Minute)
+	_, err = sandbox.QRCodes.Pay(t.Context(), sandbox.Caller, qrcode.PayParams{
+		Code: code.ID, Wallet: account.WalletRef{AccountID: sandbox.Consumer.ID}, PIN: sandbox.PIN,
+	})
+	if api.CodeOf(err) != api.QRExpired || shop.Paid("1001") != "" {
+		t.Errorf("paid by %q, %v", shop.Paid("1001"), err)
+	}
+}
+
+// The test decides what the mobile-money provider does.
+func TestABillIsPaid(t *testing.T) {
+	for want, result := range map[payout.Status]payout.Result{
+		payout.Completed: {Outcome: payout.Paid},
+		payout.Failed:    {Outcome: payout.Refused, Reason: payout.Refusal{Message: "The wallet is full."}},
+	} {
+		sandbox, shop := open(t)
+		const undecided = "0241230903" // a number of which the simulated rail does not decide
+		id, err := shop.PayBill(t.Context(), "flour", undecided, decimal.NewFromInt(100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sandbox.Work()
+		if got := shop.Bill("flour"); got != "" {
+			t.Errorf("while the provider is silent: %s", got)
+		}
+		sandbox.Settle(id, result)
+		sandbox.Work()
+		if got := shop.Bill("flour"); got != string(want) {
+			t.Errorf("the bill is %q, want %s", got, want)
+		}
+		if again, err := shop.PayBill(t.Context(), "flour", undecided, decimal.NewFromInt(100)); err != nil || again != id {
+			t.Errorf("paid again: %s, %v", again, err)
+		}
+	}
+}
+
+// A shop that has too little pays nobody.
+func TestABillIsTooLarge(t *testing.T) {
+	_, shop := open(t)
+	_, err := shop.PayBill(t.Context(), "oven", "0241234567", decimal.NewFromInt(paymentstest.Begin))
+	if api.CodeOf(err) != api.InsufficientBalance { // the fee comes on top
+		t.Errorf("got %v", err)
+	}
+}

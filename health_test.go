@@ -1,0 +1,148 @@
+package payments_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// undecided is a rail that never decides.
+type undecided struct{}
+
+func (undecided) Submit(context.Context, payout.Order) (payout.Result, error) {
+	return payout.Result{Outcome: payout.InProgress}, nil
+}
+
+func (undecided) Status(context.Context, payout.Order) (payout.Result, error) {
+	return payout.Result{Outcome: payout.InProgress}, nil
+}
+
+func TestHealth(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { testHealth(t, memory.New()) })
+	t.Run("sqlite", func(t *testing.T) {
+		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		testHealth(t, store)
+	})
+}
+
+func testHealth(t *testing.T, store storage.Store) {
+	begin := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	now := begin
+	svc := open(t, store, payments.Config{
+		Rail: undecided{}, TestRail: undecided{}, StuckAfter: time.Hour, Sandbox: true, Clock: func() time.Time { return now },
+	})
+	merchant, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	check(err)
+	send := func(live bool, n int) {
+		t.Helper()
+		check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: merchant.ID, Live: live, Amount: decimal.NewFromInt(int64(2 * n)), Source: "bank"}))
+		for range n {
+			_, err := svc.Disbursements.Create(t.Context(), api.Caller{Merchant: merchant.ID, Live: live}, disbursement.CreateParams{
+				Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+			})
+			check(err)
+		}
+	}
+	health := func() *payments.Health {
+		t.Helper()
+		h, err := svc.Health(t.Context())
+		check(err)
+		return h
+	}
+	queue := func(h *payments.Health, name string) payments.Queue {
+		t.Helper()
+		for _, q := range h.Queues {
+			if q.Name == name {
+				return q
+			}
+		}
+		t.Fatalf("no queue %s in %+v", name, h)
+		return payments.Queue{}
+	}
+
+	h := health()
+	if h.Running || h.Lag() != 0 || h.OldestDue != nil || h.StuckLive+h.StuckTest != 0 || !h.At.Equal(begin) || len(h.Queues) < 7 {
+		t.Errorf("at first: %+v", h)
+	}
+	for _, q := range h.Queues {
+		if q.Due != 0 || q.OldestDue != nil {
+			t.Errorf("at first: %+v", q)
+		}
+	}
+
+	// More than a page of them, live; a few of test mode.
+	send(true, 205)
+	send(false, 3)
+	now = begin.Add(10 * time.Minute)
+	h = health()
+	if q := queue(h, "disbursements"); q.Due != 208 || !q.OldestDue.Equal(begin) || h.Lag() != 10*time.Minute || h.StuckLive != 0 {
+		t.Errorf("before it is worked on: %+v, lag %s", h, h.Lag())
+	}
+	if q := queue(h, "payouts"); q.Due != 0 {
+		t.Errorf("payouts: %+v", q)
+	}
+	check(svc.Drain(t.Context()))
+	if h = health(); queue(h, "disbursements").Due != 0 || h.Lag() != 0 {
+		t.Errorf("when it was worked on: %+v", h)
+	}
+
+	now = begin.Add(30 * time.Minute)
+	send(true, 2) // younger than what is stuck
+	send(false, 1)
+	check(svc.Drain(t.Context()))
+	now = begin.Add(time.Hour - time.Millisecond)
+	if h = health(); h.StuckLive != 0 || h.StuckTest != 0 {
+		t.Errorf("just before: %d live, %d test", h.StuckLive, h.StuckTest)
+	}
+	now = begin.Add(time.Hour)
+	list, err := svc.Payouts.Stuck(t.Context())
+	check(err)
+	if h = health(); h.StuckLive != 205 || h.StuckTest != 3 || len(list) != 208 {
+		t.Errorf("then: %d live, %d test, %d are listed", h.StuckLive, h.StuckTest, len(list))
+	}
+	// The test clock makes those of its merchant older.
+	_, err = svc.MoveClock(t.Context(), api.Caller{Merchant: merchant.ID}, 30*time.Minute, time.Time{})
+	check(err)
+	if h = health(); h.StuckLive != 205 || h.StuckTest != 4 {
+		t.Errorf("by the test clock: %d live, %d test", h.StuckLive, h.StuckTest)
+	}
+	check(svc.Payouts.Notify(t.Context(), list[0].Transfer.ID, payout.Result{Outcome: payout.Paid}))
+	if h = health(); h.StuckLive != 204 {
+		t.Errorf("when one was paid: %d live", h.StuckLive)
+	}
+
+	svc.Start(t.Context())
+	if !health().Running {
+		t.Error("it does not run when it was started")
+	}
+	check(svc.Stop(t.Context()))
+	if health().Running {
+		t.Error("it runs when it was stopped")
+	}
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := svc.Health(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("in an ended context: %v", err)
+	}
+	check(store.Close())
+	if _, err := svc.Health(t.Context()); !errors.Is(err, storage.ErrClosed) {
+		t.Errorf("of a closed store: %v", err)
+	}
+}

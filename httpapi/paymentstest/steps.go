@@ -1,0 +1,73 @@
+package paymentstest
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payout"
+)
+
+// Work does all that is due: it carries transfers, delivers webhooks, sends
+// messages, tells subscribers.
+func (s *Shop) Work() {
+	s.tb.Helper()
+	s.check(s.Drain(s.tb.Context()))
+}
+
+// Advance moves the test clock of the merchant forward, does what became due by
+// that, and returns the time it then shows.
+func (s *Shop) Advance(by time.Duration) time.Time {
+	s.tb.Helper()
+	now, err := s.MoveClock(s.tb.Context(), s.Caller, by, time.Time{})
+	s.check(err)
+	s.Work() // MoveClock waits for two seconds and no longer
+	return now.Time
+}
+
+// digits is how a one-time code stands in its message.
+var digits = regexp.MustCompile(`\b[0-9]{6}\b`)
+
+// OTP requests a one-time code for payouts, reads it from the merchant's SMS,
+// verifies it, and returns it. It is good for 10 minutes.
+func (s *Shop) OTP() string {
+	s.tb.Helper()
+	ctx := s.tb.Context()
+	_, err := s.Payouts.RequestOTP(ctx, s.Caller, payout.ForPayout)
+	s.check(err)
+	list, err := s.Messages.List(ctx, s.Caller, message.ListParams{Kind: message.SMS, Page: api.Page{Limit: 1}})
+	s.check(err)
+	code := ""
+	if len(list.Data) == 1 {
+		code = digits.FindString(list.Data[0].Text)
+	}
+	if code == "" {
+		s.tb.Fatal("paymentstest: the newest SMS holds no one-time code")
+	}
+	_, err = s.Payouts.VerifyOTP(ctx, s.Caller, payout.ForPayout, code)
+	s.check(err)
+	return code
+}
+
+// Sent returns what the person with that phone number or e-mail address was sent,
+// newest first, at most 100.
+func (s *Shop) Sent(to string) []message.Message {
+	s.tb.Helper()
+	list, err := s.Messages.List(s.tb.Context(), s.Caller, message.ListParams{To: to, Page: api.Page{Limit: api.MaxLimit}})
+	s.check(err)
+	return list.Data
+}
+
+// Settle plays the rail: it ends a payout or disbursement as the result says, which
+// is payout.Result{Outcome: payout.Paid} or one with payout.Refused and a Reason,
+// and returns it. Numbers that end in 0903 wait for it.
+func (s *Shop) Settle(id string, result payout.Result) *payout.Transfer {
+	s.tb.Helper()
+	settled, err := s.Payouts.Settle(s.tb.Context(), s.Caller, id, result)
+	if api.CodeOf(err) == api.ResourceMissing {
+		settled, err = s.Disbursements.Settle(s.tb.Context(), s.Caller, id, result)
+	}
+	s.check(err)
+	return settled
+}

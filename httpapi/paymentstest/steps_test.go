@@ -1,0 +1,138 @@
+package paymentstest_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// waits is a number with which the simulated rail does not decide.
+var waits = payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230903"}
+
+func balance(t *testing.T, s *paymentstest.Shop) string {
+	t.Helper()
+	b, err := s.Accounts.Balance(t.Context(), s.Caller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Available.String()
+}
+
+// A payout waits for the rail until the test settles it, and the inbox is told of
+// each step.
+func TestSettleAPayout(t *testing.T) {
+	shop := paymentstest.New(t)
+	inbox := shop.Inbox("payout.created", "payout.processing", "payout.completed")
+	sent, err := shop.Payouts.Create(t.Context(), shop.Caller, payout.CreateParams{
+		Amount: decimal.NewFromInt(100), Destination: waits, OTPCode: shop.OTP(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop.Work()
+	if got := balance(t, shop); got != "899" { // the fee is 1%
+		t.Errorf("available while it waits: %s", got)
+	}
+	if done := shop.Settle(sent.ID, payout.Result{Outcome: payout.Paid, Reference: "theirs"}); done.Status != payout.Succeeded {
+		t.Errorf("settled as %s", done.Status)
+	}
+	var types []string
+	for _, e := range inbox.Events() {
+		types = append(types, string(e.Type))
+	}
+	if got := strings.Join(types, " "); got != "payout.created payout.processing payout.completed" {
+		t.Errorf("told of %s", got)
+	}
+	if told := paymentstest.Object[payout.Transfer](inbox, "payout.completed"); told.ID != sent.ID || *told.ProviderReference != "theirs" {
+		t.Errorf("told of %+v", told)
+	}
+}
+
+func TestRefuseADisbursement(t *testing.T) {
+	shop := paymentstest.New(t)
+	sent, err := shop.Disbursements.Create(t.Context(), shop.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(100), Destination: waits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop.Work()
+	done := shop.Settle(sent.ID, payout.Result{Outcome: payout.Refused, Reason: payout.Refusal{Message: "The wallet is full.", Verbatim: true}})
+	if done.Status != payout.Failed || *done.FailureReason != "The wallet is full." || balance(t, shop) != "1000" {
+		t.Errorf("got %+v, available %s", done, balance(t, shop))
+	}
+}
+
+// A host's handler is told, signed with the secret that it was built with; while it
+// fails it is told again, as time goes by.
+func TestReceive(t *testing.T) {
+	shop := paymentstest.New(t)
+	told, fails := 0, true
+	endpoint := shop.Receive(func(secret string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			told++
+			body, err := io.ReadAll(r.Body)
+			if err == nil {
+				err = webhook.Verify(r.Header, body, secret, 0, time.Now())
+			}
+			if err != nil || fails {
+				http.Error(w, "later", http.StatusServiceUnavailable)
+			}
+		})
+	}, event.PaymentSucceeded)
+	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop.Pay(code.ID, 1250)
+	shop.Work()
+	shop.Work()
+	if told != 1 {
+		t.Errorf("told %d times at once", told)
+	}
+	fails = false
+	before := shop.Advance(0)
+	if after := shop.Advance(time.Minute); after.Sub(before) < time.Minute || after.Sub(before) > 2*time.Minute {
+		t.Errorf("the clock went from %s to %s", before, after)
+	}
+	if told != 2 {
+		t.Errorf("told %d times after a minute", told)
+	}
+	if endpoint.Secret == "" || len(endpoint.Events) != 1 {
+		t.Errorf("the endpoint is %+v", endpoint)
+	}
+}
+
+// An inbox of everything is told once of each event, and messages can be read.
+func TestAnInboxOfEverything(t *testing.T) {
+	shop := paymentstest.New(t)
+	inbox := shop.Inbox()
+	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paid := shop.Pay(code.ID, 1250)
+	n := len(inbox.Events())
+	if again := len(inbox.Events()); n == 0 || again != n {
+		t.Errorf("%d events, then %d", n, again)
+	}
+	if got := paymentstest.Object[payment.Payment](inbox, event.PaymentSucceeded); got.ID != paid.ID {
+		t.Errorf("told of %s, want %s", got.ID, paid.ID)
+	}
+	if sent := shop.Sent(shop.Consumer.Phone); len(sent) != 1 || !strings.Contains(sent[0].Text, "12.50") {
+		t.Errorf("the consumer was sent %+v", sent)
+	}
+	if sent := shop.Sent("0209999999"); len(sent) != 0 {
+		t.Errorf("somebody was sent %+v", sent)
+	}
+}

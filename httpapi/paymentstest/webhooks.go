@@ -1,0 +1,98 @@
+package paymentstest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// Loopback is the address ranges of this machine, to which no webhook is delivered
+// unless payments.Config.WebhookAllow has them.
+func Loopback() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+}
+
+// Receive starts a server that answers with a host's webhook handler, made by build
+// with the secret of its endpoint, and subscribes it to the types; none stands for
+// all. Work delivers what happens from now on.
+func (s *Shop) Receive(build func(secret string) http.Handler, types ...event.Type) *webhook.Endpoint {
+	s.tb.Helper()
+	here := netip.MustParseAddr("127.0.0.1")
+	if !slices.ContainsFunc(s.allow, func(p netip.Prefix) bool { return p.Contains(here) }) {
+		s.tb.Fatal("paymentstest: webhooks may not be delivered to this machine; set WebhookAllow to paymentstest.Loopback() in the configuration")
+	}
+	if len(types) == 0 {
+		types = []event.Type{"*"}
+	}
+	var handler http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	s.tb.Cleanup(server.Close)
+	endpoint, err := s.Webhooks.Create(s.tb.Context(), s.Caller, webhook.CreateParams{URL: server.URL, Events: types})
+	s.check(err)
+	handler = build(endpoint.Secret)
+	return endpoint
+}
+
+// Inbox is a webhook endpoint that keeps what it is told.
+type Inbox struct {
+	// Endpoint is its registration.
+	Endpoint *webhook.Endpoint
+
+	shop   *Shop
+	mu     sync.Mutex
+	events []event.Event
+}
+
+// Inbox subscribes an inbox to the types; none stands for all.
+func (s *Shop) Inbox(types ...event.Type) *Inbox {
+	s.tb.Helper()
+	in := &Inbox{shop: s}
+	in.Endpoint = s.Receive(func(secret string) http.Handler {
+		return webhook.Handler(secret, nil, func(_ context.Context, e event.Event) error {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			in.events = append(in.events, e)
+			return nil
+		})
+	}, types...)
+	return in
+}
+
+// Events does what is due, and returns the events that were delivered so far, with
+// verified signatures, each once, in the order in which they happened.
+func (in *Inbox) Events() []event.Event {
+	in.shop.tb.Helper()
+	in.shop.Work()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	events := slices.Clone(in.events)
+	slices.SortFunc(events, func(a, b event.Event) int {
+		if a.ID < b.ID { // ids ascend in the order made
+			return -1
+		}
+		return 1
+	})
+	return events
+}
+
+// Object returns the object of the newest event of a type, and fails
+// the test if there is none: Object[payment.Payment](in, "payment.succeeded").
+func Object[T any](in *Inbox, is event.Type) *T {
+	in.shop.tb.Helper()
+	for _, e := range slices.Backward(in.Events()) {
+		if e.Type == is {
+			object := new(T)
+			in.shop.check(json.Unmarshal(e.Data.Object, object))
+			return object
+		}
+	}
+	in.shop.tb.Fatalf("paymentstest: no event %s was delivered", is)
+	return nil
+}

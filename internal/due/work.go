@@ -1,0 +1,151 @@
+package due
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Work is what is told of a piece of due work: one record, or a batch of them.
+type Work struct {
+	// Queue is the name of the kind.
+	Queue string
+	// ID is the record's; empty for a batch, whose ids may be what clients made up.
+	ID    string
+	Scope storage.Scope
+	// Records is how many there are.
+	Records int
+	// Wait is how long the record, or the first of the batch, was due before it was
+	// claimed, by the real time.
+	Wait time.Duration
+	// Duration is how long the work took; 0 before it has ended.
+	Duration time.Duration
+	// Outcome is what the job reported, and what it failed with.
+	Outcome
+}
+
+// Outcome is what became of a piece of work.
+type Outcome struct {
+	// Name says it in one word, as "delivered"; "done" when the job did not say.
+	Name string
+	// Attempt counts the tries so far; 0 where nobody counts.
+	Attempt int
+	// RequestID is of the call that caused the work; may be empty.
+	RequestID string
+	// Level is that of the line in the log.
+	Level slog.Level
+	// Err is what the work failed with. It may quote what a host's code was given,
+	// and is not logged unless the job returned it.
+	Err error
+}
+
+// Observer is told of work as it begins and ends. Its methods are called by many
+// goroutines at once.
+type Observer interface {
+	// BeginWork is called before the work, which gets the returned context.
+	BeginWork(ctx context.Context, w Work) context.Context
+	// EndWork is called with that context when the work has ended.
+	EndWork(ctx context.Context, w Work)
+}
+
+// Report says what became of the work that a job was given ctx for. The last
+// report counts. It returns false, and does nothing, where ctx is of no work.
+func Report(ctx context.Context, o Outcome) bool {
+	w, ok := ctx.Value(workKey{}).(*Work)
+	if ok {
+		w.Outcome = o
+	}
+	return ok
+}
+
+type workKey struct{}
+
+// working is the context of a piece of work.
+type working struct {
+	context.Context
+	work Work
+}
+
+func (w *working) Value(key any) any {
+	if key == (workKey{}) {
+		return &w.work
+	}
+	return w.Context.Value(key)
+}
+
+// act does a piece of work, and tells of it. What has begun is finished though the
+// runner stops: half of it may already be visible outside. The lease bounds it.
+func (r *Runner) act(ctx context.Context, w *worker, records []storage.Record, run func(context.Context, []storage.Record) error) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
+	defer cancel()
+	now := &working{Context: bounded, work: Work{Queue: w.Kind.Name, Scope: records[0].Scope, Records: len(records)}}
+	if w.Do != nil {
+		now.work.ID = records[0].ID
+	}
+	if columns := records[0].Columns; columns != nil { // what was handed on has waited for nothing
+		if at, ok := columns[w.due].(time.Time); ok {
+			now.work.Wait = max(0, r.Clock().Sub(at))
+		}
+	}
+	ctx = now
+	if r.Observer != nil {
+		r.guard(ctx, func() { ctx = r.Observer.BeginWork(now, now.work) })
+	}
+	start := time.Now()
+	err := protect(ctx, run, records)
+	now.work.Duration = time.Since(start)
+	r.tell(ctx, &now.work, err)
+}
+
+// tell tells the log and the observer what became of a piece of work.
+func (r *Runner) tell(ctx context.Context, w *Work, failed error) {
+	if failed != nil {
+		w.Outcome = Outcome{Name: "error", Level: slog.LevelError, Err: failed, Attempt: w.Attempt, RequestID: w.RequestID}
+	} else if w.Name == "" {
+		w.Name = "done"
+	}
+	if r.Log.Enabled(ctx, w.Level) {
+		r.log(ctx, w, failed)
+	}
+	if r.Observer != nil {
+		r.guard(ctx, func() { r.Observer.EndWork(ctx, *w) })
+	}
+}
+
+// log writes the line of a piece of work.
+func (r *Runner) log(ctx context.Context, w *Work, failed error) {
+	attrs := make([]slog.Attr, 0, 10)
+	attrs = append(attrs, slog.String("queue", w.Queue))
+	if w.ID != "" {
+		attrs = append(attrs, slog.String("id", w.ID), slog.String("merchant", w.Scope.Merchant), slog.Bool("live", w.Scope.Live))
+	} else {
+		attrs = append(attrs, slog.Int("records", w.Records))
+	}
+	attrs = append(attrs, slog.String("outcome", w.Name))
+	if w.Attempt > 0 {
+		attrs = append(attrs, slog.Int("attempt", w.Attempt))
+	}
+	attrs = append(attrs, slog.Duration("wait", w.Wait), slog.Duration("duration", w.Duration))
+	if w.RequestID != "" {
+		attrs = append(attrs, slog.String("request_id", w.RequestID))
+	}
+	message := "work"
+	if failed != nil {
+		message = "work failed and will be tried again"
+		attrs = append(attrs, slog.Any("error", failed))
+	}
+	r.Log.LogAttrs(ctx, w.Level, message, attrs...)
+}
+
+// guard calls the observer, whose panic ends nothing.
+func (r *Runner) guard(ctx context.Context, fn func()) {
+	defer func() {
+		if recover() != nil {
+			r.Log.ErrorContext(ctx, "the observer panicked", "stack", string(debug.Stack()))
+		}
+	}()
+	fn()
+}

@@ -1,0 +1,200 @@
+package payments_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+type begun struct{}
+
+// ledger counts what it is told: "queue outcome attempt", and whether it failed.
+type ledger struct {
+	t      *testing.T
+	mu     sync.Mutex
+	counts map[string]int
+	ids    map[string]payments.Work // the last of each queue
+	passed map[string]bool          // host's code that had the context of BeginWork
+}
+
+func (l *ledger) BeginWork(ctx context.Context, w payments.Work) context.Context {
+	if w.Outcome != "" || w.Duration != 0 || w.Queue == "" || w.Records < 1 {
+		l.t.Errorf("begun: %+v", w)
+	}
+	return context.WithValue(ctx, begun{}, w.Queue)
+}
+
+func (l *ledger) EndWork(ctx context.Context, w payments.Work) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ctx.Value(begun{}) != any(w.Queue) || w.Duration <= 0 {
+		l.t.Errorf("ended: %+v", w)
+	}
+	failed := ""
+	if w.Err != nil {
+		failed = " failed"
+	}
+	l.counts[fmt.Sprint(w.Queue, " ", w.Outcome, " ", w.Attempt, " ", w.Level, failed)]++
+	l.ids[w.Queue] = w
+}
+
+// note remembers that host's code was called in the context of its work.
+func (l *ledger) note(ctx context.Context, who string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ctx.Value(begun{}) != nil {
+		l.passed[who] = true
+	}
+}
+
+// told returns the counts, and begins anew.
+func (l *ledger) told() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts := l.counts
+	l.counts = map[string]int{}
+	return counts
+}
+
+// fickle is all that a host brings, and fails at first.
+type fickle struct {
+	*ledger
+	fails bool
+}
+
+var errFickle = errors.New("not now")
+
+func (f *fickle) fault() error {
+	if f.fails {
+		return errFickle
+	}
+	return nil
+}
+
+func (f *fickle) Submit(ctx context.Context, _ payout.Order) (payout.Result, error) {
+	f.note(ctx, "rail")
+	return payout.Result{Outcome: payout.Paid}, f.fault()
+}
+
+func (f *fickle) Status(ctx context.Context, o payout.Order) (payout.Result, error) {
+	return f.Submit(ctx, o)
+}
+
+func (f *fickle) Charge(ctx context.Context, _ invoice.Charge) (invoice.ChargeResult, error) {
+	f.note(ctx, "charger")
+	return invoice.ChargeResult{Outcome: invoice.Charged}, f.fault()
+}
+
+func (f *fickle) SendEmail(ctx context.Context, _ message.Email) error {
+	f.note(ctx, "mailer")
+	return f.fault()
+}
+
+// Every kind of background work tells what became of it, under the names that are
+// documented, and the context of the observer reaches the host's code.
+func TestObserver(t *testing.T) {
+	l := &ledger{t: t, counts: map[string]int{}, ids: map[string]payments.Work{}, passed: map[string]bool{}}
+	host := &fickle{ledger: l, fails: true}
+	start := time.Now()
+	shop := paymentstest.On(t, memory.New(), payments.Config{
+		Observer: l, WebhookAllow: paymentstest.Loopback(), TestRail: host, TestCharger: hostCharger{host}, TestMailer: host, Clock: func() time.Time { return start },
+	})
+	shop.Events.Subscribe("ledger", func(ctx context.Context, _ api.Caller, e event.Event) error {
+		l.note(ctx, "subscriber")
+		if e.Type == "disbursement.created" {
+			return host.fault()
+		}
+		return nil
+	})
+	shop.Receive(func(string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if host.fails {
+				w.WriteHeader(http.StatusBadGateway)
+			}
+		})
+	}, "disbursement.created")
+
+	shop.Caller.RequestID = "req_1"
+	sent, err := shop.Disbursements.Create(t.Context(), shop.Caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(5), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+	})
+	check(err)
+	email := "ama@example.com"
+	_, err = shop.Invoices.Create(t.Context(), shop.Caller, invoice.CreateParams{
+		Fields: invoice.Fields{
+			Email: &email, CollectionMethod: new(invoice.ChargeAutomatically),
+			Lines: []invoice.LineParams{{Description: "Juice", UnitAmount: new(int64(100))}},
+		},
+		AutoFinalize: true,
+	})
+	check(err)
+	shop.Work()
+	want := map[string]int{
+		"disbursements no_answer 1 WARN failed":  1,
+		"webhook_deliveries again 1 WARN failed": 1,
+		"event_tellings again 1 WARN failed":     1,
+		"messages again 1 WARN failed":           1,
+		"invoices no_answer 0 WARN failed":       1,
+	}
+	got := l.told()
+	for outcome, n := range want {
+		if got[outcome] != n {
+			t.Errorf("%q is told %d times, want %d", outcome, got[outcome], n)
+		}
+	}
+	w := l.ids["disbursements"]
+	if w.ID != sent.ID || w.Merchant != shop.Caller.Merchant || w.Live || w.RequestID != "req_1" || !errors.Is(w.Err, errFickle) {
+		t.Errorf("the disbursement is told as %+v", w)
+	}
+	for _, who := range []string{"rail", "charger", "mailer", "subscriber"} {
+		if !l.passed[who] {
+			t.Errorf("the %s was not called in the observer's context", who)
+		}
+	}
+
+	host.fails = false
+	for range 3 {
+		shop.Advance(30 * time.Second)
+	}
+	got = l.told()
+	for _, outcome := range []string{
+		"disbursements paid 2 INFO", "webhook_deliveries delivered 2 INFO", "event_tellings told 2 INFO",
+		"messages sent 2 INFO", "invoices charged 0 INFO",
+	} {
+		if got[outcome] != 1 {
+			t.Errorf("%q is told %d times, want once; all: %v", outcome, got[outcome], got)
+		}
+	}
+	for outcome := range got {
+		if strings.Contains(outcome, "failed") || strings.Contains(outcome, "error") {
+			t.Errorf("told of %s", outcome)
+		}
+	}
+	if got["events fanned_out 0 DEBUG"] == 0 {
+		t.Errorf("no event was fanned out: %v", got)
+	}
+}
+
+// hostCharger keeps the two meanings of Status apart.
+type hostCharger struct{ *fickle }
+
+func (c hostCharger) Status(ctx context.Context, charge invoice.Charge) (invoice.ChargeResult, error) {
+	return c.Charge(ctx, charge)
+}

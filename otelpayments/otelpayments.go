@@ -1,0 +1,218 @@
+// Package otelpayments tells OpenTelemetry of requests and of background work.
+//
+//	observer, err := otelpayments.New(otelpayments.Config{})
+//	svc, err := payments.New(ctx, store, payments.Config{Observer: observer})
+//	handler := httpapi.New(svc, httpapi.Config{Observer: observer})
+//	stop, err := observer.WatchHealth(svc)
+//
+// It is a module of its own, so that a host without OpenTelemetry gets none of its
+// modules: not in its binary, nor in its go.sum, nor in the list that its security
+// people read. A package inside the module of the library would keep them out of
+// the binary only. The library knows two small interfaces, which this implements.
+//
+// # Metrics
+//
+//   - payments.request.duration, a histogram in seconds by http.request.method,
+//     http.route, http.response.status_code, payments.code (of refusals) and
+//     payments.live. Its count is the count of requests.
+//   - payments.work.duration, a histogram in seconds by payments.queue,
+//     payments.outcome and payments.live: carrying transfers, delivering webhooks,
+//     sending messages. payments.work.wait is how late the work was begun.
+//   - with WatchHealth: payments.queue.due and payments.queue.lag by payments.queue,
+//     and payments.transfers.stuck by payments.live. Any process can tell them, and
+//     all tell the same; alarms take the maximum.
+//
+// All attributes have few values. Merchants and ids are in traces, not in metrics.
+//
+// # Traces
+//
+// Background work is a span named after its queue, which is the parent of what the
+// host's Rail, Charger, Texter, Mailer and subscribers begin. A request is the span
+// that the host's middleware began, as otelhttp's, and is given its route's name and
+// the ids of request and merchant; without such middleware there is none. Nothing
+// personal is told, and no text of an error, which may quote a phone number: a span
+// carries the error's type.
+package otelpayments
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/httpapi"
+)
+
+// scope names who tells.
+const scope = "github.com/seed-7082ffec/payments/otelpayments"
+
+// Config is where to tell. The zero value works.
+type Config struct {
+	// MeterProvider gets the metrics, TracerProvider the traces; the global ones when
+	// nil. Those of the packages metric/noop and trace/noop switch them off.
+	MeterProvider  metric.MeterProvider
+	TracerProvider trace.TracerProvider
+}
+
+// Observer is a [payments.Observer] and a [httpapi.Observer]. It is safe for
+// concurrent use.
+type Observer struct {
+	meter          metric.Meter
+	tracer         trace.Tracer
+	requests       metric.Float64Histogram
+	work, workWait metric.Float64Histogram
+}
+
+var (
+	_ payments.Observer = (*Observer)(nil)
+	_ httpapi.Observer  = (*Observer)(nil)
+)
+
+// New returns an observer.
+func New(c Config) (*Observer, error) {
+	if c.MeterProvider == nil {
+		c.MeterProvider = otel.GetMeterProvider()
+	}
+	if c.TracerProvider == nil {
+		c.TracerProvider = otel.GetTracerProvider()
+	}
+	o := &Observer{meter: c.MeterProvider.Meter(scope), tracer: c.TracerProvider.Tracer(scope)}
+	var err error
+	histogram := func(name, what string) metric.Float64Histogram {
+		h, failed := o.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(what),
+			// From a cached read to an endpoint that hangs.
+			metric.WithExplicitBucketBoundaries(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300))
+		if err == nil && failed != nil {
+			err = fmt.Errorf("otelpayments: %s: %w", name, failed)
+		}
+		return h
+	}
+	o.requests = histogram("payments.request.duration", "How long requests took to answer.")
+	o.work = histogram("payments.work.duration", "How long pieces of background work took.")
+	o.workWait = histogram("payments.work.wait", "For how long background work was due when it was begun.")
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// ObserveRequest implements [httpapi.Observer].
+func (o *Observer) ObserveRequest(ctx context.Context, r httpapi.Observation) {
+	attrs := make([]attribute.KeyValue, 0, 8)
+	attrs = append(attrs,
+		attribute.String("http.request.method", r.Method),
+		attribute.String("http.route", r.Route),
+		attribute.Int("http.response.status_code", r.Status),
+		attribute.Bool("payments.live", r.Live))
+	if r.Code != "" {
+		attrs = append(attrs, attribute.String("payments.code", string(r.Code)))
+	}
+	o.requests.Record(ctx, r.Duration.Seconds(), metric.WithAttributes(attrs...))
+
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() {
+		return
+	}
+	if r.Route != "" {
+		span.SetName(r.Method + " " + r.Route)
+	}
+	attrs = append(attrs, attribute.String("payments.request_id", r.RequestID))
+	if r.Merchant != "" {
+		attrs = append(attrs, attribute.String("payments.merchant", r.Merchant))
+	}
+	if r.Replayed {
+		attrs = append(attrs, attribute.Bool("payments.replayed", true))
+	}
+	span.SetAttributes(attrs...)
+}
+
+// BeginWork implements [payments.Observer].
+func (o *Observer) BeginWork(ctx context.Context, w payments.Work) context.Context {
+	ctx, span := o.tracer.Start(ctx, "payments "+w.Queue)
+	if span.IsRecording() {
+		span.SetAttributes(
+			attribute.String("payments.queue", w.Queue),
+			attribute.Bool("payments.live", w.Live),
+			attribute.Int("payments.records", w.Records),
+			attribute.Float64("payments.wait", w.Wait.Seconds()))
+		if w.ID != "" {
+			span.SetAttributes(attribute.String("payments.id", w.ID), attribute.String("payments.merchant", w.Merchant))
+		}
+	}
+	return ctx
+}
+
+// EndWork implements [payments.Observer].
+func (o *Observer) EndWork(ctx context.Context, w payments.Work) {
+	queue := attribute.String("payments.queue", w.Queue)
+	outcome := attribute.String("payments.outcome", w.Outcome)
+	o.work.Record(ctx, w.Duration.Seconds(), metric.WithAttributes(queue, outcome, attribute.Bool("payments.live", w.Live)))
+	o.workWait.Record(ctx, w.Wait.Seconds(), metric.WithAttributes(queue))
+
+	span := trace.SpanFromContext(ctx) // BeginWork's
+	defer span.End()
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(outcome)
+	if w.Attempt > 0 {
+		span.SetAttributes(attribute.Int("payments.attempt", w.Attempt))
+	}
+	if w.RequestID != "" {
+		span.SetAttributes(attribute.String("payments.request_id", w.RequestID))
+	}
+	if w.Err != nil {
+		span.SetAttributes(attribute.String("error.type", fmt.Sprintf("%T", w.Err)))
+	}
+	if w.Err != nil || w.Level >= slog.LevelError {
+		span.SetStatus(codes.Error, w.Outcome)
+	}
+}
+
+// WatchHealth tells of [payments.Service.Health] whenever metrics are collected,
+// until stop is called. A store that does not answer is an error of the collection.
+func (o *Observer) WatchHealth(svc *payments.Service) (stop func() error, err error) {
+	due, err := o.meter.Int64ObservableGauge("payments.queue.due", metric.WithUnit("{record}"),
+		metric.WithDescription("How much background work is due."))
+	if err != nil {
+		return nil, fmt.Errorf("otelpayments: payments.queue.due: %w", err)
+	}
+	lag, err := o.meter.Float64ObservableGauge("payments.queue.lag", metric.WithUnit("s"),
+		metric.WithDescription("For how long the oldest due work has waited."))
+	if err != nil {
+		return nil, fmt.Errorf("otelpayments: payments.queue.lag: %w", err)
+	}
+	stuck, err := o.meter.Int64ObservableGauge("payments.transfers.stuck", metric.WithUnit("{transfer}"),
+		metric.WithDescription("How many transfers have been on their way for too long."))
+	if err != nil {
+		return nil, fmt.Errorf("otelpayments: payments.transfers.stuck: %w", err)
+	}
+	registration, err := o.meter.RegisterCallback(func(ctx context.Context, to metric.Observer) error {
+		h, err := svc.Health(ctx)
+		if err != nil {
+			return err
+		}
+		for _, q := range h.Queues {
+			of := metric.WithAttributes(attribute.String("payments.queue", q.Name))
+			to.ObserveInt64(due, int64(q.Due), of)
+			waited := 0.0
+			if q.OldestDue != nil {
+				waited = max(0, h.At.Sub(q.OldestDue.Time).Seconds())
+			}
+			to.ObserveFloat64(lag, waited, of)
+		}
+		to.ObserveInt64(stuck, int64(h.StuckLive), metric.WithAttributes(attribute.Bool("payments.live", true)))
+		to.ObserveInt64(stuck, int64(h.StuckTest), metric.WithAttributes(attribute.Bool("payments.live", false)))
+		return nil
+	}, due, lag, stuck)
+	if err != nil {
+		return nil, fmt.Errorf("otelpayments: watch health: %w", err)
+	}
+	return registration.Unregister, nil
+}

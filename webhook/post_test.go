@@ -1,0 +1,152 @@
+package webhook
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/seed-7082ffec/payments/internal/engine"
+)
+
+// An answer that drips, and one that never begins, cost the bound on time and no
+// more.
+func TestSlowAnswers(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+	for name, answer := range map[string]struct {
+		begins string
+		status int
+		reason string
+	}{
+		"body":   {ok, 200, ""},
+		"header": {"HTTP/1.1 200 OK\r\nX-Drip: ", 0, "no answer within 15 seconds"},
+		"none":   {"", 0, "no answer within 15 seconds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &Service{engine: &engine.Engine{Clock: time.Now}, test: client(nil, nil)}
+				transport := s.test.Transport.(*http.Transport)
+				transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+					near, far := net.Pipe()
+					go drip(far, answer.begins)
+					return near, nil
+				}
+				begun := time.Now() // the bubble's clock
+				o := s.post(t.Context(), false, "http://receiver.test/", "evt_1", []byte("{}"), []string{newSecret()})
+				if took := time.Since(begun); took != attemptTimeout || o.Duration != attemptTimeout.Milliseconds() {
+					t.Errorf("it took %s, and %d ms were noted", took, o.Duration)
+				}
+				transport.CloseIdleConnections()
+				time.Sleep(2 * time.Second) // until the last drop
+				if o.StatusCode != answer.status || o.Error != answer.reason {
+					t.Errorf("got %d %q", o.StatusCode, o.Error)
+				}
+				if len(o.Response) > 30 || answer.status == 200 && o.Response == "" {
+					t.Errorf("kept %q", o.Response)
+				}
+			})
+		})
+	}
+}
+
+// drip reads a request and answers a byte in a second, if it begins to answer, until
+// nobody listens.
+func drip(c net.Conn, begins string) {
+	defer c.Close()
+	if _, err := c.Read(make([]byte, 1)); err != nil { // an answer that comes before its request is none
+		return
+	}
+	if begins != "" {
+		go func() {
+			_, _ = c.Write([]byte(begins))
+			for {
+				if _, err := c.Write([]byte(".")); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		}()
+	}
+	_, _ = io.Copy(io.Discard, c)
+}
+
+// A name that was public when it was saved and leads inside when it is dialled is
+// refused then, and nothing is connected to.
+func TestRebinding(t *testing.T) {
+	inside, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inside.Close()
+	var knocks atomic.Int64
+	go func() {
+		for {
+			c, err := inside.Accept()
+			if err != nil {
+				return
+			}
+			knocks.Add(1)
+			_ = c.Close()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(inside.Addr().String())
+	address := "https://receiver.example:" + port + "/hook"
+	if err := checkURL(address, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "192.168.1.1"} {
+		names := nameServer(t, to)
+		s := &Service{engine: &engine.Engine{Clock: time.Now}, live: client(nil, names)}
+		o := s.post(t.Context(), true, address, "evt_1", []byte("{}"), []string{newSecret()})
+		if o.StatusCode != 0 || !strings.Contains(o.Error, "not public") {
+			t.Errorf("%s: got %d %q", to, o.StatusCode, o.Error)
+		}
+	}
+	if n := knocks.Load(); n > 0 {
+		t.Errorf("%d connections were made inside", n)
+	}
+}
+
+// nameServer returns a resolver to which every name has one IPv4 address.
+func nameServer(t *testing.T, ip string) *net.Resolver {
+	t.Helper()
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	to := [4]byte(net.ParseIP(ip).To4())
+	go func() {
+		packet := make([]byte, 1500)
+		for {
+			n, from, err := server.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if m.Unpack(packet[:n]) != nil || len(m.Questions) != 1 {
+				continue
+			}
+			m.Response, m.Additionals = true, nil
+			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
+				m.Answers = []dnsmessage.Resource{{
+					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class},
+					Body:   &dnsmessage.AResource{A: to},
+				}}
+			}
+			if answer, err := m.Pack(); err == nil {
+				_, _ = server.WriteTo(answer, from)
+			}
+		}
+	}()
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
+}

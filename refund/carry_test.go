@@ -152,6 +152,9 @@ func TestNotify(t *testing.T) {
 	if list := stuck(); len(list) != 1 || list[0].Refund.ID != r.ID || list[0].Merchant != s.Caller.Merchant || list[0].Live || list[0].Asked != 2 || list[0].SubmittedAt.IsZero() {
 		t.Errorf("got %+v", list)
 	}
+	if h, err := s.Health(t.Context()); err != nil || h.StuckTest != 1 || h.StuckLive != 0 {
+		t.Errorf("health: %+v, %v", h, err)
+	}
 	s.pass(time.Hour)
 	if n := strings.Count(log.String(), "a refund is stuck"); n != 1 {
 		t.Errorf("the log tells %d times: %s", n, log.String())

@@ -60,7 +60,9 @@ func (v *visit) history(noun, id string, created time.Time, verbs ...string) (se
 	}
 	slices.SortFunc(all, func(a, b event.Event) int { return strings.Compare(a.ID, b.ID) })
 	for i := range all {
-		s.Rows = append(s.Rows, v.eventRow(&all[i]))
+		r := v.eventRow(&all[i])
+		r.Detail = "" // the object's id, which the page has
+		s.Rows = append(s.Rows, r)
 	}
 	return s, nil
 }

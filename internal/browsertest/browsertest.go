@@ -29,9 +29,10 @@ import (
 
 // Browser is one window. It is for one goroutine.
 type Browser struct {
-	t     testing.TB
-	ctx   context.Context
-	width int64
+	t       testing.TB
+	ctx     context.Context
+	width   int64
+	scripts bool
 
 	mu      sync.Mutex
 	origins map[string]bool
@@ -67,7 +68,7 @@ func Open(t testing.TB, width int64, scripts bool) *Browser {
 		_ = chromedp.Cancel(ctx) // waits until the browser and its folder are gone
 		cancel()
 	})
-	b := &Browser{t: t, ctx: ctx, width: width, origins: map[string]bool{}}
+	b := &Browser{t: t, ctx: ctx, width: width, scripts: scripts, origins: map[string]bool{}}
 	chromedp.ListenTarget(ctx, func(event any) {
 		e, ok := event.(*network.EventRequestWillBeSent)
 		if !ok {
@@ -263,7 +264,7 @@ func Axe(t testing.TB) string {
 }
 
 // Accessible checks the page with axe-core, in both colour schemes, for anything
-// serious. The window needs scripts.
+// serious.
 func (b *Browser) Accessible(axe string) {
 	b.t.Helper()
 	if axe == "" {
@@ -272,10 +273,9 @@ func (b *Browser) Accessible(axe string) {
 	const run = `axe.run(document, {resultTypes: ["violations"]}).then((r) => JSON.stringify(
 		r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => v.id + ": " + v.help + ": " +
 			v.nodes.map((n) => n.target.join(" ") + " " + n.failureSummary).join("; "))))`
+	b.do(emulation.SetScriptExecutionDisabled(false)) // for axe-core; the page's own have not run
 	for _, scheme := range []string{"light", "dark"} {
 		b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
-		// Colours fade for a moment after the change.
-		b.until(`document.getAnimations().length === 0`, "the colours")
 		var text string
 		b.do(chromedp.Evaluate(axe+"\n;0", new(int)), chromedp.Evaluate(run, &text, func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
 			return p.WithAwaitPromise(true)
@@ -288,7 +288,7 @@ func (b *Browser) Accessible(axe string) {
 			b.t.Errorf("%s, %s: %s", b.At(), scheme, violation)
 		}
 	}
-	b.do(emulation.SetEmulatedMedia())
+	b.do(emulation.SetEmulatedMedia(), emulation.SetScriptExecutionDisabled(!b.scripts))
 }
 
 func quote(text string) string {

@@ -13,7 +13,9 @@ import (
 )
 
 func (v *visit) events() (*page, error) {
-	list, err := v.svc.Events.List(v.Context(), v.caller, event.ListParams{Page: v.page(), Type: event.Type(v.asked.Get("type"))})
+	list, err := v.svc.Events.List(v.Context(), v.caller, event.ListParams{
+		Page: v.page(), Type: event.Type(v.asked.Get("type")), Created: v.day(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +29,7 @@ func (v *visit) events() (*page, error) {
 		filter.Options = append(filter.Options, option{t, t})
 	}
 	return &page{
-		Title: "Events", Under: "events", Filter: []field{filter},
+		Title: "Events", Under: "events", Filter: []field{filter, v.dayFilter()},
 		Live:  []section{{Rows: each(list, v.eventRow), Empty: "There is no such event."}},
 		Older: older(v, list, func(e *event.Event) string { return e.ID }),
 	}, nil

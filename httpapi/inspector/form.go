@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -33,7 +34,8 @@ type form struct {
 // field is an input of a form.
 type field struct {
 	Name, Label, Hint string
-	// Kind is text when empty, or password, number, email, url, select, checkbox.
+	// Kind is text when empty, or password, number, email, url, date, select,
+	// checkbox.
 	Kind  string
 	Value string
 	// Options are the choices of a select, and suggestions for a text.
@@ -278,4 +280,18 @@ func options(values ...string) []option {
 func (v *visit) filter(name, label string, values ...string) field {
 	all := append([]option{{"", "all"}}, options(values...)...)
 	return field{Name: name, Label: label, Kind: "select", Value: v.asked.Get(name), Options: all}
+}
+
+// dayFilter lets one choose a day.
+func (v *visit) dayFilter() field {
+	return field{Name: "day", Label: "Day (UTC)", Kind: "date", Value: v.asked.Get("day")}
+}
+
+// day is the day that was chosen; what is no day chooses nothing.
+func (v *visit) day() api.Times {
+	day, err := time.Parse(time.DateOnly, v.asked.Get("day"))
+	if err != nil {
+		return api.Times{}
+	}
+	return api.Times{From: day, Until: day.AddDate(0, 0, 1)}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -174,6 +175,9 @@ func (s *site) everything() map[string]string {
 	}
 	made["invoices"] = made["open"]
 	s.check(s.Drain(ctx))
+	// Deliveries that waited for their endpoint are due, too.
+	_, err = s.MoveClock(ctx, s.Caller, time.Minute, time.Time{})
+	s.check(err)
 	events, err := s.Events.List(ctx, s.Caller, event.ListParams{Type: event.PaymentSucceeded})
 	s.check(err)
 	made["events"] = events.Data[0].ID

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -10,7 +11,7 @@ import (
 
 func (v *visit) invoices() (*page, error) {
 	list, err := v.svc.Invoices.List(v.Context(), v.caller, invoice.ListParams{
-		Page: v.page(), Status: invoice.Status(v.asked.Get("status")), Customer: v.asked.Get("customer"),
+		Page: v.page(), Status: invoice.Status(v.asked.Get("status")), Customer: strings.TrimSpace(v.asked.Get("customer")), Created: v.day(),
 	})
 	if err != nil {
 		return nil, err
@@ -20,6 +21,7 @@ func (v *visit) invoices() (*page, error) {
 		Filter: []field{
 			v.filter("status", "Status", "draft", "open", "paid", "void", "uncollectible"),
 			{Name: "customer", Label: "Customer (cus_…)", Value: v.asked.Get("customer")},
+			v.dayFilter(),
 		},
 		Forms: []*form{{
 			Name: "create", Title: "New invoice", Button: "Make the invoice",

@@ -100,9 +100,9 @@ func (v *visit) ledger() (*page, error) {
 }
 
 func (v *visit) entryRow(e *account.Entry) row {
-	amount := ghs(e.Amount)
-	if e.Amount.IsPositive() {
-		amount = "+" + amount
+	amount := "+" + ghs(e.Amount)
+	if e.Amount.IsNegative() {
+		amount = "−" + ghs(api.GHS{Decimal: e.Amount.Neg()})
 	}
 	return row{
 		Href: v.source(e.Type, e.Source), Title: strings.ReplaceAll(e.Type, "_", " "),

@@ -2,13 +2,14 @@ package inspector
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/payment"
 )
 
 func (v *visit) payments() (*page, error) {
 	list, err := v.svc.Payments.List(v.Context(), v.caller, payment.ListParams{
-		Page: v.page(), Status: payment.Status(v.asked.Get("status")), QRCode: v.asked.Get("qr_code"),
+		Page: v.page(), Status: payment.Status(v.asked.Get("status")), QRCode: strings.TrimSpace(v.asked.Get("qr_code")), Created: v.day(),
 	})
 	if err != nil {
 		return nil, err
@@ -18,6 +19,7 @@ func (v *visit) payments() (*page, error) {
 		Filter: []field{
 			v.filter("status", "Status", "pending", "processing", "completed", "failed", "cancelled"),
 			{Name: "qr_code", Label: "QR code (qr_…)", Value: v.asked.Get("qr_code")},
+			v.dayFilter(),
 		},
 		Live:  []section{{Rows: each(list, v.paymentRow), Empty: "There is no such payment."}},
 		Older: older(v, list, func(p *payment.Payment) string { return p.ID }),

@@ -10,7 +10,7 @@ import (
 )
 
 func (v *visit) qrCodes() (*page, error) {
-	p := qrcode.ListParams{Page: v.page(), Type: qrcode.Type(v.asked.Get("type"))}
+	p := qrcode.ListParams{Page: v.page(), Type: qrcode.Type(v.asked.Get("type")), Created: v.day()}
 	switch v.asked.Get("active") {
 	case "active":
 		p.Active = new(true)
@@ -23,7 +23,7 @@ func (v *visit) qrCodes() (*page, error) {
 	}
 	return &page{
 		Title: "QR codes", Under: "qr-codes",
-		Filter: []field{v.filter("type", "Type", "static", "dynamic"), v.filter("active", "State", "active", "inactive")},
+		Filter: []field{v.filter("type", "Type", "static", "dynamic"), v.filter("active", "State", "active", "inactive"), v.dayFilter()},
 		Forms: []*form{{
 			Name: "create", Title: "New QR code", Button: "Make the QR code",
 			Fields: []field{

@@ -83,12 +83,14 @@ func (v *visit) transfers(t transfers, title string) (*page, error) {
 	for _, s := range payout.Statuses() {
 		statuses = append(statuses, string(s))
 	}
-	list, err := t.service.List(v.Context(), v.caller, payout.ListParams{Page: v.page(), Status: payout.Status(v.asked.Get("status"))})
+	list, err := t.service.List(v.Context(), v.caller, payout.ListParams{
+		Page: v.page(), Status: payout.Status(v.asked.Get("status")), Created: v.day(),
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &page{
-		Title: title, Under: t.path, Filter: []field{v.filter("status", "Status", statuses...)},
+		Title: title, Under: t.path, Filter: []field{v.filter("status", "Status", statuses...), v.dayFilter()},
 		Live:  []section{{Rows: each(list, v.transferRow), Empty: "There is no such " + t.object + "."}},
 		Older: older(v, list, func(t *payout.Transfer) string { return t.ID }),
 	}, nil

@@ -100,10 +100,19 @@ func TestStoryInABrowser(t *testing.T) {
 	s.Press(k.BaseURL + "/pay/" + regexp.MustCompile(`qr_[0-9A-Za-z]+`).FindString(code))
 	s.reads("pay-page", "Pay GHS 12.50")
 	s.Fill("Wallet number or service ID", "0241000001")
+	s.Fill("PIN", "9999")
+	s.Press("Pay GHS 12.50")
+	s.reads("wrong-pin", "The PIN is wrong")
 	s.Fill("PIN", "1234")
 	s.Press("Pay GHS 12.50")
 	s.reads("receipt", "Paid. Thank you.")
 	paid := regexp.MustCompile(`pay_[0-9A-Za-z]+`).FindString(s.At())
+
+	s.Go(code)
+	s.Press(k.BaseURL + "/pay/" + regexp.MustCompile(`qr_[0-9A-Za-z]+`).FindString(code))
+	s.reads("used-up", "as often as it may be")
+	s.Go(k.BaseURL + "/pay/qr_unknown")
+	s.reads("unknown", "nothing to pay here")
 
 	// It is in the inspector, with its event and its delivery.
 	s.turns("Payments")
@@ -182,6 +191,8 @@ func TestStoryInABrowser(t *testing.T) {
 		t.Errorf("the document: %s, %v", answer.Status, err)
 	}
 
+	s.Go(k.BaseURL + "/inspector/" + k.MerchantID + "/payments/pay_unknown")
+	s.reads("not-found", "Not Found", "Test mode")
 	s.turns("Ledger")
 	s.reads("ledger", "+GHS 12.50", "+GHS 150.00", "GHS 1,010.49")
 	origins := s.Origins()

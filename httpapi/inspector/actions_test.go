@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -108,6 +109,18 @@ func TestFormPostedTwice(t *testing.T) {
 	if len(list.Data) != 1 {
 		t.Errorf("%d codes", len(list.Data))
 	}
+
+	// So does what the services give no idempotency key, however many click at once.
+	token = s.token("")
+	if answer, _ := s.post("", token, "add-money", "amount", "0"); answer.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("no money: %s", answer.Status)
+	}
+	var clicks sync.WaitGroup
+	for range 8 {
+		clicks.Go(func() { s.post("", token, "add-money", "amount", "5") })
+	}
+	clicks.Wait()
+	shows(t, s.page(""), "GHS 1,005.00")
 }
 
 func TestTransferForms(t *testing.T) {
@@ -172,7 +185,7 @@ func TestInvoiceForms(t *testing.T) {
 	}
 	page := create()
 	shows(t, s.page(page), "draft", "1.5 × 100.00", "Tax 20%", "180.00")
-	if answer, _ := s.get(s.at(page + "/invoice.pdf")); answer.StatusCode != http.StatusNotFound {
+	if answer, _ := s.get(s.at(page + "/invoice.pdf")); answer.StatusCode != http.StatusOK {
 		t.Errorf("a draft's document: %s", answer.Status)
 	}
 	_, body := s.do(page, "add-line", "description", "Service", "unit_amount", "20")

@@ -29,6 +29,21 @@ type form struct {
 	Problem string
 
 	do func(v *visit, in *input) (*outcome, error)
+	// once says that do has no idempotency key to go by.
+	once bool
+}
+
+// run does what the form is for.
+func (f *form) run(v *visit, nonce string) (*outcome, error) {
+	v.caller.IdempotencyKey = "inspector-" + f.Name + "-" + nonce
+	if f.once && !v.in.done.begin(v.caller.IdempotencyKey) {
+		return nil, nil
+	}
+	done, err := f.do(v, &input{values: v.PostForm})
+	if f.once && err != nil {
+		v.in.done.failed(v.caller.IdempotencyKey)
+	}
+	return done, err
 }
 
 // field is an input of a form.
@@ -82,9 +97,7 @@ func (v *visit) act(w http.ResponseWriter, build func(*visit) (*page, error)) er
 		p.Problem = "This cannot be done any more. The page shows how things are now."
 		return v.show(w, http.StatusConflict, p)
 	}
-	v.caller.IdempotencyKey = "inspector-" + name + "-" + nonce
-	in := &input{values: v.PostForm}
-	done, err := f.do(v, in)
+	done, err := f.run(v, nonce)
 	if err == nil {
 		if done == nil {
 			done = &outcome{}

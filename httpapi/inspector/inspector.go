@@ -49,7 +49,7 @@ type Config struct {
 	// address share it; nil stands for a random one, which is right for one process.
 	Key []byte
 	// Logger receives one line for each fault; nil stands for slog.Default(). No line
-	// holds an id, a phone number or what was entered.
+	// holds a secret, a phone number or what was entered.
 	Logger *slog.Logger
 }
 
@@ -60,6 +60,7 @@ type Inspector struct {
 	log    *slog.Logger
 	hosts  map[string]bool
 	cross  *http.CrossOriginProtection
+	done   doneOnce
 
 	// look is how often an open page looks for changes.
 	look time.Duration
@@ -242,6 +243,10 @@ func (in *Inspector) fail(w http.ResponseWriter, v *visit, err error) {
 		status, problem = http.StatusForbidden, "This form did not come from a page of the inspector, or from one before its last start. Open the page again and repeat it."
 	case errors.As(err, &e):
 		status, problem = statusOf(e), e.Message
+		if e.Code == api.ResourceMissing && status == http.StatusNotFound {
+			// The services speak of keys, which nobody has here.
+			problem = "There is nothing with this ID in the merchant's test mode. It may have been deleted."
+		}
 	default:
 		in.log.ErrorContext(v.Context(), "the inspector failed", "method", v.Method, "page", v.kind(), "error", err)
 	}

@@ -46,14 +46,7 @@ func (v *visit) deleteInvoice(*input) (*outcome, error) {
 
 // invoicePDF is the document as it goes to the customer.
 func (v *visit) invoicePDF() (*file, error) {
-	i, err := v.svc.Invoices.Get(v.Context(), v.caller, v.id)
-	if err != nil {
-		return nil, err
-	}
-	if i.Status == invoice.Draft {
-		return nil, errNoPage // a draft has no document
-	}
-	a, err := v.svc.Invoices.Attach(v.Context(), v.caller, i.ID)
+	a, err := v.svc.Invoices.Attach(v.Context(), v.caller, v.id)
 	if err != nil {
 		return nil, err
 	}

@@ -104,10 +104,9 @@ func (v *visit) invoice() (*page, error) {
 	if i.Payment != nil {
 		facts = append(facts, fact{Name: "Payment", Value: *i.Payment, Href: v.to("payments", *i.Payment)})
 	}
+	facts = append(facts, fact{Name: "Document", Value: "Open the PDF", Href: v.to("invoices", i.ID, "invoice.pdf")})
 	if i.Status != invoice.Draft {
-		facts = append(facts,
-			fact{Name: "Document", Value: "Open the PDF", Href: v.to("invoices", i.ID, "invoice.pdf")},
-			fact{Name: "Customer's page", Value: i.HostedURL, Href: i.HostedURL, Wide: true})
+		facts = append(facts, fact{Name: "Customer's page", Value: i.HostedURL, Href: i.HostedURL, Wide: true})
 	}
 	p := &page{
 		Title: "Invoice " + i.Number, Under: "invoices",

@@ -44,7 +44,7 @@ func (v *visit) overview() (*page, error) {
 			Name: "add-money", Title: "Add money", Button: "Add money",
 			Hint:   "In test mode it comes from nowhere.",
 			Fields: []field{{Name: "amount", Label: "Amount in GHS", Required: true, Value: "1000.00"}},
-			do:     (*visit).addMoney,
+			do:     (*visit).addMoney, once: true,
 		}},
 		Still: []section{{Facts: known(
 			fact{Name: "Merchant", Value: v.merchant.ID, Code: true},

@@ -58,7 +58,7 @@ func (v *visit) sandbox() (*page, error) {
 					{Name: "pin", Label: "PIN of 4 to 6 digits", Required: true},
 					{Name: "balance", Label: "Money in the wallet, in GHS", Value: "500.00"},
 				},
-				do: (*visit).createConsumer,
+				do: (*visit).createConsumer, once: true,
 			},
 			{
 				Name: "move-clock", Title: "Move the test clock", Button: "Move it forward", Hint: "It never goes back.",
@@ -66,7 +66,7 @@ func (v *visit) sandbox() (*page, error) {
 					{Name: "advance", Label: "By how much", Kind: "number", Required: true, Value: "1"},
 					{Name: "unit", Label: "Unit", Kind: "select", Value: "hours", Options: options("seconds", "minutes", "hours", "days")},
 				},
-				do: (*visit).moveClock,
+				do: (*visit).moveClock, once: true,
 			},
 		},
 		Still: []section{{Title: "Test clock", Facts: []fact{{Name: "It shows", Value: clockText(now)}}}},

@@ -30,8 +30,9 @@ func shows(t *testing.T, body string, texts ...string) {
 	}
 }
 
-func TestQRCodeForms(t *testing.T) {
-	s := open(t, inspector.Config{})
+func TestQRCodeForms(t *testing.T) { onEachStore(t, testQRCodeForms) }
+
+func testQRCodeForms(t *testing.T, s *site) {
 	at, body := s.do("qr-codes", "create", "type", "dynamic", "amount", "1,234.50", "name", "Order 7", "usage_limit", "2")
 	shows(t, body, "Created.", "Order 7", "GHS 1,234.50", "dynamic")
 	page := "qr-codes/" + path.Base(at)
@@ -123,8 +124,9 @@ func TestFormPostedTwice(t *testing.T) {
 	shows(t, s.page(""), "GHS 1,005.00")
 }
 
-func TestTransferForms(t *testing.T) {
-	s := open(t, inspector.Config{})
+func TestTransferForms(t *testing.T) { onEachStore(t, testTransferForms) }
+
+func testTransferForms(t *testing.T, s *site) {
 	_, body := s.do("", "add-money", "amount", "500")
 	shows(t, body, "The money is there.", "GHS 1,500.00")
 	shows(t, s.page("ledger"), "+GHS 500.00", "balance GHS 1,500.00")
@@ -175,8 +177,9 @@ func TestTransferForms(t *testing.T) {
 	shows(t, body, "Disbursement of GHS 7.25", "completed")
 }
 
-func TestInvoiceForms(t *testing.T) {
-	s := open(t, inspector.Config{})
+func TestInvoiceForms(t *testing.T) { onEachStore(t, testInvoiceForms) }
+
+func testInvoiceForms(t *testing.T, s *site) {
 	line := []string{"description", "Catering", "quantity", "1.5", "unit_amount", "100", "tax_percent", "20"}
 	create := func(more ...string) string {
 		t.Helper()
@@ -222,8 +225,9 @@ func TestInvoiceForms(t *testing.T) {
 	}
 }
 
-func TestWebhookForms(t *testing.T) {
-	s := open(t, inspector.Config{})
+func TestWebhookForms(t *testing.T) { onEachStore(t, testWebhookForms) }
+
+func testWebhookForms(t *testing.T, s *site) {
 	made := s.everything()
 	event := "events/" + made["events"]
 	shows(t, s.page(event), "delivered", "200 in ", `{"received":true}`)
@@ -271,8 +275,9 @@ func TestWebhookForms(t *testing.T) {
 	}
 }
 
-func TestSandboxForms(t *testing.T) {
-	s := open(t, inspector.Config{})
+func TestSandboxForms(t *testing.T) { onEachStore(t, testSandboxForms) }
+
+func testSandboxForms(t *testing.T, s *site) {
 	shows(t, s.page("sandbox"), "0903", "Stays in progress", "Ama Mensah", "GHS 1,000.00")
 	_, body := s.do("sandbox", "consumer", "name", "Yaa Asantewaa", "phone_number", "0209000009", "pin", "4321", "balance", "50")
 	shows(t, body, "Yaa Asantewaa", "GHS 50.00")
@@ -305,8 +310,9 @@ func TestSandboxForms(t *testing.T) {
 }
 
 // A list of several pages is read to its end, with its filter.
-func TestPages(t *testing.T) {
-	s := open(t, inspector.Config{})
+func TestPages(t *testing.T) { onEachStore(t, testPages) }
+
+func testPages(t *testing.T, s *site) {
 	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
 	s.check(err)
 	const all = 60

@@ -138,8 +138,9 @@ func TestMarkupIsText(t *testing.T) {
 }
 
 // Of live mode nothing is seen and nothing is done, whatever the address says.
-func TestNothingLive(t *testing.T) {
-	s := open(t, inspector.Config{})
+func TestNothingLive(t *testing.T) { onEachStore(t, testNothingLive) }
+
+func testNothingLive(t *testing.T, s *site) {
 	made := s.everything()
 	ctx, live := t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	consumer, err := s.Accounts.CreateConsumer(ctx, account.HolderParams{Live: true, Name: "Livia Live", Phone: "0249999999", PIN: "1234"})

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -22,7 +23,9 @@ import (
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -35,10 +38,27 @@ type site struct {
 	client  *http.Client
 }
 
+// onEachStore runs a test on a site over each kind of store.
+func onEachStore(t *testing.T, test func(*testing.T, *site)) {
+	t.Run("memory", func(t *testing.T) { test(t, open(t, inspector.Config{})) })
+	t.Run("sqlite", func(t *testing.T) {
+		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, openOn(t, store, inspector.Config{}))
+	})
+}
+
 func open(t *testing.T, c inspector.Config) *site {
 	t.Helper()
+	return openOn(t, memory.New(), c)
+}
+
+func openOn(t *testing.T, store storage.Store, c inspector.Config) *site {
+	t.Helper()
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	s := &site{Shop: paymentstest.On(t, memory.New(), payments.Config{WebhookAllow: loopback}), t: t}
+	s := &site{Shop: paymentstest.On(t, store, payments.Config{WebhookAllow: loopback}), t: t}
 	look := inspector.New(s.Service, c)
 	mux := http.NewServeMux()
 	mux.Handle("/look/", http.StripPrefix("/look", look))

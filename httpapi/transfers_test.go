@@ -349,7 +349,7 @@ func TestDailyLimit(t *testing.T) {
 		response, data := s.Do("POST", "/v1/payouts/"+last+"/cancel", nil)
 		wants(t, "cancel", response, data, 200, "", "")
 		full("9999")
-		last = pay("9998.99", "4567")
+		pay("9998.99", "4567")
 		full("1")
 		drain(t, s) // 20,000 fail
 		pay("20000", "4567")

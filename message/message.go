@@ -165,7 +165,7 @@ type ListParams struct {
 // show: they leave the store when they are delivered.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Message], error) {
 	if caller.Live {
-		return nil, api.Errorf(api.PermissionDenied, "", "Messages can be read in test mode only.")
+		return nil, errTestOnly
 	}
 	if p.Kind != "" && p.Kind != SMS && p.Kind != KindEmail {
 		return nil, api.Invalid("kind", "kind must be sms or email.")

@@ -170,6 +170,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		return nil, err
 	}
 	var secret string
+	caller = watched(caller)
 	call := engine.Call{Name: "webhook_endpoint.create", Params: p}
 	made, err := engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
 		secret = newSecret()
@@ -200,6 +201,15 @@ func (s *Service) reveal(caller api.Caller, e *Endpoint, secret string, err erro
 		e.Secret = secret
 	}
 	return e, nil
+}
+
+// watched makes a caller who does not ask learn of a repetition, so that reveal
+// does: the secret that a repetition made is nobody's.
+func watched(caller api.Caller) api.Caller {
+	if caller.Replayed == nil {
+		caller.Replayed = new(bool)
+	}
+	return caller
 }
 
 // Get returns one endpoint, without its secret.
@@ -285,6 +295,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 // goes on signing beside it for 24 hours.
 func (s *Service) Rotate(ctx context.Context, caller api.Caller, id string) (*Endpoint, error) {
 	var secret string
+	caller = watched(caller)
 	e, err := s.change(ctx, caller, "webhook_endpoint.rotate", id, nil, func(tx *engine.Tx, r *endpointRecord) error {
 		secret = newSecret()
 		r.Old, r.OldUntil = r.Current, api.AtOrNil(tx.Now.Add(rotationOverlap))

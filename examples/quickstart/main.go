@@ -1,6 +1,6 @@
 // Quickstart serves the whole library on 127.0.0.1:8080 over a database file in
-// the working directory, with a merchant, consumers with money and the test
-// helpers, and prints what to do next.
+// the working directory, with a merchant, consumers with money, the test helpers
+// and the inspector, and prints what to do next.
 //
 //	go run ./examples/quickstart
 package main
@@ -24,6 +24,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/invoice/smtp"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -92,7 +93,9 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 
 	svc.Start(context.WithoutCancel(ctx)) // Stop ends it, after the server
-	server := httpapi.NewServer("", httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log}))
+	look := inspector.New(svc, inspector.Config{Logger: log})
+	server := httpapi.NewServer("", beside(httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log}), look))
+	server.RegisterOnShutdown(look.Close)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 
@@ -114,6 +117,23 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		err = nil
 	}
 	return errors.Join(err, server.Shutdown(end), svc.Stop(end))
+}
+
+// beside puts the inspector beside the interface, which gets every other path as it
+// came: a mux would redirect those that are not clean.
+func beside(rest, look http.Handler) http.Handler {
+	look = http.StripPrefix("/inspector", look)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/inspector":
+			w.Header().Set("Location", "/inspector/")
+			w.WriteHeader(http.StatusMovedPermanently)
+		case strings.HasPrefix(r.URL.Path, "/inspector/"):
+			look.ServeHTTP(w, r)
+		default:
+			rest.ServeHTTP(w, r)
+		}
+	})
 }
 
 // open opens the store that -db names.

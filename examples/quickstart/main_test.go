@@ -99,9 +99,53 @@ func TestWelcome(t *testing.T) {
 	if err := welcome(&out, s); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"export KEY=sk_test_1", "curl -s http://x/v1/qr_codes", "mer_1"} {
+	for _, want := range []string{"export KEY=sk_test_1", "curl -s http://x/v1/qr_codes", "mer_1", "http://x/inspector/"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+}
+
+// A page of the inspector that is open does not keep the server from stopping.
+func TestStopWithAnOpenPage(t *testing.T) {
+	line, stop := start(t, options{addr: "127.0.0.1:0", db: ":memory:", json: true})
+	var k keys
+	if err := json.Unmarshal([]byte(line), &k); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, k.BaseURL+"/inspector/"+k.MerchantID+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	open := bufio.NewReader(response.Body)
+	for line := ""; !strings.HasPrefix(line, "id: "); {
+		if line, err = open.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	if _, err := io.ReadAll(open); err != nil {
+		t.Errorf("the page was cut off: %v", err)
+	}
+}
+
+// Paths reach the interface as they came.
+func TestPathsBesideTheInspector(t *testing.T) {
+	line, stop := start(t, options{addr: "127.0.0.1:0", db: ":memory:", json: true})
+	defer stop()
+	var k keys
+	if err := json.Unmarshal([]byte(line), &k); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"//v1/balance": 404, "/v1//balance": 404, "/v1/balance": 200, "/inspectors": 404, "/inspector": 200, "/inspector/none/": 404} {
+		if got := status(t, k.BaseURL+path, k.TestKey); got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
 		}
 	}
 }

@@ -102,7 +102,11 @@ func welcome(out io.Writer, s *shop) error {
 		}
 		fmt.Fprintf(out, "%s\nOpen the payment page, and pay as Ama with wallet 0241000001 and PIN 1234:\n\n  %s\n\n", picture, s.code.Data)
 	}
-	_, err := fmt.Fprintf(out, `Merchant  %[2]s
+	_, err := fmt.Fprintf(out, `See and do everything in test mode:
+
+  %[1]s/inspector/
+
+Merchant  %[2]s
 Test key  %[3]s
 Live key  %[4]s
 

@@ -1,0 +1,33 @@
+package payments_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// Now shows a merchant's test clock, and to everybody else the real time.
+func TestNow(t *testing.T) {
+	real := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	svc := open(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return real }})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller := api.Caller{Merchant: m.ID}
+	if _, err := svc.MoveClock(t.Context(), caller, time.Hour, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		caller api.Caller
+		ahead  time.Duration
+	}{"the merchant": {caller, time.Hour}, "live mode": {api.Caller{Merchant: m.ID, Live: true}, 0}, "another": {api.Caller{Merchant: "mer_other"}, 0}} {
+		if now, err := svc.Now(t.Context(), c.caller); err != nil || now.Sub(real) != c.ahead {
+			t.Errorf("%s: %s, %v", name, now, err)
+		}
+	}
+}

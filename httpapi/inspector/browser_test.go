@@ -1,0 +1,77 @@
+package inspector_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/httpapi/inspector"
+	"github.com/seed-7082ffec/payments/internal/browsertest"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+// Every page fits a small phone, has nothing serious against it in an
+// accessibility check, and asks nobody but us.
+func TestPagesInABrowser(t *testing.T) {
+	axe := browsertest.Axe(t)
+	b := browsertest.Open(t, browsertest.Phone, true)
+	s := open(t, inspector.Config{})
+	made := s.everything()
+	for _, path := range paths(made) {
+		b.Go(s.at(path))
+		b.See("Sandbox inspector", "Adom Juice Bar", "Test mode")
+		b.Ask(`document.querySelectorAll("details").forEach((d) => { d.open = true }), 0`, new(int))
+		b.See()
+		b.Accessible(axe)
+		b.Ask(`document.querySelectorAll("details").forEach((d) => { d.open = false }), 0`, new(int))
+		name, _, one := strings.Cut(path, "/")
+		switch {
+		case path == "":
+			name = "overview"
+		case path == "invoices/"+made["draft"]:
+			name = "draft"
+		case path == "messages/"+made["sms"]:
+			name = "sms"
+		case path == "qr-codes/"+made["once"]:
+			name = "qr-code-used"
+		case one:
+			name += "-one"
+		}
+		b.Picture(name)
+	}
+	origins := b.Origins()
+	delete(origins, strings.TrimSuffix(s.address, "/look"))
+	if len(origins) > 0 {
+		t.Errorf("the pages asked others: %v", origins)
+	}
+}
+
+// An open page shows what happens elsewhere, but not under what somebody uses.
+func TestLiveInABrowser(t *testing.T) {
+	b := browsertest.Open(t, browsertest.Desktop, true)
+	s := open(t, inspector.Config{})
+	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1"})
+	s.check(err)
+	b.Go(s.at("qr-codes/" + code.ID))
+	b.AwaitText("This page follows what happens.")
+	b.Toggle("Pay as a consumer who scans")
+	b.Fill("Amount in GHS", "3.50")
+	first := s.Pay(code.ID, 1250)
+	b.AwaitText(first.ID)
+	var typed string
+	b.Ask(`document.querySelector("#pay-amount").value`, &typed)
+	if typed != "3.50" {
+		t.Errorf("what was typed is %q now", typed)
+	}
+	b.Toggle("As the API shows it")
+	second := s.Pay(code.ID, 2500)
+	b.Ask("document.activeElement.blur(), 0", new(int))
+	b.AwaitText(second.ID)
+	var open bool
+	b.Ask(`document.querySelector("#json").open`, &open)
+	if !open {
+		t.Error("what was open is closed")
+	}
+	// The forms of what was shown later act, too.
+	b.Press("Switch off")
+	b.See("It is switched off.", "inactive")
+}

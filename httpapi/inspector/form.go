@@ -1,0 +1,310 @@
+package inspector
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/money"
+)
+
+// form is something that can be done on a page. It is posted to the page's own
+// address, under its name; the page is built again then, so that only what it
+// offers at that time is done.
+type form struct {
+	Name, Title, Button string
+	Hint                string
+	Fields              []field
+	Danger              bool
+	// Open and Problem show a form again after a refusal.
+	Open    bool
+	Problem string
+
+	do func(v *visit, in *input) (*outcome, error)
+	// once says that do has no idempotency key to go by.
+	once bool
+}
+
+// run does what the form is for.
+func (f *form) run(v *visit, nonce string) (*outcome, error) {
+	v.caller.IdempotencyKey = "inspector-" + f.Name + "-" + nonce
+	if f.once && !v.in.done.begin(v.caller.IdempotencyKey) {
+		return nil, nil
+	}
+	done, err := f.do(v, &input{values: v.PostForm})
+	if f.once && err != nil {
+		v.in.done.failed(v.caller.IdempotencyKey)
+	}
+	return done, err
+}
+
+// field is an input of a form.
+type field struct {
+	Name, Label, Hint string
+	// Kind is text when empty, or password, number, email, url, date, select,
+	// checkbox.
+	Kind  string
+	Value string
+	// Options are the choices of a select, and suggestions for a text.
+	Options  []option
+	Required bool
+	// Also are parameters of the services that are entered here.
+	Also []string
+	// Wrong marks the field that a refusal is about.
+	Wrong bool
+}
+
+type option struct{ Value, Label string }
+
+// outcome is what follows when something was done: the same page again, another
+// one, or, for what is shown once, a section on this one.
+type outcome struct {
+	to   string
+	once *section
+}
+
+// notices are what is said after a form of that name was done.
+var notices = map[string]string{
+	"add-money": "The money is there.", "create": "Created.", "pay": "Paid.", "activate": "It is active.",
+	"deactivate": "It is switched off.", "delete": "Deleted.", "request-otp": "The code is on its way: it waits in the messages.",
+	"verify-otp": "The code is verified and good for 10 minutes.", "cancel": "Cancelled.", "succeed": "The rail says that it succeeded.",
+	"fail": "The rail says that it failed.", "finalize": "The invoice is open.", "send": "The customer is told.", "void": "The invoice is void.",
+	"uncollectible": "The invoice is given up.", "add-line": "The line is added.", "resend": "The event is sent again.",
+	"move-clock": "The clock is moved, and what became due is done.", "consumer": "The consumer has a wallet now.", "scan": "Paid.",
+}
+
+// act does what was posted, and leads on.
+func (v *visit) act(w http.ResponseWriter, build func(*visit) (*page, error)) error {
+	nonce, err := v.posted(w)
+	if err != nil {
+		return err
+	}
+	p, err := build(v)
+	if err != nil {
+		return err
+	}
+	name := v.PostForm.Get("do")
+	f := p.find(name)
+	if f == nil {
+		p.Problem = "This cannot be done any more. The page shows how things are now."
+		return v.show(w, http.StatusConflict, p)
+	}
+	done, err := f.run(v, nonce)
+	if err == nil {
+		if done == nil {
+			done = &outcome{}
+		}
+		if done.once == nil {
+			to := done.to
+			if to == "" {
+				to = v.root + strings.TrimPrefix(v.URL.EscapedPath(), "/")
+			}
+			seeOther(w, to+"?done="+url.QueryEscape(name))
+			return nil
+		}
+		if p, err = build(v); err != nil {
+			return err
+		}
+		p.Still = append([]section{*done.once}, p.Still...)
+		return v.show(w, http.StatusOK, p)
+	}
+	refusal := asRefusal(err)
+	if refusal == nil {
+		return err
+	}
+	// It may be refused because things have changed: the page shows how they are.
+	if p, err = build(v); err != nil {
+		return err
+	}
+	p.refuse(name, refusal, v.PostForm)
+	return v.show(w, statusOf(refusal), p)
+}
+
+// find returns a form of the page.
+func (p *page) find(name string) *form {
+	for _, f := range p.Forms {
+		if f.Name == name {
+			return f
+		}
+	}
+	for _, sections := range [][]section{p.Still, p.Live} {
+		for i := range sections {
+			for _, f := range sections[i].Buttons {
+				if f.Name == name {
+					return f
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// refuse shows what was entered again, but for secrets, with what is wrong.
+func (p *page) refuse(name string, refusal *api.Error, entered url.Values) {
+	message := refusal.Message
+	if refusal.Code == api.IdempotencyKeyReused {
+		message = "This form was sent before, with something else in it. Check what became of that, and send it again if you want it twice."
+	}
+	f := p.find(name)
+	if f == nil || len(f.Fields) == 0 {
+		p.Problem = message
+		return
+	}
+	f.Open, f.Problem = true, message
+	param := refusal.Param[strings.LastIndex(refusal.Param, ".")+1:]
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		if field.Kind != "password" {
+			field.Value = entered.Get(field.Name)
+		}
+		field.Wrong = param != "" && (field.Name == param || slices.Contains(field.Also, param))
+	}
+}
+
+func asRefusal(err error) *api.Error {
+	var e *api.Error
+	errors.As(err, &e)
+	return e
+}
+
+// input reads what was entered. The first value that cannot be read is its err;
+// what is empty reads as none.
+type input struct {
+	values  url.Values
+	problem error
+}
+
+func (in *input) err() error { return in.problem }
+
+func (in *input) refuse(err error) {
+	if in.problem == nil {
+		in.problem = err
+	}
+}
+
+func (in *input) text(name string) string { return strings.TrimSpace(in.values.Get(name)) }
+
+func (in *input) checked(name string) bool { return in.values.Get(name) != "" }
+
+// optionalText is nil for what is empty.
+func (in *input) optionalText(name string) *string {
+	if s := in.text(name); s != "" {
+		return &s
+	}
+	return nil
+}
+
+// ghs reads an amount as people write it, 1,234.50.
+func (in *input) ghs(name string) *decimal.Decimal {
+	text := strings.NewReplacer(",", "", " ", "").Replace(in.text(name))
+	if text == "" {
+		return nil
+	}
+	amount, err := money.ParseGHS(text)
+	if err != nil {
+		in.refuse(api.Invalid(name, "Enter the amount in cedis, such as 12.50."))
+		return nil
+	}
+	return &amount
+}
+
+func (in *input) amount(name string) decimal.Decimal {
+	amount := in.ghs(name)
+	if amount == nil {
+		in.refuse(api.Missing(name))
+		return decimal.Decimal{}
+	}
+	return *amount
+}
+
+// pesewas reads an amount of GHS in pesewas.
+func (in *input) pesewas(name string) *int64 {
+	amount := in.ghs(name)
+	if amount == nil {
+		return nil
+	}
+	n, err := account.CheckAmount(name, *amount)
+	if err != nil {
+		in.refuse(err)
+		return nil
+	}
+	return &n
+}
+
+func (in *input) integer(name string) *int64 {
+	text := in.text(name)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		in.refuse(api.Invalid(name, "Enter a whole number."))
+		return nil
+	}
+	return &n
+}
+
+// number reads a decimal such as a quantity or a percentage.
+func (in *input) number(name string) *decimal.Decimal {
+	text := in.text(name)
+	if text == "" {
+		return nil
+	}
+	const longest = 20
+	d, err := decimal.NewFromString(text)
+	if err != nil || len(text) > longest || strings.ContainsAny(text, "eE") {
+		in.refuse(api.Invalid(name, "Enter a number, such as 1.5."))
+		return nil
+	}
+	return &d
+}
+
+// wallet reads who pays or is paid: a service id, an account id or a phone number.
+func (in *input) wallet(name string) account.WalletRef {
+	text := in.text(name)
+	switch {
+	case text == "":
+		in.refuse(api.Missing(name))
+	case strings.HasPrefix(strings.ToUpper(text), "SVC"):
+		return account.WalletRef{ServiceID: strings.ToUpper(text)}
+	case strings.HasPrefix(text, "acc_"), strings.HasPrefix(text, "cag_"):
+		return account.WalletRef{AccountID: text}
+	}
+	return account.WalletRef{Phone: text}
+}
+
+func options(values ...string) []option {
+	list := make([]option, len(values))
+	for i, value := range values {
+		list[i] = option{value, strings.ReplaceAll(value, "_", " ")}
+	}
+	return list
+}
+
+// filter is a select over states, of which none stands for all.
+func (v *visit) filter(name, label string, values ...string) field {
+	all := append([]option{{"", "all"}}, options(values...)...)
+	return field{Name: name, Label: label, Kind: "select", Value: v.asked.Get(name), Options: all}
+}
+
+// dayFilter lets one choose a day.
+func (v *visit) dayFilter() field {
+	return field{Name: "day", Label: "Day (UTC)", Kind: "date", Value: v.asked.Get("day")}
+}
+
+// day is the day that was chosen; what is no day chooses nothing.
+func (v *visit) day() api.Times {
+	day, err := time.Parse(time.DateOnly, v.asked.Get("day"))
+	if err != nil {
+		return api.Times{}
+	}
+	return api.Times{From: day, Until: day.AddDate(0, 0, 1)}
+}

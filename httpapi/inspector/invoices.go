@@ -1,0 +1,162 @@
+package inspector
+
+import (
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/invoice"
+)
+
+func (v *visit) invoices() (*page, error) {
+	list, err := v.svc.Invoices.List(v.Context(), v.caller, invoice.ListParams{
+		Page: v.page(), Status: invoice.Status(v.asked.Get("status")), Customer: strings.TrimSpace(v.asked.Get("customer")), Created: v.day(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &page{
+		Title: "Invoices", Under: "invoices",
+		Filter: []field{
+			v.filter("status", "Status", "draft", "open", "paid", "void", "uncollectible"),
+			{Name: "customer", Label: "Customer (cus_…)", Value: v.asked.Get("customer")},
+			v.dayFilter(),
+		},
+		Forms: []*form{{
+			Name: "create", Title: "New invoice", Button: "Make the invoice",
+			Fields: append([]field{
+				{Name: "customer_name", Label: "Customer's name"},
+				{Name: "customer_email", Label: "Customer's e-mail", Kind: "email"},
+				{Name: "customer_phone", Label: "Customer's phone"},
+			}, append(line(),
+				field{Name: "auto_finalize", Label: "Finalize at once", Kind: "checkbox"})...),
+			do: (*visit).createInvoice,
+		}},
+		Live:  []section{{Rows: each(list, v.invoiceRow), Empty: "There is no such invoice."}},
+		Older: older(v, list, func(i *invoice.Invoice) string { return i.ID }),
+	}, nil
+}
+
+// line is a line of an invoice, in a form.
+func line() []field {
+	return []field{
+		{Name: "description", Label: "What it is for", Required: true},
+		{Name: "quantity", Label: "Quantity", Value: "1"},
+		{Name: "unit_amount", Label: "Price of one in GHS", Required: true},
+		{Name: "tax_percent", Label: "Tax in percent", Hint: "Empty for none."},
+	}
+}
+
+func (in *input) line() invoice.LineParams {
+	l := invoice.LineParams{
+		Description: in.text("description"), Quantity: in.number("quantity"), UnitAmount: in.pesewas("unit_amount"), TaxPercent: in.number("tax_percent"),
+	}
+	l.Taxable = l.TaxPercent != nil
+	return l
+}
+
+func (v *visit) invoiceRow(i *invoice.Invoice) row {
+	return row{
+		Href: v.to("invoices", i.ID), Title: i.Number, Detail: joined(orEmpty(i.Name), orEmpty(i.Email)),
+		Amount: cedis(i.Total), State: string(i.Status), At: api.At(time.Unix(i.Created, 0)),
+	}
+}
+
+func (v *visit) createInvoice(in *input) (*outcome, error) {
+	p := invoice.CreateParams{
+		Fields: invoice.Fields{
+			Name: in.optionalText("customer_name"), Email: in.optionalText("customer_email"), Phone: in.optionalText("customer_phone"),
+			Lines: []invoice.LineParams{in.line()},
+		},
+		AutoFinalize: in.checked("auto_finalize"),
+	}
+	if err := in.err(); err != nil {
+		return nil, err
+	}
+	i, err := v.svc.Invoices.Create(v.Context(), v.caller, p)
+	if err != nil {
+		return nil, err
+	}
+	return &outcome{to: v.to("invoices", i.ID)}, nil
+}
+
+func (v *visit) invoice() (*page, error) {
+	i, err := v.svc.Invoices.Get(v.Context(), v.caller, v.id)
+	if err != nil {
+		return nil, err
+	}
+	history, err := v.history("invoice", i.ID, time.Unix(i.Created, 0),
+		"updated", "finalized", "sent", "paid", "payment_failed", "voided", "marked_uncollectible")
+	if err != nil {
+		return nil, err
+	}
+	facts := known(
+		fact{Name: "ID", Value: i.ID, Code: true},
+		fact{Name: "Status", Value: string(i.Status), State: true},
+		fact{Name: "Customer", Value: joined(orEmpty(i.Name), orEmpty(i.Email), orEmpty(i.Phone))},
+		fact{Name: "Due", Value: when(i.DueDate)},
+		fact{Name: "Collection", Value: string(i.CollectionMethod)},
+		fact{Name: "Attempts", Value: count(int64(i.AttemptCount))},
+		fact{Name: "Next attempt", Value: when(i.NextPaymentAttempt)},
+		fact{Name: "Memo", Value: orEmpty(i.Memo), Wide: true},
+	)
+	if i.Payment != nil {
+		facts = append(facts, fact{Name: "Payment", Value: *i.Payment, Href: v.to("payments", *i.Payment)})
+	}
+	facts = append(facts, fact{Name: "Document", Value: "Open the PDF", Href: v.to("invoices", i.ID, "invoice.pdf")})
+	if i.Status != invoice.Draft {
+		facts = append(facts, fact{Name: "Customer's page", Value: i.HostedURL, Href: i.HostedURL, Wide: true})
+	}
+	p := &page{
+		Title: "Invoice " + i.Number, Under: "invoices",
+		Live: []section{{Facts: facts, Buttons: invoiceButtons(i.Status)}, {Table: invoiceTable(i)}, history, {JSON: asJSON(i)}},
+	}
+	switch i.Status {
+	case invoice.Draft:
+		p.Forms = []*form{{Name: "add-line", Title: "Add a line", Button: "Add the line", Fields: line(), do: (*visit).addLine}}
+	case invoice.Open:
+		wallets, err := v.wallets()
+		if err != nil {
+			return nil, err
+		}
+		p.Forms = []*form{{
+			Name: "scan", Title: "Pay as a consumer", Button: "Pay " + cedis(i.AmountDue), Fields: payer(wallets), do: (*visit).payInvoiceFromWallet,
+		}}
+	}
+	return p, nil
+}
+
+func invoiceTable(i *invoice.Invoice) *table {
+	t := &table{Caption: "Lines", Head: []string{"Description", "Quantity", "Amount (GHS)"}, Numbers: true}
+	for _, l := range i.Lines.Data {
+		t.Rows = append(t.Rows, []string{l.Description, l.Quantity.String() + " × " + money.Text(l.UnitAmount), money.Text(l.Amount)})
+	}
+	for _, s := range i.Sums() {
+		t.Rows = append(t.Rows, []string{s.Name, "", money.Text(s.Amount)})
+	}
+	return t
+}
+
+// invoiceButtons is what a status allows.
+func invoiceButtons(s invoice.Status) []*form {
+	send := &form{Name: "send", Button: "Send", do: change((*invoice.Service).Send)}
+	void := &form{Name: "void", Button: "Void", Danger: true, do: change((*invoice.Service).Void)}
+	switch s {
+	case invoice.Draft:
+		return []*form{
+			{Name: "finalize", Button: "Finalize", do: change((*invoice.Service).Finalize)},
+			{Name: "delete", Button: "Delete", Danger: true, do: (*visit).deleteInvoice},
+		}
+	case invoice.Open:
+		return []*form{
+			send,
+			{Name: "pay", Button: "Charge the customer", do: (*visit).chargeInvoice},
+			void,
+			{Name: "uncollectible", Button: "Give up", Danger: true, do: change((*invoice.Service).MarkUncollectible)},
+		}
+	case invoice.Uncollectible:
+		return []*form{send, void}
+	}
+	return []*form{send}
+}

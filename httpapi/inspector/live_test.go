@@ -1,0 +1,145 @@
+package inspector_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/httpapi/inspector"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+// streamed is one event: its id and its data.
+type streamed struct{ id, data string }
+
+// read reads the next event.
+func read(t *testing.T, lines *bufio.Reader) (streamed, error) {
+	t.Helper()
+	var e streamed
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return e, err
+		}
+		line = strings.TrimSuffix(line, "\n")
+		switch name, value, _ := strings.Cut(line, ": "); {
+		case line == "" && e.id != "":
+			return e, nil
+		case name == "id":
+			e.id = value
+		case name == "data":
+			e.data += value + "\n"
+		case name == "retry", line == "":
+		default:
+			t.Fatalf("line %q", line)
+		}
+	}
+}
+
+// readUntil reads events until one has the text. A page is built from several reads,
+// so that what changes meanwhile may take two versions to be seen in full.
+func readUntil(t *testing.T, lines *bufio.Reader, text string) streamed {
+	t.Helper()
+	last := ""
+	for {
+		e, err := read(t, lines)
+		if err != nil {
+			t.Fatalf("waiting for %q: %v", text, err)
+		}
+		if e.id == last {
+			t.Fatalf("version %s comes twice", last)
+		}
+		if last = e.id; strings.Contains(e.data, text) {
+			return e
+		}
+	}
+}
+
+func readToEnd(t *testing.T, lines *bufio.Reader) error {
+	t.Helper()
+	for {
+		if _, err := read(t, lines); err != nil {
+			return err
+		}
+	}
+}
+
+func TestStream(t *testing.T) {
+	s := open(t, inspector.Config{})
+	look := inspector.New(s.Service, inspector.Config{})
+	look.LookEvery(time.Millisecond)
+	server := httptest.NewUnstartedServer(look)
+	server.Config.WriteTimeout = 50 * time.Millisecond // which is for requests that end
+	server.Start()
+	defer server.Close()
+	follow := func(path, last string) (*http.Response, *bufio.Reader) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/"+s.Caller.Merchant+"/"+path, nil)
+		s.check(err)
+		r.Header.Set("Accept", "text/event-stream")
+		if last != "" {
+			r.Header.Set("Last-Event-ID", last)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		s.check(err)
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer, bufio.NewReader(answer.Body)
+	}
+
+	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till 1", Description: "two\r\nlines\rand three"})
+	s.check(err)
+	answer, lines := follow("qr-codes/"+code.ID, "")
+	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
+		t.Fatalf("content type %q", kind)
+	}
+	first, err := read(t, lines)
+	s.check(err)
+	if !strings.Contains(first.data, "Nobody has paid this code yet.") || !strings.Contains(first.data, "two\nlines\nand three") {
+		t.Errorf("at first:\n%s", first.data)
+	}
+	if page := s.page("qr-codes/" + code.ID); !strings.Contains(page, `data-version="`+first.id+`"`) {
+		t.Error("the page is of another version than the stream")
+	}
+	for range 3 {
+		paid := s.Pay(code.ID, 1250)
+		next := readUntil(t, lines, paid.ID)
+		if next.id == first.id || strings.Contains(next.data, "<h1>") {
+			t.Errorf("after a payment:\n%s", next.data)
+		}
+		first = next
+	}
+	if !strings.Contains(first.data, "<dd>3</dd>") { // uses
+		first = readUntil(t, lines, "<dd>3</dd>")
+	}
+
+	// Who has the newest version is told of the next one only.
+	_, again := follow("qr-codes/"+code.ID, first.id)
+	_, err = s.QRCodes.Update(t.Context(), s.Caller, code.ID, qrcode.UpdateParams{Active: new(false)})
+	s.check(err)
+	for _, stream := range []*bufio.Reader{lines, again} {
+		readUntil(t, stream, "inactive")
+	}
+
+	// A page that is gone ends its stream, Close ends all, and the pages go on.
+	_, err = s.QRCodes.Delete(t.Context(), s.Caller, code.ID)
+	s.check(err)
+	if err := readToEnd(t, lines); err != io.EOF {
+		t.Errorf("the stream of what was deleted: %v", err)
+	}
+	if answer, _ := follow("qr-codes/"+code.ID, ""); answer.StatusCode != http.StatusNotFound {
+		t.Errorf("followed again: %s", answer.Status)
+	}
+	_, overview := follow("", "")
+	_, err = read(t, overview)
+	s.check(err)
+	look.Close()
+	look.Close()
+	if err := readToEnd(t, overview); err != io.EOF {
+		t.Errorf("after Close: %v", err)
+	}
+	s.page("")
+}

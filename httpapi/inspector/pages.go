@@ -1,0 +1,32 @@
+package inspector
+
+// pages are all pages under a merchant, by their path with * for an id.
+var pages = map[string]func(*visit) (*page, error){
+	"":                (*visit).overview,
+	"ledger":          (*visit).ledger,
+	"qr-codes":        (*visit).qrCodes,
+	"qr-codes/*":      (*visit).qrCode,
+	"payments":        (*visit).payments,
+	"payments/*":      (*visit).payment,
+	"payouts":         (*visit).payouts,
+	"payouts/*":       (*visit).payout,
+	"disbursements":   (*visit).disbursements,
+	"disbursements/*": (*visit).disbursement,
+	"invoices":        (*visit).invoices,
+	"invoices/*":      (*visit).invoice,
+	"messages":        (*visit).messages,
+	"messages/*":      (*visit).message,
+	"events":          (*visit).events,
+	"events/*":        (*visit).event,
+	"webhooks":        (*visit).webhooks,
+	"webhooks/*":      (*visit).webhook,
+	"sandbox":         (*visit).sandbox,
+}
+
+// files are what pages show besides text, by their path.
+var files = map[string]func(*visit) (*file, error){
+	"qr-codes/*/picture.png": (*visit).qrPicture,
+	"invoices/*/invoice.pdf": (*visit).invoicePDF,
+	"messages/*/mail.html":   (*visit).mail,
+	"sandbox/*/code.png":     (*visit).consumerPicture,
+}

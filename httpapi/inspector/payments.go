@@ -1,0 +1,66 @@
+package inspector
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/payment"
+)
+
+func (v *visit) payments() (*page, error) {
+	list, err := v.svc.Payments.List(v.Context(), v.caller, payment.ListParams{
+		Page: v.page(), Status: payment.Status(v.asked.Get("status")), QRCode: strings.TrimSpace(v.asked.Get("qr_code")), Created: v.day(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &page{
+		Title: "Payments", Under: "payments",
+		Filter: []field{
+			v.filter("status", "Status", "pending", "processing", "completed", "failed", "cancelled"),
+			{Name: "qr_code", Label: "QR code (qr_…)", Value: v.asked.Get("qr_code")},
+			v.dayFilter(),
+		},
+		Live:  []section{{Rows: each(list, v.paymentRow), Empty: "There is no such payment."}},
+		Older: older(v, list, func(p *payment.Payment) string { return p.ID }),
+	}, nil
+}
+
+func (v *visit) paymentRow(p *payment.Payment) row {
+	return row{
+		Href: v.to("payments", p.ID), Title: p.ID, Detail: joined(orEmpty(p.Phone), p.Reference),
+		Amount: cedis(p.Amount), State: string(p.Status), At: p.CreatedAt,
+	}
+}
+
+func (v *visit) payment() (*page, error) {
+	p, err := v.svc.Payments.Get(v.Context(), v.caller, v.id)
+	if err != nil {
+		return nil, err
+	}
+	history, err := v.history("payment", p.ID, p.CreatedAt.Time, "pending", "processing", "succeeded", "failed", "canceled")
+	if err != nil {
+		return nil, err
+	}
+	facts := known(
+		fact{Name: "ID", Value: p.ID, Code: true},
+		fact{Name: "Status", Value: string(p.Status), State: true},
+		fact{Name: "Method", Value: p.PaymentMethod},
+		fact{Name: "Provider", Value: orEmpty(p.Provider)},
+		fact{Name: "Phone", Value: orEmpty(p.Phone)},
+		fact{Name: "Reference", Value: p.Reference},
+		fact{Name: "Time", Value: clockText(p.CreatedAt)},
+	)
+	if p.QRCode != nil {
+		facts = append(facts, fact{Name: "QR code", Value: *p.QRCode, Href: v.to("qr-codes", *p.QRCode)})
+	}
+	if p.Invoice != nil {
+		facts = append(facts, fact{Name: "Invoice", Value: *p.Invoice, Href: v.to("invoices", *p.Invoice)})
+	}
+	return &page{
+		Title: "Payment of " + cedis(p.Amount), Under: "payments",
+		Live: []section{{Facts: facts}, history, {JSON: asJSON(p)}},
+	}, nil
+}
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }

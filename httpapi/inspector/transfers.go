@@ -1,0 +1,254 @@
+package inspector
+
+import (
+	"context"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/payout"
+)
+
+// transfers is what payouts and disbursements share.
+type transfers struct {
+	object, path, title string
+	service             interface {
+		Get(context.Context, api.Caller, string) (*payout.Transfer, error)
+		List(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)
+		Cancel(context.Context, api.Caller, string) (*payout.Transfer, error)
+		Settle(context.Context, api.Caller, string, payout.Result) (*payout.Transfer, error)
+	}
+}
+
+func (v *visit) ofPayouts() transfers {
+	return transfers{"payout", "payouts", "Payout", v.svc.Payouts}
+}
+
+func (v *visit) ofDisbursements() transfers {
+	return transfers{"disbursement", "disbursements", "Disbursement", v.svc.Disbursements}
+}
+
+func (v *visit) payouts() (*page, error) {
+	p, err := v.transfers(v.ofPayouts(), "Payouts")
+	if err != nil {
+		return nil, err
+	}
+	p.Forms = []*form{
+		{
+			Name: "request-otp", Title: "1. Request a code", Button: "Request a one-time code",
+			Hint: "It goes to the merchant's phone by SMS: read it in the messages.", do: (*visit).requestOTP,
+		},
+		{
+			Name: "verify-otp", Title: "2. Verify the code", Button: "Verify",
+			Fields: []field{{Name: "code", Label: "Code of six digits", Required: true}}, do: (*visit).verifyOTP,
+		},
+		{
+			Name: "create", Title: "3. New payout", Button: "Pay out",
+			Fields: append(v.destination(),
+				field{Name: "otp_code", Label: "Verified code", Required: true},
+				field{Name: "description", Label: "Description"}),
+			do: (*visit).createPayout,
+		},
+	}
+	return p, nil
+}
+
+func (v *visit) disbursements() (*page, error) {
+	p, err := v.transfers(v.ofDisbursements(), "Disbursements")
+	if err != nil {
+		return nil, err
+	}
+	p.Forms = []*form{
+		{
+			Name: "create", Title: "New disbursement", Button: "Disburse",
+			Fields: append(v.destination(),
+				field{Name: "reference", Label: "Reference"},
+				field{Name: "description", Label: "Description"}),
+			do: (*visit).createDisbursement,
+		},
+		{
+			Name: "scan", Title: "Pay a consumer's QR code", Button: "Disburse",
+			Hint: "The sandbox page makes such a code.",
+			Fields: []field{
+				{Name: "qr_payload", Label: "Payload of the code", Required: true},
+				{Name: "amount", Label: "Amount in GHS", Hint: "Empty takes the code's."},
+			},
+			do: (*visit).disburseQR,
+		},
+	}
+	return p, nil
+}
+
+func (v *visit) transfers(t transfers, title string) (*page, error) {
+	statuses := make([]string, 0, len(payout.Statuses()))
+	for _, s := range payout.Statuses() {
+		statuses = append(statuses, string(s))
+	}
+	list, err := t.service.List(v.Context(), v.caller, payout.ListParams{
+		Page: v.page(), Status: payout.Status(v.asked.Get("status")), Created: v.day(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &page{
+		Title: title, Under: t.path, Filter: []field{v.filter("status", "Status", statuses...), v.dayFilter()},
+		Live:  []section{{Rows: each(list, v.transferRow), Empty: "There is no such " + t.object + "."}},
+		Older: older(v, list, func(t *payout.Transfer) string { return t.ID }),
+	}, nil
+}
+
+func (v *visit) transferRow(t *payout.Transfer) row {
+	return row{
+		Href: v.to(t.Object+"s", t.ID), Title: t.ID, Detail: joined(t.Destination.Number, t.Destination.Name, t.Description),
+		Amount: ghs(t.Amount), State: string(t.Status), At: t.CreatedAt,
+	}
+}
+
+// destination is where money is to go, in a form.
+func (v *visit) destination() []field {
+	banks := []option{{"", "none"}}
+	for _, b := range v.svc.Payouts.Banks().Data {
+		if b.Active {
+			banks = append(banks, option{b.Code, b.Name})
+		}
+	}
+	return []field{
+		{Name: "amount", Label: "Amount in GHS", Required: true},
+		{Name: "type", Label: "To", Kind: "select", Options: options(string(payout.MobileMoney), string(payout.BankTransfer), string(payout.ServiceWallet))},
+		{
+			Name: "number", Label: "Number", Required: true, Also: []string{"phone_number", "account_number", "service_id", "account_id"},
+			Hint: "Phone number or bank account; for a wallet also a service ID (SVC…) or account ID (acc_…, cag_…). Its last digits decide what the simulated rail does: see the sandbox page.",
+		},
+		{Name: "bank_code", Label: "Bank", Kind: "select", Options: banks, Hint: "For a bank transfer."},
+		{Name: "account_name", Label: "Name of the recipient"},
+	}
+}
+
+func (in *input) destination() payout.DestinationParams {
+	d := payout.DestinationParams{Type: payout.Type(in.text("type")), AccountName: in.text("account_name")}
+	switch d.Type {
+	case payout.BankTransfer:
+		d.AccountNumber, d.BankCode = in.text("number"), in.text("bank_code")
+	case payout.ServiceWallet:
+		w := in.wallet("number")
+		d.ServiceID, d.AccountID, d.PhoneNumber = w.ServiceID, w.AccountID, w.Phone
+	default:
+		d.PhoneNumber = in.text("number")
+	}
+	return d
+}
+
+func (v *visit) requestOTP(*input) (*outcome, error) {
+	_, err := v.svc.Payouts.RequestOTP(v.Context(), v.caller, payout.ForPayout)
+	return nil, err
+}
+
+func (v *visit) verifyOTP(in *input) (*outcome, error) {
+	_, err := v.svc.Payouts.VerifyOTP(v.Context(), v.caller, payout.ForPayout, in.text("code"))
+	return nil, err
+}
+
+func (v *visit) createPayout(in *input) (*outcome, error) {
+	p := payout.CreateParams{
+		Amount: in.amount("amount"), Destination: in.destination(), OTPCode: in.text("otp_code"), Description: in.text("description"),
+	}
+	if err := in.err(); err != nil {
+		return nil, err
+	}
+	return v.made(v.svc.Payouts.Create(v.Context(), v.caller, p))
+}
+
+func (v *visit) createDisbursement(in *input) (*outcome, error) {
+	p := disbursement.CreateParams{
+		Amount: in.amount("amount"), Destination: in.destination(), Reference: in.text("reference"), Description: in.text("description"),
+	}
+	if err := in.err(); err != nil {
+		return nil, err
+	}
+	return v.made(v.svc.Disbursements.Create(v.Context(), v.caller, p))
+}
+
+func (v *visit) disburseQR(in *input) (*outcome, error) {
+	p := disbursement.QRParams{Payload: in.text("qr_payload"), Amount: in.ghs("amount")}
+	if err := in.err(); err != nil {
+		return nil, err
+	}
+	return v.made(v.svc.Disbursements.CreateQR(v.Context(), v.caller, p))
+}
+
+func (v *visit) made(t *payout.Transfer, err error) (*outcome, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &outcome{to: v.to(t.Object+"s", t.ID)}, nil
+}
+
+func (v *visit) payout() (*page, error) { return v.transfer(v.ofPayouts()) }
+
+func (v *visit) disbursement() (*page, error) { return v.transfer(v.ofDisbursements()) }
+
+func (v *visit) transfer(of transfers) (*page, error) {
+	t, err := of.service.Get(v.Context(), v.caller, v.id)
+	if err != nil {
+		return nil, err
+	}
+	history, err := v.history(of.object, t.ID, t.CreatedAt.Time, "pending", "processing", "completed", "failed", "canceled")
+	if err != nil {
+		return nil, err
+	}
+	p := &page{
+		Title: of.title + " of " + ghs(t.Amount), Under: of.path,
+		Live: []section{
+			{
+				Facts: known(
+					fact{Name: "ID", Value: t.ID, Code: true},
+					fact{Name: "Status", Value: string(t.Status), State: true},
+					fact{Name: "Fee", Value: ghs(t.Fee)},
+					fact{Name: "To", Value: joined(string(t.Destination.Type), orEmpty(t.Destination.Provider), t.Destination.Number)},
+					fact{Name: "Name", Value: t.Destination.Name},
+					fact{Name: "Service ID", Value: t.Destination.ServiceID, Code: true},
+					fact{Name: "Description", Value: t.Description},
+					fact{Name: "Reference", Value: orEmpty(t.Reference)},
+					fact{Name: "Provider's reference", Value: orEmpty(t.ProviderReference), Code: true},
+					fact{Name: "Failure", Value: orEmpty(t.FailureReason), Wide: true},
+					fact{Name: "Created", Value: clockText(t.CreatedAt)},
+					fact{Name: "Completed", Value: when(t.CompletedAt)},
+				),
+			},
+			history,
+			{JSON: asJSON(t)},
+		},
+	}
+	first := &p.Live[0]
+	if t.Status == payout.Created || t.Status == payout.Pending {
+		first.Buttons = append(first.Buttons, &form{Name: "cancel", Button: "Cancel", Danger: true, do: of.cancel})
+	}
+	if t.Status == payout.Pending || t.Status == payout.Processing {
+		first.Buttons = append(first.Buttons, &form{Name: "succeed", Button: "Let the rail succeed", do: of.succeed})
+		p.Forms = append(p.Forms, &form{
+			Name: "fail", Title: "Let the rail fail", Button: "Fail it",
+			Fields: []field{{Name: "failure_reason", Label: "Reason", Hint: "Empty for the usual one."}}, do: of.fail,
+		})
+	}
+	return p, nil
+}
+
+func (of transfers) cancel(v *visit, _ *input) (*outcome, error) {
+	_, err := of.service.Cancel(v.Context(), v.caller, v.id)
+	return nil, err
+}
+
+func (of transfers) succeed(v *visit, _ *input) (*outcome, error) {
+	_, err := of.service.Settle(v.Context(), v.caller, v.id, payout.Result{Outcome: payout.Paid})
+	return nil, err
+}
+
+func (of transfers) fail(v *visit, in *input) (*outcome, error) {
+	reason := in.text("failure_reason")
+	if err := api.CheckText("failure_reason", reason, api.MaxText); err != nil {
+		return nil, err
+	}
+	_, err := of.service.Settle(v.Context(), v.caller, v.id, payout.Result{
+		Outcome: payout.Refused, Reason: payout.Refusal{Message: reason, Verbatim: reason != ""},
+	})
+	return nil, err
+}

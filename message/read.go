@@ -1,0 +1,33 @@
+package message
+
+import (
+	"context"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+)
+
+// Opened is a message with everything that its recipient sees of it.
+type Opened struct {
+	Message
+	// FromName and HTML are of e-mails. HTML is as it was queued: whoever shows it
+	// keeps it from running scripts.
+	FromName string
+	HTML     string
+	// Attached names what the [Attacher] makes of it; empty for nothing.
+	Attached string
+}
+
+// Get returns one message of test mode. Live mode has none to show.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Opened, error) {
+	if caller.Live {
+		return nil, errTestOnly
+	}
+	o, err := engine.Get(ctx, s.engine, caller, messages, id, "message")
+	if err != nil {
+		return nil, err
+	}
+	return &Opened{Message: o.Value.Message, FromName: o.Value.FromName, HTML: o.Value.HTML, Attached: o.Value.Attach}, nil
+}
+
+var errTestOnly = api.Errorf(api.PermissionDenied, "", "Messages can be read in test mode only.")

@@ -1,0 +1,44 @@
+package message_test
+
+import (
+	"testing"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/message"
+)
+
+func TestAMessageIsReadWhole(t *testing.T) {
+	p := newPost(t, nil)
+	caller := api.Caller{Merchant: "mer_1"}
+	e := message.Email{To: "ama@example.com", FromName: "Adom", Subject: "Invoice", Text: "GHS 5", HTML: "<p>GHS 5</p>"}
+	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.EmailTx(tx, e, "inv_1") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := p.List(t.Context(), caller, message.ListParams{})
+	if err != nil || len(list.Data) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	read, err := p.Get(t.Context(), caller, list.Data[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := message.Opened{Message: list.Data[0], FromName: "Adom", HTML: "<p>GHS 5</p>", Attached: "inv_1"}
+	if *read != want {
+		t.Errorf("got %+v", read)
+	}
+	for name, c := range map[string]struct {
+		caller api.Caller
+		id     string
+		code   api.Code
+	}{
+		"another merchant": {api.Caller{Merchant: "mer_2"}, read.ID, api.ResourceMissing},
+		"live mode":        {api.Caller{Merchant: "mer_1", Live: true}, read.ID, api.PermissionDenied},
+		"no such":          {caller, "msg_none", api.ResourceMissing},
+	} {
+		if _, err := p.Get(t.Context(), c.caller, c.id); api.CodeOf(err) != c.code {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

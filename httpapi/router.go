@@ -47,6 +47,7 @@ type router struct {
 	requestID func() string
 	limiter   *limiter
 	mux       *http.ServeMux
+	routes    []route // held against openapi.yaml by a test
 }
 
 // newRouter returns the handler of a table of routes. requestID makes the ids of
@@ -55,7 +56,7 @@ type router struct {
 func newRouter(config Config, requestID func() string, routes []route) *router {
 	rt := &router{
 		config: config, log: config.logger(), requestID: requestID,
-		limiter: newLimiter(config.RateLimit), mux: http.NewServeMux(),
+		limiter: newLimiter(config.RateLimit), mux: http.NewServeMux(), routes: routes,
 	}
 	endpoints := make(map[string]*endpoint)
 	for i := range routes {

@@ -123,7 +123,9 @@ func read(root *yaml.Node) (*view, error) {
 	}
 	for name, item := range pairs(yamljson.Get(root, "webhooks")) {
 		for method, n := range pairs(item) {
-			v.Webhooks = append(v.Webhooks, r.operation(strings.ToUpper(method), name, item, n).operation)
+			o := r.operation(strings.ToUpper(method), name, item, n)
+			o.Path, o.Request = "your address", o.body
+			v.Webhooks = append(v.Webhooks, o.operation)
 		}
 	}
 	for name, n := range pairs(yamljson.Get(root, "components", "schemas")) {
@@ -176,7 +178,7 @@ func isList(schema *yaml.Node) bool {
 	return text(schema, "properties", "object", "const") == "list"
 }
 
-// example is an operation with what its example request needs.
+// exampled is an operation with what its example request needs.
 type exampled struct {
 	operation
 	body   string
@@ -218,8 +220,8 @@ func (r *reader) operation(method, path string, item, n *yaml.Node) exampled {
 		}
 	}
 	for status, response := range pairs(yamljson.Get(n, "responses")) {
-		if status >= "4" { // errors have one shape, which the page shows once
-			continue
+		if status == "4XX" || status == "5XX" {
+			continue // errors have one shape, which the page shows once
 		}
 		response = r.resolve(response)
 		a := answer{Status: status, Description: r.describe(response)}

@@ -233,6 +233,18 @@ func (c *Contract) check(x exchange) error {
 	return nil
 }
 
+// CheckDelivery returns what of a delivery to a webhook endpoint is not as it is
+// described.
+func (c *Contract) CheckDelivery(r *http.Request, body []byte) error {
+	item := c.closed.Webhooks["event"]
+	r = r.Clone(r.Context())
+	r.Body = readCloser{bytes.NewReader(body)}
+	return openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+		Request: r, Options: options,
+		Route: &routers.Route{Spec: c.closed, Path: "event", PathItem: item, Method: r.Method, Operation: item.Post},
+	})
+}
+
 // checkStray checks the answer to what is described nowhere: a path or a method
 // that there is not, or HEAD.
 func (c *Contract) checkStray(path string, x exchange) error {

@@ -23,7 +23,7 @@ func Parse(text []byte) (*yaml.Node, error) {
 }
 
 // Marshal writes a node as compact JSON. Of YAML it takes what JSON has: text
-// names, numbers in JSON's spelling, no anchors and no tags of one's own. What
+// names, each once, numbers in JSON's spelling, no anchors and no tags of one's own. What
 // YAML reads as a time is a text.
 func Marshal(n *yaml.Node) ([]byte, error) {
 	var b bytes.Buffer
@@ -67,11 +67,14 @@ func write(b *bytes.Buffer, n *yaml.Node) error {
 // writeAll writes what a mapping or a sequence holds.
 func writeAll(b *bytes.Buffer, n *yaml.Node, open, end byte) error {
 	b.WriteByte(open)
+	seen := map[string]bool{}
 	for i, c := range n.Content {
 		isName := open == '{' && i%2 == 0
 		switch {
 		case isName && c.Kind != yaml.ScalarNode:
 			return fmt.Errorf("yamljson: line %d: a name must be a text", c.Line)
+		case isName && seen[c.Value]:
+			return fmt.Errorf("yamljson: line %d: the name %s is there already", c.Line, c.Value)
 		case open == '{' && !isName:
 			b.WriteByte(':')
 		case i > 0:
@@ -79,6 +82,7 @@ func writeAll(b *bytes.Buffer, n *yaml.Node, open, end byte) error {
 		}
 		var err error
 		if isName {
+			seen[c.Value] = true
 			err = writeText(b, c.Value)
 		} else {
 			err = write(b, c)

@@ -38,6 +38,7 @@ func TestMarshalRefuses(t *testing.T) {
 		"a: .5":             "is not spelled",
 		"a: .inf":           "is not spelled",
 		"a: !mine 5":        "the tag !mine",
+		"a: 1\nb: 2\na: 3":  "line 3: the name a is there already",
 		"? [a]\n: b":        "a name must be a text",
 		"a: !!binary aGk=":  "the tag !!binary",
 		"a: b\nc: [True]\n": "\"True\" is not spelled",

@@ -91,8 +91,12 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 
+	handler, err := withDocs(o.baseURL, httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log}))
+	if err != nil {
+		return err
+	}
 	svc.Start(context.WithoutCancel(ctx)) // Stop ends it, after the server
-	server := httpapi.NewServer("", httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log}))
+	server := httpapi.NewServer("", handler)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 

@@ -126,7 +126,7 @@ func TestDeletedCustomersAreForgotten(t *testing.T) {
 			draft := field(t, ok("POST", "/v1/invoices", fmt.Sprintf(`{"customer":%q,%s}`, id, oneLine), "Idempotency-Key", "draft"), "id")
 			dropped := field(t, ok("POST", "/v1/invoices", fmt.Sprintf(`{"customer":%q,%s}`, id, oneLine)), "id")
 			for _, invoice := range []string{issued, draft, dropped} { // the documents are made, and kept
-				if _, _, err := s.Invoices.Document(t.Context(), token(t, ok("GET", "/v1/invoices/"+invoice, nil))); err != nil {
+				if _, _, err := s.Invoices.Document(t.Context(), pageToken(t, ok("GET", "/v1/invoices/"+invoice, nil))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -189,7 +189,7 @@ func TestDeletedCustomersAreForgotten(t *testing.T) {
 }
 
 // token returns the secret in an invoice's address.
-func token(t *testing.T, invoice []byte) string {
+func pageToken(t *testing.T, invoice []byte) string {
 	t.Helper()
 	url := field(t, invoice, "hosted_invoice_url")
 	return url[strings.LastIndex(url, "/")+1:]

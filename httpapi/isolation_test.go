@@ -202,7 +202,8 @@ func TestKeys(t *testing.T) {
 func TestPrefix(t *testing.T) {
 	s := paymentstest.New(t)
 	mux := http.NewServeMux()
-	mux.Handle("/shop/pay/", http.StripPrefix("/shop/pay", httpapi.New(s.Service, httpapi.Config{Logger: slog.New(slog.DiscardHandler)})))
+	mux.Handle("/shop/pay/", http.StripPrefix("/shop/pay",
+		described(t).Handler(t, httpapi.New(s.Service, httpapi.Config{Logger: slog.New(slog.DiscardHandler)}))))
 	host := httptest.NewServer(mux)
 	defer host.Close()
 	code := newCode(t, s, `{"amount":100}`)

@@ -28,6 +28,7 @@ func New(svc *payments.Service, config Config) http.Handler {
 	routes = append(routes, invoiceRoutes(svc)...)
 	routes = append(routes, refundRoutes(svc)...)
 	routes = append(routes, webhookRoutes(svc)...)
+	routes = append(routes, openAPIRoutes(svc)...)
 	routes = append(routes, newPayPage(svc, config).routes()...)
 	routes = append(routes, newInvoicePage(svc, config).routes()...)
 	if config.TestHelpers && svc.Sandbox() {

@@ -53,6 +53,7 @@ type router struct {
 	limiter   *limiter
 	// first and mux find the endpoint of a path, in this order.
 	first, mux *http.ServeMux
+	routes     []route // held against openapi.yaml by a test
 }
 
 // newRouter returns the handler of a table of routes. requestID makes the ids of
@@ -61,7 +62,7 @@ type router struct {
 func newRouter(config Config, requestID func() string, routes []route) *router {
 	rt := &router{
 		config: config, log: config.logger(), requestID: requestID,
-		limiter: newLimiter(config.RateLimit), first: http.NewServeMux(), mux: http.NewServeMux(),
+		limiter: newLimiter(config.RateLimit), first: http.NewServeMux(), mux: http.NewServeMux(), routes: routes,
 	}
 	endpoints := make(map[string]*endpoint)
 	for i := range routes {

@@ -17,7 +17,16 @@ import (
 
 func TestWebhookBodies(t *testing.T) {
 	s := paymentstest.On(t, memory.New(), payments.Config{WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"received":true}`) }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = described(t).CheckDelivery(r, body)
+		}
+		if err != nil {
+			t.Errorf("a delivery of %s: %v", body, err)
+		}
+		_, _ = io.WriteString(w, `{"received":true}`)
+	}))
 	defer receiver.Close()
 	step := func(name, method, path string, body any, headers ...string) []byte {
 		t.Helper()

@@ -25,6 +25,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
+	"github.com/seed-7082ffec/payments/httpapi/reference"
 	"github.com/seed-7082ffec/payments/invoice/smtp"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -92,9 +93,15 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 
+	docs, err := reference.New(reference.Config{BaseURL: o.baseURL})
+	if err != nil {
+		return err
+	}
 	svc.Start(context.WithoutCancel(ctx)) // Stop ends it, after the server
 	look := inspector.New(svc, inspector.Config{Logger: log})
-	server := httpapi.NewServer("", beside(httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log}), look))
+	server := httpapi.NewServer("", beside(httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log}), map[string]http.Handler{
+		"/inspector": look, "/docs": docs,
+	}))
 	server.RegisterOnShutdown(look.Close)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
@@ -119,20 +126,22 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	return errors.Join(err, server.Shutdown(end), svc.Stop(end))
 }
 
-// beside puts the inspector beside the interface, which gets every other path as it
-// came: a mux would redirect those that are not clean.
-func beside(rest, look http.Handler) http.Handler {
-	look = http.StripPrefix("/inspector", look)
+// beside puts pages, each under its prefix, beside the interface, which gets every
+// other path as it came: a mux would redirect those that are not clean.
+func beside(rest http.Handler, pages map[string]http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == "/inspector":
-			w.Header().Set("Location", "/inspector/")
-			w.WriteHeader(http.StatusMovedPermanently)
-		case strings.HasPrefix(r.URL.Path, "/inspector/"):
-			look.ServeHTTP(w, r)
-		default:
-			rest.ServeHTTP(w, r)
+		for prefix, page := range pages {
+			switch {
+			case r.URL.Path == prefix:
+				w.Header().Set("Location", prefix+"/")
+				w.WriteHeader(http.StatusMovedPermanently)
+				return
+			case strings.HasPrefix(r.URL.Path, prefix+"/"):
+				http.StripPrefix(prefix, page).ServeHTTP(w, r)
+				return
+			}
 		}
+		rest.ServeHTTP(w, r)
 	})
 }
 

@@ -94,7 +94,7 @@ func found(ctx context.Context, svc *payments.Service) (*account.Merchant, error
 
 // welcome prints what to do next.
 func welcome(out io.Writer, s *shop) error {
-	fmt.Fprintf(out, "Serving %s\n\n", s.BaseURL)
+	fmt.Fprintf(out, "Serving %s\nThe reference is at %[1]s/docs/\n\n", s.BaseURL)
 	if s.code != nil {
 		picture, err := qrcode.Terminal(s.code.Data)
 		if err != nil {

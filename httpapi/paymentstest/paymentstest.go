@@ -43,6 +43,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/internal/tap"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
@@ -99,6 +100,9 @@ func On(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	s.Service, err = payments.New(ctx, store, config)
 	s.check(err)
 	s.Handler = httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: config.Logger})
+	if tap.Handler != nil {
+		s.Handler = tap.Handler(tb, s.Handler)
+	}
 
 	merchant, err := s.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	s.check(err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	_ "github.com/seed-7082ffec/payments/internal/contract"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 )

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/httpapi/reference"
+)
+
+// Pages stand beside the interface, which gets every other path as it came.
+func TestBeside(t *testing.T) {
+	docs, err := reference.New(reference.Config{BaseURL: "https://pay.example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := beside(http.NotFoundHandler(), map[string]http.Handler{"/docs": docs})
+	for path, want := range map[string]int{
+		"/docs/": 200, "/docs/openapi.json": 200, "/docs": 301, "/v1/qr_codes": 404, "/v1//qr_codes": 404, "/docsx": 404,
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != want || want == 200 && !strings.Contains(w.Body.String(), "https://pay.example.com") {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+}

@@ -1,0 +1,419 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/contract"
+	"github.com/seed-7082ffec/payments/payout"
+)
+
+func described(t *testing.T) *contract.Contract {
+	t.Helper()
+	c, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// handlerOf is the handler with all routes, to be asked without a network.
+func handlerOf(s *paymentstest.Shop) http.Handler {
+	return httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)})
+}
+
+// same compares two sets of names.
+func same(t *testing.T, what string, code, description []string) {
+	t.Helper()
+	slices.Sort(code)
+	slices.Sort(description)
+	if diff := cmp.Diff(code, description); diff != "" {
+		t.Errorf("%s (-only in the code, +only in openapi.yaml):\n%s", what, diff)
+	}
+}
+
+func TestEveryRouteIsDescribed(t *testing.T) {
+	c := described(t)
+	var code, description []string
+	for _, r := range httpapi.Routes(handlerOf(paymentstest.New(t))) {
+		code = append(code, r[0]+" "+r[1])
+	}
+	tags := map[string]bool{}
+	for _, tag := range c.Doc.Tags {
+		tags[tag.Name] = true
+	}
+	for _, o := range c.Operations() {
+		description = append(description, o.Name())
+		if o.Security != nil && len(*o.Security) == 0 && strings.HasPrefix(o.Path, "/v1/") {
+			t.Errorf("%s is described as public", o.Name())
+		}
+		if o.Security == nil && !strings.HasPrefix(o.Path, "/v1/") {
+			t.Errorf("%s is described with a key", o.Name())
+		}
+		if len(o.Tags) != 1 || !tags[o.Tags[0]] {
+			t.Errorf("%s has the tags %v, of which there should be one", o.Name(), o.Tags)
+		}
+	}
+	same(t, "routes", code, description)
+}
+
+// constants returns the values of the constants of a type in a file.
+func constants(t *testing.T, file, typeName string) (values []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if name, ok := spec.Type.(*ast.Ident); ok && name.Name == typeName {
+			for _, v := range spec.Values {
+				text, err := strconv.Unquote(v.(*ast.BasicLit).Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				values = append(values, text)
+			}
+		}
+		return true
+	})
+	if len(values) == 0 {
+		t.Fatalf("%s has no constants of type %s", file, typeName)
+	}
+	return values
+}
+
+func enum(t *testing.T, c *contract.Contract, schema string) []string {
+	t.Helper()
+	var values []string
+	for _, v := range c.Doc.Components.Schemas[schema].Value.Enum {
+		values = append(values, fmt.Sprint(v))
+	}
+	return values
+}
+
+func texts[T ~string](list []T) []string {
+	all := make([]string, len(list))
+	for i, v := range list {
+		all[i] = string(v)
+	}
+	return all
+}
+
+func TestEveryCodeIsDescribed(t *testing.T) {
+	c := described(t)
+	codes := constants(t, "../api/code.go", "Code")
+	same(t, "error codes", codes, enum(t, c, "ErrorCode"))
+	same(t, "error codes in x-codes", codes, slices.Collect(maps.Keys(c.Codes)))
+	same(t, "types of errors", constants(t, "../api/code.go", "ErrorType"), enum(t, c, "ErrorType"))
+	same(t, "types of events", texts(event.Types()), enum(t, c, "EventType"))
+	same(t, "statuses of transfers", texts(payout.Statuses()), enum(t, c, "TransferStatus"))
+	for name, code := range c.Codes {
+		status, kind := httpapi.StatusOf(api.Code(name)), string(api.Code(name).Type())
+		if code.Status != status || code.Type != kind || code.Description == "" {
+			t.Errorf("%s is %d and %s, and described as %+v", name, status, kind, code)
+		}
+	}
+	for _, o := range c.Operations() {
+		for _, name := range o.Codes {
+			if code, ok := c.Codes[name]; !ok || code.Everywhere {
+				t.Errorf("%s lists %s, which is no code, or one of every operation", o.Name(), name)
+			}
+		}
+	}
+}
+
+// literals returns the texts in this package's code that could name a
+// parameter: whatever a handler reads is among them.
+func literals(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile(`^[a-z][a-z_]*$`)
+	found := map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if text, err := strconv.Unquote(lit.Value); err == nil && name.MatchString(text) {
+					found[text] = true
+				}
+			}
+			return true
+		})
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// prober asks the handler for what it reads, without looking at its code: a
+// parameter that is empty, and a field of the wrong type, is refused by its name
+// where it is read, and ignored where it is not.
+type prober struct {
+	t *testing.T
+	s *paymentstest.Shop
+	h http.Handler
+	// names are all that could be a parameter's.
+	names []string
+	// draft is an invoice, whose fields are looked at only when it is there.
+	draft string
+}
+
+// path fills in an id, mostly of nothing.
+func (p *prober) path(o contract.Operation) string {
+	id := "xx_0"
+	if o.OperationID == "updateInvoice" || o.OperationID == "addInvoiceLine" {
+		id = p.draft
+	}
+	return regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(o.Path, id)
+}
+
+// ask returns the code and the parameter of a refusal, or "".
+func (p *prober) ask(o contract.Operation, query, body string, headers ...string) (code, param string) {
+	p.t.Helper()
+	r := httptest.NewRequest(o.Method, p.path(o)+query, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+p.s.Key)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	p.h.ServeHTTP(w, r)
+	var answer struct{ Error struct{ Code, Param string } }
+	if w.Code >= 400 && w.Code < 500 {
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+			p.t.Fatalf("%s: %v in %s", o.Name(), err, w.Body)
+		}
+	}
+	if w.Code >= 500 {
+		p.t.Errorf("%s%s with %s: %s", o.Name(), query, body, w.Body)
+	}
+	return answer.Error.Code, answer.Error.Param
+}
+
+func TestEveryParameterIsDescribed(t *testing.T) {
+	c := described(t)
+	s := paymentstest.New(t)
+	p := &prober{t: t, s: s, h: handlerOf(s), names: literals(t)}
+	p.draft, _ = newInvoice(t, s, `{}`)
+	for _, o := range c.Operations() {
+		described := map[string][]string{} // by where they are
+		for _, ref := range o.Parameters {
+			described[ref.Value.In] = append(described[ref.Value.In], ref.Value.Name)
+		}
+		var wildcards []string
+		for _, match := range regexp.MustCompile(`\{([a-z]+)\}`).FindAllStringSubmatch(o.Path, -1) {
+			wildcards = append(wildcards, match[1])
+		}
+		same(t, o.Name()+" in the path", wildcards, described["path"])
+		if !strings.HasPrefix(o.Path, "/v1/") {
+			if len(described["query"])+len(described["header"]) > 0 {
+				t.Errorf("%s is a page, and pages read neither queries nor headers", o.Name())
+			}
+			continue
+		}
+		p.queries(o, described["query"])
+		p.headers(o, described["header"])
+		p.bodies(o)
+	}
+}
+
+func (p *prober) queries(o contract.Operation, described []string) {
+	p.t.Helper()
+	for _, name := range described {
+		if _, param := p.ask(o, "?"+url.QueryEscape(name)+"=", ""); param != name {
+			p.t.Errorf("%s does not read the parameter %s that openapi.yaml has", o.Name(), name)
+		}
+	}
+	others := url.Values{}
+	for _, name := range p.names {
+		for _, suffix := range []string{"", "[gte]", "[gt]", "[lte]", "[lt]"} {
+			if !slices.Contains(described, name+suffix) {
+				others.Set(name+suffix, "")
+			}
+		}
+	}
+	_, without := p.ask(o, "", "") // what of the body is missing
+	if _, param := p.ask(o, "?"+others.Encode(), ""); others.Has(param) && param != without {
+		p.t.Errorf("%s reads the parameter %s that openapi.yaml has not", o.Name(), param)
+	}
+}
+
+func (p *prober) headers(o contract.Operation, described []string) {
+	p.t.Helper()
+	var read []string
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if code, _ := p.ask(o, "", "", name, strings.Repeat("k", 256)); code == "idempotency_key_invalid" {
+			read = append(read, name)
+		}
+	}
+	same(p.t, o.Name()+" in headers", read, described)
+}
+
+// bodies probes the fields of the body, over its example.
+func (p *prober) bodies(o contract.Operation) {
+	p.t.Helper()
+	if o.Method == http.MethodGet || o.Method == http.MethodDelete {
+		if o.RequestBody != nil {
+			p.t.Errorf("%s is described with a body", o.Name())
+		}
+		return
+	}
+	schema, example := &openapi3.Schema{}, map[string]any{}
+	if o.RequestBody != nil {
+		schema = o.RequestBody.Value.Content["application/json"].Schema.Value
+		if len(schema.Examples) == 0 {
+			p.t.Errorf("%s: its body needs an example", o.Name())
+			return
+		}
+		example = schema.Examples[0].(map[string]any)
+	}
+	valid := func(body any) bool { return schema.VisitJSON(body, openapi3.EnableJSONSchema2020()) == nil }
+	p.object(o, schema, "", valid, func(object map[string]any) any { return laid(example, object) })
+	if o.RequestBody != nil && o.RequestBody.Value.Required == valid(map[string]any{}) {
+		p.t.Errorf("%s: required of its body and of its fields contradict each other", o.Name())
+	}
+}
+
+// absent stands for a field that is left out.
+var absent = any(&struct{ absent bool }{})
+
+// object probes the fields of an object at a path. within puts it, laid over its
+// example, into a whole body, of which valid says whether it is as described.
+func (p *prober) object(o contract.Operation, schema *openapi3.Schema, path string, valid func(any) bool, within func(map[string]any) any) {
+	p.t.Helper()
+	send := func(object map[string]any) (code, param string) {
+		p.t.Helper()
+		text, err := json.Marshal(within(object))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return p.ask(o, "", string(text))
+	}
+	for name, ref := range schema.Properties {
+		field := ref.Value
+		wrong := any([]any{})
+		if field.Type.Includes("array") {
+			wrong = map[string]any{}
+		}
+		if code, param := send(map[string]any{name: wrong}); param != path+name || code != "parameter_invalid" {
+			p.t.Errorf("%s does not read the field %s that openapi.yaml has: got %s %s", o.Name(), path+name, code, param)
+		}
+		without := map[string]any{name: absent}
+		required := !valid(within(without))
+		if code, param := send(without); required != (param == path+name) {
+			p.t.Errorf("%s: %s is required: %t in openapi.yaml, but without it the answer is %s %s", o.Name(), path+name, required, code, param)
+		}
+		switch {
+		case field.Type.Includes("object") && len(field.Properties) > 0:
+			inner, _ := field.Examples[0].(map[string]any)
+			p.object(o, field, path+name+".", valid, func(object map[string]any) any { return within(map[string]any{name: laid(inner, object)}) })
+		case field.Type.Includes("array") && len(field.Items.Value.Properties) > 0:
+			inner, _ := field.Items.Value.Examples[0].(map[string]any)
+			p.object(o, field.Items.Value, path+name+"[0].", valid, func(object map[string]any) any {
+				return within(map[string]any{name: []any{laid(inner, object)}})
+			})
+		}
+	}
+	for _, wrong := range []any{[]any{}, map[string]any{}} {
+		others := map[string]any{}
+		for _, name := range p.names {
+			if schema.Properties[name] == nil {
+				others[name] = wrong
+			}
+		}
+		_, param := send(others)
+		if name, ok := strings.CutPrefix(param, path); ok && others[name] != nil {
+			p.t.Errorf("%s reads the field %s that openapi.yaml has not", o.Name(), param)
+		}
+	}
+}
+
+// laid returns base with the fields of over in place of its own.
+func laid(base, over map[string]any) map[string]any {
+	object := maps.Clone(base)
+	maps.Copy(object, over)
+	maps.DeleteFunc(object, func(_ string, v any) bool { return v == absent })
+	return object
+}
+
+// Whoever asks a server of paymentstest in a test of this module has the contract
+// checked.
+func TestEveryTestServerIsChecked(t *testing.T) {
+	users, checked := map[string]bool{}, map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		asks := false
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if ok && len(call.Args) >= 3 { // (method, path, body), of Shop
+				s, ok := call.Fun.(*ast.SelectorExpr)
+				asks = asks || ok && s.Sel.Name == "Do"
+			}
+			return true
+		})
+		for _, spec := range f.Imports {
+			switch name := strings.Trim(spec.Path.Value, `"`); {
+			case strings.HasSuffix(name, "/httpapi/paymentstest"):
+				users[filepath.Dir(path)] = users[filepath.Dir(path)] || asks
+			case strings.HasSuffix(name, "/internal/contract"):
+				checked[filepath.Dir(path)] = true
+			}
+		}
+		return nil
+	})
+	if err != nil || !users["../httpapi"] {
+		t.Fatalf("looked at %v, %v", users, err)
+	}
+	for folder, asks := range users {
+		if asks && !checked[folder] {
+			t.Errorf("the tests in %s use paymentstest: import internal/contract in one of their files", folder)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package httpapi_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/contract"
+)
+
+// TestMain fails where the tests, all together, have left something of the
+// description unseen.
+func TestMain(m *testing.M) {
+	status := m.Run()
+	whole := true
+	flag.Visit(func(f *flag.Flag) {
+		switch f.Name {
+		case "test.run", "test.skip", "test.list", "test.fuzz":
+			whole = false
+		}
+	})
+	if c, err := contract.Load(); status == 0 && whole && err == nil {
+		for _, missing := range c.Unseen() {
+			fmt.Println("openapi.yaml:", missing, "in any test of this package")
+			status = 1
+		}
+	}
+	os.Exit(status)
+}

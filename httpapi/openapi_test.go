@@ -1,0 +1,44 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+)
+
+func TestOpenAPIOverHTTP(t *testing.T) {
+	s := paymentstest.New(t)
+	response, data := s.Do("GET", "/v1/openapi.json", nil)
+	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "application/json" || !json.Valid(data) {
+		t.Fatalf("got %d %v %.100s", response.StatusCode, response.Header, data)
+	}
+	if !bytes.HasPrefix(data, []byte(`{"openapi":"3.1.0","info":{"title":`)) {
+		t.Errorf("the order is lost: %.60s", data)
+	}
+	if got := field(t, data, "servers.0.variables.base_url.default"); got != s.Server.URL {
+		t.Errorf("the server is %s, not %s", got, s.Server.URL)
+	}
+	if _, again := s.Do("GET", "/v1/openapi.json", nil); !bytes.Equal(data, again) {
+		t.Error("it is another the second time")
+	}
+	stranger := *s
+	stranger.Key = "sk_test_nobody"
+	response, data = stranger.Do("GET", "/v1/openapi.json", nil)
+	wants(t, "without a key", response, data, 401, "api_key_invalid", "")
+}
+
+// What is given out is a copy.
+func TestOpenAPI(t *testing.T) {
+	text := httpapi.OpenAPI()
+	if !strings.Contains(string(text), "\nopenapi: 3.1.0\n") {
+		t.Fatalf("got %.100s", text)
+	}
+	clear(text)
+	if _, err := httpapi.OpenAPIJSON(""); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,149 @@
+package reference_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/httpapi/reference"
+)
+
+const base = "https://pay.example.com/shop"
+
+func get(t *testing.T, path string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	h, err := reference.New(reference.Config{BaseURL: base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest("GET", path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// description is what the page is made from, as far as the test looks at it.
+type description struct {
+	Servers []struct {
+		Variables map[string]struct{ Default string }
+	}
+	Paths      map[string]map[string]any
+	Components struct {
+		Schemas struct {
+			ErrorCode struct{ Enum []string } `yaml:"ErrorCode"`
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	w := get(t, "/")
+	page := w.Body.String()
+	if w.Code != 200 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Fatalf("got %d %v", w.Code, w.Header())
+	}
+	var d description
+	if err := yaml.Unmarshal(httpapi.OpenAPI(), &d); err != nil {
+		t.Fatal(err)
+	}
+	operations := 0
+	for path, item := range d.Paths {
+		for method := range item {
+			if method == "parameters" {
+				continue
+			}
+			operations++
+			method = strings.ToUpper(method)
+			if !strings.Contains(page, `<span class="method `+method+`">`+method+`</span> <code>`+path+`</code>`) {
+				t.Errorf("the page lacks %s %s", method, path)
+			}
+		}
+	}
+	for _, code := range d.Components.Schemas.ErrorCode.Enum {
+		if !strings.Contains(page, `<div id="code-`+code+`">`) {
+			t.Errorf("the page lacks the code %s", code)
+		}
+	}
+	if operations < 50 || len(d.Components.Schemas.ErrorCode.Enum) < 50 {
+		t.Errorf("only %d operations were looked for", operations)
+	}
+	for _, part := range []string{
+		"curl &#39;" + base + "/v1/payouts&#39;",
+		"<code>destination</code> <span class=\"type\">object</span> <span class=\"required\">required</span>",
+		"list of <a href=\"#object-Invoice\">Invoice</a>",
+		"integer, at least 1, at most 100, default 10",
+		"<code>usage_limit</code> times",
+		"<code>Service-Signature</code>",
+	} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page lacks %s", part)
+		}
+	}
+	for _, broken := range []string{"&lt;nil&gt;", "ZgotmplZ", "<script", "http://127.0.0.1:8080", "raw HTML omitted"} {
+		if strings.Contains(page, broken) {
+			t.Errorf("the page has %s", broken)
+		}
+	}
+}
+
+// Every link leads to a place on the page, and every place is there once.
+func TestLinks(t *testing.T) {
+	page := get(t, "/").Body.String()
+	places := map[string]int{}
+	for _, match := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if places[match[1]]++; places[match[1]] > 1 {
+			t.Errorf("the place %s is there twice", match[1])
+		}
+	}
+	links := regexp.MustCompile(` href="([^"]*)"`).FindAllStringSubmatch(page, -1)
+	if len(links) < 200 {
+		t.Errorf("there are only %d links", len(links))
+	}
+	for _, match := range links {
+		if place, ok := strings.CutPrefix(match[1], "#"); ok {
+			if places[place] == 0 {
+				t.Errorf("a link leads to %s, which is not there", place)
+			}
+		} else if w := get(t, "/"+match[1]); w.Code != 200 {
+			t.Errorf("a link leads to %s: %d", match[1], w.Code)
+		}
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	for _, path := range []string{"/", "/openapi.json", "/openapi.yaml"} {
+		w := get(t, path)
+		policy := w.Header().Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "script") {
+			t.Errorf("%s: the policy is %q", path, policy)
+		}
+		again := get(t, path, "If-None-Match", w.Header().Get("ETag"))
+		if again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+			t.Errorf("%s, unchanged: %d with %d bytes", path, again.Code, again.Body.Len())
+		}
+	}
+	if w := get(t, "/nothing"); w.Code != http.StatusNotFound {
+		t.Errorf("nothing: %d", w.Code)
+	}
+}
+
+func TestDescriptionForPrograms(t *testing.T) {
+	var d description
+	if err := json.Unmarshal(get(t, "/openapi.json").Body.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Servers[0].Variables["base_url"].Default != base {
+		t.Errorf("the server is %+v", d.Servers)
+	}
+	if got := get(t, "/openapi.yaml").Body.String(); got != string(httpapi.OpenAPI()) {
+		t.Error("the YAML is another")
+	}
+}

@@ -1,0 +1,79 @@
+package httpapi_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+)
+
+// npm runs a script of testdata/typescript. Where its packages are not installed
+// (npm ci does) the test is skipped, unless PAYMENTS_REQUIRE_NPM is set.
+func npm(t *testing.T, script string, env ...string) string {
+	t.Helper()
+	folder := filepath.Join("testdata", "typescript")
+	_, err := os.Stat(filepath.Join(folder, "node_modules", ".package-lock.json"))
+	program, missing := exec.LookPath("npm")
+	if err != nil || missing != nil {
+		if os.Getenv("PAYMENTS_REQUIRE_NPM") != "" {
+			t.Fatalf("npm, or what npm ci installs in httpapi/%s, is not there", folder)
+		}
+		t.Skipf("needs npm, and npm ci in httpapi/%s", folder)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, program, "run", "--silent", script)
+	command.Dir = folder
+	command.Env = append(os.Environ(), env...)
+	command.WaitDelay = 5 * time.Second
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Errorf("npm run %s: %v\n%s", script, err, output)
+	}
+	return string(output)
+}
+
+func TestDescriptionPassesLint(t *testing.T) {
+	npm(t, "redocly")
+	npm(t, "spectral")
+}
+
+// A client generated from the description type-checks against a program that
+// uses every resource, and the program does what it should.
+func TestTypeScriptClient(t *testing.T) {
+	npm(t, "generate")
+	npm(t, "build")
+	if t.Failed() {
+		return
+	}
+	s := paymentstest.New(t)
+	output := npm(t, "use", "BASE_URL="+s.Server.URL, "API_KEY="+s.Key)
+	if !strings.Contains(output, "every resource was used") {
+		t.Errorf("the program says %s", output)
+	}
+}
+
+// The program grows with the interface.
+func TestTypeScriptUsesEveryResource(t *testing.T) {
+	program, err := os.ReadFile(filepath.Join("testdata", "typescript", "use.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{"Hosted pages": true} // HTML, not for programs
+	c := described(t)
+	for _, o := range c.Operations() {
+		if strings.Contains(string(program), `.`+o.Method+`("`+o.Path+`"`) {
+			used[o.Tags[0]] = true
+		}
+	}
+	for _, tag := range c.Doc.Tags {
+		if !used[tag.Name] {
+			t.Errorf("use.ts uses nothing of %s", tag.Name)
+		}
+	}
+}

@@ -1,0 +1,346 @@
+// Package contract holds requests and answers against the description of the
+// interface, httpapi/openapi.yaml. Only tests import it:
+//
+//	import _ "github.com/seed-7082ffec/payments/internal/contract"
+//
+// in any test file of a package has every request to a paymentstest server, and
+// every answer, checked. What is not as it is described fails the test in which
+// it happened.
+package contract
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/internal/tap"
+)
+
+func init() {
+	tap.Handler = func(tb testing.TB, next http.Handler) http.Handler {
+		c, err := Load()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return c.Handler(tb, next)
+	}
+}
+
+// Contract is the description, ready to check by. It is safe for concurrent use.
+type Contract struct {
+	// Doc is the description as clients have it.
+	Doc *openapi3.T
+	// closed is the same where no object has fields that are not listed, but
+	// those that say that they do. Answers are checked by it: a client may meet
+	// new fields one day, but whoever adds one describes it.
+	closed *openapi3.T
+	// Codes is what is said of each error code.
+	Codes map[string]Code
+
+	mux *http.ServeMux
+
+	mu   sync.Mutex
+	seen map[string]map[string]bool
+}
+
+// Code is what is said of an error code.
+type Code struct {
+	Status int    `json:"status"`
+	Type   string `json:"type"`
+	// Everywhere says that every operation may answer it.
+	Everywhere  bool   `json:"everywhere"`
+	Description string `json:"description"`
+}
+
+// Load returns the one Contract of the process, and an error where the
+// description is no valid OpenAPI, or an example in it is not as its schema.
+var Load = sync.OnceValues(load)
+
+func load() (*Contract, error) {
+	text, err := httpapi.OpenAPIJSON("")
+	if err != nil {
+		return nil, err
+	}
+	c := &Contract{mux: http.NewServeMux(), seen: map[string]map[string]bool{}}
+	if c.Doc, err = parse(text); err != nil {
+		return nil, err
+	}
+	if err := c.Doc.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.IsOpenAPI31OrLater()); err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	closeObjects(tree["components"].(map[string]any)["schemas"])
+	if text, err = json.Marshal(tree); err != nil {
+		return nil, err
+	}
+	if c.closed, err = parse(text); err != nil {
+		return nil, err
+	}
+	if c.Codes, err = codes(c.Doc); err != nil {
+		return nil, err
+	}
+	for path := range c.closed.Paths.Map() {
+		c.mux.HandleFunc(path, func(http.ResponseWriter, *http.Request) {})
+	}
+	return c, nil
+}
+
+func parse(text []byte) (*openapi3.T, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	return doc, nil
+}
+
+// closeObjects has every schema with properties allow no others, unless it says
+// something about them.
+func closeObjects(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, ok := v["properties"].(map[string]any); ok && v["additionalProperties"] == nil {
+			v["additionalProperties"] = false
+		}
+		for _, inner := range v {
+			closeObjects(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			closeObjects(inner)
+		}
+	}
+}
+
+// codes returns what the schema of error codes says of each.
+func codes(doc *openapi3.T) (map[string]Code, error) {
+	table := map[string]Code{}
+	text, err := json.Marshal(doc.Components.Schemas["ErrorCode"].Value.Extensions["x-codes"])
+	if err == nil {
+		err = json.Unmarshal(text, &table)
+	}
+	if err != nil || len(table) == 0 {
+		return nil, fmt.Errorf("openapi.yaml: x-codes of ErrorCode: %d codes, %w", len(table), err)
+	}
+	return table, nil
+}
+
+// Operation is one method of one path.
+type Operation struct {
+	Method, Path string
+	*openapi3.Operation
+	// Codes are those of x-error-codes.
+	Codes []string
+}
+
+// Name names the operation as people would: "GET /v1/payouts/{id}".
+func (o Operation) Name() string { return o.Method + " " + o.Path }
+
+// Operations returns all operations, in the order of their names.
+func (c *Contract) Operations() []Operation {
+	var all []Operation
+	for path, item := range c.Doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			// The parameters of the path are the operation's, too.
+			copied := *operation
+			copied.Parameters = append(slices.Clone(item.Parameters), operation.Parameters...)
+			all = append(all, Operation{method, path, &copied, operationCodes(operation)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Operation) int { return strings.Compare(a.Name(), b.Name()) })
+	return all
+}
+
+func operationCodes(o *openapi3.Operation) []string {
+	listed, _ := o.Extensions["x-error-codes"].([]any)
+	names := make([]string, len(listed))
+	for i, name := range listed {
+		names[i] = fmt.Sprint(name)
+	}
+	return names
+}
+
+// exchange is a request with its answer.
+type exchange struct {
+	request *http.Request
+	sent    []byte // as far as it was read
+	status  int
+	header  http.Header
+	body    []byte
+}
+
+var options = &openapi3filter.Options{
+	IncludeResponseStatus: true,
+	SkipSettingDefaults:   true,
+	AuthenticationFunc:    openapi3filter.NoopAuthenticationFunc,
+}
+
+// check returns what is not as it is described.
+func (c *Contract) check(x exchange) error {
+	path, values := c.find(x.request)
+	route := routeOf(c.Doc, path, x.request.Method)
+	if route == nil {
+		return c.checkStray(path, x)
+	}
+	input := &openapi3filter.RequestValidationInput{
+		Request: x.request, PathParams: values, Route: route, Options: options,
+	}
+	input.Request.Body = readCloser{bytes.NewReader(x.sent)}
+	refused := openapi3filter.ValidateRequest(x.request.Context(), input)
+	// A repetition is known by its key, and what need not match is not looked at.
+	repeated := x.header.Get("Idempotent-Replayed") != ""
+	if refused != nil && x.status < http.StatusBadRequest && !repeated {
+		return fmt.Errorf("the request is taken but described otherwise: %w", refused)
+	}
+	name := route.Method + " " + route.Path
+	input.Route = routeOf(c.closed, path, x.request.Method)
+	problem := openapi3filter.ValidateResponse(x.request.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: input, Status: x.status, Header: x.header,
+		Body: readCloser{bytes.NewReader(x.body)}, Options: options,
+	})
+	if problem != nil {
+		return fmt.Errorf("the answer is described otherwise: %w", problem)
+	}
+	if x.status < http.StatusBadRequest {
+		c.note(name, "")
+		return nil
+	}
+	if !isJSON(x.header) {
+		return nil // a page, which names no code
+	}
+	code, err := c.checkCode(x)
+	if err != nil {
+		return err
+	}
+	c.note(name, code)
+	if own := operationCodes(route.Operation); !c.Codes[code].Everywhere && !slices.Contains(own, code) {
+		return fmt.Errorf("the code %s is not one of the operation's: add it to its x-error-codes, which are %v", code, own)
+	}
+	return nil
+}
+
+// CheckDelivery returns what of a delivery to a webhook endpoint is not as it is
+// described.
+func (c *Contract) CheckDelivery(r *http.Request, body []byte) error {
+	item := c.closed.Webhooks["event"]
+	r = r.Clone(r.Context())
+	r.Body = readCloser{bytes.NewReader(body)}
+	return openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+		Request: r, Options: options,
+		Route: &routers.Route{Spec: c.closed, Path: "event", PathItem: item, Method: r.Method, Operation: item.Post},
+	})
+}
+
+// checkStray checks the answer to what is described nowhere: a path or a method
+// that there is not, or HEAD.
+func (c *Contract) checkStray(path string, x exchange) error {
+	if x.request.Method == http.MethodHead && routeOf(c.Doc, path, http.MethodGet) != nil {
+		return nil // it has no body, and its status is that of GET
+	}
+	if x.status < http.StatusBadRequest {
+		return errors.New("nothing of this is described")
+	}
+	if x.request.Method == http.MethodHead || !isJSON(x.header) {
+		return nil
+	}
+	code, err := c.checkCode(x)
+	if err == nil && !c.Codes[code].Everywhere {
+		err = fmt.Errorf("the code %s is not one of every operation", code)
+	}
+	return err
+}
+
+// checkCode checks an error's body and returns its code.
+func (c *Contract) checkCode(x exchange) (string, error) {
+	var answer any
+	var body struct {
+		Error struct{ Code, Type, Param string }
+	}
+	if err := errors.Join(json.Unmarshal(x.body, &answer), json.Unmarshal(x.body, &body)); err != nil {
+		return "", err
+	}
+	schema := c.closed.Components.Schemas["ErrorBody"].Value
+	if err := schema.VisitJSON(answer, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse()); err != nil {
+		return "", fmt.Errorf("the error is described otherwise: %w", err)
+	}
+	e := body.Error
+	want := c.Codes[e.Code]
+	status := want.Status
+	if status == http.StatusNotFound && e.Param != "" {
+		status = http.StatusBadRequest // a parameter names what is missing, and not the path
+	}
+	if x.status != status || e.Type != want.Type {
+		return "", fmt.Errorf("%s has status %d and type %s, but is described with %d and %s", e.Code, x.status, e.Type, status, want.Type)
+	}
+	return e.Code, nil
+}
+
+// find returns the path as it is described, or "", and the values in it.
+func (c *Contract) find(r *http.Request) (path string, values map[string]string) {
+	r = r.Clone(r.Context())
+	r.Pattern = ""
+	c.mux.ServeHTTP(discard{}, r)
+	values = map[string]string{}
+	for segment := range strings.SplitSeq(r.Pattern, "/") {
+		if strings.HasPrefix(segment, "{") {
+			name := strings.Trim(segment, "{}")
+			values[name] = r.PathValue(name)
+		}
+	}
+	return r.Pattern, values
+}
+
+// routeOf returns the operation of a described path, or nil.
+func routeOf(doc *openapi3.T, path, method string) *routers.Route {
+	item := doc.Paths.Value(path)
+	if item == nil || item.GetOperation(method) == nil {
+		return nil
+	}
+	return &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: item.GetOperation(method)}
+}
+
+// note keeps what an operation was seen to answer: a code, or "" for success.
+func (c *Contract) note(operation, code string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen[operation] == nil {
+		c.seen[operation] = map[string]bool{}
+	}
+	c.seen[operation][code] = true
+}
+
+// Unseen returns what no exchange so far has shown: operations that never
+// succeeded, and codes of x-error-codes that the operation never answered.
+func (c *Contract) Unseen() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var missing []string
+	for _, o := range c.Operations() {
+		seen := c.seen[o.Name()]
+		if !seen[""] {
+			missing = append(missing, o.Name()+" never succeeded")
+		}
+		for _, code := range o.Codes {
+			if !seen[code] {
+				missing = append(missing, o.Name()+" was never refused with "+code)
+			}
+		}
+	}
+	return missing
+}
+
+func isJSON(h http.Header) bool { return strings.HasPrefix(h.Get("Content-Type"), "application/json") }

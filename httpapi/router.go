@@ -46,6 +46,7 @@ type router struct {
 	log       *slog.Logger
 	requestID func() string
 	limiter   *limiter
+	endpoints map[string]*endpoint // by pattern
 	mux       *http.ServeMux
 }
 
@@ -58,6 +59,7 @@ func newRouter(config Config, requestID func() string, routes []route) *router {
 		limiter: newLimiter(config.RateLimit), mux: http.NewServeMux(),
 	}
 	endpoints := make(map[string]*endpoint)
+	rt.endpoints = endpoints
 	for i := range routes {
 		row := &routes[i]
 		e := endpoints[row.pattern]

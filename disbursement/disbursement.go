@@ -54,26 +54,27 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
 		Description: p.Description, Reference: &p.Reference, Metadata: p.Metadata,
 	})
-	if err != nil || prepared.External() {
-		// A repetition is answered though limits, banks or the rail have changed since,
-		// and the rail is not asked again.
-		if done, replayErr := engine.Replay[payout.Transfer](ctx, s.engine, caller, call); done != nil || replayErr != nil {
-			return done, replayErr
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := s.outgoing.Ask(ctx, caller, prepared); err != nil {
-		return nil, err
-	}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
-		recipient, err := prepared.RecipientTx(tx, caller.Live)
+	create := func() (*payout.Transfer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.outgoing.CreateTx(tx, prepared, recipient)
-	})
+		if err := s.outgoing.Ask(ctx, caller, prepared); err != nil {
+			return nil, err
+		}
+		return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
+			recipient, err := prepared.RecipientTx(tx, caller.Live)
+			if err != nil {
+				return nil, err
+			}
+			return s.outgoing.CreateTx(tx, prepared, recipient)
+		})
+	}
+	if err == nil && !prepared.External() {
+		return create()
+	}
+	// A repetition is answered though limits, banks or the rail have changed since,
+	// and the rail is not asked again.
+	return engine.Once(ctx, s.engine, caller, call, create)
 }
 
 // QRParams describe a disbursement to a consumer whose code was scanned.

@@ -79,14 +79,13 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 		return nil, err
 	}
 	call := payCall(id, p)
-	if done, err := engine.Replay[Invoice](ctx, s.engine, caller, call); done != nil || err != nil {
-		return done, err
-	}
-	charge, err := s.begin(ctx, caller, id, p)
-	if err != nil {
-		return nil, err
-	}
-	return s.carry(ctx, caller, call, charge, true)
+	return engine.Once(ctx, s.engine, caller, call, func() (*Invoice, error) {
+		charge, err := s.begin(ctx, caller, id, p)
+		if err != nil {
+			return nil, err
+		}
+		return s.carry(ctx, caller, call, charge, true)
+	})
 }
 
 func (s *Service) charger(live bool) Charger {
@@ -203,9 +202,11 @@ func (s *Service) attempted(tx *engine.Tx, id, charge string) (*storage.Object[r
 }
 
 // charged books a charge that succeeded. The answer is kept under the key of the
-// call that began it, so that a repetition finds it, whoever got here.
+// call that began it, so that a repetition finds it, whoever got here. If another
+// request has taken the key meanwhile, it keeps it: the money is booked all the
+// same.
 func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Call, c *Charge, result ChargeResult) (*Invoice, error) {
-	return s.change(ctx, caller, call, c.Invoice, func(tx *engine.Tx, o *storage.Object[record]) error {
+	book := func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
 		if r.Attempt == nil || r.Attempt.ID != c.ID {
 			return nil // booked already
@@ -215,7 +216,13 @@ func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Ca
 			from: chart.Clearing("charges", caller.Live), source: source,
 			payment: payment.Payment{PaymentMethod: methodOf(r.Attempt.PaymentMethod), Provider: textOrNil(result.Provider)},
 		})
-	})
+	}
+	paid, err := s.change(ctx, caller, call, c.Invoice, book)
+	if api.CodeOf(err) == api.IdempotencyKeyReused {
+		caller.IdempotencyKey = ""
+		return s.change(ctx, caller, call, c.Invoice, book)
+	}
+	return paid, err
 }
 
 func methodOf(given string) string {

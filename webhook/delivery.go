@@ -200,17 +200,18 @@ func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint s
 		}
 		for i := range list.Data {
 			e := &list.Data[i]
+			var told int
 			err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-				told, err := s.resend(tx, e, endpoint)
-				if err != nil || told == 0 {
+				var err error
+				if told, err = s.resend(tx, e, endpoint); err != nil || told == 0 {
 					return err
 				}
-				n += told
 				return s.events.ToldTx(tx, e.ID, told)
 			})
 			if err != nil {
 				return n, err
 			}
+			n += told
 		}
 		if !list.HasMore {
 			return n, nil

@@ -183,8 +183,8 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 			}
 			id := c.prepared()
 			done := 0
+			before := contents(t, s.whole, s.caller.Merchant)
 			for k := 1; k <= most && done == 0; k++ {
-				before := contents(t, s.whole, s.caller.Merchant)
 				s.store.FailAt(k)
 				_, err := c.do(t.Context(), s.named("fail-", i), i, id)
 				switch hit := s.store.Heal(); {
@@ -198,12 +198,11 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 				case !errors.Is(err, faulty.Err) || api.CodeOf(err) != "":
 					t.Errorf("%s: operation %d failed, and the call said %v", c.name, k, err)
 				}
-				if c.stepwise {
-					continue
-				}
-				if diff := cmp.Diff(before, contents(t, s.whole, s.caller.Merchant)); diff != "" {
+				after := contents(t, s.whole, s.caller.Merchant)
+				if diff := cmp.Diff(before, after); diff != "" && !c.stepwise {
 					t.Errorf("%s: operation %d failed, and left\n%s", c.name, k, diff)
 				}
+				before = after
 			}
 			if done < 2 {
 				t.Errorf("%s: %d operations; the test wants at least one that can fail", c.name, done-1)
@@ -222,8 +221,8 @@ func TestACallerGoesAwayAtAnyOperation(t *testing.T) {
 				continue
 			}
 			id, cut := c.prepared(), 0
+			before := without(contents(t, s.whole, s.caller.Merchant), "pins")
 			for k := 1; k <= most; k++ {
-				before := without(contents(t, s.whole, s.caller.Merchant), "pins")
 				ctx, cancel := context.WithCancel(t.Context())
 				s.store.CallAt(k, cancel)
 				_, err := c.do(ctx, s.named("cancel-", i), i, id)
@@ -237,12 +236,11 @@ func TestACallerGoesAwayAtAnyOperation(t *testing.T) {
 					t.Errorf("%s: cancelled at operation %d, the call said %v", c.name, k, err)
 					break
 				}
-				if c.stepwise {
-					continue
-				}
-				if diff := cmp.Diff(before, without(contents(t, s.whole, s.caller.Merchant), "pins")); diff != "" {
+				after := without(contents(t, s.whole, s.caller.Merchant), "pins")
+				if diff := cmp.Diff(before, after); diff != "" && !c.stepwise {
 					t.Errorf("%s: cancelled at operation %d, it left\n%s", c.name, k, diff)
 				}
+				before = after
 				// A try of a PIN whose comparison was cut off stays counted.
 				if c.pin {
 					check(s.svc.Accounts.SetPIN(t.Context(), false, s.wallet, "1234"))

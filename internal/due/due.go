@@ -52,6 +52,9 @@ type Runner struct {
 	Poll time.Duration
 	// Ahead lists the scopes with clocks of their own; nil for none.
 	Ahead func(context.Context) ([]Ahead, error)
+	// Serial has the records of a batch worked on one after another, in the order of
+	// their claim: for tests that must play the same game again.
+	Serial bool
 
 	jobs []*worker
 
@@ -239,11 +242,16 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 	if w.Do != nil {
 		for _, record := range records {
 			w.begin()
-			go func() {
+			do := func() {
 				defer w.end()
 				defer w.free(1)
 				r.one(ctx, w, record)
-			}()
+			}
+			if r.Serial {
+				do()
+			} else {
+				go do()
+			}
 		}
 		return len(records), nil
 	}

@@ -94,6 +94,9 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.Events.Retention = c.EventRetention
 	s.Messages = message.New(s.engine, message.Config{Texter: c.Texter, Mailer: c.Mailer, TestMailer: c.TestMailer})
 	s.Accounts = account.New(s.engine)
+	if err := s.Accounts.SealWith(ctx, c.Key); err != nil {
+		return nil, fmt.Errorf("payments: prepare the seals: %w", err)
+	}
 	s.Payments = payment.New(s.engine, s.Events)
 	s.QRCodes = qrcode.New(s.engine, qrcode.Config{
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
@@ -119,6 +122,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.Webhooks = webhook.New(s.engine, webhook.Config{Events: s.Events, Allow: c.WebhookAllow})
 	s.Events.Watch = webhook.Watch
 	s.runner.Add(s.Webhooks.Jobs()...)
+	s.runner.Add(s.Accounts.SealJob())
 	s.runner.Add(s.Events.TellSubscribers())
 	s.runner.Add(s.Invoices.Job())
 	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())

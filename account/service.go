@@ -46,6 +46,8 @@ type Service struct {
 	engine *engine.Engine
 	hasher *pin.Hasher
 	guard  pin.Guard
+	// sealKey is what the seals of the ledger are made with.
+	sealKey []byte
 }
 
 // New returns the service.
@@ -58,6 +60,7 @@ func Kinds() []*storage.Kind {
 	return []*storage.Kind{
 		merchants.Kind(), logos.Kind(), apiKeys.Kind(), consumers.Kind(), agents.Kind(),
 		customers.Kind(), serviceIDs.Kind(), pins.Kind(),
+		sealHeads.Kind(), seals.Kind(), sealers.Kind(),
 	}
 }
 

@@ -81,3 +81,40 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 		})
 	}
 }
+
+// forgetful is a rail whose first answer is lost; it knows of the order.
+type forgetful struct{ submitted, asked *atomic.Int64 }
+
+func (r forgetful) Submit(context.Context, payout.Order) (payout.Result, error) {
+	r.submitted.Add(1)
+	return payout.Result{}, errLost
+}
+
+func (r forgetful) Status(context.Context, payout.Order) (payout.Result, error) {
+	r.asked.Add(1)
+	return payout.Result{Outcome: payout.Paid}, nil
+}
+
+// A transfer whose submission was not answered is asked about before it is
+// submitted again, so that even a rail that breaks its promise sends money once.
+func TestWhatIsUnknownIsAskedAbout(t *testing.T) {
+	now, rail := time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC), forgetful{&atomic.Int64{}, &atomic.Int64{}}
+	svc := open(t, backends[0].open(t), payments.Config{Rail: rail, Clock: func() time.Time { return now }})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	check(err)
+	caller := api.Caller{Merchant: m.ID, Live: true}
+	check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: m.ID, Live: true, Amount: decimal.NewFromInt(9), Source: "bank"}))
+	made, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+	})
+	check(err)
+	for range 2 {
+		check(svc.Drain(t.Context()))
+		now = now.Add(time.Minute)
+	}
+	is, err := svc.Disbursements.Get(t.Context(), caller, made.ID)
+	check(err)
+	if s, a := rail.submitted.Load(), rail.asked.Load(); s != 1 || a != 1 || is.Status != payout.Completed {
+		t.Errorf("submitted %d times, asked about %d times, %s", s, a, is.Status)
+	}
+}

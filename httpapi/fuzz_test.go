@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // caller's, and a cursor that is accepted was an id of the list.
 func FuzzCursors(f *testing.F) {
 	s := paymentstest.New(f)
-	handler := httpapi.New(s.Service, httpapi.Config{TestHelpers: true})
+	handler := httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)})
 	response, data := s.Do("POST", "/v1/qr_codes", `{}`)
 	if response.StatusCode != 200 {
 		f.Fatal(string(data))

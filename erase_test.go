@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/faulty"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -19,7 +20,7 @@ func TestErasureIsFinished(t *testing.T) {
 	for n := 1; ; n++ {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		whole := memory.New()
-		store := &faulty{Store: whole}
+		store := faulty.New(whole)
 		svc := open(t, store, payments.Config{Clock: func() time.Time { return now }})
 		m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
 		check(err)
@@ -34,10 +35,9 @@ func TestErasureIsFinished(t *testing.T) {
 		_, err = svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID)
 		check(err)
 
-		store.arm(n)
+		store.FailAt(n)
 		_ = svc.Drain(t.Context()) // the operation may be of the claim
-		hit := store.hit
-		store.arm(0)
+		hit := store.Heal()
 		now = now.Add(10 * time.Minute) // the lease runs out
 		check(svc.Drain(t.Context()))
 		for where, text := range contents(t, whole, m.ID) {

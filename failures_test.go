@@ -2,180 +2,78 @@ package payments_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/payout"
-	"github.com/seed-7082ffec/payments/qrcode"
-	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/internal/faulty"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
-var errDisk = errors.New("the disk is gone")
-
-// faulty is a store of which one operation fails: the one that many operations
-// after it was armed. Every call of a transaction counts, and every commit.
-type faulty struct {
-	storage.Store
-	left int
-	hit  bool
+// backends are the stores that every proof runs on.
+var backends = []struct {
+	name string
+	open func(t *testing.T) storage.Store
+}{
+	{"memory", func(*testing.T) storage.Store { return memory.New() }},
+	{"sqlite", func(t *testing.T) storage.Store {
+		store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
+		check(err)
+		return store
+	}},
 }
 
-// arm lets the n-th operation from now fail; 0 for none.
-func (f *faulty) arm(n int) { f.left, f.hit = n, false }
-
-func (f *faulty) fault() error {
-	if f.left == 0 {
-		return nil
+// onSubjects runs a test on a subject of its own over each store.
+func onSubjects(t *testing.T, test func(*testing.T, *subject)) {
+	for _, backend := range backends {
+		t.Run(backend.name, func(t *testing.T) {
+			store := backend.open(t)
+			t.Cleanup(func() { check(store.Close()) })
+			s := newSubject(t, store)
+			test(t, s)
+			v, err := s.svc.Accounts.Verify(t.Context())
+			if err != nil || len(v.Problems) > 0 || v.Entries == 0 {
+				t.Errorf("Verify: %+v, %v", v, err)
+			}
+		})
 	}
-	if f.left--; f.left > 0 {
-		return nil
+}
+
+// oneGoroutine skips a test that the race detector has nothing to find in.
+func oneGoroutine(t *testing.T) {
+	if raceDetector {
+		t.Skip("it runs without the race detector")
 	}
-	f.hit = true
-	return fmt.Errorf("storage: %w", errDisk)
 }
 
-func (f *faulty) View(ctx context.Context, fn func(storage.ReadTx) error) error {
-	return f.Store.View(ctx, func(tx storage.ReadTx) error { return fn(&faultyReadTx{tx, f}) })
-}
+// most is how many operations of one call are made to fail.
+const most = 200
 
-func (f *faulty) Update(ctx context.Context, fn func(storage.Tx) error) error {
-	return f.Store.Update(ctx, func(tx storage.Tx) error {
-		if err := fn(&faultyTx{faultyReadTx{tx, f}, tx}); err != nil {
-			return err
-		}
-		return f.fault() // of the commit
-	})
-}
-
-type faultyReadTx struct {
-	storage.ReadTx
-	by *faulty
-}
-
-type faultyTx struct {
-	faultyReadTx
-	tx storage.Tx
-}
-
-func (t *faultyReadTx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
-	if err := t.by.fault(); err != nil {
-		return storage.Record{}, err
+// prepared makes what a call works on.
+func (c *call) prepared() string {
+	if c.prepare == nil {
+		return ""
 	}
-	return t.ReadTx.Get(k, s, id)
+	return c.prepare()
 }
 
-func (t *faultyReadTx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (storage.Record, error) {
-	if err := t.by.fault(); err != nil {
-		return storage.Record{}, err
-	}
-	return t.ReadTx.Find(k, key, s, values...)
-}
-
-func (t *faultyReadTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
-	if err := t.by.fault(); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.List(k, q)
-}
-
-func (t *faultyReadTx) Balance(account string) (storage.Balance, error) {
-	if err := t.by.fault(); err != nil {
-		return storage.Balance{}, err
-	}
-	return t.ReadTx.Balance(account)
-}
-
-func (t *faultyReadTx) Balances(after string, limit int) ([]storage.Balance, error) {
-	if err := t.by.fault(); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.Balances(after, limit)
-}
-
-func (t *faultyReadTx) Entries(account string, before int64, limit int) ([]storage.Entry, error) {
-	if err := t.by.fault(); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.Entries(account, before, limit)
-}
-
-func (t *faultyReadTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
-	if err := t.by.fault(); err != nil {
-		return storage.Backlog{}, err
-	}
-	return t.ReadTx.Backlog(k, due, limit)
-}
-
-func (t *faultyReadTx) Posting(id string) (storage.Booked, error) {
-	if err := t.by.fault(); err != nil {
-		return storage.Booked{}, err
-	}
-	return t.ReadTx.Posting(id)
-}
-
-func (t *faultyReadTx) Postings(after string, limit int) ([]storage.Booked, error) {
-	if err := t.by.fault(); err != nil {
-		return nil, err
-	}
-	return t.ReadTx.Postings(after, limit)
-}
-
-func (t *faultyTx) Insert(k *storage.Kind, r storage.Record) error {
-	if err := t.by.fault(); err != nil {
-		return err
-	}
-	return t.tx.Insert(k, r)
-}
-
-func (t *faultyTx) Replace(k *storage.Kind, r storage.Record) error {
-	if err := t.by.fault(); err != nil {
-		return err
-	}
-	return t.tx.Replace(k, r)
-}
-
-func (t *faultyTx) Delete(k *storage.Kind, s storage.Scope, id string, version int64) error {
-	if err := t.by.fault(); err != nil {
-		return err
-	}
-	return t.tx.Delete(k, s, id, version)
-}
-
-func (t *faultyTx) Post(p storage.Posting) error {
-	if err := t.by.fault(); err != nil {
-		return err
-	}
-	return t.tx.Post(p)
-}
-
-func (t *faultyTx) Next(sequence string) (int64, error) {
-	if err := t.by.fault(); err != nil {
-		return 0, err
-	}
-	return t.tx.Next(sequence)
-}
-
-func (t *faultyTx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
-	if err := t.by.fault(); err != nil {
-		return nil, err
-	}
-	return t.tx.Claim(k, c)
+// named is the caller with a key of its own, whose Replayed tells of repetitions.
+func (s *subject) named(key ...any) api.Caller {
+	c := s.caller
+	c.IdempotencyKey, c.Replayed = fmt.Sprint(key...), new(bool)
+	return c
 }
 
 // contents returns all that a store holds, but for the versions: a try of a PIN
@@ -214,317 +112,292 @@ func contents(t *testing.T, store storage.Store, merchant string) map[string]str
 	return all
 }
 
-// Whichever operation of the store fails, in whichever call: the call says so, as
-// a fault and not as a refusal of the caller's, nothing of it is written, and it
-// can be repeated.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
-	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	whole := memory.New()
-	store := &faulty{Store: whole}
-	svc := open(t, store, payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
-	accounts, codes, ctx := svc.Accounts, svc.QRCodes, t.Context()
+// without leaves out what a test does not compare.
+func without(all map[string]string, kinds ...string) map[string]string {
+	maps.DeleteFunc(all, func(key, _ string) bool {
+		kind, _, _ := strings.Cut(key, " ")
+		return slices.Contains(kinds, kind)
+	})
+	return all
+}
 
-	m, err := accounts.CreateMerchant(ctx, account.MerchantParams{Name: "M", Phone: "0301000000", Logo: []byte("\xff\xd8\xff")})
-	check(err)
-	caller := api.Caller{Merchant: m.ID}
-	ama, err := accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"})
-	check(err)
-	agent, err := accounts.CreateAgent(ctx, account.HolderParams{Name: "Kojo", Phone: "0241000001"})
-	check(err)
-	for _, to := range []string{ama.ID, agent.ID, m.ID} {
-		check(accounts.Deposit(ctx, account.Deposit{To: to, Amount: decimal.NewFromInt(100), Source: "test"}))
-	}
-	key, err := accounts.CreateKey(ctx, caller, account.KeyParams{})
-	check(err)
-	customer, err := accounts.CreateCustomer(ctx, caller, account.CustomerParams{Name: "Akua"})
-	check(err)
-	limit, amount, off := int64(1), int64(5), false
-	code, err := codes.Create(ctx, caller, qrcode.CreateParams{})
-	check(err)
-	shown, err := codes.Issue(ctx, caller, qrcode.IssueParams{Account: ama.ID})
-	check(err)
-	happened, err := svc.Events.Record(ctx, caller, "plan.created", struct{}{})
-	check(err)
-	statement, err := accounts.Entries(ctx, caller, account.EntryListParams{})
-	check(err)
-	entry := statement.Data[0].ID
-	var batch *disbursement.Batch
-
-	charged := func(method string) *invoice.Invoice {
-		v, err := svc.Invoices.Create(ctx, caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
-			Phone: new("0241000001"), Email: new("ama@example.com"), DueDate: new(now.AddDate(0, 1, 0)),
-			Lines: []invoice.LineParams{{Description: "x", UnitAmount: new(int64(10_00))}},
-		}})
-		check(err)
-		if method != "" {
-			v, err = svc.Invoices.Pay(ctx, caller, v.ID, invoice.PayParams{PaymentMethod: method})
-			check(err)
+// shape counts, by kind, what is new or changed between two contents.
+func shape(before, after map[string]string) map[string]int {
+	counts := map[string]int{}
+	for key, value := range without(after, "payout_days") { // midnight may pass
+		kind, _, _ := strings.Cut(key, " ")
+		if strings.HasPrefix(kind, "txn_") {
+			kind = "posting"
 		}
-		return v
+		if old, ok := before[key]; !ok {
+			counts["new "+kind]++
+		} else if old != value {
+			counts["changed "+kind]++
+		}
 	}
-	unpaid, given, slow := charged(""), charged("pm_1"), charged("pm_refund_slow_1")
-	bought, err := codes.Pay(ctx, caller, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234", Amount: new(int64(10_00))})
-	check(err)
-	pending, err := svc.Refunds.Create(ctx, caller, refund.CreateParams{Invoice: slow.ID, Amount: new(int64(1_00))})
-	check(err)
-	declined, err := svc.Refunds.Create(ctx, caller, refund.CreateParams{Invoice: slow.ID, Amount: new(int64(1_00))})
-	check(err)
-	check(svc.Drain(ctx))
+	for key := range before {
+		if _, ok := after[key]; !ok {
+			kind, _, _ := strings.Cut(key, " ")
+			counts["gone "+kind]++
+		}
+	}
+	return counts
+}
 
-	const most = 100 // operations of one call
-	var doomed, leaving []string
-	for range most {
-		c, err := codes.Create(ctx, caller, qrcode.CreateParams{})
-		check(err)
-		doomed = append(doomed, c.ID)
-		who, err := accounts.CreateCustomer(ctx, caller, account.CustomerParams{Email: "akua@example.com"})
-		check(err)
-		leaving = append(leaving, who.ID)
+// effect returns what a call leaves when nothing goes wrong and it is not the
+// first of its kind.
+func (s *subject) effect(t *testing.T, i int) (want map[string]int) {
+	t.Helper()
+	c := s.calls[i]
+	for n := range 2 {
+		id := c.prepared()
+		before := contents(t, s.whole, s.caller.Merchant)
+		if _, err := c.do(t.Context(), s.named("whole-", i, "-", n), 10_000+2*i+n, id); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		want = shape(before, contents(t, s.whole, s.caller.Merchant))
 	}
+	return want
+}
 
-	// Each call may use n, which is another one each time, for what must be new.
-	type call struct {
-		name string
-		do   func(c api.Caller, n int) error
-		// quiet: a failure may be kept from the caller, who has the answer anyway.
-		quiet bool
+// idOf returns the id in an answer, or its whole where there is none.
+func idOf(answer any) string {
+	data, err := json.Marshal(answer)
+	check(err)
+	var object struct{ ID string }
+	if err := json.Unmarshal(data, &object); err == nil && object.ID != "" {
+		return object.ID
 	}
-	calls := []call{
-		{name: "create merchant", do: func(_ api.Caller, _ int) error {
-			_, err := accounts.CreateMerchant(ctx, account.MerchantParams{Name: "M", Logo: []byte("\xff\xd8\xff")})
-			return err
-		}},
-		{name: "update merchant", do: func(_ api.Caller, n int) error {
-			_, err := accounts.UpdateMerchant(ctx, m.ID, account.MerchantParams{Name: fmt.Sprint("M", n), Phone: "0301000000", Logo: []byte("\xff\xd8\xff")})
-			return err
-		}},
-		{name: "merchant", do: func(_ api.Caller, _ int) error { _, err := accounts.Merchant(ctx, m.ID); return err }},
-		{name: "merchants", do: func(_ api.Caller, _ int) error {
-			_, err := accounts.Merchants(ctx, api.Page{StartingAfter: m.ID})
-			return err
-		}},
-		{name: "logo", do: func(_ api.Caller, _ int) error { _, err := accounts.Logo(ctx, m.ID); return err }},
-		{name: "create consumer", do: func(_ api.Caller, n int) error {
-			_, err := accounts.CreateConsumer(ctx, account.HolderParams{Name: "C", Phone: fmt.Sprintf("0242%06d", n), PIN: "1234"})
-			return err
-		}},
-		{name: "create agent", do: func(_ api.Caller, n int) error {
-			_, err := accounts.CreateAgent(ctx, account.HolderParams{Name: "A", Phone: fmt.Sprintf("0242%06d", n)})
-			return err
-		}},
-		{name: "consumer", do: func(_ api.Caller, _ int) error { _, err := accounts.Consumer(ctx, false, ama.ID); return err }},
-		{name: "status of a consumer", do: func(_ api.Caller, _ int) error {
-			_, err := accounts.SetConsumerStatus(ctx, false, ama.ID, account.Active)
-			return err
-		}},
-		{name: "status of an agent", do: func(_ api.Caller, _ int) error {
-			_, err := accounts.SetAgentStatus(ctx, false, agent.ID, account.Frozen)
-			return err
-		}},
-		{name: "set PIN", do: func(_ api.Caller, _ int) error { return accounts.SetPIN(ctx, false, ama.ID, "1234") }},
-		{name: "create customer", do: func(c api.Caller, n int) error {
-			_, err := accounts.CreateCustomer(ctx, c, account.CustomerParams{Name: fmt.Sprint(n)})
-			return err
-		}},
-		{name: "customer", do: func(c api.Caller, _ int) error { _, err := accounts.Customer(ctx, c, customer.ID); return err }},
-		{name: "create key", do: func(c api.Caller, _ int) error {
-			_, err := accounts.CreateKey(ctx, c, account.KeyParams{})
-			return err
-		}},
-		{name: "keys", do: func(c api.Caller, _ int) error { _, err := accounts.Keys(ctx, c, api.Page{}); return err }},
-		{name: "authenticate", quiet: true, do: func(_ api.Caller, _ int) error {
-			_, err := accounts.Authenticate(ctx, key.Secret)
-			return err
-		}},
-		{name: "roll key", do: func(c api.Caller, _ int) error { _, err := accounts.RollKey(ctx, c, key.ID, time.Hour); return err }},
-		{name: "revoke key", do: func(c api.Caller, _ int) error { return accounts.RevokeKey(ctx, c, key.ID) }},
-		{name: "deposit", do: func(_ api.Caller, _ int) error {
-			return accounts.Deposit(ctx, account.Deposit{To: m.ID, Amount: decimal.NewFromInt(1), Source: "test"})
-		}},
-		{name: "balance", do: func(c api.Caller, _ int) error { _, err := accounts.Balance(ctx, c); return err }},
-		{name: "wallet", do: func(_ api.Caller, _ int) error { _, err := accounts.WalletBalance(ctx, false, ama.ID); return err }},
-		{name: "float", do: func(_ api.Caller, _ int) error { _, err := accounts.FloatBalance(ctx, false, agent.ID); return err }},
-		{name: "entries", do: func(c api.Caller, _ int) error {
-			_, err := accounts.Entries(ctx, c, account.EntryListParams{})
-			return err
-		}},
-		{name: "newer entries", do: func(c api.Caller, _ int) error {
-			_, err := accounts.Entries(ctx, c, account.EntryListParams{Page: api.Page{EndingBefore: entry, Limit: 1}})
-			return err
-		}},
-		{name: "verify", do: func(_ api.Caller, _ int) error { _, err := accounts.Verify(ctx); return err }},
+	return string(data)
+}
 
-		{name: "create code", do: func(c api.Caller, n int) error {
-			_, err := codes.Create(ctx, c, qrcode.CreateParams{Name: fmt.Sprint(n)})
-			return err
-		}},
-		{name: "code", do: func(c api.Caller, _ int) error { _, err := codes.Get(ctx, c, code.ID); return err }},
-		{name: "codes", do: func(c api.Caller, _ int) error {
-			_, err := codes.List(ctx, c, qrcode.ListParams{Type: qrcode.Static, Active: &off})
-			return err
-		}},
-		{name: "update code", do: func(c api.Caller, n int) error {
-			name := fmt.Sprint(n)
-			_, err := codes.Update(ctx, c, code.ID, qrcode.UpdateParams{Name: &name, Metadata: api.Metadata{"n": name}})
-			return err
-		}},
-		{name: "open code", do: func(_ api.Caller, _ int) error { _, err := codes.Open(ctx, code.ID); return err }},
-		{name: "picture", do: func(c api.Caller, _ int) error { _, err := codes.Image(ctx, c, code.ID, qrcode.SVG, 0); return err }},
-		{name: "pay", do: func(c api.Caller, _ int) error {
-			_, err := codes.Pay(ctx, c, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{ServiceID: ama.ServiceID}, PIN: "1234", Amount: &amount})
-			return err
-		}},
-		{name: "pay by phone", do: func(c api.Caller, _ int) error {
-			_, err := codes.Pay(ctx, c, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{Phone: "0241000001"}, PIN: "1234", Amount: &amount})
-			return err
-		}},
-		{name: "payments of a code", do: func(c api.Caller, _ int) error {
-			_, err := codes.Payments(ctx, c, code.ID, payment.ListParams{})
-			return err
-		}},
-		{name: "payments", do: func(c api.Caller, _ int) error {
-			_, err := svc.Payments.List(ctx, c, payment.ListParams{})
-			return err
-		}},
-		{name: "issue", do: func(c api.Caller, _ int) error {
-			_, err := codes.Issue(ctx, c, qrcode.IssueParams{Account: ama.ID, Type: qrcode.Dynamic, UsageLimit: &limit})
-			return err
-		}},
-		{name: "resolve", do: func(c api.Caller, _ int) error { _, err := codes.Resolve(ctx, c, shown.Payload); return err }},
-		{name: "resolve without key", do: func(_ api.Caller, _ int) error {
-			_, err := codes.Resolve(ctx, caller, shown.Payload)
-			return err
-		}},
-		{name: "record", do: func(c api.Caller, n int) error {
-			_, err := svc.Events.Record(ctx, c, "plan.updated", map[string]int{"n": n})
-			return err
-		}},
-		{name: "event", do: func(c api.Caller, _ int) error { _, err := svc.Events.Get(ctx, c, happened.ID); return err }},
-		{name: "events", do: func(c api.Caller, _ int) error {
-			_, err := svc.Events.List(ctx, c, event.ListParams{Page: api.Page{EndingBefore: happened.ID}})
-			return err
-		}},
-		{name: "messages", do: func(c api.Caller, _ int) error {
-			_, err := svc.Messages.List(ctx, c, message.ListParams{To: "0241000001", Kind: message.SMS})
-			return err
-		}},
-		{name: "refund to a wallet", do: func(c api.Caller, _ int) error {
-			_, err := svc.Refunds.Create(ctx, c, refund.CreateParams{Payment: bought.ID, Amount: &amount})
-			return err
-		}},
-		{name: "refund through the charger", do: func(c api.Caller, _ int) error {
-			_, err := svc.Refunds.Create(ctx, c, refund.CreateParams{Invoice: given.ID, Amount: &amount})
-			return err
-		}},
-		{name: "callback of a refund", do: func(api.Caller, int) error {
-			return svc.Refunds.Notify(ctx, pending.ID, invoice.RefundResult{Outcome: invoice.Refunded})
-		}},
-		{name: "callback of a refund that is declined", do: func(api.Caller, int) error {
-			return svc.Refunds.Notify(ctx, declined.ID, invoice.RefundResult{Outcome: invoice.RefundDeclined})
-		}},
-		{name: "refunds", do: func(c api.Caller, _ int) error {
-			_, err := svc.Refunds.List(ctx, c, refund.ListParams{Page: api.Page{StartingAfter: pending.ID}})
-			return err
-		}},
-		{name: "stuck refunds", do: func(api.Caller, int) error { _, err := svc.Refunds.Stuck(ctx); return err }},
-		{name: "credit note", do: func(c api.Caller, _ int) error { _, err := svc.Refunds.CreditNote(ctx, c, pending.ID); return err }},
-		{name: "document of a credit note", do: func(c api.Caller, _ int) error {
-			_, _, err := svc.Invoices.CreditNotePDF(ctx, c, pending.ID)
-			return err
-		}},
-		{name: "duplicate", do: func(c api.Caller, _ int) error { _, err := svc.Invoices.Duplicate(ctx, c, given.ID); return err }},
-		{name: "paid outside", do: func(c api.Caller, _ int) error {
-			_, err := svc.Invoices.Pay(ctx, c, unpaid.ID, invoice.PayParams{PaidOutside: true, PaymentMethod: "cash"})
-			return err
-		}},
-		{name: "clock", do: func(c api.Caller, _ int) error {
-			_, err := svc.MoveClock(ctx, c, time.Second, time.Time{})
-			return err
-		}, quiet: true}, // what became due is done later
-		{name: "another service", do: func(_ api.Caller, _ int) error {
-			_, err := payments.New(ctx, store, payments.Config{})
-			return err
-		}},
-		{name: "update customer", do: func(c api.Caller, n int) error {
-			name := fmt.Sprint(n)
-			_, err := accounts.UpdateCustomer(ctx, c, customer.ID, account.CustomerUpdate{Name: &name})
-			return err
-		}},
-		{name: "customers", do: func(c api.Caller, _ int) error {
-			_, err := accounts.ListCustomers(ctx, c, account.CustomerListParams{Email: "akua@example.com"})
-			return err
-		}},
-		{name: "delete customer", do: func(c api.Caller, n int) error {
-			_, err := accounts.DeleteCustomer(ctx, c, leaving[n%most])
-			return err
-		}},
-		{name: "adjust", do: func(c api.Caller, _ int) error {
-			_, err := accounts.Adjust(ctx, c, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"})
-			return err
-		}},
-		{name: "adjustments", do: func(c api.Caller, _ int) error { _, err := accounts.Adjustments(ctx, c, api.Page{}); return err }},
-		{name: "statement", do: func(c api.Caller, _ int) error {
-			st, err := accounts.Statement(ctx, c, api.Times{From: now.Add(-time.Hour), Until: now.Add(time.Hour)})
-			if err == nil {
-				_, err = st.PDF(ctx)
+// Whichever operation of the store fails, in whichever call: the call says so, as
+// a fault and not as a refusal of the caller's, nothing of it is written, and the
+// same call succeeds as soon as nothing fails.
+func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+	oneGoroutine(t)
+	onSubjects(t, func(t *testing.T, s *subject) {
+		for i, c := range s.calls {
+			if c.outside {
+				continue // see TestWhatWasBegunIsFinished
 			}
-			if err == nil {
-				err = st.CSV(ctx, io.Discard)
-			}
-			return err
-		}},
-		{name: "batch", do: func(c api.Caller, n int) error {
-			b, err := svc.Disbursements.CreateBatch(ctx, c, disbursement.BatchParams{Reference: fmt.Sprint(n), Rows: []disbursement.RowParams{
-				{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"}}},
-				{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: ama.ID}}},
-			}})
-			if err == nil {
-				batch = b
-			}
-			return err
-		}},
-		{name: "rows", do: func(c api.Caller, _ int) error {
-			_, err := svc.Disbursements.Rows(ctx, c, batch.ID, disbursement.RowListParams{})
-			return err
-		}},
-		{name: "batches", do: func(c api.Caller, _ int) error {
-			_, err := svc.Disbursements.Batches(ctx, c, disbursement.BatchListParams{})
-			return err
-		}},
-		{name: "delete code", do: func(c api.Caller, n int) error { _, err := codes.Delete(ctx, c, doomed[n%most]); return err }},
-	}
-	for i, c := range calls {
-		done := 0
-		for n := 1; n <= most; n++ {
-			named := caller
-			named.IdempotencyKey = fmt.Sprint("key-", i, "-", n)
-			before := contents(t, whole, m.ID)
-			store.arm(n)
-			err := c.do(named, i*most+n)
-			hit := store.hit
-			store.arm(0)
-			if !hit {
-				if err != nil {
-					t.Errorf("%s: %v", c.name, err)
+			id := c.prepared()
+			done := 0
+			before := contents(t, s.whole, s.caller.Merchant)
+			for k := 1; k <= most && done == 0; k++ {
+				s.store.FailAt(k)
+				_, err := c.do(t.Context(), s.named("fail-", i), i, id)
+				switch hit := s.store.Heal(); {
+				case !hit && err != nil:
+					t.Fatalf("%s: %v", c.name, err)
+				case !hit:
+					done = k
+					continue
+				case err == nil && c.quiet:
+					continue
+				case !errors.Is(err, faulty.Err) || api.CodeOf(err) != "":
+					t.Errorf("%s: operation %d failed, and the call said %v", c.name, k, err)
 				}
-				done = n
-				break
+				after := contents(t, s.whole, s.caller.Merchant)
+				if diff := cmp.Diff(before, after); diff != "" && !c.stepwise {
+					t.Errorf("%s: operation %d failed, and left\n%s", c.name, k, diff)
+				}
+				before = after
 			}
-			if err == nil && c.quiet {
+			if done < 2 {
+				t.Errorf("%s: %d operations; the test wants at least one that can fail", c.name, done-1)
+			}
+		}
+	})
+}
+
+// Whenever a caller goes away: the call either says so and has written nothing,
+// or has succeeded; and the store works on.
+func TestACallerGoesAwayAtAnyOperation(t *testing.T) {
+	oneGoroutine(t)
+	onSubjects(t, func(t *testing.T, s *subject) {
+		for i, c := range s.calls {
+			if c.outside {
 				continue
 			}
-			if !errors.Is(err, errDisk) || api.CodeOf(err) != "" {
-				t.Errorf("%s: operation %d failed, and the call said %v", c.name, n, err)
+			id, cut := c.prepared(), 0
+			before := without(contents(t, s.whole, s.caller.Merchant), "pins")
+			for k := 1; k <= most; k++ {
+				ctx, cancel := context.WithCancel(t.Context())
+				s.store.CallAt(k, cancel)
+				_, err := c.do(ctx, s.named("cancel-", i), i, id)
+				cancel()
+				hit := s.store.Heal()
+				if err == nil {
+					break // there was nothing left to stop
+				}
+				cut++
+				if !hit || !errors.Is(err, context.Canceled) || api.CodeOf(err) != "" {
+					t.Errorf("%s: cancelled at operation %d, the call said %v", c.name, k, err)
+					break
+				}
+				after := without(contents(t, s.whole, s.caller.Merchant), "pins")
+				if diff := cmp.Diff(before, after); diff != "" && !c.stepwise {
+					t.Errorf("%s: cancelled at operation %d, it left\n%s", c.name, k, diff)
+				}
+				before = after
+				// A try of a PIN whose comparison was cut off stays counted.
+				if c.pin {
+					check(s.svc.Accounts.SetPIN(t.Context(), false, s.wallet, "1234"))
+				}
 			}
-			if diff := cmp.Diff(before, contents(t, whole, m.ID)); diff != "" {
-				t.Errorf("%s: operation %d failed, and left\n%s", c.name, n, diff)
+			if _, err := c.do(t.Context(), s.named("cancel-", i), i, id); err != nil && c.once {
+				t.Errorf("%s, cancelled at %d operations and repeated: %v", c.name, cut, err)
 			}
 		}
-		if done < 2 {
-			t.Errorf("%s: %d operations; the test wants at least one that can fail", c.name, done-1)
+	})
+}
+
+// Whichever commit's answer is lost, a repetition with the same key has the
+// effect once: it answers what the first had done, or does what is left.
+func TestNoLostAnswerDoublesAnEffect(t *testing.T) {
+	oneGoroutine(t)
+	onSubjects(t, func(t *testing.T, s *subject) {
+		for i, c := range s.calls {
+			if !c.once {
+				continue
+			}
+			want := s.effect(t, i)
+			lost := 0
+			for k := 1; k <= most; k++ {
+				id := c.prepared()
+				before := contents(t, s.whole, s.caller.Merchant)
+				caller, n := s.named("lost-", i, "-", k), 20_000+most*i+k
+				s.store.LoseAt(k)
+				_, err := c.do(t.Context(), caller, n, id)
+				if !s.store.Heal() {
+					check(err)
+					break
+				}
+				lost++
+				if err == nil && !c.outside {
+					t.Errorf("%s: the answer to commit %d was lost, and the call has one", c.name, k)
+				}
+				if c.outside {
+					s.now = s.now.Add(10 * time.Minute)
+					check(s.svc.Drain(t.Context()))
+				}
+				if _, err := c.do(t.Context(), caller, n, id); err != nil {
+					t.Errorf("%s: the answer to commit %d was lost, and the repetition said %v", c.name, k, err)
+				}
+				if diff := cmp.Diff(want, shape(before, contents(t, s.whole, s.caller.Merchant))); diff != "" && !c.outside {
+					t.Errorf("%s: the answer to commit %d was lost, and the effect is another\n%s", c.name, k, diff)
+				}
+			}
+			if lost == 0 {
+				t.Errorf("%s: it commits nothing", c.name)
+			}
 		}
+	})
+}
+
+// The same call made again, by this process or another, while the first is at any
+// of its operations, has one effect and one answer with the first.
+func TestNoRaceDoublesAnEffect(t *testing.T) {
+	type outcome struct {
+		answer any
+		err    error
 	}
-	if v, err := accounts.Verify(ctx); err != nil || len(v.Problems) > 0 {
-		t.Errorf("Verify: %+v, %v", v, err)
-	}
+	// Side by side, every so many operations of a call are tried.
+	const stride = 4
+	onSubjects(t, func(t *testing.T, s *subject) {
+		for i, c := range s.calls {
+			if !c.once {
+				continue
+			}
+			if raceDetector && c.pin {
+				continue // hashing takes too long under it
+			}
+			want := s.effect(t, i)
+			race := func(k int, twin call, arm func(run func())) (hit bool) {
+				t.Helper()
+				id := c.prepared()
+				before := contents(t, s.whole, s.caller.Merchant)
+				s.races++
+				n, key := 20_000+s.races, fmt.Sprint("twin-", s.races)
+				second := make(chan outcome, 1)
+				arm(func() {
+					answer, err := twin.do(t.Context(), s.named(key), n, id)
+					second <- outcome{answer, err}
+				})
+				first, err := c.do(t.Context(), s.named(key), n, id)
+				if !s.store.Heal() {
+					check(err)
+					return false
+				}
+				other := <-second
+				for _, e := range []error{err, other.err} {
+					if e != nil && api.CodeOf(e) != api.IdempotencyKeyInUse {
+						t.Errorf("%s, twice at %d: %v", c.name, k, e)
+					}
+				}
+				if err == nil && other.err == nil && idOf(first) != idOf(other.answer) {
+					t.Errorf("%s, twice at %d: %s and %s", c.name, k, idOf(first), idOf(other.answer))
+				}
+				if err != nil && other.err != nil {
+					t.Errorf("%s, twice at %d: both were refused", c.name, k)
+				}
+				if diff := cmp.Diff(want, shape(before, contents(t, s.whole, s.caller.Merchant))); diff != "" {
+					t.Errorf("%s, twice at %d: the effect is another\n%s", c.name, k, diff)
+				}
+				return true
+			}
+			// Side by side, in one process.
+			for k := 1 + i%stride; k <= most; k += stride {
+				if !race(k, c, func(run func()) { s.store.CallAt(k, func() { go run() }) }) {
+					break
+				}
+			}
+			// Another process makes the whole call between two transactions.
+			for k := 1; k <= most; k++ {
+				if !race(k, s.twins[i], func(run func()) { s.store.BetweenAt(k, run) }) {
+					break
+				}
+			}
+		}
+	})
+}
+
+// A call that goes outside may leave what it has begun. Whichever operation
+// fails, the worker and a repetition finish it, and the money moves once.
+func TestWhatWasBegunIsFinished(t *testing.T) {
+	oneGoroutine(t)
+	onSubjects(t, func(t *testing.T, s *subject) {
+		for i, c := range s.calls {
+			if !c.outside {
+				continue
+			}
+			for k := 1; k <= most; k++ {
+				id := c.prepared()
+				before := contents(t, s.whole, s.caller.Merchant)
+				caller := s.named("begun-", i, "-", k)
+				s.store.FailAt(k)
+				_, err := c.do(t.Context(), caller, k, id)
+				if !s.store.Heal() {
+					check(err)
+					if k < 5 {
+						t.Errorf("%s has %d operations only", c.name, k-1)
+					}
+					break
+				}
+				if !errors.Is(err, faulty.Err) {
+					t.Errorf("%s: operation %d failed, and the call said %v", c.name, k, err)
+				}
+				s.now = s.now.Add(10 * time.Minute)
+				check(s.svc.Drain(t.Context()))
+				if _, err := c.do(t.Context(), caller, k, id); err != nil {
+					t.Errorf("%s: operation %d failed, and the repetition said %v", c.name, k, err)
+				}
+				got := shape(before, contents(t, s.whole, s.caller.Merchant))
+				if got["new payments"] != 1 || got["new posting"] != 1 {
+					t.Errorf("%s: operation %d failed, and in the end there is %v", c.name, k, got)
+				}
+			}
+		}
+	})
 }

@@ -100,6 +100,9 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.Events.Retention = c.EventRetention
 	s.Messages = message.New(s.engine, message.Config{Texter: c.Texter, Mailer: c.Mailer, TestMailer: c.TestMailer})
 	s.Accounts = account.New(s.engine)
+	if err := s.Accounts.SealWith(ctx, c.Key); err != nil {
+		return nil, fmt.Errorf("payments: prepare the seals: %w", err)
+	}
 	s.Payments = payment.New(s.engine, s.Events)
 	s.QRCodes = qrcode.New(s.engine, qrcode.Config{
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
@@ -133,6 +136,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.Webhooks = webhook.New(s.engine, webhook.Config{Events: s.Events, Allow: c.WebhookAllow})
 	s.Events.Watch, s.Events.Pending = webhook.Watch, webhook.Waiting
 	s.runner.Add(s.Webhooks.Jobs()...)
+	s.runner.Add(s.Accounts.SealJob())
 	s.runner.Add(s.Events.TellSubscribers())
 	s.runner.Add(s.Invoices.Job(), s.Invoices.Reminders())
 	s.Accounts.Events = s.Events

@@ -92,6 +92,10 @@ type Deposit struct {
 	Source string
 	// Ref is the operator's own reference, kept with the posting.
 	Ref string
+	// IdempotencyKey, 1 to 255 printable ASCII characters, makes it safe to repeat a
+	// deposit whose answer was lost: one key is one deposit, for 30 days. Keys of
+	// deposits are the operator's, apart from those of merchants.
+	IdempotencyKey string
 }
 
 // Deposit credits an account against a clearing account. It is for the operator,
@@ -107,20 +111,29 @@ func (s *Service) Deposit(ctx context.Context, d Deposit) error {
 	if err := api.CheckText("ref", d.Ref, api.MaxReference); err != nil {
 		return err
 	}
-	caller := api.Caller{Live: d.Live}
+	caller := api.Caller{Live: d.Live, IdempotencyKey: d.IdempotencyKey}
 	if strings.HasPrefix(d.To, "mer_") {
 		caller.Merchant = d.To // a merchant's entries bear the times of its own clock
 	}
-	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+	d.IdempotencyKey = ""
+	call := engine.Call{Name: "deposit", Params: d}
+	_, err = engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*deposited, error) {
 		to, err := ledgerAccount(tx, d.Live, d.To)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return tx.Post(storage.Posting{
-			ID: tx.NewID("txn_"), Type: "deposit", Ref: d.Ref, At: tx.Now,
+		id := tx.NewID("txn_")
+		return &deposited{Posting: id}, tx.Post(storage.Posting{
+			ID: id, Type: "deposit", Ref: d.Ref, At: tx.Now,
 			Moves: []storage.Move{to.Move(pesewas), chart.Clearing(d.Source, d.Live).Move(-pesewas)},
 		})
 	})
+	return err
+}
+
+// deposited is what is kept under the key of a deposit.
+type deposited struct {
+	Posting string `json:"posting"`
 }
 
 // ledgerAccount returns where the money of an account id lies.

@@ -52,6 +52,8 @@ type Service struct {
 	Events *event.Service
 	// Erasers are asked, in this order, to remove the data of deleted customers.
 	Erasers []Eraser
+	// sealKey is what the seals of the ledger are made with.
+	sealKey []byte
 }
 
 // New returns the service.
@@ -64,6 +66,7 @@ func Kinds() []*storage.Kind {
 	return []*storage.Kind{
 		merchants.Kind(), logos.Kind(), apiKeys.Kind(), consumers.Kind(), agents.Kind(),
 		customers.Kind(), serviceIDs.Kind(), pins.Kind(), adjustments.Kind(),
+		sealHeads.Kind(), seals.Kind(), sealers.Kind(),
 	}
 }
 

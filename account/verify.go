@@ -11,6 +11,8 @@ import (
 // Verification is the outcome of replaying the ledger.
 type Verification struct {
 	Accounts, Postings, Entries int64
+	// Sealed is how many entries agree with their seals; see [Service.Seal].
+	Sealed int64
 	// Problems says what does not agree, in words; empty when all does.
 	Problems []string
 }
@@ -48,7 +50,8 @@ type VerifyParams struct {
 // Verify replays every entry of every account and compares the outcome with all
 // balances: entries are numbered without holes, each balance is the one before
 // plus the amount, no guarded account was ever below zero, every posting adds up
-// to zero, and all money together does. It reads one snapshot and may run beside
+// to zero, and all money together does. What was sealed is compared with its seal,
+// so that an entry that was changed, removed or moved in the database is named. It reads one snapshot and may run beside
 // traffic; it takes time in proportion to the ledger.
 //
 // The error says that the ledger could not be read; what was found wrong is in
@@ -65,7 +68,10 @@ func (s *Service) VerifyWith(ctx context.Context, p VerifyParams) (*Verification
 		if err := v.accounts(tx); err != nil {
 			return err
 		}
-		return v.postings(tx)
+		if err := v.postings(tx); err != nil {
+			return err
+		}
+		return v.seals(tx, s)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("account: verify: %w", err)

@@ -60,30 +60,31 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
 	call := engine.Call{Name: "disbursement.create", Params: p}
 	prepared, err := s.prepare(caller.Live, &p)
-	if err != nil || prepared.External() {
-		// A repetition is answered though limits, banks or the rail have changed since,
-		// and the rail is not asked again.
-		if done, replayErr := engine.Replay[payout.Transfer](ctx, s.engine, caller, call); done != nil || replayErr != nil {
-			return done, replayErr
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := s.outgoing.Ask(ctx, caller, prepared); err != nil {
-		return nil, err
-	}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
-		recipient, err := prepared.RecipientTx(tx, caller.Live)
+	create := func() (*payout.Transfer, error) {
 		if err != nil {
 			return nil, err
 		}
-		made, err := s.outgoing.CreateTx(tx, prepared, recipient)
-		if err == nil && also != nil {
-			err = also(tx, made)
+		if err := s.outgoing.Ask(ctx, caller, prepared); err != nil {
+			return nil, err
 		}
-		return made, err
-	})
+		return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
+			recipient, err := prepared.RecipientTx(tx, caller.Live)
+			if err != nil {
+				return nil, err
+			}
+			made, err := s.outgoing.CreateTx(tx, prepared, recipient)
+			if err == nil && also != nil {
+				err = also(tx, made)
+			}
+			return made, err
+		})
+	}
+	if err == nil && !prepared.External() {
+		return create()
+	}
+	// A repetition is answered though limits, banks or the rail have changed since,
+	// and the rail is not asked again.
+	return engine.Once(ctx, s.engine, caller, call, create)
 }
 
 func (s *Service) prepare(live bool, p *CreateParams) (*payout.Prepared, error) {

@@ -51,6 +51,7 @@ type router struct {
 	log       *slog.Logger
 	requestID func() string
 	limiter   *limiter
+	endpoints map[string]*endpoint // by pattern
 	// first and mux find the endpoint of a path, in this order.
 	first, mux *http.ServeMux
 	routes     []route // held against openapi.yaml by a test
@@ -65,6 +66,7 @@ func newRouter(config Config, requestID func() string, routes []route) *router {
 		limiter: newLimiter(config.RateLimit), first: http.NewServeMux(), mux: http.NewServeMux(), routes: routes,
 	}
 	endpoints := make(map[string]*endpoint)
+	rt.endpoints = endpoints
 	for i := range routes {
 		row := &routes[i]
 		e := endpoints[row.pattern]

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -56,9 +58,20 @@ func testOnly(handle func(*request) (any, error)) func(*request) (any, error) {
 
 type testHelpers struct{ svc *payments.Service }
 
-// fund credits an account with money from nowhere, which only test mode has.
-func (h testHelpers) fund(ctx context.Context, to string, amount decimal.Decimal) error {
-	return h.svc.Accounts.Deposit(ctx, account.Deposit{To: to, Amount: amount, Source: "test"})
+// fund credits an account with money from nowhere, which only test mode has. key
+// is "" for none.
+func (h testHelpers) fund(ctx context.Context, to string, amount decimal.Decimal, key string) error {
+	return h.svc.Accounts.Deposit(ctx, account.Deposit{To: to, Amount: amount, Source: "test", IdempotencyKey: key})
+}
+
+// depositKey makes the caller's key one of the operator's, apart from those of
+// other merchants.
+func depositKey(caller api.Caller) string {
+	if caller.IdempotencyKey == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(caller.Merchant + "\x00" + caller.IdempotencyKey))
+	return "test_helpers/balance/" + hex.EncodeToString(sum[:])
 }
 
 func (h testHelpers) balance(r *request) (any, error) {
@@ -68,7 +81,7 @@ func (h testHelpers) balance(r *request) (any, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	if err := h.fund(r.Context(), r.caller.Merchant, amount); err != nil {
+	if err := h.fund(r.Context(), r.caller.Merchant, amount, depositKey(r.caller)); err != nil {
 		return nil, err
 	}
 	balance, err := h.svc.Accounts.Balance(r.Context(), r.caller)
@@ -168,7 +181,7 @@ func withPhone(p account.HolderParams, create func(account.HolderParams) error) 
 // holder funds a new account and answers it.
 func (h testHelpers) holder(r *request, object string, a account.Holder, pin string, balance decimal.Decimal) (any, error) {
 	if !balance.IsZero() {
-		if err := h.fund(r.Context(), a.ID, balance); err != nil {
+		if err := h.fund(r.Context(), a.ID, balance, ""); err != nil {
 			return nil, err
 		}
 	}

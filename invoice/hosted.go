@@ -88,9 +88,13 @@ func (s *Service) PayWallet(ctx context.Context, caller api.Caller, id string, p
 		ID string `json:"id"`
 		WalletParams
 	}{id, p}}
-	if done, err := engine.Replay[Invoice](ctx, s.engine, caller, call); done != nil || err != nil {
-		return done, err
-	}
+	return engine.Once(ctx, s.engine, caller, call, func() (*Invoice, error) {
+		return s.payWallet(ctx, caller, call, id, p)
+	})
+}
+
+// payWallet is PayWallet of what is no repetition.
+func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.Call, id string, p WalletParams) (*Invoice, error) {
 	var consumer *account.Consumer
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		// What can be refused without the PIN is refused before a try is counted.

@@ -91,24 +91,23 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 		return nil, err
 	}
 	call := payCall(id, p)
-	if done, err := engine.Replay[Invoice](ctx, s.engine, caller, call); done != nil || err != nil {
-		return done, err
-	}
-	if p.PaidOutside {
-		return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
-			if err := o.Value.payable(caller.IdempotencyKey); err != nil {
-				return err
-			}
-			o.Value.Outside = &p.PaymentMethod
-			s.address(&o.Value)
-			return s.settled(tx, o, nil, p.Source)
-		})
-	}
-	charge, err := s.begin(ctx, caller, id, p)
-	if err != nil {
-		return nil, err
-	}
-	return s.carry(ctx, caller, call, charge, true)
+	return engine.Once(ctx, s.engine, caller, call, func() (*Invoice, error) {
+		if p.PaidOutside {
+			return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+				if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+					return err
+				}
+				o.Value.Outside = &p.PaymentMethod
+				s.address(&o.Value)
+				return s.settled(tx, o, nil, p.Source)
+			})
+		}
+		charge, err := s.begin(ctx, caller, id, p)
+		if err != nil {
+			return nil, err
+		}
+		return s.carry(ctx, caller, call, charge, true)
+	})
 }
 
 func (s *Service) charger(live bool) Charger {
@@ -230,9 +229,11 @@ func (s *Service) attempted(tx *engine.Tx, id, charge string) (*storage.Object[r
 }
 
 // charged books a charge that succeeded. The answer is kept under the key of the
-// call that began it, so that a repetition finds it, whoever got here.
+// call that began it, so that a repetition finds it, whoever got here. If another
+// request has taken the key meanwhile, it keeps it: the money is booked all the
+// same.
 func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Call, c *Charge, result ChargeResult) (*Invoice, error) {
-	return s.change(ctx, caller, call, c.Invoice, func(tx *engine.Tx, o *storage.Object[record]) error {
+	book := func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
 		if r.Attempt == nil || r.Attempt.ID != c.ID {
 			return nil // booked already
@@ -241,7 +242,13 @@ func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Ca
 			from: chart.Clearing(Clearing, caller.Live), source: payment.Source{Charge: c.ID}, phone: r.Attempt.Source,
 			payment: payment.Payment{PaymentMethod: methodOf(r.Attempt.PaymentMethod), Provider: textOrNil(result.Provider)},
 		})
-	})
+	}
+	paid, err := s.change(ctx, caller, call, c.Invoice, book)
+	if api.CodeOf(err) == api.IdempotencyKeyReused {
+		caller.IdempotencyKey = ""
+		return s.change(ctx, caller, call, c.Invoice, book)
+	}
+	return paid, err
 }
 
 // Clearing names the account that stands for the provider of the [Charger]: what

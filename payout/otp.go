@@ -162,9 +162,13 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, purpose Purp
 	}
 	// The code is no part of the call: secrets are in no fingerprint.
 	call := engine.Call{Name: "otp.verify", Params: purpose}
-	if done, err := engine.Replay[OTP](ctx, s.engine, caller, call); done != nil || err != nil {
-		return done, err
-	}
+	return engine.Once(ctx, s.engine, caller, call, func() (*OTP, error) {
+		return s.verifyOTP(ctx, caller, call, purpose, code)
+	})
+}
+
+// verifyOTP is VerifyOTP of what is no repetition.
+func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.Call, purpose Purpose, code string) (*OTP, error) {
 	right, err := s.guess(ctx, caller, purpose, code)
 	if err != nil {
 		return nil, err

@@ -67,9 +67,13 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		}
 	}
 	call := engine.Call{Name: "payout.create", Params: p}
-	if done, err := engine.Replay[Transfer](ctx, s.engine, caller, call); done != nil || err != nil {
-		return done, err
-	}
+	return engine.Once(ctx, s.engine, caller, call, func() (*Transfer, error) {
+		return s.create(ctx, caller, call, p)
+	})
+}
+
+// create is Create of what is no repetition.
+func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Call, p CreateParams) (*Transfer, error) {
 	prepared, err := s.outgoing.Prepare(caller.Live, Payouts, Draft{
 		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
 		Description: p.Description, Metadata: p.Metadata,

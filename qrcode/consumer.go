@@ -56,7 +56,8 @@ type IssueParams struct {
 }
 
 // Issue makes a code for a consumer of the caller's mode, whatever the status: a
-// code may outlive the wallet, and is then refused when it is used.
+// code may outlive the wallet, and is then refused when it is used. With an
+// idempotency key it may be repeated safely.
 func (s *Service) Issue(ctx context.Context, caller api.Caller, p IssueParams) (*ConsumerCode, error) {
 	if p.Type == "" {
 		p.Type = Static
@@ -78,24 +79,22 @@ func (s *Service) Issue(ctx context.Context, caller api.Caller, p IssueParams) (
 		}
 		c.Amount = &amount
 	}
-	var issued *ConsumerCode
-	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+	call := engine.Call{Name: "consumer_qr.issue", Params: p}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*ConsumerCode, error) {
 		if err := account.ConsumerExistsTx(tx, caller.Live, p.Account); err != nil {
-			return err
+			return nil, err
 		}
 		id := tx.NewID("cqr_")
 		text, err := s.codec.Encode(caller.Live, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		c.CreatedAt = api.At(tx.Now)
 		if _, err := consumerCodes.Insert(tx, storage.Scope{Live: caller.Live}, id, c); err != nil {
-			return fmt.Errorf("qrcode: issue: %w", err)
+			return nil, fmt.Errorf("qrcode: issue: %w", err)
 		}
-		issued = &ConsumerCode{ID: id, Object: "consumer_qr", Payload: text}
-		return nil
+		return &ConsumerCode{ID: id, Object: "consumer_qr", Payload: text}, nil
 	})
-	return issued, err
 }
 
 // Resolved is what a merchant may know of a consumer whose code was scanned.

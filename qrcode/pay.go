@@ -80,9 +80,13 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, p PayParams) (*pay
 		}
 	}
 	call := engine.Call{Name: "qr_code.pay", Params: p}
-	if done, err := engine.Replay[payment.Payment](ctx, s.engine, caller, call); done != nil || err != nil {
-		return done, err
-	}
+	return engine.Once(ctx, s.engine, caller, call, func() (*payment.Payment, error) {
+		return s.pay(ctx, caller, call, p)
+	})
+}
+
+// pay is Pay of what is no repetition.
+func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, p PayParams) (*payment.Payment, error) {
 	var consumer *account.Consumer
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		// What can be refused without the PIN is refused before a try is counted.

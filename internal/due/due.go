@@ -56,6 +56,9 @@ type Runner struct {
 	Observer Observer
 	// Ahead lists the scopes with clocks of their own; nil for none.
 	Ahead func(context.Context) ([]Ahead, error)
+	// Serial has the records of a batch worked on one after another, in the order of
+	// their claim: for tests that must play the same game again.
+	Serial bool
 
 	jobs []*worker
 
@@ -302,12 +305,17 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 	if w.Do != nil {
 		for _, record := range records {
 			w.begin()
-			go func() {
+			do := func() {
 				defer w.end()
 				defer w.free(1)
-				do := func(ctx context.Context, records []storage.Record) error { return w.Do(ctx, records[0]) }
-				r.act(ctx, w, []storage.Record{record}, do)
-			}()
+				run := func(ctx context.Context, records []storage.Record) error { return w.Do(ctx, records[0]) }
+				r.act(ctx, w, []storage.Record{record}, run)
+			}
+			if r.Serial {
+				do()
+			} else {
+				go do()
+			}
 		}
 		return len(records), nil
 	}

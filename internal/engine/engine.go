@@ -256,6 +256,28 @@ func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call)
 	return answer, nil
 }
 
+// Once runs a call that does something before its transaction, in fn. A replay
+// is answered without fn; and so is one that fn has refused because the first
+// call succeeded beside it, in another goroutine or process: a code is used up
+// then, an invoice paid.
+func Once[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
+	if done, err := Replay[T](ctx, e, caller, call); done != nil || err != nil {
+		return done, err
+	}
+	answer, err := fn()
+	if api.CodeOf(err) == "" {
+		return answer, err
+	}
+	done, again := Replay[T](ctx, e, caller, call)
+	switch {
+	case done != nil:
+		return done, nil
+	case api.CodeOf(again) != "":
+		return nil, again // the key was used with another request
+	}
+	return nil, err
+}
+
 // refusal turns what the store refuses into what the caller can act on.
 func refusal(err error) error {
 	var e *api.Error

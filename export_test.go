@@ -1,0 +1,5 @@
+package payments
+
+// Serialize has due work done one after another, so that a simulation plays the
+// same game again.
+func (s *Service) Serialize() { s.runner.Serial = true }

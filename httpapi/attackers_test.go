@@ -1,0 +1,326 @@
+package httpapi_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+)
+
+// These are the attacks that take more than one request; see attacks_test.go.
+
+// A request that is hidden in the body of another is a request of its own, without
+// the other's key.
+func TestSmuggledRequests(t *testing.T) {
+	v := newVictim(t, nil)
+	hidden := "GET /v1/balance HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	for name, text := range map[string]string{
+		"two kinds of length": "POST /v1/qr_codes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + v.Key +
+			"\r\nContent-Type: application/json\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"a body for a GET": fmt.Sprintf("GET /v1/qr_codes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", v.Key, len(hidden), hidden),
+	} {
+		c, err := net.Dial("tcp", v.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		if half, ok := c.(*net.TCPConn); ok {
+			_ = half.CloseWrite()
+		}
+		answers, _ := io.ReadAll(c)
+		c.Close()
+		if strings.Contains(string(answers), `"object":"balance"`) {
+			t.Errorf("%s: the hidden request was answered with the key of the other: %s", name, answers)
+		}
+		if n := strings.Count(string(answers), "HTTP/1.1 200"); n > 1 {
+			t.Errorf("%s: %d requests succeeded", name, n)
+		}
+	}
+}
+
+// Who sends headers or a body slowly, or stops in between, is hung up on, and
+// everybody else is served meanwhile.
+func TestSlowClients(t *testing.T) {
+	const limit = 200 * time.Millisecond
+	v := newVictim(t, func(s *http.Server) { s.ReadHeaderTimeout, s.ReadTimeout = limit, 2*limit })
+	var all sync.WaitGroup
+	for name, begin := range map[string]string{
+		"headers that do not end": "GET /v1/balance HTTP/1.1\r\nHost: x\r\nX-A: ",
+		"a body that does not come": "POST /v1/qr_codes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + v.Key +
+			"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+		"a form that does not come": "POST /pay/" + v.code + " HTTP/1.1\r\nHost: x\r\n" +
+			"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nwallet=",
+		"chunks that do not end": "POST /v1/qr_codes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + v.Key +
+			"\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+	} {
+		for range 20 {
+			all.Go(func() {
+				c, err := net.Dial("tcp", v.address)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer c.Close()
+				_, _ = io.WriteString(c, begin)
+				_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+				answer, err := io.ReadAll(c)
+				if ne, ok := err.(net.Error); ok && ne.Timeout() {
+					t.Errorf("%s: the connection is held", name)
+				}
+				if strings.Contains(string(answer), "HTTP/1.1 200") {
+					t.Errorf("%s: %s", name, answer)
+				}
+			})
+		}
+	}
+	for range 20 {
+		if response, _ := v.send(t, v.request(attack{line: "GET /v1/balance"})); response == nil || response.StatusCode != 200 {
+			t.Error("nobody else is served")
+		}
+	}
+	all.Wait()
+}
+
+// The name under which a server is called is in none of its answers: addresses
+// are made of Config.BaseURL.
+func TestHostSpoofing(t *testing.T) {
+	v := newVictim(t, nil)
+	_, hosted := newInvoice(t, v.Shop, `{"auto_finalize":true,`+oneLine+`}`)
+	page := strings.TrimPrefix(hosted, v.Server.URL)
+	for _, line := range []string{"POST /v1/qr_codes", "GET /v1/qr_codes/" + v.code, "GET /pay/" + v.code, "GET /v1/invoices", "POST /v1/invoices", "GET " + page, "GET /v1/nothing", "POST /pay/" + v.code} {
+		for _, host := range []string{"evil.example", "evil.example:80", "x\"><script>", "evil.example/../"} {
+			response, body := v.send(t, v.request(attack{line: line, head: "!Host: " + host + "\nAuthorization: Bearer KEY\nX-Forwarded-Host: evil.example\nForwarded: host=evil.example\nX-Original-URL: /v1/balance\nReferer: https://evil.example"}))
+			if response == nil {
+				t.Errorf("%s as %s: no answer", line, host)
+				continue
+			}
+			if text := fmt.Sprint(response.Header) + string(body); strings.Contains(text, "evil.example") || strings.Contains(text, "<script") {
+				t.Errorf("%s as %s: %s", line, host, text)
+			}
+		}
+	}
+}
+
+// What people write into any text comes out as that text: in JSON as it was, in
+// pages and e-mails as letters and never as markup, in tables as no formula.
+func TestInjection(t *testing.T) {
+	markup := regexp.MustCompile(`<(script|img src=x|svg|iframe|!--)|href="javascript`)
+	for _, evil := range []string{
+		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'><svg onload=alert(1)>`, `</title><script>1</script>`,
+		`</style><script>1</script>`, `javascript:alert(1)`, `{{.Offer}}{{printf "%s" .}}`, `${7*7}`, `<!--#exec cmd="ls"-->`,
+		`'; DROP TABLE qr_codes; --`, `=cmd|' /C calc'!A0`, `+1+1`, `@SUM(1)`, `-2+3`, "\u202egnp.exe", `%s%n%x`, `\u003cscript\u003e`, `&lt;b&gt;`,
+	} {
+		s := paymentstest.New(t)
+		if _, err := s.Accounts.UpdateMerchant(t.Context(), s.Caller.Merchant, account.MerchantParams{Name: evil, Phone: "0301000000", Address: evil}); err != nil {
+			t.Fatal(err)
+		}
+		page := func(address string) string {
+			t.Helper()
+			nobody := *s
+			nobody.Key = ""
+			response, body := nobody.Do("GET", strings.TrimPrefix(address, s.Server.URL), nil)
+			if response.StatusCode != 200 || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+				t.Errorf("%s: %d, %q", address, response.StatusCode, response.Header)
+			}
+			return string(body)
+		}
+		whole := func(what, text string) {
+			t.Helper()
+			if found := markup.FindString(text); found != "" || strings.ContainsAny(evil, "<\"") && strings.Contains(text, evil) {
+				t.Errorf("%s holds %q of %q", what, found, evil)
+			}
+			if strings.Contains(text, "49") && evil == `${7*7}` && !strings.Contains(text, "7*7") {
+				t.Errorf("%s: %q was computed", what, evil)
+			}
+		}
+		j := func(v string) string { return fmt.Sprintf("%q", v) }
+		if strings.ContainsRune(evil, '\u202e') {
+			j = func(v string) string { return `"` + v + `"` }
+		}
+		response, data := s.Do("POST", "/v1/qr_codes", `{"amount":100,"name":`+j(evil)+`,"description":`+j(evil)+`,"reference":`+j(evil)+`,"metadata":{`+j(evil)+`:`+j(evil)+`}}`)
+		if response.StatusCode != 200 {
+			// Refused is as good.
+			if field(t, data, "error.code") != "parameter_invalid" {
+				t.Errorf("%q: %s", evil, data)
+			}
+		} else {
+			for _, name := range []string{"name", "description", "reference"} {
+				if got := field(t, data, name); got != evil {
+					t.Errorf("%s: %q came back as %q", name, evil, got)
+				}
+			}
+			code := field(t, data, "id")
+			whole("the payment page", page("/pay/"+code))
+			whole("the receipt", page("/pay/"+code+"/receipt/"+s.Pay(code, 0).ID))
+			nobody := *s
+			nobody.Key = ""
+			form := url.Values{"wallet": {evil}, "pin": {evil}, "amount": {evil}, "token": {evil}}
+			_, body := nobody.Do("POST", "/pay/"+code, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+			whole("the refusal of a payment", string(body))
+		}
+		for _, path := range []string{"/pay/" + url.PathEscape(evil), "/invoice/" + url.PathEscape(evil), "/v1/" + url.PathEscape(evil), "/v1/qr_codes/" + url.PathEscape(evil), "/v1/events?type=" + url.QueryEscape(evil)} {
+			response, body := s.Do("GET", path, nil)
+			if strings.Contains(response.Header.Get("Content-Type"), "html") {
+				whole(path, string(body))
+			} else if response.Header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s may be taken for a page", path)
+			}
+		}
+		texts := `"customer_name":` + j(evil) + `,"customer_address":` + j(evil) + `,"description":` + j(evil) + `,"footer":` + j(evil) + `,"memo":` + j(evil) +
+			`,"customer_email":"a@example.com","line_items":[{"description":` + j(evil) + `,"unit_amount":100}]`
+		response, data = s.Do("POST", "/v1/invoices", `{"auto_finalize":true,`+texts+`}`)
+		if response.StatusCode != 200 {
+			t.Errorf("%q: %s", evil, data)
+			continue
+		}
+		address := field(t, data, "hosted_invoice_url")
+		whole("the invoice's page", page(address))
+		if strings.Count(page(address), "memo") > 0 {
+			t.Error("the memo is on the page")
+		}
+		s.Do("POST", "/v1/invoices/"+field(t, data, "id")+"/send", nil)
+		drain(t, s)
+		_, messages := s.Do("GET", "/v1/test_helpers/messages?kind=email", nil)
+		if subject := field(t, messages, "data.0.subject"); strings.ContainsAny(subject, "\r\n") {
+			t.Errorf("the subject %q has two lines", subject)
+		}
+		for name, export := range map[string]func(w io.Writer) error{
+			"invoices": func(w io.Writer) error {
+				return s.Invoices.Export(t.Context(), s.Caller, w, invoice.ExportParams{})
+			},
+			"payments": func(w io.Writer) error {
+				return s.Payments.Export(t.Context(), s.Caller, w, payment.ExportParams{})
+			},
+		} {
+			var b strings.Builder
+			if err := export(&b); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(b.String(), "\ufeff"))).ReadAll()
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, row := range rows {
+				for _, cell := range row {
+					if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+						t.Errorf("%s: the cell %q is a formula", name, cell)
+					}
+				}
+			}
+		}
+	}
+}
+
+// However many guess a PIN at once, at most five guesses are compared, and then
+// the right one is refused, too.
+func TestBruteForceOfAPIN(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
+		code := newCode(t, s, `{"amount":100}`)
+		var mu sync.Mutex
+		answers := map[string]int{}
+		var all sync.WaitGroup
+		for guess := range 24 {
+			all.Go(func() {
+				body := fmt.Sprintf(`{"account_id":%q,"pin":"%04d"}`, s.Consumer.ID, 5000+guess)
+				response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", body)
+				mu.Lock()
+				defer mu.Unlock()
+				answers[fmt.Sprint(response.StatusCode, " ", field(t, data, "error.code"))]++
+			})
+		}
+		all.Wait()
+		if answers["403 pin_invalid"] != 5 || answers["403 pin_locked"] != 19 {
+			t.Errorf("the guesses were answered %v", answers)
+		}
+		response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", payBody(s.Consumer.ID, "1234"))
+		wants(t, "the right PIN, too late", response, data, 403, "pin_locked", "pin")
+		nobody := *s
+		nobody.Key = ""
+		form := url.Values{"wallet": {"0241000001"}, "pin": {"1234"}, "token": {strings.Repeat("a", 22)}}
+		response, _ = nobody.Do("POST", "/pay/"+code, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+		if response.StatusCode != 403 {
+			t.Errorf("the right PIN on the page, too late: %d", response.StatusCode)
+		}
+	})
+}
+
+// Who tries secrets of hosted pages, or one PIN on many wallets, is soon told to
+// wait, whatever is in the headers by which a proxy would name a client.
+func TestBruteForceOfHostedPages(t *testing.T) {
+	for name, try := range map[string]func(s *paymentstest.Shop, n int) *http.Response{
+		"secrets of invoices": func(s *paymentstest.Shop, n int) *http.Response {
+			r, _ := s.Do("GET", fmt.Sprintf("/invoice/%032d", n), nil, "X-Forwarded-For", fmt.Sprint("10.0.0.", n))
+			return r
+		},
+		"PINs of wallets": func(s *paymentstest.Shop, n int) *http.Response {
+			form := url.Values{"wallet": {fmt.Sprintf("024%07d", n)}, "pin": {"1234"}}
+			r, _ := s.Do("POST", "/pay/qr_0", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "X-Real-IP", fmt.Sprint("10.0.0.", n))
+			return r
+		},
+	} {
+		s := paymentstest.New(t)
+		s.Key = ""
+		stopped := 0
+		for n := range 200 {
+			if response := try(s, n); response.StatusCode == 429 {
+				stopped++
+				if response.Header.Get("Retry-After") == "" {
+					t.Errorf("%s: no Retry-After", name)
+				}
+			}
+		}
+		if stopped == 0 {
+			t.Errorf("%s: 200 tries were answered", name)
+		}
+	}
+}
+
+// No spelling of an address inside becomes a webhook endpoint of live mode, and
+// where test mode takes one, nothing is sent there.
+func TestSSRFSpellings(t *testing.T) {
+	s := paymentstest.New(t)
+	live := newVictim(t, nil)
+	inside := *live.Shop
+	inside.Key = live.live
+	for _, host := range []string{
+		"127.0.0.1", "127.1", "127.0.1", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1", "127.0.0.1.", "localhost", "LOCALHOST", "localhost.", "a.localhost",
+		"0", "0.0.0.0", "[::]", "[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fe80::1%25eth0]", "[fc00::1]",
+		"10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254", "0xa9fea9fe", "[::ffff:a9fe:a9fe]", "metadata.google.internal", "printer.local",
+		"224.0.0.1", "255.255.255.255", "198.18.0.1", "192.0.2.1", "１２７.0.0.1", "127。0。0。1", "intranet", "127.0.0.1:22", "user@127.0.0.1", "example.com@127.0.0.1", "127.0.0.1\\@example.com",
+		"%31%32%37.0.0.1", "127.0.0.1%2eexample.com", "[::1", "", " 127.0.0.1", "example.com#@127.0.0.1", "example.com:0", "example.com:99999",
+	} {
+		address := "https://" + host + "/h"
+		response, data := inside.Do("POST", "/v1/webhooks", map[string]any{"url": address, "events": []string{"*"}})
+		if host == "" {
+			address = "https:///h"
+		}
+		wants(t, address, response, data, 400, "webhook_url_invalid", "url")
+
+		response, data = s.Do("POST", "/v1/webhooks", map[string]any{"url": "http://" + host + "/h", "events": []string{"*"}})
+		if response.StatusCode != 200 {
+			continue // refused at once
+		}
+		_, pinged := s.Do("POST", "/v1/webhooks/"+field(t, data, "id")+"/ping", nil)
+		if status := field(t, pinged, "status"); status != "failed" {
+			t.Errorf("%s was reached: %s", address, pinged)
+		}
+	}
+	for _, scheme := range []string{"http", "ftp", "file", "gopher", "javascript", "data", "unix", "HTTPS+x"} {
+		response, data := inside.Do("POST", "/v1/webhooks", map[string]any{"url": scheme + "://example.com/h", "events": []string{"*"}})
+		wants(t, scheme, response, data, 400, "webhook_url_invalid", "url")
+	}
+}

@@ -1,0 +1,316 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+)
+
+// The matrix asks every route of the table, with every id that a merchant has,
+// as somebody else. A new route is in it by itself; for a new noun it fails until
+// matrixWorld makes an object of it.
+
+// matrixBodies are what a route must be sent to get as far as its object; {}
+// where nothing stands here.
+var matrixBodies = map[string]string{
+	"POST /v1/invoices/{id}/lines":                    `{"description":"x","unit_amount":1}`,
+	"POST /v1/test_helpers/qr_codes/{id}/pay":         `{"account_id":"acc_1","pin":"1234","amount":1}`,
+	"POST /v1/test_helpers/payouts/{id}/settle":       `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/disbursements/{id}/settle": `{"outcome":"failed"}`,
+}
+
+// matrixReaders are the routes other than GET that change nothing.
+var matrixReaders = []string{"POST /v1/qr_codes/resolve", "POST /v1/lookup/service-id"}
+
+// matrixShared are the routes to what belongs to the operator, and so to every
+// merchant of a sandbox.
+var matrixShared = []string{"GET /v1/test_helpers/consumers/{id}"}
+
+// matrixParams are the fields of bodies and queries that name an object.
+var matrixParams = []string{"customer", "qr_code", "invoice", "payment", "disbursement", "payout", "batch", "event", "endpoint"}
+
+// matrixWorld gives the shop one object of every noun at least, each through the
+// interface.
+func matrixWorld(t *testing.T, s *paymentstest.Shop) {
+	t.Helper()
+	do := func(method, path, body string) []byte {
+		t.Helper()
+		response, data := s.Do(method, path, body)
+		if response.StatusCode != 200 {
+			t.Fatalf("%s %s: %s", method, path, data)
+		}
+		return data
+	}
+	do("POST", "/v1/webhooks", `{"url":"http://127.0.0.1:9/h","events":["*"]}`)
+	code := newCode(t, s, `{"name":"secret name","amount":100}`)
+	s.Pay(code, 0)
+	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com"}`)
+	do("POST", "/v1/invoices", `{"customer":"`+field(t, data, "id")+`",`+oneLine+`}`)
+	paid, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+	do("POST", "/v1/invoices/"+paid+"/pay", `{}`)
+	open, _ := newInvoice(t, s, `{"auto_finalize":true,"customer_email":"a@example.com",`+oneLine+`}`)
+	do("POST", "/v1/invoices/"+open+"/send", ``)
+	do("POST", "/v1/disbursements", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
+	do("POST", "/v1/payouts", `{"amount":1,"otp_code":"`+verifiedOTP(t, s)+`","destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
+	if err := s.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	anyID       = regexp.MustCompile(`\b[a-z]{2,5}_[0-9A-Za-z]{20,}\b`)
+	hostedToken = regexp.MustCompile(`/invoice/([0-9A-Za-z]{20,})`)
+)
+
+// lists returns what every list of the table shows, by its path.
+func lists(t *testing.T, s *paymentstest.Shop, table []httpapi.TableRow) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, row := range table {
+		if row.Method != "GET" || !row.Private || strings.Contains(row.Pattern, "{") {
+			continue
+		}
+		response, data := s.Do("GET", row.Pattern, nil)
+		if response.StatusCode != 200 && !strings.HasPrefix(row.Pattern, "/v1/test_helpers/") {
+			t.Errorf("GET %s: %d %s", row.Pattern, response.StatusCode, data)
+		}
+		all[row.Pattern] = string(data)
+	}
+	return all
+}
+
+// idsIn returns the ids in some texts, by prefix, those of requests left out.
+func idsIn(texts map[string]string) map[string][]string {
+	ids := map[string][]string{}
+	for _, path := range slices.Sorted(maps.Keys(texts)) {
+		for _, id := range anyID.FindAllString(texts[path], -1) {
+			prefix, _, _ := strings.Cut(id, "_")
+			if prefix != "req" && prefix != "sk" && !slices.Contains(ids[prefix], id) {
+				ids[prefix] = append(ids[prefix], id)
+			}
+		}
+		for _, match := range hostedToken.FindAllStringSubmatch(texts[path], -1) {
+			if !slices.Contains(ids["token"], match[1]) {
+				ids["token"] = append(ids["token"], match[1])
+			}
+		}
+	}
+	return ids
+}
+
+// like returns an id that nobody has and that looks like a given one.
+func like(id string) string {
+	if strings.HasSuffix(id, "zzz") {
+		return id[:len(id)-3] + "yyy"
+	}
+	return id[:len(id)-3] + "zzz"
+}
+
+func TestIsolationMatrix(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
+		table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
+		matrixWorld(t, s)
+		before := lists(t, s, table)
+		owned := idsIn(before)
+		for _, id := range owned["we"] {
+			_, data := s.Do("GET", "/v1/webhooks/"+id+"/deliveries", nil)
+			maps.Copy(owned, idsIn(map[string]string{"": string(data)}))
+		}
+
+		owned["acc"] = []string{s.Consumer.ID}
+
+		merchant, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Other"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stranger, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.KeyParams{})
+		strangerLive, _ := as(t, s, api.Caller{Merchant: merchant.ID, Live: true}, account.KeyParams{})
+		live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.KeyParams{})
+		reader, _ := as(t, s, s.Caller, account.KeyParams{ReadOnly: true})
+		narrow, _ := as(t, s, s.Caller, account.KeyParams{Resources: []string{"nothing"}})
+		others := map[string]*paymentstest.Shop{"a stranger": stranger, "a live stranger": strangerLive, "the live mode": live}
+
+		ask := func(s *paymentstest.Shop, row httpapi.TableRow, path, body string) (int, string) {
+			t.Helper()
+			var content any
+			if row.Method == "POST" || row.Method == "PATCH" {
+				content = body
+			}
+			response, data := s.Do(row.Method, path, content)
+			return response.StatusCode, fmt.Sprint(response.StatusCode, " ", requestID.ReplaceAllString(string(data), "req"))
+		}
+		bodyOf := func(row httpapi.TableRow) string {
+			if body, ok := matrixBodies[row.Method+" "+row.Pattern]; ok {
+				return body
+			}
+			return "{}"
+		}
+		// same asks for an object and for one that is nobody's, as others who must
+		// not see any difference.
+		same := func(row httpapi.TableRow, id string, at func(id string) (path, body string)) {
+			t.Helper()
+			for name, other := range others {
+				path, body := at(id)
+				status, theirs := ask(other, row, path, body)
+				nobodyPath, nobodyBody := at(like(id))
+				_, nobodys := ask(other, row, nobodyPath, nobodyBody)
+				if strings.ReplaceAll(theirs, id, "ID") != strings.ReplaceAll(nobodys, like(id), "ID") {
+					t.Errorf("%s %s %s as %s:\n%s\nbut what is nobody's is\n%s", row.Method, path, body, name, theirs, nobodys)
+				}
+				if status >= 500 {
+					t.Errorf("%s %s as %s: %s", row.Method, path, name, theirs)
+				}
+			}
+		}
+
+		for _, row := range table {
+			name := row.Method + " " + row.Pattern
+			if !row.Private {
+				continue
+			}
+			if row.Method != "GET" && row.Write == slices.Contains(matrixReaders, name) {
+				t.Errorf("%s: a route that changes something says so in the table, and one that does not stands in matrixReaders", name)
+			}
+			one := strings.Contains(row.Pattern, "{")
+			for prefix, ids := range owned {
+				for _, id := range ids[:min(len(ids), 2)] {
+					if one && !slices.Contains(matrixShared, name) {
+						same(row, id, func(id string) (string, string) {
+							return wildcard.ReplaceAllString(row.Pattern, id), bodyOf(row)
+						})
+					}
+					if prefix == "acc" || prefix == "cag" || one {
+						continue // the operator's, whom anybody may pay
+					}
+					if row.Method == "GET" {
+						for _, param := range append([]string{"starting_after", "ending_before"}, matrixParams...) {
+							same(row, id, func(id string) (string, string) { return row.Pattern + "?" + param + "=" + id, "" })
+						}
+					}
+				}
+			}
+			// A key that may only read, and one that may do nothing.
+			path := wildcard.ReplaceAllString(row.Pattern, "qr_zzz")
+			if row.Write {
+				if status, text := ask(reader, row, path, bodyOf(row)); status != 403 || !strings.Contains(text, `"permission_denied"`) {
+					t.Errorf("%s with a key that may only read: %s", name, text)
+				}
+			}
+			if row.Resource == "" {
+				t.Errorf("%s has no resource, so that no key can be kept from it", name)
+			}
+			if status, text := ask(narrow, row, path, bodyOf(row)); status != 403 || !strings.Contains(text, `"permission_denied"`) {
+				t.Errorf("%s with a key for nothing: %s", name, text)
+			}
+			for _, key := range []string{"", "sk_test_" + strings.Repeat("0", 43), s.Key + "0"} {
+				nobody := *s
+				nobody.Key = key
+				if status, text := ask(&nobody, row, path, bodyOf(row)); status != 401 {
+					t.Errorf("%s with key %.12q: %s", name, key, text)
+				}
+			}
+			if strings.HasPrefix(row.Pattern, "/v1/test_helpers/") {
+				if status, text := ask(live, row, path, bodyOf(row)); status != 403 {
+					t.Errorf("%s with a live key: %s", name, text)
+				}
+			}
+		}
+
+		// What is named in a body.
+		for _, row := range table {
+			if !row.Private || row.Method == "GET" || strings.Contains(row.Pattern, "{") || strings.HasPrefix(row.Pattern, "/v1/test_helpers/") {
+				continue
+			}
+			for prefix, ids := range owned {
+				if prefix == "acc" || prefix == "cag" {
+					continue
+				}
+				for _, param := range matrixParams {
+					body := func(id string) string { return `{"` + param + `":"` + id + `"}` }
+					for name, other := range others {
+						status, theirs := ask(other, row, row.Pattern, body(ids[0]))
+						nobodys, _ := ask(other, row, row.Pattern, body(like(ids[0])))
+						if status != nobodys || strings.Contains(theirs, "akua@example.com") {
+							t.Errorf("%s with %s of another merchant as %s: %s, but %d for what is nobody's", row.Pattern, param, name, theirs, nobodys)
+						}
+					}
+				}
+			}
+		}
+
+		// Nobody else lists anything of it, and nothing of it was changed.
+		for name, other := range others {
+			for path, text := range lists(t, other, table) {
+				for _, ids := range owned {
+					for _, id := range ids {
+						if strings.Contains(text, id) && !strings.HasPrefix(id, "acc_") {
+							t.Errorf("GET %s as %s shows %s", path, name, id)
+						}
+					}
+				}
+			}
+		}
+		for path, text := range lists(t, s, table) {
+			if text != before[path] && path != "/v1/lookup/banks" {
+				t.Errorf("%s was\n%s\nand is\n%s", path, before[path], text)
+			}
+		}
+
+		// The owner finds an object on every route: else the matrix has proved nothing.
+		for _, row := range table {
+			if !strings.Contains(row.Pattern, "{") || !row.Private {
+				continue
+			}
+			found := false
+			for _, ids := range owned {
+				for _, id := range ids {
+					if !found {
+						status, _ := ask(s, row, wildcard.ReplaceAllString(row.Pattern, id), bodyOf(row))
+						found = status != 404
+					}
+				}
+			}
+			if !found {
+				t.Errorf("%s %s: the matrix has no object for this route; make one in matrixWorld, and give its body in matrixBodies", row.Method, row.Pattern)
+			}
+		}
+	})
+}
+
+var wildcard = regexp.MustCompile(`\{[a-z_]+\}`)
+
+// A public page shows its own noun and nothing else, whatever id it is asked for.
+func TestPublicPagesShowOnlyTheirOwn(t *testing.T) {
+	s := paymentstest.New(t)
+	matrixWorld(t, s)
+	table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
+	owned := idsIn(lists(t, s, table))
+	noun := map[string]string{"/pay/": "qr", "/invoice/": "token"}
+	for _, row := range table {
+		if row.Private || row.Method != "GET" {
+			continue
+		}
+		for prefix, ids := range owned {
+			for _, id := range ids {
+				if own := noun[row.Pattern[:strings.Index(row.Pattern, "{")]]; own == prefix || own == "" && !strings.Contains(row.Pattern, "{") {
+					continue
+				}
+				nobody := *s
+				nobody.Key = ""
+				response, _ := nobody.Do("GET", wildcard.ReplaceAllString(row.Pattern, id), nil)
+				if response.StatusCode != 404 {
+					t.Errorf("%s with %s: %d", row.Pattern, id, response.StatusCode)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// TableRow is a row of the table of routes, for tests that must hold for every
+// route, those of next year included.
+type TableRow struct {
+	Method, Pattern string
+	Write, Private  bool
+	// Resource is what a key's permissions name.
+	Resource string
+}
+
+// TableOf returns the routes of a handler that New made, in the order of their
+// patterns.
+func TableOf(h http.Handler) []TableRow {
+	var rows []TableRow
+	for pattern, e := range h.(*router).endpoints {
+		for method, row := range e.methods {
+			rows = append(rows, TableRow{
+				Method: method, Pattern: pattern, Write: row.write, Private: isPrivate(pattern), Resource: row.resource,
+			})
+		}
+	}
+	slices.SortFunc(rows, func(a, b TableRow) int {
+		// What deletes comes last, so that a test may walk the table in order.
+		if a, b := a.Method == http.MethodDelete, b.Method == http.MethodDelete; a != b {
+			if a {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a.Pattern+" "+a.Method, b.Pattern+" "+b.Method)
+	})
+	return rows
+}

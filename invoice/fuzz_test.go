@@ -1,0 +1,47 @@
+package invoice
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// Every text that an invoice may carry makes a document, on whose pages all of it
+// stands, and which turns no direction of writing.
+func FuzzPDFText(f *testing.F) {
+	for _, seed := range []string{
+		"Jollof rice", "", " ", "₵ ɛ ɔ ŋ", strings.Repeat("W", 500), "a\u202eb", "\ufeff", "e\u0301\u0301\u0301", "你好 👍🏾", "(\\) Tj ET", "%PDF", "a\nb\r\nc", "\u2028", "\u00ad\u200b",
+		"=1+1", "<script>", "\U0001F468\u200d\U0001F469", "\U0010FFFF", strings.Repeat("x\n", 100), "\u0085",
+	} {
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, description, footer string) {
+		if api.CheckText("", description, api.MaxText) != nil || api.CheckText("", footer, api.MaxText) != nil {
+			return // refused before it comes here
+		}
+		r := sample(t, 2)
+		r.Lines.Data[0].Description, r.Footer, r.Name, r.Address = description, &footer, &description, &footer
+		d := document{invoice: &r.Invoice, merchant: merchant}
+		p, err := newPen(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.pdf.AddPage()
+		for i, s := range lay(d, p.width) {
+			for _, at := range s.texts {
+				if strings.ContainsAny(at.text, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f") {
+					t.Errorf("%q turns the direction of writing", at.text)
+				}
+				if at.y < margin-1 || at.y > pageHeight-20 || at.x < margin-1 || at.x > right+1 {
+					t.Errorf("page %d: %q is at %.0f, %.0f", i+1, at.text, at.x, at.y)
+				}
+			}
+		}
+		data, err := render(d)
+		if err != nil || !bytes.HasPrefix(data, []byte("%PDF-")) {
+			t.Errorf("%d bytes, %v", len(data), err)
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package payout
+
+import "testing"
+
+// The state machine, written out once more: every move that is not here is
+// refused.
+func TestTransferStates(t *testing.T) {
+	allowed := map[[2]Status]bool{
+		{Created, Pending}: true, {Created, Completed}: true, {Created, Cancelled}: true,
+		{Pending, Processing}: true, {Pending, Cancelled}: true,
+		{Processing, Succeeded}: true, {Processing, Completed}: true, {Processing, Failed}: true,
+	}
+	all := []Status{Created, Pending, Processing, Succeeded, Completed, Failed, Cancelled}
+	for _, from := range all {
+		for _, to := range all {
+			r := record{Transfer: Transfer{Status: from}}
+			entered := r.enter(to)
+			if entered != allowed[[2]Status{from, to}] {
+				t.Errorf("from %s to %s: %t", from, to, entered)
+			}
+			if want := map[bool]Status{true: to, false: from}[entered]; r.Status != want {
+				t.Errorf("from %s to %s: it is %s", from, to, r.Status)
+			}
+		}
+		final := from == Succeeded || from == Completed || from == Failed || from == Cancelled
+		if from.final() != final {
+			t.Errorf("%s is final: %t", from, from.final())
+		}
+	}
+}

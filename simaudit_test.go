@@ -1,0 +1,294 @@
+package payments_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// all reads a list to its end.
+func all[T any](list func(api.Page) (*api.List[T], error), id func(*T) string) []T {
+	var whole []T
+	page := api.Page{Limit: api.MaxLimit}
+	for {
+		l, err := list(page)
+		check(err)
+		whole = append(whole, l.Data...)
+		if !l.HasMore {
+			return whole
+		}
+		page.StartingAfter = id(&l.Data[len(l.Data)-1])
+	}
+}
+
+func (g *game) paymentsOf(c api.Caller) []payment.Payment {
+	return all(func(p api.Page) (*api.List[payment.Payment], error) {
+		return g.svc.Payments.List(g.t.Context(), c, payment.ListParams{Page: p})
+	}, func(p *payment.Payment) string { return p.ID })
+}
+
+func (g *game) transfersOf(c api.Caller) []payout.Transfer {
+	read := func(list func(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)) []payout.Transfer {
+		return all(func(p api.Page) (*api.List[payout.Transfer], error) {
+			return list(g.t.Context(), c, payout.ListParams{Page: p})
+		}, func(t *payout.Transfer) string { return t.ID })
+	}
+	return append(read(g.svc.Payouts.List), read(g.svc.Disbursements.List)...)
+}
+
+func (g *game) invoicesOf(c api.Caller) []invoice.Invoice {
+	return all(func(p api.Page) (*api.List[invoice.Invoice], error) {
+		return g.svc.Invoices.List(g.t.Context(), c, invoice.ListParams{Page: p})
+	}, func(i *invoice.Invoice) string { return i.ID })
+}
+
+func (g *game) codesOf(c api.Caller) []qrcode.QRCode {
+	return all(func(p api.Page) (*api.List[qrcode.QRCode], error) {
+		return g.svc.QRCodes.List(g.t.Context(), c, qrcode.ListParams{Page: p})
+	}, func(q *qrcode.QRCode) string { return q.ID })
+}
+
+func (g *game) eventsOf(c api.Caller) []event.Event {
+	return all(func(p api.Page) (*api.List[event.Event], error) {
+		return g.svc.Events.List(g.t.Context(), c, event.ListParams{Page: p})
+	}, func(e *event.Event) string { return e.ID })
+}
+
+func pesewas(a api.GHS) int64 { return a.Shift(2).IntPart() }
+
+// sameIDs compares what exists with what was acknowledged.
+func (g *game) sameIDs(what string, acknowledged []string, found []string) {
+	g.t.Helper()
+	acknowledged, found = slices.Clone(acknowledged), slices.Clone(found)
+	slices.Sort(acknowledged)
+	slices.Sort(found)
+	if !slices.Equal(acknowledged, found) {
+		g.t.Errorf("%s: %v were acknowledged, %v exist", what, acknowledged, found)
+	}
+}
+
+func (g *game) balanceOf(a chart.Account) (amount int64) {
+	check(g.store.View(g.t.Context(), func(tx storage.ReadTx) error {
+		b, err := tx.Balance(a.Name)
+		amount = b.Amount
+		return err
+	}))
+	return amount
+}
+
+// audit checks what must hold at any time.
+func (g *game) audit() {
+	g.t.Helper()
+	v, err := g.svc.Accounts.Verify(g.t.Context())
+	check(err)
+	for _, p := range v.Problems {
+		g.t.Error(p)
+	}
+	for _, s := range g.sides {
+		g.auditSide(s)
+	}
+}
+
+func (g *game) auditSide(s *side) {
+	g.t.Helper()
+	available, reserved, wallets, charged, railed := s.funded, int64(0), s.walletsFunded, int64(0), int64(0)
+
+	ofCode, ofInvoice := map[string]int64{}, map[string]int64{}
+	var scanned []string
+	for _, p := range g.paymentsOf(s.caller) {
+		available += p.Amount
+		if p.PaymentMethod == payment.ServiceWallet {
+			wallets -= p.Amount
+		} else {
+			charged += p.Amount
+		}
+		if p.QRCode != nil {
+			ofCode[*p.QRCode]++
+			scanned = append(scanned, p.ID)
+		} else {
+			ofInvoice[*p.Invoice] += p.Amount + 1 // so that an invoice of nothing counts
+		}
+	}
+	g.sameIDs("payments of codes", s.payments, scanned)
+
+	var codes, kept []string
+	for _, q := range g.codesOf(s.caller) {
+		codes = append(codes, q.ID)
+		if q.UsageCount != ofCode[q.ID] || q.UsageLimit != nil && q.UsageCount > *q.UsageLimit {
+			g.t.Errorf("%s was paid %d times, and says %d of %v", q.ID, ofCode[q.ID], q.UsageCount, q.UsageLimit)
+		}
+	}
+	for _, id := range s.codes {
+		if !s.gone[id] {
+			kept = append(kept, id)
+		}
+	}
+	g.sameIDs("codes", kept, codes)
+
+	var transfers []string
+	for _, is := range g.transfersOf(s.caller) {
+		transfers = append(transfers, is.ID)
+		amount, fee, moved := pesewas(is.Amount), pesewas(is.Fee), 0
+		if o := g.world.orders[is.ID]; o != nil {
+			if moved = o.moved; o.amount != amount {
+				g.t.Errorf("%s is of %d, and the rail was told %d", is.ID, amount, o.amount)
+			}
+		}
+		switch is.Status {
+		case payout.Pending, payout.Processing:
+			reserved += amount + fee
+			available -= amount + fee
+			if is.Status == payout.Pending && moved > 0 {
+				g.t.Errorf("%s is pending and has moved", is.ID)
+			}
+		case payout.Completed, payout.Succeeded:
+			available -= amount + fee
+			if is.Destination.Type == payout.ServiceWallet {
+				wallets += amount
+				continue
+			}
+			railed += amount
+			if moved != 1 {
+				g.t.Errorf("%s is %s and has moved %d times", is.ID, is.Status, moved)
+			}
+		default:
+			if moved != 0 {
+				g.t.Errorf("%s is %s and has moved", is.ID, is.Status)
+			}
+		}
+	}
+	g.sameIDs("transfers", s.transfers, transfers)
+
+	var invoices []string
+	numbers := map[string]bool{}
+	for _, i := range g.invoicesOf(s.caller) {
+		invoices = append(invoices, i.ID)
+		numbers[i.Number] = true
+		paid := ofInvoice[i.ID]
+		if (i.Status == invoice.Paid) != (paid > 0) || paid > 0 && (paid != i.Total+1 || i.AmountPaid != i.Total) {
+			g.t.Errorf("%s is %s, of %d, and %d were paid", i.ID, i.Status, i.Total, paid-1)
+		}
+	}
+	g.sameIDs("invoices", s.invoices, invoices)
+	for n := range len(invoices) {
+		if number := fmt.Sprintf("INV-2026-%06d", n+1); !numbers[number] {
+			g.t.Errorf("%s is missing in %v", number, numbers)
+		}
+	}
+
+	merchant, live := s.caller.Merchant, s.caller.Live
+	inWallets := int64(0)
+	for _, id := range s.consumers {
+		inWallets += g.balanceOf(chart.Wallet(id, live))
+	}
+	for _, b := range []struct {
+		what      string
+		has, want int64
+	}{
+		{"available", g.balanceOf(chart.Available(merchant, live)), available},
+		{"reserved", g.balanceOf(chart.Reserved(merchant, live)), reserved},
+		{"wallets", inWallets, wallets},
+		{"the rail", g.balanceOf(chart.Clearing("rail", live)), railed},
+		{"the charger", g.balanceOf(chart.Clearing("charges", live)), -charged},
+	} {
+		if b.has != b.want {
+			g.t.Errorf("live %t: %s has %d, want %d", live, b.what, b.has, b.want)
+		}
+	}
+	g.history = append(g.history, fmt.Sprintf("live=%t available %d reserved %d wallets %d", live, available, reserved, wallets))
+}
+
+// finish lets the world decide everything and answer every question, and the
+// workers find out.
+func (g *game) finish(told *receivers) {
+	g.world.mu.Lock()
+	g.world.calm = true
+	g.world.mu.Unlock()
+	for range 14 {
+		g.now = g.now.Add(24 * time.Hour)
+		g.callBack()
+		check(g.svc.Drain(g.t.Context()))
+	}
+	g.audit()
+	charged := decimal.Zero
+	for _, s := range g.sides {
+		if left := g.balanceOf(chart.Reserved(s.caller.Merchant, s.caller.Live)); left != 0 {
+			g.t.Errorf("%d pesewas stay reserved", left)
+		}
+		charged = charged.Add(decimal.NewFromInt(g.balanceOf(chart.Clearing("charges", s.caller.Live))))
+		g.told(s)
+	}
+	if moved := g.world.moved("att_"); !charged.Equal(decimal.NewFromInt(-moved)) {
+		g.t.Errorf("the charger took %d, and %s were booked", moved, charged.Neg())
+	}
+	stuck, err := g.svc.Payouts.Stuck(g.t.Context())
+	check(err)
+	if len(stuck) > 0 {
+		g.t.Errorf("%d transfers are stuck", len(stuck))
+	}
+	told.mu.Lock()
+	defer told.mu.Unlock()
+	got := told.got[g.path]
+	events := g.eventsOf(g.sides[0].caller)
+	for _, e := range events {
+		if got[e.ID] == 0 || e.PendingWebhooks != 0 {
+			g.t.Errorf("%s (%s) arrived %d times, and %d are pending", e.ID, e.Type, got[e.ID], e.PendingWebhooks)
+		}
+	}
+	if len(got) > len(events) {
+		g.t.Errorf("%d events arrived, of %d", len(got), len(events))
+	}
+}
+
+// told checks that every status was told once and in order.
+func (g *game) told(s *side) {
+	g.t.Helper()
+	facts := map[string][]string{}
+	events := g.eventsOf(s.caller)
+	slices.Reverse(events)
+	for _, e := range events {
+		var object struct{ ID string }
+		check(json.Unmarshal(e.Data.Object, &object))
+		_, kind, _ := strings.Cut(string(e.Type), ".")
+		facts[object.ID] = append(facts[object.ID], kind)
+	}
+	for _, is := range g.transfersOf(s.caller) {
+		want := "created pending processing completed"
+		switch {
+		case is.Destination.Type == payout.ServiceWallet:
+			want = "created completed"
+		case is.Status == payout.Failed:
+			want = "created pending processing failed"
+		case is.Status == payout.Cancelled:
+			want = "created pending canceled"
+		}
+		if got := strings.Join(facts[is.ID], " "); got != want {
+			g.t.Errorf("%s is %s, and told %s", is.ID, is.Status, got)
+		}
+	}
+	for _, i := range g.invoicesOf(s.caller) {
+		paid := 0
+		for _, kind := range facts[i.ID] {
+			if kind == "paid" {
+				paid++
+			}
+		}
+		if (paid == 1) != (i.Status == invoice.Paid) || paid > 1 {
+			g.t.Errorf("%s is %s, and told %v", i.ID, i.Status, facts[i.ID])
+		}
+	}
+}

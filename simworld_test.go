@@ -1,0 +1,226 @@
+package payments_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payout"
+)
+
+// The world outside of a simulation. What it does follows from the seed, the id
+// it is asked about and how often it was asked, so that no order of calls
+// changes it.
+
+var errLost = errors.New("the world does not answer")
+
+type world struct {
+	mu        sync.Mutex
+	seed      uint64
+	calm      bool // everything is decided, and every question answered
+	asked     map[string]int
+	orders    map[string]*order
+	callbacks []string
+}
+
+// order is money that the world was told to move.
+type order struct {
+	decided bool
+	paid    bool
+	moved   int
+	amount  int64
+}
+
+func newWorld(seed uint64) *world {
+	return &world{seed: seed, asked: map[string]int{}, orders: map[string]*order{}}
+}
+
+// roll throws a die with so many sides for the next question about an id.
+func (w *world) roll(sides int, about ...string) int {
+	name := strings.Join(about, "/")
+	w.asked[name]++
+	h := fnv.New64a()
+	fmt.Fprint(h, w.seed, name, w.asked[name])
+	return int(h.Sum64() >> 17 % uint64(sides))
+}
+
+// told is a request to move money, which may be lost on its way.
+func (w *world) told(id string, amount int64) error {
+	if !w.calm && w.roll(5, id, "request") == 0 {
+		return errLost
+	}
+	if w.orders[id] == nil {
+		w.orders[id] = &order{amount: amount}
+	}
+	return nil
+}
+
+// decide may make up the world's mind.
+func (w *world) decide(id string) *order {
+	o := w.orders[id]
+	if o.decided || !w.calm && w.roll(3, id, "when") == 0 {
+		return o
+	}
+	o.decided = true
+	if o.paid = w.roll(4, id, "outcome") > 0; o.paid {
+		o.moved++
+	}
+	for range w.roll(3, id, "callbacks") {
+		w.callbacks = append(w.callbacks, id)
+	}
+	return o
+}
+
+func (w *world) lost(id string) bool { return !w.calm && w.roll(5, id, "answer") == 0 }
+
+// rail is the world as a rail.
+type rail struct{ *world }
+
+func (r rail) Submit(_ context.Context, o payout.Order) (payout.Result, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.told(o.ID, o.Amount.Shift(2).IntPart()); err != nil {
+		return payout.Result{}, err
+	}
+	return r.answer(o.ID)
+}
+
+func (r rail) Status(_ context.Context, o payout.Order) (payout.Result, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.orders[o.ID] == nil {
+		return payout.Result{Outcome: payout.NotFound}, nil
+	}
+	return r.answer(o.ID)
+}
+
+func (r rail) answer(id string) (payout.Result, error) {
+	o := r.decide(id)
+	if r.lost(id) {
+		return payout.Result{}, errLost
+	}
+	return o.result(id), nil
+}
+
+func (o *order) result(id string) payout.Result {
+	switch {
+	case !o.decided:
+		return payout.Result{Outcome: payout.InProgress, Reference: "ref-" + id}
+	case o.paid:
+		return payout.Result{Outcome: payout.Paid, Reference: "ref-" + id}
+	}
+	return payout.Result{Outcome: payout.Refused, Reason: payout.Refusal{Code: api.RecipientUnavailable}}
+}
+
+// charger is the world as a charger.
+type charger struct{ *world }
+
+func (c charger) Charge(_ context.Context, charge invoice.Charge) (invoice.ChargeResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.told(charge.ID, charge.Amount); err != nil {
+		return invoice.ChargeResult{}, err
+	}
+	return c.answer(charge.ID)
+}
+
+func (c charger) Status(_ context.Context, charge invoice.Charge) (invoice.ChargeResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.orders[charge.ID] == nil {
+		return invoice.ChargeResult{Outcome: invoice.Unseen}, nil
+	}
+	return c.answer(charge.ID)
+}
+
+func (c charger) answer(id string) (invoice.ChargeResult, error) {
+	o := c.decide(id)
+	switch {
+	case c.lost(id):
+		return invoice.ChargeResult{}, errLost
+	case !o.decided:
+		return invoice.ChargeResult{Outcome: invoice.Undecided}, nil
+	case o.paid:
+		return invoice.ChargeResult{Outcome: invoice.Charged, Provider: "mtn"}, nil
+	}
+	return invoice.ChargeResult{Outcome: invoice.Declined}, nil
+}
+
+// moved sums what the world has moved for ids with a prefix, in pesewas.
+func (w *world) moved(prefix string) (total int64) {
+	for id, o := range w.orders {
+		if strings.HasPrefix(id, prefix) {
+			total += int64(o.moved) * o.amount
+		}
+	}
+	return total
+}
+
+// texter is the world as a texter.
+type texter struct{ *world }
+
+func (x texter) SendSMS(_ context.Context, to, text string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.calm && x.roll(4, to, text, "sms") == 0 {
+		return errLost
+	}
+	return nil
+}
+
+// receivers is the world as the server of merchants who are told of events. One
+// serves all simulations, each under a path of its own.
+type receivers struct {
+	*httptest.Server
+	mu     sync.Mutex
+	worlds map[string]*world
+	got    map[string]map[string]int // by path and id of the event
+}
+
+func newReceivers(t *testing.T) *receivers {
+	r := &receivers{worlds: map[string]*world{}, got: map[string]map[string]int{}}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		_, _ = io.Copy(io.Discard, q.Body)
+		r.mu.Lock()
+		world, got := r.worlds[q.URL.Path], r.got[q.URL.Path]
+		id := q.Header.Get("Webhook-Id")
+		r.mu.Unlock()
+		if world == nil {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		world.mu.Lock()
+		fails := !world.calm && world.roll(4, id, "webhook") == 0
+		world.mu.Unlock()
+		r.mu.Lock()
+		got[id]++ // it may be told, and fail all the same
+		r.mu.Unlock()
+		if fails {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receivers) begin(path string, w *world) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.worlds[path], r.got[path] = w, map[string]int{}
+}
+
+func (r *receivers) end(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.worlds, path)
+	delete(r.got, path)
+}

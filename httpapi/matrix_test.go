@@ -26,10 +26,15 @@ var matrixBodies = map[string]string{
 	"POST /v1/test_helpers/qr_codes/{id}/pay":         `{"account_id":"acc_1","pin":"1234","amount":1}`,
 	"POST /v1/test_helpers/payouts/{id}/settle":       `{"outcome":"failed"}`,
 	"POST /v1/test_helpers/disbursements/{id}/settle": `{"outcome":"failed"}`,
+	"POST /v1/test_helpers/refunds/{id}/settle":       `{"outcome":"failed"}`,
+	"POST /v1/customers/{id}":                         `{"name":"mine"}`,
 }
 
 // matrixReaders are the routes other than GET that change nothing.
-var matrixReaders = []string{"POST /v1/qr_codes/resolve", "POST /v1/lookup/service-id"}
+var matrixReaders = []string{"POST /v1/qr_codes/resolve", "POST /v1/lookup/service-id", "POST /v1/lookup/account-name"}
+
+// matrixSame are the routes that answer everybody the same.
+var matrixSame = []string{"GET /v1/openapi.json"}
 
 // matrixShared are the routes to what belongs to the operator, and so to every
 // merchant of a sandbox.
@@ -57,10 +62,12 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	do("POST", "/v1/invoices", `{"customer":"`+field(t, data, "id")+`",`+oneLine+`}`)
 	paid, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
 	do("POST", "/v1/invoices/"+paid+"/pay", `{}`)
+	do("POST", "/v1/refunds", `{"invoice":"`+paid+`","amount":1}`)
 	open, _ := newInvoice(t, s, `{"auto_finalize":true,"customer_email":"a@example.com",`+oneLine+`}`)
 	do("POST", "/v1/invoices/"+open+"/send", ``)
 	do("POST", "/v1/disbursements", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
 	do("POST", "/v1/payouts", `{"amount":1,"otp_code":"`+verifiedOTP(t, s)+`","destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
+	do("POST", "/v1/disbursements/batch", `{"rows":[{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"}}]}`)
 	if err := s.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +83,7 @@ func lists(t *testing.T, s *paymentstest.Shop, table []httpapi.TableRow) map[str
 	t.Helper()
 	all := map[string]string{}
 	for _, row := range table {
-		if row.Method != "GET" || !row.Private || strings.Contains(row.Pattern, "{") {
+		if row.Method != "GET" || !row.Private || strings.Contains(row.Pattern, "{") || slices.Contains(matrixSame, "GET "+row.Pattern) {
 			continue
 		}
 		response, data := s.Do("GET", row.Pattern, nil)
@@ -180,16 +187,19 @@ func TestIsolationMatrix(t *testing.T) {
 			if row.Method != "GET" && row.Write == slices.Contains(matrixReaders, name) {
 				t.Errorf("%s: a route that changes something says so in the table, and one that does not stands in matrixReaders", name)
 			}
+			if slices.Contains(matrixSame, name) {
+				continue
+			}
 			one := strings.Contains(row.Pattern, "{")
 			for prefix, ids := range owned {
-				for _, id := range ids[:min(len(ids), 2)] {
+				for n, id := range ids[:min(len(ids), 2)] {
 					if one && !slices.Contains(matrixShared, name) {
 						same(row, id, func(id string) (string, string) {
 							return wildcard.ReplaceAllString(row.Pattern, id), bodyOf(row)
 						})
 					}
-					if prefix == "acc" || prefix == "cag" || one {
-						continue // the operator's, whom anybody may pay
+					if prefix == "acc" || prefix == "cag" || one || n > 0 {
+						continue // the operator's, whom anybody may pay; or one id is enough
 					}
 					if row.Method == "GET" {
 						for _, param := range append([]string{"starting_after", "ending_before"}, matrixParams...) {
@@ -300,7 +310,7 @@ func TestPublicPagesShowOnlyTheirOwn(t *testing.T) {
 			continue
 		}
 		for prefix, ids := range owned {
-			for _, id := range ids {
+			for _, id := range ids[:1] { // more would be guessing, of which there is a limit
 				if own := noun[row.Pattern[:strings.Index(row.Pattern, "{")]]; own == prefix || own == "" && !strings.Contains(row.Pattern, "{") {
 					continue
 				}

@@ -73,6 +73,9 @@ type Store interface {
 	// Update runs fn and commits what it wrote, all of it or, when fn returns an
 	// error or panics, nothing. fn may run more than once and must have no
 	// effect outside tx; it must not call the store again, and must not keep tx.
+	// What a run met counts for nothing when another follows: a backend may let an
+	// Insert pass, find the key taken when it commits, and run fn again, in which
+	// the Insert is ErrExists.
 	//
 	// When ctx ends before fn has returned, nothing is written and the context's
 	// error comes back. From then on the outcome is awaited, so that an error

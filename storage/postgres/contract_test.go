@@ -1,4 +1,4 @@
-package postgres
+package postgres_test
 
 import (
 	"testing"
@@ -9,18 +9,5 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	storagetest.Run(t, func(t *testing.T) storage.Store { return open(t, Config{}) })
-}
-
-// open opens a store in a schema of its own.
-func open(t testing.TB, config Config) *Store {
-	t.Helper()
-	if config.Schema == "" {
-		config.Schema = pgtest.Schema(t)
-	}
-	s, err := Open(t.Context(), pgtest.Pool(t, 8), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	storagetest.Run(t, func(t *testing.T) storage.Store { return pgtest.Store(t) })
 }

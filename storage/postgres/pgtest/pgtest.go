@@ -28,6 +28,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments/storage/postgres"
 )
 
 // The variables that a test run may set.
@@ -70,6 +72,16 @@ func Pool(t testing.TB, size int) *pgxpool.Pool {
 	return pool
 }
 
+// Store returns an empty store, which the caller or its test closes.
+func Store(t testing.TB) *postgres.Store {
+	t.Helper()
+	store, err := postgres.Open(context.Background(), Pool(t, 16), postgres.Config{Schema: Schema(t)})
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	return store
+}
+
 var schemas atomic.Int64
 
 // Schema returns the name of a schema that nobody else uses. It is dropped at the
@@ -86,7 +98,6 @@ func Schema(t testing.TB) string {
 			return
 		}
 		defer conn.Close(ctx)
-		// Few at a time: a schema's tables must all fit into the server's lock table.
 		if _, err := conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+pgx.Identifier{name}.Sanitize()+" CASCADE"); err != nil {
 			t.Errorf("pgtest: %v", err)
 		}

@@ -52,6 +52,7 @@ type Service struct {
 	engine *engine.Engine
 	runner *due.Runner
 	base   string
+	config Config // as New has completed it
 
 	// catchUps are the drains that MoveClock left running.
 	catchUps sync.WaitGroup
@@ -82,7 +83,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		c.ConsumerCodec = qrcode.NewCodec(c.Key)
 	}
 
-	s := &Service{base: c.BaseURL}
+	s := &Service{base: c.BaseURL, config: c}
 	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox}
 	s.runner = &due.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll}
 	s.engine.Wake = s.runner.Wake
@@ -90,6 +91,20 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		s.runner.Ahead = s.engine.AheadClocks
 	}
 
+	outgoing, err := s.wire(c)
+	if err != nil {
+		return nil, err
+	}
+	s.runner.Add(outgoing.Jobs()...)
+	s.runner.Add(s.Webhooks.Jobs()...)
+	s.runner.Add(s.Events.TellSubscribers())
+	s.runner.Add(s.Invoices.Job())
+	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
+	return s, nil
+}
+
+// wire makes the services over the engine.
+func (s *Service) wire(c Config) (*payout.Outgoing, error) {
 	s.Events = event.New(s.engine)
 	s.Events.Retention = c.EventRetention
 	s.Messages = message.New(s.engine, message.Config{Texter: c.Texter, Mailer: c.Mailer, TestMailer: c.TestMailer})
@@ -114,15 +129,10 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
 		Charger: c.Charger, TestCharger: c.TestCharger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
 	})
-	s.runner.Add(outgoing.Jobs()...)
 	s.Messages.Attacher = s.Invoices.Attach
 	s.Webhooks = webhook.New(s.engine, webhook.Config{Events: s.Events, Allow: c.WebhookAllow})
 	s.Events.Watch = webhook.Watch
-	s.runner.Add(s.Webhooks.Jobs()...)
-	s.runner.Add(s.Events.TellSubscribers())
-	s.runner.Add(s.Invoices.Job())
-	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
-	return s, nil
+	return outgoing, nil
 }
 
 // Kinds are all kinds that the library stores, for hosts who prepare a database

@@ -146,7 +146,7 @@ func (p *Prepared) External() bool { return p.target != nil }
 
 // Ask lets the rail look at an external destination, outside of any transaction.
 func (o *Outgoing) Ask(ctx context.Context, caller api.Caller, p *Prepared) error {
-	if p.target == nil {
+	if p.target == nil || o.engine.Host != nil { // no network call while the host's transaction is open
 		return nil
 	}
 	param := "destination.phone_number"

@@ -42,6 +42,10 @@ var (
 	ErrInvalid = errors.New("storage: invalid call")
 	// ErrClosed: the store was closed, or the transaction has ended.
 	ErrClosed = errors.New("storage: closed")
+	// ErrRetry: the transaction cannot go on, because of what others did, and would
+	// have been run again if it were the store's and not the host's own. The host
+	// rolls back and begins again.
+	ErrRetry = errors.New("storage: run the whole transaction again")
 	// ErrNewer: the database was written by a newer version of the library.
 	ErrNewer = errors.New("storage: database is from a newer version")
 )

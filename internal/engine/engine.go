@@ -28,6 +28,9 @@ type Engine struct {
 	Sandbox bool
 	// Wake is told, after a commit, of which kind due work was written.
 	Wake func(*storage.Kind)
+	// Host is set while the engine works inside the host's own transaction, whose
+	// commit is not its own.
+	Host *Host
 }
 
 // Kinds are the kinds that the engine itself stores.
@@ -96,13 +99,22 @@ func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) err
 	if err != nil {
 		return refusal(err)
 	}
-	for _, fn := range last.committed {
+	if e.Host != nil {
+		e.Host.keep(last)
+		return nil
+	}
+	e.committed(last)
+	return nil
+}
+
+// committed does what follows the commit of a transaction.
+func (e *Engine) committed(tx *Tx) {
+	for _, fn := range tx.committed {
 		fn()
 	}
-	for _, k := range last.due {
+	for _, k := range tx.due {
 		e.Wake(k)
 	}
-	return nil
 }
 
 // Call names a mutating call and holds what makes it the same call again.

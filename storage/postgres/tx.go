@@ -186,6 +186,8 @@ type tx struct {
 	careful map[string]bool
 	// strict writes at once whatever is written, so that an error belongs to it.
 	strict bool
+	// lookFirst makes it careful of all tables.
+	lookFirst bool
 	// blameless says that failed is trouble which another attempt may be spared.
 	blameless bool
 }
@@ -368,7 +370,7 @@ func (t *tx) free(b *table, key recordKey, r, was *storage.Record, unknown bool)
 	return keys, nil
 }
 
-func (t *tx) isCareful(table string) bool { return t.strict || t.careful[table] }
+func (t *tx) isCareful(table string) bool { return t.strict || t.lookFirst || t.careful[table] }
 
 // look asks the database whether a record's id, or one of its unique keys, is
 // taken.

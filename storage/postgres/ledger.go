@@ -302,6 +302,8 @@ func (t *tx) Post(p storage.Posting) error {
 		if err := t.lookPosting(p.ID, nil); err != nil {
 			return err
 		}
+	} else {
+		t.assumed = true
 	}
 	accounts := make([]account, len(p.Moves))
 	for i, m := range p.Moves {

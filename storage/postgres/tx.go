@@ -188,6 +188,8 @@ type tx struct {
 	strict bool
 	// lookFirst makes it careful of all tables.
 	lookFirst bool
+	// assumed says that it has written what a look might have forbidden.
+	assumed bool
 	// blameless says that failed is trouble which another attempt may be spared.
 	blameless bool
 }
@@ -358,7 +360,11 @@ func (t *tx) free(b *table, key recordKey, r, was *storage.Record, unknown bool)
 			taken = true
 		}
 	})
-	if !taken && (len(look) > 0 || unknown) && t.isCareful(b.kind.Name) {
+	if !taken && (len(look) > 0 || unknown) {
+		if !t.isCareful(b.kind.Name) {
+			t.assumed = true
+			return keys, nil
+		}
 		var err error
 		if taken, err = t.look(b, r, unknown, look); err != nil {
 			return nil, err

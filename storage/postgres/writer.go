@@ -181,11 +181,7 @@ func (w *writer) rerun(m *member) {
 // on what becomes of the group.
 func (w *writer) run(m *member) {
 	g := w.group
-	t := &tx{
-		readTx: readTx{ctx: m.ctx, io: context.Background(), store: w.store, session: &g.session},
-		db:     g.session.db, group: g, cache: &w.cache, own: newLayer(),
-		careful: m.careful, strict: m.strict,
-	}
+	t := w.tx(m)
 	returned := false
 	defer func() {
 		t.ended = true
@@ -204,6 +200,16 @@ func (w *writer) run(m *member) {
 		}
 	}()
 	m.err = m.fn(t)
+	if m.err != nil && t.assumed && t.failed == nil && m.ctx.Err() == nil {
+		// It has given up for a reason that may rest on an insert which was only
+		// thought to be possible, and which will not be sent. It runs again, and
+		// looks first.
+		t.ended = true
+		t.undo()
+		t = w.tx(m)
+		t.lookFirst = true
+		m.err = m.fn(t)
+	}
 	returned = true
 	if ended := m.ctx.Err(); ended != nil {
 		m.left = true
@@ -225,6 +231,16 @@ func (w *writer) run(m *member) {
 		return
 	}
 	t.join()
+}
+
+// tx returns a member's part of the group's transaction.
+func (w *writer) tx(m *member) *tx {
+	g := w.group
+	return &tx{
+		readTx: readTx{ctx: m.ctx, io: context.Background(), store: w.store, session: &g.session},
+		db:     g.session.db, group: g, cache: &w.cache, own: newLayer(),
+		careful: m.careful, strict: m.strict,
+	}
 }
 
 // take waits for the baton.

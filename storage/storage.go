@@ -4,8 +4,8 @@
 // It owns the contract ([Store], [ReadTx], [Tx]), the description of what is
 // stored ([Kind]) and the typed view that the rest of the library uses
 // ([Collection]). It knows no merchant's rules and no SQL: backends live in
-// storage/memory and storage/sqlite, and storage/storagetest is the contract
-// as a test suite, for those and for a host's own.
+// storage/memory, storage/sqlite and storage/postgres, and storage/storagetest
+// is the contract as a test suite, for those and for a host's own.
 //
 // # Writing a store
 //

@@ -140,9 +140,6 @@ type bare struct {
 	*market
 	inserts []string
 	rows    [][]any
-	ids     []int // where each row has its id
-	merchant, wallet,
-	posting string
 }
 
 func (m *market) newBare(b *testing.B) *bare {

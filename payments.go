@@ -55,6 +55,7 @@ type Service struct {
 	runner   *due.Runner
 	outgoing *payout.Outgoing
 	base     string
+	config   Config // as New has completed it
 
 	// catchUps are the drains that MoveClock left running.
 	catchUps sync.WaitGroup
@@ -85,7 +86,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		c.ConsumerCodec = qrcode.NewCodec(c.Key)
 	}
 
-	s := &Service{base: c.BaseURL}
+	s := &Service{base: c.BaseURL, config: c}
 	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox}
 	s.runner = &due.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll}
 	s.engine.Wake, s.engine.Reserve = s.runner.Wake, s.runner.Reserve
@@ -96,13 +97,28 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		s.runner.Ahead = s.engine.AheadClocks
 	}
 
+	if err := s.wire(c); err != nil {
+		return nil, err
+	}
+	if err := s.Accounts.SealWith(ctx, c.Key); err != nil {
+		return nil, fmt.Errorf("payments: prepare the seals: %w", err)
+	}
+	s.runner.Add(s.outgoing.Jobs()...)
+	s.runner.Add(s.Refunds.Job(), s.Disbursements.BatchJob())
+	s.runner.Add(s.Webhooks.Jobs()...)
+	s.runner.Add(s.Events.TellSubscribers())
+	s.runner.Add(s.Invoices.Job(), s.Invoices.Reminders())
+	s.runner.Add(s.Accounts.SealJob(), s.Accounts.EraseJob())
+	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
+	return s, nil
+}
+
+// wire makes the services over the engine.
+func (s *Service) wire(c Config) error {
 	s.Events = event.New(s.engine)
 	s.Events.Retention = c.EventRetention
 	s.Messages = message.New(s.engine, message.Config{Texter: c.Texter, Mailer: c.Mailer, TestMailer: c.TestMailer})
 	s.Accounts = account.New(s.engine)
-	if err := s.Accounts.SealWith(ctx, c.Key); err != nil {
-		return nil, fmt.Errorf("payments: prepare the seals: %w", err)
-	}
 	s.Payments = payment.New(s.engine, s.Events)
 	s.QRCodes = qrcode.New(s.engine, qrcode.Config{
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
@@ -113,7 +129,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, StuckAfter: c.StuckAfter,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("payments: %w", err)
+		return fmt.Errorf("payments: %w", err)
 	}
 	s.outgoing = outgoing
 	s.Payouts = payout.New(s.engine, payout.Config{
@@ -121,7 +137,6 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	})
 	s.Disbursements = disbursement.New(s.engine, outgoing, s.QRCodes)
 	s.Disbursements.Events = s.Events
-	s.runner.Add(s.Disbursements.BatchJob())
 	s.Invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
 		Charger: c.Charger, TestCharger: c.TestCharger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
@@ -130,21 +145,13 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.Refunds = refund.New(s.engine, refund.Config{
 		Payments: s.Payments, Invoices: s.Invoices, Events: s.Events, Messages: s.Messages, StuckAfter: c.StuckAfter,
 	})
-	s.runner.Add(outgoing.Jobs()...)
-	s.runner.Add(s.Refunds.Job())
 	s.Messages.Attacher = s.Invoices.Attach
 	s.Webhooks = webhook.New(s.engine, webhook.Config{Events: s.Events, Allow: c.WebhookAllow})
 	s.Events.Watch, s.Events.Pending = webhook.Watch, webhook.Waiting
-	s.runner.Add(s.Webhooks.Jobs()...)
-	s.runner.Add(s.Accounts.SealJob())
-	s.runner.Add(s.Events.TellSubscribers())
-	s.runner.Add(s.Invoices.Job(), s.Invoices.Reminders())
 	s.Accounts.Events = s.Events
 	s.Events.Erased = s.Webhooks.EraseTx
 	s.Accounts.Erasers = []account.Eraser{s.Invoices.Erase, s.Events.Erase, s.engine.Erase, s.Messages.Erase}
-	s.runner.Add(s.Accounts.EraseJob())
-	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
-	return s, nil
+	return nil
 }
 
 // Kinds are all kinds that the library stores, for hosts who prepare a database

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
@@ -236,8 +237,12 @@ func TestMoneyIsConserved(t *testing.T) {
 		"sqlite": func() (storage.Store, error) {
 			return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
 		},
+		"postgres": nil, // which may skip the test that it runs in
 	} {
 		t.Run(name, func(t *testing.T) {
+			if open1 == nil {
+				open1 = func() (storage.Store, error) { return pgtest.Store(t), nil }
+			}
 			store, err := open1()
 			if err != nil {
 				t.Fatal(err)

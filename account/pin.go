@@ -88,6 +88,9 @@ type Proof struct {
 //
 // Tries for one account are compared one at a time in this process.
 func (s *Service) WithPIN(ctx context.Context, caller api.Caller, account, pin string, effect func(*Proof) error) error {
+	if s.engine.Host != nil {
+		return fmt.Errorf("account: %w", engine.ErrHost)
+	}
 	giveBack, err := s.guard.Take(ctx, account)
 	if err != nil {
 		return fmt.Errorf("account: wait for PIN: %w", err)

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
@@ -37,6 +38,7 @@ func onEachStore(t *testing.T, test func(*testing.T, *paymentstest.Shop)) {
 			}
 			return store
 		},
+		"postgres": func(t *testing.T) storage.Store { return pgtest.Store(t) },
 	}
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) { test(t, paymentstest.On(t, open(t), payments.Config{})) })

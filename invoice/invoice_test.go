@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
@@ -60,6 +61,7 @@ func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) 
 		check(t, err)
 		test(t, open(t, store, c))
 	})
+	t.Run("postgres", func(t *testing.T) { test(t, open(t, pgtest.Store(t), c)) })
 }
 
 func check(t *testing.T, err error) {

@@ -27,6 +27,7 @@ import (
 	"github.com/seed-7082ffec/payments/payout/railtest"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
@@ -47,6 +48,7 @@ func TestModel(t *testing.T) {
 			check(t, err)
 			return store
 		}},
+		"postgres": {5, func(t *testing.T) storage.Store { return pgtest.Store(t) }},
 	}
 	for name, on := range stores {
 		t.Run(name, func(t *testing.T) {

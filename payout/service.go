@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/shopspring/decimal"
 
@@ -89,10 +90,17 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Cal
 	if err != nil {
 		return nil, err
 	}
-	if p.OTPCode == "" {
+	var right string
+	switch {
+	case s.engine.Host != nil:
+		if p.OTPCode != "" {
+			return nil, fmt.Errorf("payout: %w", engine.ErrHost)
+		}
+	case p.OTPCode == "":
 		return nil, errNotVerified()
+	default:
+		right, err = s.guess(ctx, caller, ForPayout, p.OTPCode)
 	}
-	right, err := s.guess(ctx, caller, ForPayout, p.OTPCode)
 	if api.CodeOf(err) != "" {
 		return nil, errNotVerified().WithCause(err)
 	}

@@ -4,8 +4,8 @@
 // It owns the contract ([Store], [ReadTx], [Tx]), the description of what is
 // stored ([Kind]) and the typed view that the rest of the library uses
 // ([Collection]). It knows no merchant's rules and no SQL: backends live in
-// storage/memory and storage/sqlite, and storage/storagetest is the contract
-// as a test suite, for those and for a host's own.
+// storage/memory, storage/sqlite and storage/postgres, and storage/storagetest
+// is the contract as a test suite, for those and for a host's own.
 //
 // # Writing a store
 //
@@ -42,6 +42,10 @@ var (
 	ErrInvalid = errors.New("storage: invalid call")
 	// ErrClosed: the store was closed, or the transaction has ended.
 	ErrClosed = errors.New("storage: closed")
+	// ErrRetry: the transaction cannot go on, because of what others did, and would
+	// have been run again if it were the store's and not the host's own. The host
+	// rolls back and begins again.
+	ErrRetry = errors.New("storage: run the whole transaction again")
 	// ErrNewer: the database was written by a newer version of the library.
 	ErrNewer = errors.New("storage: database is from a newer version")
 )
@@ -73,6 +77,9 @@ type Store interface {
 	// Update runs fn and commits what it wrote, all of it or, when fn returns an
 	// error or panics, nothing. fn may run more than once and must have no
 	// effect outside tx; it must not call the store again, and must not keep tx.
+	// What a run met counts for nothing when another follows: a backend may let an
+	// Insert pass, find the key taken when it commits, and run fn again, in which
+	// the Insert is ErrExists.
 	//
 	// When ctx ends before fn has returned, nothing is written and the context's
 	// error comes back. From then on the outcome is awaited, so that an error

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -75,6 +76,7 @@ func onEachStore(t *testing.T, test func(*testing.T, *shop)) {
 		check(t, err)
 		test(t, open(t, store))
 	})
+	t.Run("postgres", func(t *testing.T) { test(t, open(t, pgtest.Store(t))) })
 }
 
 // receiver keeps what it is told and answers as it is told to.

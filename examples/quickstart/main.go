@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
@@ -29,6 +31,7 @@ import (
 	"github.com/seed-7082ffec/payments/invoice/smtp"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
@@ -40,7 +43,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
-	flag.StringVar(&o.db, "db", "payments.db", "database file, or :memory:")
+	flag.StringVar(&o.db, "db", "payments.db", "database file, :memory:, or postgres://… for the schema payments of a PostgreSQL database")
 	flag.StringVar(&o.baseURL, "base-url", "", "where browsers reach this server (default: http:// and the address)")
 	flag.StringVar(&o.smtp, "smtp", "", "host:port of an SMTP server that gets all e-mails, those of test mode, too")
 	flag.BoolVar(&o.json, "json", false, "print one line of JSON and nothing else on standard output")
@@ -150,8 +153,32 @@ func open(ctx context.Context, db string) (storage.Store, error) {
 	switch {
 	case db == ":memory:":
 		return memory.New(), nil
+	case strings.HasPrefix(db, "postgres://"), strings.HasPrefix(db, "postgresql://"):
+		pool, err := pgxpool.New(ctx, db)
+		if err != nil {
+			return nil, err
+		}
+		// The search_path of the URL, if it has one, names another schema.
+		store, err := postgres.Open(ctx, pool, postgres.Config{Schema: pool.Config().ConnConfig.RuntimeParams["search_path"]})
+		if err != nil {
+			pool.Close()
+			return nil, err
+		}
+		return &pooled{store, pool}, nil
 	case strings.Contains(db, "://"):
-		return nil, fmt.Errorf("-db %s is neither :memory: nor the path of a file", db)
+		return nil, fmt.Errorf("-db %s is neither :memory:, nor postgres://…, nor the path of a file", db)
 	}
 	return sqlite.Open(ctx, db, sqlite.Config{})
+}
+
+// pooled is a store that closes the pool that was made for it.
+type pooled struct {
+	*postgres.Store
+	pool *pgxpool.Pool
+}
+
+func (p *pooled) Close() error {
+	err := p.Store.Close()
+	p.pool.Close()
+	return err
 }

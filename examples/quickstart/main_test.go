@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
 // start runs the quickstart until stop is called, and returns its first line.
@@ -84,6 +86,34 @@ func TestTwoStarts(t *testing.T) {
 	}
 	if !strings.HasPrefix(first.TestKey, "sk_test_") || !strings.HasPrefix(first.LiveKey, "sk_live_") {
 		t.Errorf("keys %+v", first)
+	}
+}
+
+// Two processes on one PostgreSQL serve the same merchant.
+func TestTwoProcesses(t *testing.T) {
+	url, schema := pgtest.URL(t), pgtest.Schema(t)
+	separator := "?"
+	if strings.Contains(url, "?") {
+		separator = "&"
+	}
+	o := options{addr: "127.0.0.1:0", db: url + separator + "search_path=" + schema, json: true}
+	var both [2]keys
+	for i := range both {
+		line, stop := start(t, o)
+		defer stop()
+		if err := json.Unmarshal([]byte(line), &both[i]); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+	}
+	if both[0].MerchantID != both[1].MerchantID {
+		t.Errorf("merchants %s and %s", both[0].MerchantID, both[1].MerchantID)
+	}
+	for _, at := range both {
+		for _, of := range both {
+			if got := status(t, at.BaseURL+"/v1/balance", of.TestKey); got != 200 {
+				t.Errorf("%s with a key of %s: %d", at.BaseURL, of.BaseURL, got)
+			}
+		}
 	}
 }
 

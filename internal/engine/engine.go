@@ -34,6 +34,9 @@ type Engine struct {
 	// Reserve finds room among the workers for work that needs no claim, as
 	// [due.Runner] says; nil finds none.
 	Reserve func(k *storage.Kind) *due.Slot
+	// Host is set while the engine works inside the host's own transaction, whose
+	// commit is not its own.
+	Host *Host
 }
 
 // Kinds are the kinds that the engine itself stores.
@@ -167,17 +170,26 @@ func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) err
 		last.undo()
 		return refusal(err)
 	}
-	for _, fn := range last.done {
+	if e.Host != nil {
+		e.Host.keep(last)
+		return nil
+	}
+	e.committed(last)
+	return nil
+}
+
+// committed does what follows the commit of a transaction.
+func (e *Engine) committed(a *after) {
+	for _, fn := range a.done {
 		fn()
 	}
-	for _, due := range last.due {
+	for _, due := range a.due {
 		at := time.Time{}
 		if due.in > 0 {
 			at = e.Clock().Add(due.in)
 		}
 		e.Wake(due.kind, at)
 	}
-	return nil
 }
 
 // Call names a mutating call and holds what makes it the same call again.

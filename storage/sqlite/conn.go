@@ -30,7 +30,8 @@ const maxStatements = 512
 // goroutine per statement, and an interrupted statement may take the whole
 // transaction with it. Whoever calls looks at the context between statements.
 type conn struct {
-	sql        *sql.Conn
+	sql        *sql.Conn // nil inside a host's transaction
+	tx         *sql.Tx   // the host's
 	statements map[string]*sql.Stmt
 
 	// Kept between calls to spare allocations.
@@ -149,7 +150,13 @@ func (c *conn) statement(query string) (*sql.Stmt, error) {
 	if s, ok := c.statements[query]; ok {
 		return s, nil
 	}
-	s, err := c.sql.PrepareContext(context.Background(), query)
+	var s *sql.Stmt
+	var err error
+	if c.tx != nil {
+		s, err = c.tx.PrepareContext(context.Background(), query)
+	} else {
+		s, err = c.sql.PrepareContext(context.Background(), query)
+	}
 	if err != nil {
 		return nil, err
 	}

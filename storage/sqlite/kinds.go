@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/declared"
 )
 
 // The table of a kind is made from its declaration, and not from SQL written
@@ -16,37 +16,6 @@ import (
 // a host's kinds get the same constraints as ours; and a further backend needs
 // no second set of migrations. What a table was made from is kept in
 // storage_kinds, with which the next Define compares.
-
-// declaration is what storage_kinds keeps of a kind, as JSON.
-type declaration struct {
-	Columns []declaredColumn `json:"columns"`
-	Keys    []declaredKey    `json:"keys,omitempty"`
-	Due     string           `json:"due,omitempty"`
-}
-
-type declaredColumn struct {
-	Name  string       `json:"name"`
-	Type  storage.Type `json:"type"`
-	Null  bool         `json:"null,omitempty"`
-	OneOf []string     `json:"one_of,omitempty"`
-}
-
-type declaredKey struct {
-	Name    string   `json:"name"`
-	Columns []string `json:"columns"`
-	Global  bool     `json:"global,omitempty"`
-}
-
-func declare(k *storage.Kind) declaration {
-	d := declaration{Due: k.Due}
-	for _, c := range k.Columns {
-		d.Columns = append(d.Columns, declaredColumn{Name: c.Name, Type: c.Type, Null: c.Null, OneOf: c.OneOf})
-	}
-	for _, key := range k.Keys {
-		d.Keys = append(d.Keys, declaredKey(key))
-	}
-	return d
-}
 
 // Define implements [storage.Store]. All kinds are made ready in one
 // transaction, beside which no other update runs.
@@ -96,17 +65,17 @@ func (t *tx) define(k *storage.Kind) error {
 	if err != nil {
 		return t.fail("read", "kinds", err)
 	}
-	wanted := declare(k)
+	wanted := declared.Of(k)
 	if !found {
 		if err := t.script(createTable(k, k.Name)); err != nil {
 			return err
 		}
 	} else {
-		var kept declaration
+		var kept declared.Kind
 		if err := json.Unmarshal([]byte(text), &kept); err != nil {
 			return fmt.Errorf("read declaration: %w", err)
 		}
-		copying, err := compare(kept, wanted)
+		copying, err := declared.Compare(kept, wanted)
 		if err != nil {
 			return err
 		}
@@ -147,66 +116,6 @@ func (t *tx) script(text string) error {
 		return t.fail("change", "schema", err)
 	}
 	return nil
-}
-
-// compare says whether a kept table must be made anew for what is wanted, or
-// why it cannot be.
-func compare(kept, wanted declaration) (copying bool, err error) {
-	for i, was := range kept.Columns {
-		if i >= len(wanted.Columns) {
-			return false, fmt.Errorf("%w: column %s is not known here", storage.ErrNewer, was.Name)
-		}
-		is := wanted.Columns[i]
-		if was.Name != is.Name || was.Type != is.Type || was.Null != is.Null {
-			return false, fmt.Errorf("%w: column %d is %s in the database and %s in the program",
-				storage.ErrInvalid, i+1, was, is)
-		}
-		switch was, is := was.OneOf, is.OneOf; {
-		case slices.Equal(was, is):
-		case len(was) > 0 && len(is) > len(was) && slices.Equal(was, is[:len(was)]):
-			copying = true
-		case len(is) > 0 && len(was) > len(is) && slices.Equal(is, was[:len(is)]):
-			return false, fmt.Errorf("%w: column %s may hold %v, which is not known here",
-				storage.ErrNewer, wanted.Columns[i].Name, was[len(is):])
-		default:
-			return false, fmt.Errorf("%w: column %s is one of %v in the database and of %v in the program",
-				storage.ErrInvalid, wanted.Columns[i].Name, was, is)
-		}
-	}
-	for _, was := range kept.Keys {
-		i := slices.IndexFunc(wanted.Keys, func(is declaredKey) bool { return is.Name == was.Name })
-		if i < 0 {
-			return false, fmt.Errorf("%w: key %s is not known here", storage.ErrNewer, was.Name)
-		}
-		if is := wanted.Keys[i]; is.Global != was.Global || !slices.Equal(is.Columns, was.Columns) {
-			return false, fmt.Errorf("%w: key %s is of %v (global: %t) in the database and of %v (global: %t) in the program",
-				storage.ErrInvalid, was.Name, was.Columns, was.Global, is.Columns, is.Global)
-		}
-	}
-	switch {
-	case kept.Due == wanted.Due:
-	case kept.Due == "":
-		copying = true
-	case wanted.Due == "":
-		return false, fmt.Errorf("%w: due column %s is not known here", storage.ErrNewer, kept.Due)
-	default:
-		return false, fmt.Errorf("%w: the due column is %s in the database and %s in the program",
-			storage.ErrInvalid, kept.Due, wanted.Due)
-	}
-	return copying || len(wanted.Columns) > len(kept.Columns), nil
-}
-
-// String describes a column in an error.
-func (c declaredColumn) String() string {
-	s := c.Name + " (" + typeName[c.Type]
-	if c.Null {
-		s += " or null"
-	}
-	return s + ")"
-}
-
-var typeName = map[storage.Type]string{
-	storage.Text: "text", storage.Int: "int", storage.Bool: "bool", storage.Time: "time",
 }
 
 // createTable returns the statement that makes the table of a kind under some

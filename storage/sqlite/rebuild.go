@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/declared"
 )
 
 // copyBatch is how many rows are in memory at once while a table is rebuilt.
@@ -13,7 +14,7 @@ const copyBatch = 200
 // rebuild makes the table of a kind anew, because SQLite cannot add a column
 // that must not be null, nor change a constraint. What is stored is kept to the
 // letter; only columns that are new come from [storage.Kind.Backfill].
-func (t *tx) rebuild(k *storage.Kind, kept declaration) error {
+func (t *tx) rebuild(k *storage.Kind, kept declared.Kind) error {
 	temporary := k.Name + ".new"
 	if err := t.script(createTable(k, temporary)); err != nil {
 		return err
@@ -25,7 +26,7 @@ func (t *tx) rebuild(k *storage.Kind, kept declaration) error {
 		"ALTER TABLE " + quote(temporary) + " RENAME TO " + quote(k.Name))
 }
 
-func (t *tx) copyRows(k *storage.Kind, kept declaration, target string) error {
+func (t *tx) copyRows(k *storage.Kind, kept declared.Kind, target string) error {
 	names := []string{"merchant", "live", "id", "version"}
 	for _, c := range kept.Columns {
 		names = append(names, quote(c.Name))

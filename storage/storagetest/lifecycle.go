@@ -138,7 +138,7 @@ func defineColumn(t *testing.T, s storage.Store) {
 		equal(t, "Find", r.ID, "a")
 		return err
 	})
-	update(t, s, func(tx storage.Tx) error {
+	lastly(t, s, func(t *findings, tx storage.Tx) error {
 		want(t, "the old key", tx.Insert(large, storage.Record{Scope: test1, ID: "c", Columns: []any{"a", int64(1)}, Data: []byte("{}")}), storage.ErrExists)
 		return nil
 	})

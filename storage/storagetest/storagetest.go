@@ -13,6 +13,7 @@ package storagetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -125,6 +126,36 @@ func update(t *testing.T, s storage.Store, fn func(storage.Tx) error) {
 	}
 }
 
+// lastly runs an update whose function meets what a backend may find out only when
+// it commits, and then runs the function again: what its last run finds is what
+// counts.
+func lastly(t *testing.T, s storage.Store, fn func(*findings, storage.Tx) error) {
+	t.Helper()
+	var last *findings
+	update(t, s, func(tx storage.Tx) error {
+		last = &findings{}
+		return fn(last, tx)
+	})
+	for _, text := range last.all {
+		t.Error(text)
+	}
+}
+
+// findings are what one run of a function finds wrong.
+type findings struct{ all []string }
+
+func (f *findings) Helper() {}
+
+func (f *findings) Errorf(format string, args ...any) {
+	f.all = append(f.all, fmt.Sprintf(format, args...))
+}
+
+// tester is what checks need of a *testing.T.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
 func view(t *testing.T, s storage.Store, fn func(storage.ReadTx) error) {
 	t.Helper()
 	if err := s.View(t.Context(), fn); err != nil {
@@ -168,14 +199,14 @@ func absent(t *testing.T, s storage.Store, k *storage.Kind, scope storage.Scope,
 }
 
 // want checks an error by errors.Is; nil wants none.
-func want(t *testing.T, what string, got, wanted error) {
+func want(t tester, what string, got, wanted error) {
 	t.Helper()
 	if wanted == nil && got != nil || wanted != nil && !errors.Is(got, wanted) {
 		t.Errorf("%s: got error %v, want %v", what, got, wanted)
 	}
 }
 
-func equal(t *testing.T, what string, got, wanted any) {
+func equal(t tester, what string, got, wanted any) {
 	t.Helper()
 	if diff := cmp.Diff(wanted, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)

@@ -161,7 +161,7 @@ func seesEarlier(t *testing.T, s storage.Store) {
 func swallowed(t *testing.T, s storage.Store) {
 	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), with(item(test1, "it_2"), "token", "b"))
 	post(t, s, posting("p1", move("guarded/a", 5), move("open/b", -5)))
-	update(t, s, func(tx storage.Tx) error {
+	lastly(t, s, func(t *findings, tx storage.Tx) error {
 		r, err := tx.Get(items, test1, "it_2")
 		if err != nil {
 			return err

@@ -1,0 +1,82 @@
+package payments
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// OwnTx is the services inside one transaction of the host's own. It is for the
+// life of that transaction, and for one goroutine.
+type OwnTx struct {
+	Accounts *account.Service
+	QRCodes  *qrcode.Service
+	Payments *payment.Service
+	Events   *event.Service
+	Messages *message.Service
+
+	Payouts       *payout.Service
+	Disbursements *disbursement.Service
+	Invoices      *invoice.Service
+	Refunds       *refund.Service
+	Webhooks      *webhook.Service
+
+	service *Service
+}
+
+// InTx binds the services to a store that works inside the host's own open
+// transaction, as [postgres.Store.In] and [sqlite.Store.In] make it from the store
+// that New was given. What is called on them, the host's own rows, our objects,
+// money and events, is then committed by the host, all of it or nothing.
+//
+//	tx, err := pool.Begin(ctx)
+//	defer tx.Rollback(ctx)
+//	// … the host's own rows …
+//	own, err := svc.InTx(ctx, store.In(tx))
+//	payout, err := own.Payouts.Create(ctx, caller, params)
+//	err = tx.Commit(ctx)
+//	own.Wake()
+//
+// After an error that is [storage.ErrRetry] the host rolls back and begins again.
+// After any other, the call has left nothing, and the host decides about the rest.
+//
+// From the first call that writes until the host commits, everybody else who
+// writes waits: make it the last thing in the transaction. What must count a try
+// at once, whatever becomes of the transaction, is refused: nobody can enter a PIN
+// or a one-time code. A payout in it needs a code that VerifyOTP of the service
+// itself has confirmed before, and is made without OTPCode. A rail is not asked
+// beforehand whether it would take a payout.
+//
+// [postgres.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/postgres#Store.In
+// [sqlite.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/sqlite#Store.In
+func (s *Service) InTx(ctx context.Context, store storage.Store) (*OwnTx, error) {
+	if err := store.Define(ctx, Kinds()...); err != nil {
+		return nil, fmt.Errorf("payments: %w", err)
+	}
+	in := &Service{base: s.base, config: s.config, engine: s.engine.In(store)}
+	if err := in.wire(in.config); err != nil {
+		return nil, err
+	}
+	in.Events.Retention = s.Events.Retention
+	return &OwnTx{
+		Accounts: in.Accounts, QRCodes: in.QRCodes, Payments: in.Payments, Events: in.Events, Messages: in.Messages,
+		Payouts: in.Payouts, Disbursements: in.Disbursements, Invoices: in.Invoices, Refunds: in.Refunds, Webhooks: in.Webhooks,
+		service: in,
+	}, nil
+}
+
+// Wake tells the workers what there is to do, after the host has committed. Where
+// the host has rolled back, or forgets to call it, nothing is lost: the workers
+// look by themselves, a little later.
+func (o *OwnTx) Wake() { o.service.engine.HostCommitted() }

@@ -1,0 +1,174 @@
+package payments_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// hostDB is a host's own use of the database that the store is in.
+type hostDB struct {
+	begin func() (tx hostTx, store storage.Store)
+	count func() int // of the host's rows
+}
+
+type hostTx struct {
+	insert           func() error // a row of the host's
+	commit, rollback func() error
+}
+
+func onEachHost(t *testing.T, test func(*testing.T, *paymentstest.Shop, hostDB)) {
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "payments.db")
+		store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
+		must(t, err)
+		s := paymentstest.On(t, store, payments.Config{})
+		db, err := sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_busy_timeout=2000&_txlock=immediate")
+		must(t, err)
+		t.Cleanup(func() { must(t, db.Close()) })
+		_, err = db.Exec("CREATE TABLE host_orders (id INTEGER PRIMARY KEY)")
+		must(t, err)
+		test(t, s, hostDB{
+			begin: func() (hostTx, storage.Store) {
+				tx, err := db.Begin()
+				must(t, err)
+				insert := func() error { _, err := tx.Exec("INSERT INTO host_orders DEFAULT VALUES"); return err }
+				return hostTx{insert, tx.Commit, tx.Rollback}, store.In(tx)
+			},
+			count: func() (n int) { must(t, db.QueryRow("SELECT count(*) FROM host_orders").Scan(&n)); return n },
+		})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		pool, schema := pgtest.Pool(t, 8), pgtest.Schema(t)
+		store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
+		must(t, err)
+		s := paymentstest.On(t, store, payments.Config{})
+		ctx := context.Background()
+		_, err = pool.Exec(ctx, "CREATE TABLE "+schema+".host_orders (id bigserial PRIMARY KEY)")
+		must(t, err)
+		test(t, s, hostDB{
+			begin: func() (hostTx, storage.Store) {
+				tx, err := pool.BeginTx(ctx, pgx.TxOptions{})
+				must(t, err)
+				insert := func() error { _, err := tx.Exec(ctx, "INSERT INTO "+schema+".host_orders DEFAULT VALUES"); return err }
+				return hostTx{insert, func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }}, store.In(tx)
+			},
+			count: func() (n int) {
+				must(t, pool.QueryRow(ctx, "SELECT count(*) FROM "+schema+".host_orders").Scan(&n))
+				return n
+			},
+		})
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A disbursement in the host's transaction is committed with the host's row, or
+// not at all.
+func TestOwnTransaction(t *testing.T) {
+	onEachHost(t, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+		ctx := t.Context()
+		s.Fund(s.Caller.Merchant, 100)
+		wallet, err := s.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama", Phone: "0241234567"})
+		must(t, err)
+		pay := func(own *payments.OwnTx, key string, ghs int64) error {
+			caller := s.Caller
+			caller.IdempotencyKey = key
+			_, err := own.Disbursements.Create(ctx, caller, disbursement.CreateParams{
+				Amount: decimal.NewFromInt(ghs), Destination: payout.DestinationParams{Type: "service_wallet", ServiceID: wallet.ServiceID},
+			})
+			return err
+		}
+		check := func(what string, rows int, paid int64) {
+			t.Helper()
+			b, err := s.Accounts.WalletBalance(ctx, false, wallet.ID)
+			must(t, err)
+			if n := db.count(); n != rows || !b.Equal(decimal.NewFromInt(paid)) {
+				t.Errorf("%s: %d rows and %s paid, want %d and %d", what, n, b, rows, paid)
+			}
+		}
+		in := func(end func(hostTx) error, do func(*payments.OwnTx)) {
+			t.Helper()
+			tx, store := db.begin()
+			own, err := s.InTx(ctx, store)
+			must(t, err)
+			must(t, tx.insert())
+			do(own)
+			must(t, end(tx))
+			own.Wake()
+		}
+		commit, rollback := func(tx hostTx) error { return tx.commit() }, func(tx hostTx) error { return tx.rollback() }
+
+		in(rollback, func(own *payments.OwnTx) { must(t, pay(own, "a", 10)) })
+		check("rolled back", 0, 0)
+		in(commit, func(own *payments.OwnTx) {
+			must(t, pay(own, "a", 10))
+			must(t, pay(own, "a", 10)) // a repetition, within the same transaction
+			if err := pay(own, "b", 19_000); api.CodeOf(err) != api.InsufficientBalance {
+				t.Errorf("too much: %v", err)
+			}
+			must(t, pay(own, "c", 5)) // it goes on after a refusal
+		})
+		check("committed", 1, 15)
+		in(commit, func(own *payments.OwnTx) { must(t, pay(own, "a", 10)) })
+		check("repeated", 2, 15)
+		if err := s.Drain(ctx); err != nil {
+			t.Error(err)
+		}
+		// The store itself goes on, and knows what was committed beside it.
+		s.Fund(s.Caller.Merchant, 1)
+		check("afterwards", 2, 15)
+	})
+}
+
+// Inside the host's transaction nobody can guess a code or a PIN, because the
+// count of tries would be the host's to undo; a code that was verified before
+// stands.
+func TestOwnTransactionTakesNoGuess(t *testing.T) {
+	onEachHost(t, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+		ctx := t.Context()
+		s.Fund(s.Caller.Merchant, 100)
+		tx, store := db.begin()
+		defer tx.rollback()
+		own, err := s.InTx(ctx, store)
+		must(t, err)
+		params := payout.CreateParams{
+			Amount: decimal.NewFromInt(5), OTPCode: "123456",
+			Destination: payout.DestinationParams{Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Ama Mensah"},
+		}
+		if _, err := own.Payouts.Create(ctx, s.Caller, params); err == nil || api.CodeOf(err) != "" {
+			t.Errorf("a payout with a code: %v", err)
+		}
+		if _, err := own.Payouts.VerifyOTP(ctx, s.Caller, payout.ForPayout, "123456"); err == nil || api.CodeOf(err) != "" {
+			t.Errorf("verify: %v", err)
+		}
+		params.OTPCode = ""
+		if _, err := own.Payouts.Create(ctx, s.Caller, params); api.CodeOf(err) != api.OTPVerificationRequired {
+			t.Errorf("a payout without a verified code: %v", err)
+		}
+		if err := own.Accounts.WithPIN(ctx, s.Caller, "con_1", "1234", func(*account.Proof) error { return errors.New("it ran") }); err == nil || err.Error() == "it ran" {
+			t.Errorf("a PIN: %v", err)
+		}
+	})
+}

@@ -1,0 +1,104 @@
+// Package declared keeps what the table of a kind was made from, so that the SQL
+// backends can tell what has changed since, and whether a change is allowed.
+package declared
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Kind is what storage_kinds keeps of a kind, as JSON.
+type Kind struct {
+	Columns []Column `json:"columns"`
+	Keys    []Key    `json:"keys,omitempty"`
+	Due     string   `json:"due,omitempty"`
+}
+
+// Column is a promoted column.
+type Column struct {
+	Name  string       `json:"name"`
+	Type  storage.Type `json:"type"`
+	Null  bool         `json:"null,omitempty"`
+	OneOf []string     `json:"one_of,omitempty"`
+}
+
+// Key is a unique key.
+type Key struct {
+	Name    string   `json:"name"`
+	Columns []string `json:"columns"`
+	Global  bool     `json:"global,omitempty"`
+}
+
+// Of returns the declaration of a kind.
+func Of(k *storage.Kind) Kind {
+	d := Kind{Due: k.Due}
+	for _, c := range k.Columns {
+		d.Columns = append(d.Columns, Column{Name: c.Name, Type: c.Type, Null: c.Null, OneOf: c.OneOf})
+	}
+	for _, key := range k.Keys {
+		d.Keys = append(d.Keys, Key(key))
+	}
+	return d
+}
+
+// Compare says whether a kept table must be made anew for what is wanted, or
+// why it cannot be.
+func Compare(kept, wanted Kind) (copying bool, err error) {
+	for i, was := range kept.Columns {
+		if i >= len(wanted.Columns) {
+			return false, fmt.Errorf("%w: column %s is not known here", storage.ErrNewer, was.Name)
+		}
+		is := wanted.Columns[i]
+		if was.Name != is.Name || was.Type != is.Type || was.Null != is.Null {
+			return false, fmt.Errorf("%w: column %d is %s in the database and %s in the program",
+				storage.ErrInvalid, i+1, was, is)
+		}
+		switch was, is := was.OneOf, is.OneOf; {
+		case slices.Equal(was, is):
+		case len(was) > 0 && len(is) > len(was) && slices.Equal(was, is[:len(was)]):
+			copying = true
+		case len(is) > 0 && len(was) > len(is) && slices.Equal(is, was[:len(is)]):
+			return false, fmt.Errorf("%w: column %s may hold %v, which is not known here",
+				storage.ErrNewer, wanted.Columns[i].Name, was[len(is):])
+		default:
+			return false, fmt.Errorf("%w: column %s is one of %v in the database and of %v in the program",
+				storage.ErrInvalid, wanted.Columns[i].Name, was, is)
+		}
+	}
+	for _, was := range kept.Keys {
+		i := slices.IndexFunc(wanted.Keys, func(is Key) bool { return is.Name == was.Name })
+		if i < 0 {
+			return false, fmt.Errorf("%w: key %s is not known here", storage.ErrNewer, was.Name)
+		}
+		if is := wanted.Keys[i]; is.Global != was.Global || !slices.Equal(is.Columns, was.Columns) {
+			return false, fmt.Errorf("%w: key %s is of %v (global: %t) in the database and of %v (global: %t) in the program",
+				storage.ErrInvalid, was.Name, was.Columns, was.Global, is.Columns, is.Global)
+		}
+	}
+	switch {
+	case kept.Due == wanted.Due:
+	case kept.Due == "":
+		copying = true
+	case wanted.Due == "":
+		return false, fmt.Errorf("%w: due column %s is not known here", storage.ErrNewer, kept.Due)
+	default:
+		return false, fmt.Errorf("%w: the due column is %s in the database and %s in the program",
+			storage.ErrInvalid, kept.Due, wanted.Due)
+	}
+	return copying || len(wanted.Columns) > len(kept.Columns), nil
+}
+
+// String describes a column in an error.
+func (c Column) String() string {
+	s := c.Name + " (" + typeName[c.Type]
+	if c.Null {
+		s += " or null"
+	}
+	return s + ")"
+}
+
+var typeName = map[storage.Type]string{
+	storage.Text: "text", storage.Int: "int", storage.Bool: "bool", storage.Time: "time",
+}

@@ -1,0 +1,233 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+)
+
+// A connection is cut at random at the moment in which a commit goes out: before
+// the server has it, or before the client has the answer. Every update that
+// succeeded is there once, and every other is not there.
+func TestCommitsWhoseAnswerIsLost(t *testing.T) {
+	proxy := newProxy(t)
+	schema := pgtest.Schema(t)
+	store := proxy.open(t, schema)
+	if err := store.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	const callers, each = 8, 40
+	var mu sync.Mutex
+	written := map[string]bool{}
+	proxy.cutting.Store(true)
+	var all sync.WaitGroup
+	for c := range callers {
+		all.Go(func() {
+			for n := range each {
+				id := fmt.Sprintf("n_%d_%d", c, n)
+				err := store.Update(context.Background(), func(tx storage.Tx) error {
+					if err := tx.Insert(notes, note(id)); err != nil {
+						return err
+					}
+					return tx.Post(transfer(id))
+				})
+				if errors.Is(err, storage.ErrExists) {
+					t.Errorf("%s was written twice: %v", id, err)
+				}
+				if errors.Is(err, postgres.ErrUnknown) {
+					t.Errorf("%s: %v", id, err)
+				}
+				mu.Lock()
+				written[id] = err == nil
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	proxy.cutting.Store(false)
+	if cuts := proxy.cuts.Load(); cuts < 10 {
+		t.Errorf("%d connections were cut, too few to show anything", cuts)
+	}
+	stats := store.Stats()
+	t.Logf("%d connections cut, %d commits resolved, %d runs repeated", proxy.cuts.Load(), stats.Resolved, stats.Reruns)
+	if stats.Resolved == 0 {
+		t.Error("no answer of a commit was lost")
+	}
+
+	// Looked at directly, and not through what the store remembers.
+	direct, err := postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := direct.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	succeeded := int64(0)
+	err = direct.View(t.Context(), func(tx storage.ReadTx) error {
+		for id, wrote := range written {
+			_, noteErr := tx.Get(notes, scope, id)
+			_, bookErr := tx.Posting(id)
+			if there := noteErr == nil; there != wrote || (bookErr == nil) != wrote {
+				t.Errorf("%s: Update said %t, record there: %t, posting there: %t", id, wrote, there, bookErr == nil)
+			}
+			if wrote {
+				succeeded++
+			}
+		}
+		b, err := tx.Balance("guarded/to")
+		if b.Amount != succeeded || b.Entries != succeeded {
+			t.Errorf("balance %+v after %d transfers", b, succeeded)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if succeeded == 0 {
+		t.Error("no update succeeded")
+	}
+}
+
+var (
+	scope = storage.Scope{Merchant: "mer_1"}
+	notes = &storage.Kind{
+		Name:    "test_notes",
+		Columns: []storage.Column{{Name: "size", Type: storage.Int}, {Name: "due", Type: storage.Time, Null: true}},
+		Due:     "due",
+	}
+)
+
+func note(id string) storage.Record {
+	return storage.Record{Scope: scope, ID: id, Columns: []any{int64(1), nil}, Data: []byte("{}")}
+}
+
+// transfer moves one pesewa to an account that may not go below zero.
+func transfer(id string) storage.Posting {
+	return storage.Posting{ID: id, Type: "test", At: time.Unix(0, 0), Moves: []storage.Move{
+		{Account: "guarded/to", Guarded: true, Amount: 1}, {Account: "open/from", Amount: -1},
+	}}
+}
+
+// proxy stands before the server and cuts connections at commits.
+type proxy struct {
+	listener net.Listener
+	target   string
+	url      *pgxpool.Config
+	cutting  atomic.Bool
+	cuts     atomic.Int64
+}
+
+func newProxy(t *testing.T) *proxy {
+	config, err := pgxpool.ParseConfig(pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.ConnConfig.TLSConfig != nil {
+		t.Skip("the proxy must see what is sent, and the server wants TLS")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: listener, target: net.JoinHostPort(config.ConnConfig.Host, fmt.Sprint(config.ConnConfig.Port)), url: config}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { p.serve(c) })
+		}
+	})
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+		running.Wait()
+	})
+	return p
+}
+
+func (p *proxy) open(t *testing.T, schema string) *postgres.Store {
+	at := p.listener.Addr().(*net.TCPAddr)
+	p.url.ConnConfig.Host, p.url.ConnConfig.Port = "127.0.0.1", uint16(at.Port)
+	p.url.MaxConns = 4
+	pool, err := pgxpool.NewWithConfig(context.Background(), p.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, MaxGroup: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// serve passes everything on. While it is cutting, one of four messages that
+// insert the row of a commit, behind which the commit comes, ends the connection:
+// before it has gone out, or before the answer comes back.
+func (p *proxy) serve(client net.Conn) {
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		_ = client.Close() // the client sees it
+		return
+	}
+	var mute atomic.Bool
+	var both sync.WaitGroup
+	both.Go(func() {
+		defer client.Close()
+		answers := make([]byte, 64<<10)
+		for {
+			n, err := server.Read(answers)
+			if n > 0 && !mute.Load() {
+				_, err = client.Write(answers[:n])
+			}
+			if err != nil || mute.Load() && n > 0 {
+				// The server has answered what the client will not hear.
+				_ = server.Close()
+				return
+			}
+		}
+	})
+	both.Go(func() {
+		defer server.Close()
+		requests := make([]byte, 64<<10)
+		for {
+			n, err := client.Read(requests)
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					_ = client.Close()
+				}
+				return
+			}
+			if p.cutting.Load() && n > 600 && rand.IntN(4) == 0 { // many parameters: what is sent at the end of a group
+				p.cuts.Add(1)
+				if rand.IntN(2) == 0 {
+					_ = client.Close() // the server never hears of it
+					return
+				}
+				mute.Store(true)
+			}
+			if _, err := server.Write(requests[:n]); err != nil {
+				_ = client.Close()
+				return
+			}
+		}
+	})
+	both.Wait()
+}

@@ -1,0 +1,128 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// A store is copied from memory to SQLite, to PostgreSQL and back, and holds the
+// same each time.
+func TestCopy(t *testing.T) {
+	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "copy.db"), sqlite.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	first := memory.New()
+	kinds := []*storage.Kind{things}
+	if err := first.Define(t.Context(), kinds...); err != nil {
+		t.Fatal(err)
+	}
+	for step := range uint64(600) {
+		play(t, first, 99, step)
+	}
+	wanted := contents(t, first)
+	if len(wanted.Records) == 0 || len(wanted.Postings) < 10 || len(wanted.Sequences) != 2 {
+		t.Fatalf("too little to copy: %+v", wanted)
+	}
+	src := storage.Store(first)
+	for _, dst := range []storage.Store{file, pgtest.Store(t), memory.New()} {
+		last := map[string]int64{}
+		err := storage.Copy(t.Context(), dst, src, kinds, func(p storage.Progress) { last[p.What] = p.Done })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(wanted, contents(t, dst)); diff != "" {
+			t.Errorf("%T (-source +copy):\n%s", dst, diff)
+		}
+		if done := (map[string]int64{things.Name: int64(len(wanted.Records)), "sequences": 2, "ledger": int64(len(wanted.Postings))}); !cmp.Equal(done, last) {
+			t.Errorf("progress %v, want %v", last, done)
+		}
+		if err := storage.Copy(t.Context(), dst, src, kinds, nil); !errors.Is(err, storage.ErrExists) {
+			t.Errorf("copy into what is not empty: %v", err)
+		}
+		src = dst
+	}
+}
+
+// crooked is a store whose ledger was tampered with.
+type crooked struct{ storage.Store }
+
+type crookedTx struct {
+	storage.ReadTx
+	storage.Scanner
+}
+
+func (c crooked) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	return c.Store.View(ctx, func(tx storage.ReadTx) error { return fn(crookedTx{tx, tx.(storage.Scanner)}) })
+}
+
+func (c crookedTx) Postings(after string, limit int) ([]storage.Booked, error) {
+	all, err := c.ReadTx.Postings(after, limit)
+	for i := range all {
+		all[i].Entries[0].Balance++
+	}
+	return all, err
+}
+
+func TestCopyChecksTheLedger(t *testing.T) {
+	src := memory.New()
+	err := src.Update(t.Context(), func(tx storage.Tx) error { return tx.Post(transfer("p")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := storage.Copy(t.Context(), memory.New(), crooked{src}, nil, nil); err == nil {
+		t.Error("a ledger in which an entry has another balance is copied")
+	}
+}
+
+type everything struct {
+	Records   []storage.Record
+	Balances  []storage.Balance
+	Postings  []storage.Booked
+	Sequences []storage.Sequence
+}
+
+// contents reads all that a store holds. Versions are not copied.
+func contents(t *testing.T, s storage.Store) (all everything) {
+	t.Helper()
+	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+		var last storage.Record
+		for {
+			batch, err := tx.(storage.Scanner).Scan(things, last.Scope, last.ID, 7)
+			if err != nil {
+				return err
+			}
+			if len(batch) == 0 {
+				break
+			}
+			last = batch[len(batch)-1]
+			for _, r := range batch {
+				r.Version = 0
+				all.Records = append(all.Records, r)
+			}
+		}
+		var err error
+		if all.Sequences, err = tx.(storage.Scanner).Sequences("", 99); err != nil {
+			return err
+		}
+		if all.Balances, err = tx.Balances("", 99); err != nil {
+			return err
+		}
+		all.Postings, err = tx.Postings("", 999)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

@@ -1,0 +1,244 @@
+package postgres_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// things have one of each column, and keys in which few values fight for place.
+var things = &storage.Kind{
+	Name: "test_things",
+	Columns: []storage.Column{
+		{Name: "name", Type: storage.Text, Null: true, Indexed: true},
+		{Name: "size", Type: storage.Int},
+		{Name: "open", Type: storage.Bool},
+		{Name: "made", Type: storage.Time, Indexed: true},
+		{Name: "due", Type: storage.Time, Null: true},
+		{Name: "token", Type: storage.Text, Null: true},
+	},
+	Keys: []storage.Key{
+		{Name: "name_size", Columns: []string{"name", "size"}},
+		{Name: "token", Columns: []string{"token"}, Global: true},
+	},
+	Due: "due",
+}
+
+var seeds = flag.Int("seeds", 4, "how many random sequences the differential test plays")
+
+// The same random calls, in transactions of which some fail, are answered alike
+// by every store that ships.
+func TestDifferential(t *testing.T) {
+	for seed := range uint64(*seeds) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "differential.db"), sqlite.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			reference := memory.New()
+			others := map[string]storage.Store{"sqlite": file, "postgres": pgtest.Store(t)}
+			for _, s := range []storage.Store{reference, others["sqlite"], others["postgres"]} {
+				if err := s.Define(t.Context(), things); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for step := range uint64(400) {
+				wanted := play(t, reference, seed, step)
+				for name, s := range others {
+					if diff := cmp.Diff(wanted, play(t, s, seed, step)); diff != "" {
+						t.Fatalf("seed %d, step %d: %s answers otherwise (-memory +%s):\n%s", seed, step, name, name, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+var errUndo = errors.New("undo")
+
+// play makes the calls of one step and returns what was answered.
+func play(t *testing.T, s storage.Store, seed, step uint64) []any {
+	t.Helper()
+	var answers []any
+	reads := rand.New(rand.NewPCG(seed, step)).IntN(4) == 0
+	if reads {
+		err := s.View(t.Context(), func(tx storage.ReadTx) error {
+			answers = nil
+			random := rand.New(rand.NewPCG(seed, step))
+			for range 5 {
+				answers = append(answers, read(tx, random)...)
+			}
+			return nil
+		})
+		return append(answers, class(err))
+	}
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		answers = nil // of the run that counts
+		random := rand.New(rand.NewPCG(seed, step))
+		random.IntN(4)
+		for range 1 + random.IntN(8) {
+			if random.IntN(3) == 0 {
+				answers = append(answers, read(tx, random)...)
+			} else {
+				answers = append(answers, write(tx, random)...)
+			}
+		}
+		if random.IntN(5) == 0 {
+			return errUndo
+		}
+		return nil
+	})
+	return append(answers, class(err))
+}
+
+// class is what of an error must be the same.
+func class(err error) string {
+	for _, known := range []error{
+		storage.ErrNotFound, storage.ErrConflict, storage.ErrExists, storage.ErrInsufficient, storage.ErrOverflow, storage.ErrInvalid, errUndo,
+	} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	if err != nil {
+		return "another error: " + err.Error()
+	}
+	return ""
+}
+
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func anyScope(random *rand.Rand) storage.Scope {
+	return storage.Scope{Merchant: []string{"", "mer_1", "mer_2"}[random.IntN(3)], Live: random.IntN(2) == 0}
+}
+
+func anyID(random *rand.Rand) string { return fmt.Sprint("th_", random.IntN(12)) }
+
+func anyAccount(random *rand.Rand) (string, bool) {
+	i := random.IntN(6)
+	return fmt.Sprint("account/", i), i > 0
+}
+
+func anyTime(random *rand.Rand) time.Time {
+	return epoch.Add(time.Duration(random.IntN(20)) * time.Second)
+}
+
+func orNull(random *rand.Rand, v any) any {
+	if random.IntN(3) == 0 {
+		return nil
+	}
+	return v
+}
+
+func anyThing(random *rand.Rand) storage.Record {
+	return storage.Record{
+		Scope: anyScope(random), ID: anyID(random), Version: int64(1 + random.IntN(3)),
+		Columns: []any{
+			orNull(random, fmt.Sprint("name", random.IntN(3))), int64(random.IntN(3)), random.IntN(2) == 0, anyTime(random),
+			orNull(random, anyTime(random)), orNull(random, fmt.Sprint("token", random.IntN(8))),
+		},
+		Data: []byte{byte(random.IntN(256)), 0, byte(random.IntN(256))},
+	}
+}
+
+func write(tx storage.Tx, random *rand.Rand) []any {
+	switch random.IntN(8) {
+	case 0, 1:
+		return []any{"insert", class(tx.Insert(things, anyThing(random)))}
+	case 2, 3:
+		r := anyThing(random)
+		if now, err := tx.Get(things, r.Scope, r.ID); err == nil && random.IntN(5) > 0 {
+			r.Version = now.Version
+		}
+		return []any{"replace", class(tx.Replace(things, r))}
+	case 4:
+		r := anyThing(random)
+		if now, err := tx.Get(things, r.Scope, r.ID); err == nil && random.IntN(5) > 0 {
+			r.Version = now.Version
+		}
+		return []any{"delete", class(tx.Delete(things, r.Scope, r.ID, r.Version))}
+	case 5:
+		n, err := tx.Next(fmt.Sprint("sequence", random.IntN(2)))
+		return []any{"next", n, class(err)}
+	case 6:
+		c := storage.Claim{Due: anyTime(random), Lease: time.Duration(1+random.IntN(10)) * time.Second, Limit: 100}
+		c.Now = c.Due
+		if random.IntN(2) == 0 {
+			of := anyScope(random)
+			c.Scope = &of
+		}
+		records, err := tx.Claim(things, c)
+		// Among those due at one instant the order is the store's.
+		claimed := map[string]storage.Record{}
+		for _, r := range records {
+			claimed[fmt.Sprint(r.Scope, r.ID)] = r
+		}
+		return []any{"claim", claimed, class(err)}
+	}
+	p := storage.Posting{ID: fmt.Sprint("p", random.IntN(60)), Type: "test", Ref: "ref", At: anyTime(random)}
+	from, fromGuarded := anyAccount(random)
+	to, toGuarded := anyAccount(random)
+	amount := int64(1 + random.IntN(50))
+	p.Moves = []storage.Move{{Account: from, Guarded: fromGuarded, Amount: -amount}, {Account: to, Guarded: toGuarded, Amount: amount}}
+	return []any{"post", class(tx.Post(p))}
+}
+
+func read(tx storage.ReadTx, random *rand.Rand) []any {
+	switch random.IntN(8) {
+	case 0:
+		r, err := tx.Get(things, anyScope(random), anyID(random))
+		return []any{"get", r, class(err)}
+	case 1:
+		r, err := tx.Find(things, "name_size", anyScope(random), fmt.Sprint("name", random.IntN(3)), int64(random.IntN(3)))
+		return []any{"find name_size", r, class(err)}
+	case 2:
+		r, err := tx.Find(things, "token", anyScope(random), fmt.Sprint("token", random.IntN(8)))
+		return []any{"find token", r, class(err)}
+	case 3:
+		q := storage.Query{Scope: anyScope(random), Limit: 1 + random.IntN(5)}
+		switch random.IntN(3) {
+		case 0:
+			q.After = anyID(random)
+		case 1:
+			q.Before = anyID(random)
+		}
+		if random.IntN(2) == 0 {
+			q.Where = append(q.Where, storage.Equal{Column: "name", Value: orNull(random, fmt.Sprint("name", random.IntN(3)))})
+		}
+		if random.IntN(3) == 0 {
+			q.Where = append(q.Where, storage.Equal{Column: "open", Value: random.IntN(2) == 0})
+		}
+		if random.IntN(2) == 0 {
+			from := anyTime(random)
+			q.Range = append(q.Range, storage.Range{Column: "made", From: from, Until: from.Add(8 * time.Second)})
+		}
+		records, err := tx.List(things, q)
+		return []any{"list", len(records), append([]storage.Record{}, records...), class(err)}
+	case 4:
+		name, _ := anyAccount(random)
+		b, err := tx.Balance(name)
+		return []any{"balance", b, class(err)}
+	case 5:
+		name, _ := anyAccount(random)
+		entries, err := tx.Entries(name, int64(random.IntN(6)), 1+random.IntN(5))
+		return []any{"entries", append([]storage.Entry{}, entries...), class(err)}
+	case 6:
+		after, _ := anyAccount(random)
+		all, err := tx.Balances(after, 3)
+		return []any{"balances", append([]storage.Balance{}, all...), class(err)}
+	}
+	booked, err := tx.Postings(fmt.Sprint("p", random.IntN(60)), 3)
+	return []any{"postings", append([]storage.Booked{}, booked...), class(err)}
+}

@@ -1,0 +1,255 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+)
+
+// cutter ends the connection before the statement whose turn it is.
+type cutter struct{ left atomic.Int64 }
+
+func (c *cutter) TraceQueryStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	if c.left.Add(-1) == 0 {
+		_ = conn.PgConn().Conn().Close() // as if the process were gone
+	}
+	return ctx
+}
+
+func (c *cutter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// A migration whose process dies before any one of its statements is done by the
+// next, for a new schema and for a kind that gets a column, a key and a due time.
+func TestMigrationKilledAnywhere(t *testing.T) {
+	old := *things
+	old.Columns, old.Keys, old.Due = things.Columns[:4], things.Keys[:1], ""
+	whole := *things
+	whole.Backfill = func([]byte) ([]any, error) { return []any{nil, int64(7), true, epoch, epoch, "token"}, nil }
+	pool := pgtest.Pool(t, 4)
+	for what, prepare := range map[string]func(schema string) error{
+		"new": func(string) error { return nil },
+		"grown": func(schema string) error {
+			s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
+			if err != nil {
+				return err
+			}
+			if err := s.Define(t.Context(), &old); err != nil {
+				return err
+			}
+			return s.Update(t.Context(), func(tx storage.Tx) error {
+				return tx.Insert(&old, storage.Record{Scope: scope, ID: "th_1", Columns: []any{nil, int64(7), true, epoch}})
+			})
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			schema := pgtest.Schema(t)
+			if err := prepare(schema); err != nil {
+				t.Fatal(err)
+			}
+			if err := postgres.Validate(t.Context(), pool, schema, &whole); err == nil {
+				t.Error("a schema that is not ready is valid")
+			}
+			killed := 0
+			for n := int64(1); ; n++ {
+				config := pool.Config()
+				cut := &cutter{}
+				cut.left.Store(n)
+				config.ConnConfig.Tracer = cut
+				dying, err := pgxpool.NewWithConfig(t.Context(), config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = postgres.Migrate(t.Context(), dying, schema, &whole)
+				dying.Close()
+				if cut.left.Load() > 0 { // it was through before its turn came
+					if err != nil {
+						t.Fatal(err)
+					}
+					break
+				}
+				if err == nil {
+					break // it was cut after the commit
+				}
+				killed++
+				if err := postgres.Validate(t.Context(), pool, schema, &whole); err == nil {
+					t.Errorf("killed before statement %d, and all of it was done", n)
+				}
+			}
+			if killed < 10 {
+				t.Errorf("it was killed at %d statements only", killed)
+			}
+			if err := postgres.Validate(t.Context(), pool, schema, &whole); err != nil {
+				t.Error(err)
+			}
+			s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Define(t.Context(), &whole); err != nil {
+				t.Fatal(err)
+			}
+			if what != "grown" {
+				return
+			}
+			err = s.View(t.Context(), func(tx storage.ReadTx) error {
+				r, err := tx.Find(&whole, "token", scope, "token")
+				if err == nil && (r.ID != "th_1" || r.Columns[4] != any(epoch)) {
+					t.Errorf("found %+v", r)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The host's own migration takes ours with it, or leaves nothing.
+func TestMigrateTx(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
+	for _, end := range []string{"rollback", "commit"} {
+		tx, err := pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := postgres.MigrateTx(t.Context(), tx, schema, payments.Kinds()...); err != nil {
+			t.Fatal(err)
+		}
+		var path string
+		if err := tx.QueryRow(t.Context(), "SELECT current_setting('search_path')").Scan(&path); err != nil || strings.Contains(path, schema) {
+			t.Errorf("the host's search_path has become %s, %v", path, err)
+		}
+		if _, err := tx.Exec(t.Context(), end); err != nil {
+			t.Fatal(err)
+		}
+		_ = tx.Rollback(t.Context()) // it has ended
+		if err := postgres.Validate(t.Context(), pool, schema, payments.Kinds()...); (err == nil) != (end == "commit") {
+			t.Errorf("after %s: %v", end, err)
+		}
+	}
+	tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.Serializable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	if err := postgres.MigrateTx(t.Context(), tx, schema); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("in a serializable transaction: %v", err)
+	}
+}
+
+// Every list and claim of the library has an index to go by: none reads a whole
+// table, whatever the planner thinks of its size.
+func TestPlans(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
+	if err := postgres.Migrate(t.Context(), pool, schema, payments.Kinds()...); err != nil {
+		t.Fatal(err)
+	}
+	tracer := &explainer{t: t}
+	config := pool.Config()
+	config.ConnConfig.Tracer = tracer
+	traced, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer traced.Close()
+	s, err := postgres.Open(t.Context(), traced, postgres.Config{Schema: schema, ReadOnlySchema: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Define(t.Context(), payments.Kinds()...); err != nil {
+		t.Fatal(err)
+	}
+	tracer.on = true
+	err = s.View(t.Context(), func(tx storage.ReadTx) error {
+		for _, k := range payments.Kinds() {
+			queries := []storage.Query{{Scope: scope, Limit: 10}, {Scope: scope, Limit: 10, After: "x"}, {Scope: scope, Limit: 10, Before: "x"}}
+			for _, c := range k.Columns {
+				if c.Indexed && c.Type == storage.Text {
+					queries = append(queries, storage.Query{Scope: scope, Limit: 10, Where: []storage.Equal{{Column: c.Name, Value: "x"}}})
+				}
+			}
+			for _, q := range queries {
+				if _, err := tx.List(k, q); err != nil {
+					return err
+				}
+			}
+			if _, err := tx.Get(k, scope, "x"); err != nil && !errors.Is(err, storage.ErrNotFound) {
+				return err
+			}
+		}
+		for _, read := range []func() error{
+			func() error { _, err := tx.Balances("x", 9); return err },
+			func() error { _, err := tx.Entries("x", 0, 9); return err },
+			func() error { _, err := tx.Postings("x", 9); return err },
+			func() error { _, err := tx.Balance("x"); return err },
+		} {
+			if err := read(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tracer.on = false
+	if len(tracer.seen) < 50 {
+		t.Fatalf("%d statements were seen", len(tracer.seen))
+	}
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	for _, set := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_bitmapscan"} {
+		if _, err := conn.Exec(t.Context(), "SET "+set+" = off"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan"); err != nil {
+		t.Fatal(err)
+	}
+	for text, args := range tracer.seen {
+		rows, err := conn.Query(t.Context(), "EXPLAIN "+text, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if plan := strings.Join(lines, "\n"); strings.Contains(plan, "Seq Scan") {
+			t.Errorf("%s:\n%s", text, plan)
+		}
+	}
+}
+
+// explainer keeps the selects that go over a connection.
+type explainer struct {
+	t    *testing.T
+	on   bool
+	seen map[string][]any
+}
+
+func (e *explainer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if e.on && strings.HasPrefix(data.SQL, "SELECT") && !strings.Contains(data.SQL, "set_config") {
+		if e.seen == nil {
+			e.seen = map[string][]any{}
+		}
+		e.seen[data.SQL] = data.Args
+	}
+	return ctx
+}
+
+func (e *explainer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}

@@ -1,0 +1,253 @@
+// Package postgres keeps a [storage.Store] in a schema of a PostgreSQL database,
+// which many processes may use at once.
+//
+// It owns the schema: its tables, its transactions and the lock under which they
+// write. It knows no merchant's rules; what a record or a posting must satisfy is
+// said in package storage, and checked here once more by constraints of the
+// database. The connections are those of the host's pool.
+//
+// Updates run one after another, over all processes, and share commits (see
+// writer.go). Views read a snapshot and wait for nobody. The pool must allow two
+// connections at least, one to write and one to read.
+//
+// PostgreSQL 13 and later will do. A proxy that pools by transaction will, too,
+// with a pool whose DefaultQueryExecMode is the default or CacheDescribe.
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Config adjusts a store. Its zero value is a good choice.
+type Config struct {
+	// Schema is the schema that holds the tables. Default: "payments".
+	Schema string
+	// ReadOnlySchema says that this program may not change tables: Open and
+	// Define then only check that [Migrate] was run, and fail if not.
+	ReadOnlySchema bool
+	// MaxGroup is how many updates share a commit at most. Default: 128.
+	MaxGroup int
+}
+
+// ErrUnknown says that a commit's answer was lost, and that the database could
+// not be asked within a minute whether it happened. It is the one error of
+// Update after which something may have been written; a caller who has an
+// idempotency key learns by repeating the call.
+var ErrUnknown = errors.New("postgres: it is not known whether the commit happened")
+
+// Store is a database in a schema of PostgreSQL. It implements [storage.Store].
+//
+// An error of Update means that nothing was written, but for [ErrUnknown]: when
+// the answer of a commit is lost, the store asks the database, as soon as it can
+// be reached again, whether the commit happened.
+type Store struct {
+	pool     *pgxpool.Pool
+	config   Config
+	writer   writer
+	tables   atomic.Pointer[map[*storage.Kind]*table]
+	counters counters
+	sql      ledgerSQL
+
+	newestCommit, commitsSince, insertCommit, deleteCommits, findCommit string
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup // Update, View and Define
+}
+
+// Stats counts what a store has done since it was opened.
+type Stats struct {
+	// Commits counts the transactions that wrote something, Updates the callers
+	// that were in them. Updates/Commits is the mean size of a group.
+	Updates, Commits int64
+	// Reruns counts functions that ran again because of what others did.
+	Reruns int64
+	// Resolved counts the commits whose answer was lost and found out.
+	Resolved int64
+}
+
+type counters struct {
+	updates, commits, reruns, resolved atomic.Int64
+}
+
+// Open opens the database that a pool leads to, and brings its schema up to date
+// (see [Migrate]), unless the Config says not to. The kinds are made known with
+// [Store.Define] afterwards. The pool stays the host's, who closes it after the
+// store. ctx bounds the opening alone.
+func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error) {
+	if config.Schema == "" {
+		config.Schema = "payments"
+	}
+	if config.MaxGroup < 1 {
+		config.MaxGroup = 128
+	}
+	switch mode := pool.Config().ConnConfig.DefaultQueryExecMode; mode {
+	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
+		return nil, fmt.Errorf("%w: postgres: the pool's DefaultQueryExecMode is %s; with a proxy use CacheDescribe", storage.ErrInvalid, mode)
+	}
+	if pool.Config().MaxConns < 2 {
+		return nil, fmt.Errorf("%w: postgres: the pool's MaxConns is %d; it must be 2 at least", storage.ErrInvalid, pool.Config().MaxConns)
+	}
+	var err error
+	if config.ReadOnlySchema {
+		err = Validate(ctx, pool, config.Schema)
+	} else {
+		err = Migrate(ctx, pool, config.Schema)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{pool: pool, config: config, sql: newLedgerSQL(config.Schema)}
+	s.tables.Store(&map[*storage.Kind]*table{})
+	s.writer = writer{store: s, max: config.MaxGroup}
+	s.writer.cache.forget()
+	commits := quote(config.Schema) + ".storage_commits"
+	s.newestCommit = "SELECT number, token, changed FROM " + commits + " ORDER BY number DESC LIMIT 1"
+	s.commitsSince = "SELECT number, token, changed FROM " + commits + " WHERE number >= $1 ORDER BY number DESC LIMIT 200"
+	s.insertCommit = "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)"
+	s.deleteCommits = "DELETE FROM " + commits + " WHERE number < $1::bigint - 1000 AND at < now() - interval '3 minutes'"
+	s.findCommit = "SELECT token FROM " + commits + " WHERE number = $1"
+	return s, nil
+}
+
+// View implements [storage.Store]. The snapshot is taken by the first read of
+// fn. A View that lasts keeps PostgreSQL from clearing away what was replaced
+// since it began.
+func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.running.Done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("postgres: view: %w", err)
+	}
+	t := &readTx{ctx: ctx, io: ctx, store: s, session: &session{db: conn.Conn(), before: []string{
+		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", settings,
+	}}}
+	defer func() {
+		t.ended = true
+		giveBack(conn)
+	}()
+	return fn(t)
+}
+
+// giveBack ends a connection's transaction, if there is one, and gives it back. The
+// pool closes one whose transaction is still open.
+func giveBack(conn *pgxpool.Conn) {
+	if c := conn.Conn(); !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		_, _ = c.Exec(ctx, "ROLLBACK") // the pool sees whether it worked
+		cancel()
+	}
+	conn.Release()
+}
+
+// Update implements [storage.Store]. fn runs in the goroutine of the caller, who
+// waits for others' functions before and after it, and for one commit. It may run
+// several times. Other processes are waited for as long as ctx allows.
+func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.running.Done()
+	return s.writer.update(ctx, func(t *tx) error { return fn(t) }, false)
+}
+
+// Stats returns the counters.
+func (s *Store) Stats() Stats {
+	return Stats{
+		Updates:  s.counters.updates.Load(),
+		Commits:  s.counters.commits.Load(),
+		Reruns:   s.counters.reruns.Load(),
+		Resolved: s.counters.resolved.Load(),
+	}
+}
+
+// Close implements [storage.Store]. The pool stays open.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.running.Wait()
+	return nil
+}
+
+// enter counts the caller as running, or returns ErrClosed.
+func (s *Store) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed()
+	}
+	s.running.Add(1)
+	return nil
+}
+
+// resolveWithin is how long a commit's answer is looked for.
+const resolveWithin = time.Minute
+
+// resolve finds out whether a commit happened whose answer was lost: nil if it
+// did, errLost if not. Under the lock, which the lost transaction must have given
+// up, the answer is final.
+func (s *Store) resolve(number, token int64, cause error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), resolveWithin)
+	defer cancel()
+	for n := 1; ; n++ {
+		happened, err := s.happened(ctx, number, token)
+		switch {
+		case err == nil && happened:
+			s.counters.resolved.Add(1)
+			return nil
+		case err == nil:
+			s.counters.resolved.Add(1)
+			return errLost{cause}
+		}
+		if pause(ctx, min(n, 50)) != nil {
+			return fmt.Errorf("%w: %w", ErrUnknown, errors.Join(cause, err))
+		}
+	}
+}
+
+func (s *Store) happened(ctx context.Context, number, token int64) (bool, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer giveBack(conn)
+	asking := session{db: conn.Conn(), limit: groupLimit, before: []string{
+		"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", settings, lockWriter(s.config.Schema),
+	}}
+	var of int64
+	found, err := asking.one(ctx, []any{&of}, s.findCommit, number)
+	return found && of == token, err
+}
+
+func hashOf(b []byte) uint64 { return binary.BigEndian.Uint64(b) }
+
+// checkIsolation refuses a transaction that would not see what was committed
+// while it waited for the lock.
+func checkIsolation(ctx context.Context, db querier) error {
+	var level string
+	if err := db.QueryRow(ctx, "SELECT current_setting('transaction_isolation')").Scan(&level); err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	if level != "read committed" {
+		return fmt.Errorf("%w: postgres: the transaction is %s; begin it as READ COMMITTED", storage.ErrInvalid, level)
+	}
+	return nil
+}

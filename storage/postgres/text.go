@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// PostgreSQL's text is UTF-8 without the character zero. What is not cannot be
+// stored, and matches nothing.
+
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// allText reports whether all texts among the values could be stored.
+func allText(values ...any) bool {
+	for _, v := range values {
+		if s, ok := v.(string); ok && !isText(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// cursor returns a text that stands where s does among those that can be stored.
+func cursor(s string) string {
+	if isText(s) {
+		return s
+	}
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == 0 {
+			return s[:i] + "\x01" // after s[:i] itself, before all that it begins
+		}
+		if r == utf8.RuneError && size <= 1 {
+			return s[:i] + string(utf8.MaxRune)
+		}
+		i += size
+	}
+	return s
+}
+
+func errText(what string) error {
+	return fmt.Errorf("%w: %s has text that is not UTF-8, or has the character zero", storage.ErrInvalid, what)
+}
+
+// checkSchema refuses names that would be hard to type, or are PostgreSQL's.
+func checkSchema(name string) error {
+	ok := name != "" && len(name) <= 63 && !strings.HasPrefix(name, "pg_") && (name[0] < '0' || name[0] > '9')
+	for i := range len(name) {
+		c := name[i]
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_')
+	}
+	if !ok {
+		return fmt.Errorf("%w: postgres: schema %q: a schema's name has small letters, digits and underscores", storage.ErrInvalid, name)
+	}
+	return nil
+}

@@ -14,7 +14,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -49,7 +51,9 @@ type Contract struct {
 	// Codes is what is said of each error code.
 	Codes map[string]Code
 
-	mux *http.ServeMux
+	// paths are those described, in the order of their bytes, in which "{" comes after
+	// every letter.
+	paths []string
 
 	mu   sync.Mutex
 	seen map[string]map[string]bool
@@ -73,7 +77,7 @@ func load() (*Contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Contract{mux: http.NewServeMux(), seen: map[string]map[string]bool{}}
+	c := &Contract{seen: map[string]map[string]bool{}}
 	if c.Doc, err = parse(text); err != nil {
 		return nil, err
 	}
@@ -94,9 +98,7 @@ func load() (*Contract, error) {
 	if c.Codes, err = codes(c.Doc); err != nil {
 		return nil, err
 	}
-	for path := range c.closed.Paths.Map() {
-		c.mux.HandleFunc(path, func(http.ResponseWriter, *http.Request) {})
-	}
+	c.paths = slices.Sorted(maps.Keys(c.closed.Paths.Map()))
 	return c, nil
 }
 
@@ -289,19 +291,36 @@ func (c *Contract) checkCode(x exchange) (string, error) {
 	return e.Code, nil
 }
 
-// find returns the path as it is described, or "", and the values in it.
+// find returns the path as it is described, or "", and the values in it. Where
+// several would do, a segment that is spelt out goes before a wildcard.
 func (c *Contract) find(r *http.Request) (path string, values map[string]string) {
-	r = r.Clone(r.Context())
-	r.Pattern = ""
-	c.mux.ServeHTTP(discard{}, r)
-	values = map[string]string{}
-	for segment := range strings.SplitSeq(r.Pattern, "/") {
-		if strings.HasPrefix(segment, "{") {
-			name := strings.Trim(segment, "{}")
-			values[name] = r.PathValue(name)
+	asked := strings.Split(r.URL.EscapedPath(), "/")
+	for _, path := range c.paths {
+		if values := match(strings.Split(path, "/"), asked); values != nil {
+			return path, values
 		}
 	}
-	return r.Pattern, values
+	return "", nil
+}
+
+// match returns the values of the wildcards of a described path, or nil where the
+// path asked for is another.
+func match(described, asked []string) map[string]string {
+	if len(described) != len(asked) {
+		return nil
+	}
+	values := map[string]string{}
+	for i, segment := range described {
+		given, err := url.PathUnescape(asked[i])
+		name, wild := strings.CutPrefix(segment, "{")
+		switch {
+		case err != nil, wild && given == "", !wild && given != segment:
+			return nil
+		case wild:
+			values[strings.TrimSuffix(name, "}")] = given
+		}
+	}
+	return values
 }
 
 // routeOf returns the operation of a described path, or nil.

@@ -98,6 +98,31 @@ func TestHandlerFindsWhatDiffers(t *testing.T) {
 	}
 }
 
+func TestPathsAreFound(t *testing.T) {
+	c, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]struct{ path, id string }{
+		"/v1/disbursements/qr":                {"/v1/disbursements/qr", ""},
+		"/v1/disbursements/batch":             {"/v1/disbursements/batch", ""},
+		"/v1/disbursements/po_1":              {"/v1/disbursements/{id}", "po_1"},
+		"/v1/disbursements/po_1/cancel":       {"/v1/disbursements/{id}/cancel", "po_1"},
+		"/v1/disbursements/batch/cancel":      {"/v1/disbursements/batch/{id}", "cancel"},
+		"/v1/disbursements/batch/bat_1/rows":  {"/v1/disbursements/batch/{id}/rows", "bat_1"},
+		"/v1/payouts/a%2Fb%20c":               {"/v1/payouts/{id}", "a/b c"},
+		"/v1/payouts/":                        {"", ""},
+		"/v1/payouts/po_1/cancel/it":          {"", ""},
+		"/v1/Payouts":                         {"", ""},
+		"/v1/disbursements/po_1/cancel?a=b/c": {"/v1/disbursements/{id}/cancel", "po_1"},
+	} {
+		path, values := c.find(httptest.NewRequest("GET", target, nil))
+		if path != want.path || values["id"] != want.id {
+			t.Errorf("%s: got %q with %q, want %q with %q", target, path, values, want.path, want.id)
+		}
+	}
+}
+
 func TestDeliveryFindsWhatDiffers(t *testing.T) {
 	c, err := Load()
 	if err != nil {

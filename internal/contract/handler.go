@@ -61,10 +61,3 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 type readCloser struct{ io.Reader }
 
 func (readCloser) Close() error { return nil }
-
-// discard takes the place of a response that nobody reads.
-type discard struct{}
-
-func (discard) Header() http.Header         { return http.Header{} }
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-func (discard) WriteHeader(int)             {}

@@ -10,7 +10,8 @@ const baseUrl = process.env.BASE_URL;
 const key = process.env.API_KEY;
 if (!baseUrl || !key) throw new Error("set BASE_URL and API_KEY");
 
-const api = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
+// Of an answer that comes as JSON or as a file, the types are those of the JSON.
+const api = createClient<paths, "application/json">({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 
 /** Returns what was answered, or throws what it was refused with. */
 function take<T>(answer: { data?: T; error?: Schemas["ErrorBody"] }): T {
@@ -56,6 +57,23 @@ const theirs = take(await api.POST("/v1/test_helpers/consumer_qrs", { body: { ac
 const resolved = take(await api.POST("/v1/qr_codes/resolve", { body: { qr_payload: theirs.qr_payload } }));
 expect("resolved", resolved.amount, 19.99);
 
+// Refunds.
+const refund: Schemas["Refund"] = take(await api.POST("/v1/refunds", {
+  params: once(),
+  body: { payment: paid.id, amount: 500, reason: "One juice was warm" },
+}));
+expect("refund", refund.status, "succeeded");
+const refunds = take(await api.GET("/v1/refunds", { params: { query: { payment: paid.id, status: "succeeded" } } }));
+expect("refunded", refunds.data[0]?.amount, 500);
+const given = take(await api.GET("/v1/payments/{id}", { params: { path: { id: paid.id } } }));
+expect("amount refunded", given.amount_refunded, 500);
+
+// A statement of all that.
+const statement: Schemas["BalanceStatement"] = take(await api.GET("/v1/balance/statement"));
+expect("closing balance", statement.closing_balance, take(await api.GET("/v1/balance")).available);
+const file = await api.GET("/v1/balance/statement", { params: { query: { format: "csv" } }, parseAs: "text" });
+expect("file", file.response.headers.get("Content-Type"), "text/csv; charset=utf-8");
+
 // Payouts, with a one-time code.
 const sent = take(await api.POST("/v1/otp/request", { body: { purpose: "PAYOUT" } }));
 expect("status", sent.status, "sent");
@@ -74,12 +92,31 @@ expect("cancelled", cancelled.data[0]?.id, payout.id);
 const disbursed: Schemas["Disbursement"] = take(await api.POST("/v1/disbursements/qr", { body: { qr_payload: theirs.qr_payload } }));
 expect("disbursed", disbursed.status, "completed");
 expect("recipient", disbursed.destination.recipient_type, "consumer");
+const batch: Schemas["DisbursementBatch"] = take(await api.POST("/v1/disbursements/batch", {
+  params: once(),
+  body: { reference: "2026-03", rows: [{ amount: 2.5, destination: { type: "service_wallet", account_id: consumer.account_id } }] },
+}));
+expect("rows", batch.counts.total, 1);
+const rows = take(await api.GET("/v1/disbursements/batch/{id}/rows", { params: { path: { id: batch.id } } }));
+expect("row", rows.data[0]?.amount, 2.5);
+expect("no error", rows.data[0]?.error?.code, undefined);
 
 // Lookups.
 const banks = take(await api.GET("/v1/lookup/banks"));
 expect("bank", banks.data[0]?.object, "bank");
 const owner = take(await api.POST("/v1/lookup/service-id", { body: { service_id: consumer.service_id } }));
 expect("payable", owner.payable, true);
+const named: Schemas["AccountNameLookup"] = take(await api.POST("/v1/lookup/account-name", { body: { phone_number: "0241234560" } }));
+expect("name", named.account_name, "Kofi Mensah");
+
+// Customers.
+const customer: Schemas["Customer"] = take(await api.POST("/v1/customers", {
+  params: once(),
+  body: { name: "Akua Donkor", email: "akua@example.com", metadata: { tier: "gold" } },
+}));
+take(await api.POST("/v1/customers/{id}", { params: { path: { id: customer.id } }, body: { address: "12 Oxford Street, Osu", email: null } }));
+const customers = take(await api.GET("/v1/customers", { params: { query: { limit: 1 } } }));
+expect("address", customers.data[0]?.address, "12 Oxford Street, Osu");
 
 // Invoices.
 const invoice: Schemas["Invoice"] = take(await api.POST("/v1/invoices", {
@@ -88,6 +125,10 @@ const invoice: Schemas["Invoice"] = take(await api.POST("/v1/invoices", {
 expect("total", invoice.total, 15000);
 const settled = take(await api.POST("/v1/invoices/{id}/pay", { params: { path: { id: invoice.id } }, body: { payment_method: "pm_card" } }));
 expect("invoice", settled.status, "paid");
+const copy = take(await api.POST("/v1/invoices/{id}/duplicate", { params: { path: { id: invoice.id } } }));
+take(await api.POST("/v1/invoices/{id}/finalize", { params: { path: { id: copy.id } } }));
+const cash = take(await api.POST("/v1/invoices/{id}/pay", { params: { path: { id: copy.id } }, body: { paid_outside: true, payment_method: "cash" } }));
+expect("payment", cash.payment, null);
 
 // Webhook endpoints and events.
 const endpoint = take(await api.POST("/v1/webhooks", { body: { url: "https://example.com/hooks", events: ["payment.succeeded", "*"] } }));
@@ -114,6 +155,8 @@ export const wrong: (() => unknown)[] = [
   () => api.GET("/v1/payout"),
   // @ts-expect-error A payout needs a code.
   () => api.POST("/v1/payouts", { body: { amount: 5, destination: { type: "mobile_money" } } }),
+  // @ts-expect-error A row needs a destination.
+  () => api.POST("/v1/disbursements/batch", { body: { rows: [{ amount: 5 }] } }),
 ];
 
 // This document.

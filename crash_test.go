@@ -26,6 +26,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/race"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -59,7 +60,7 @@ var crashers = []struct {
 //
 //	go test . -run TestCrashes -kills 300 -timeout 60m
 func TestCrashes(t *testing.T) {
-	if testing.Short() || raceDetector || runtime.GOOS == "windows" {
+	if testing.Short() || race.Detector || runtime.GOOS == "windows" {
 		t.Skip("it kills processes")
 	}
 	binary := filepath.Join(t.TempDir(), "quickstart")

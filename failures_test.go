@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/race"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -53,7 +54,7 @@ func onSubjects(t *testing.T, test func(*testing.T, *subject)) {
 
 // oneGoroutine skips a test that the race detector has nothing to find in.
 func oneGoroutine(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("it runs without the race detector")
 	}
 }
@@ -310,7 +311,7 @@ func TestNoRaceDoublesAnEffect(t *testing.T) {
 			if !c.once {
 				continue
 			}
-			if raceDetector && c.pin {
+			if race.Detector && c.pin {
 				continue // hashing takes too long under it
 			}
 			want := s.effect(t, i)

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/faulty"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/race"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -46,7 +47,7 @@ var (
 //	go test . -run TestSimulation -seed 4711 -seeds 1
 func TestSimulation(t *testing.T) {
 	few := map[string]int{"memory": 200, "sqlite": 10}
-	if raceDetector || testing.Short() {
+	if race.Detector || testing.Short() {
 		few = map[string]int{"memory": 20, "sqlite": 2}
 	}
 	told := newReceivers(t)

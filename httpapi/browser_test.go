@@ -144,6 +144,7 @@ func (b *browser) submit(element string, texts ...string) {
 }
 
 func TestPayPageInABrowser(t *testing.T) {
+	oneGoroutine(t)
 	b := openBrowser(t)
 	s := paymentstest.New(t)
 	open := func(code string) {
@@ -215,6 +216,7 @@ func TestPayPageInABrowser(t *testing.T) {
 }
 
 func TestInvoicePageInABrowser(t *testing.T) {
+	oneGoroutine(t)
 	b := openBrowser(t)
 	s := paymentstest.New(t)
 	create := func(amount string) (id, address string) {

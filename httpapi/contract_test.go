@@ -226,6 +226,7 @@ func (p *prober) ask(o contract.Operation, query, body string, headers ...string
 }
 
 func TestEveryParameterIsDescribed(t *testing.T) {
+	oneGoroutine(t)
 	c := described(t)
 	s := paymentstest.New(t)
 	p := &prober{t: t, s: s, h: handlerOf(s), names: literals(t)}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/race"
 )
 
 // The matrix asks every route of the table, with every id that a merchant has,
@@ -40,8 +41,12 @@ var matrixSame = []string{"GET /v1/openapi.json"}
 // merchant of a sandbox.
 var matrixShared = []string{"GET /v1/test_helpers/consumers/{id}"}
 
-// matrixParams are the fields of bodies and queries that name an object.
-var matrixParams = []string{"customer", "qr_code", "invoice", "payment", "disbursement", "payout", "batch", "event", "endpoint"}
+// matrixParams are the fields of bodies and queries that name an object, and how the
+// ids begin that they take.
+var matrixParams = map[string]string{
+	"customer": "cus", "qr_code": "qr", "invoice": "inv", "payment": "pay", "disbursement": "po", "payout": "po",
+	"batch": "bat", "event": "evt", "endpoint": "we", "source": "re",
+}
 
 // matrixWorld gives the shop one object of every noun at least, each through the
 // interface.
@@ -123,6 +128,7 @@ func like(id string) string {
 }
 
 func TestIsolationMatrix(t *testing.T) {
+	oneGoroutine(t)
 	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
 		table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
 		matrixWorld(t, s)
@@ -193,16 +199,25 @@ func TestIsolationMatrix(t *testing.T) {
 			one := strings.Contains(row.Pattern, "{")
 			for prefix, ids := range owned {
 				for n, id := range ids[:min(len(ids), 2)] {
+					if n > 0 && prefix != "po" { // disbursements and payouts begin alike
+						break
+					}
 					if one && !slices.Contains(matrixShared, name) {
 						same(row, id, func(id string) (string, string) {
 							return wildcard.ReplaceAllString(row.Pattern, id), bodyOf(row)
 						})
 					}
-					if prefix == "acc" || prefix == "cag" || one || n > 0 {
-						continue // the operator's, whom anybody may pay; or one id is enough
+					if prefix == "acc" || prefix == "cag" || one {
+						continue // the operator's, whom anybody may pay
 					}
 					if row.Method == "GET" {
-						for _, param := range append([]string{"starting_after", "ending_before"}, matrixParams...) {
+						params := []string{"starting_after", "ending_before"}
+						for param, takes := range matrixParams {
+							if takes == prefix {
+								params = append(params, param)
+							}
+						}
+						for _, param := range params {
 							same(row, id, func(id string) (string, string) { return row.Pattern + "?" + param + "=" + id, "" })
 						}
 					}
@@ -244,7 +259,10 @@ func TestIsolationMatrix(t *testing.T) {
 				if prefix == "acc" || prefix == "cag" {
 					continue
 				}
-				for _, param := range matrixParams {
+				for param, takes := range matrixParams {
+					if takes != prefix {
+						continue
+					}
 					body := func(id string) string { return `{"` + param + `":"` + id + `"}` }
 					for name, other := range others {
 						status, theirs := ask(other, row, row.Pattern, body(ids[0]))
@@ -296,10 +314,19 @@ func TestIsolationMatrix(t *testing.T) {
 	})
 }
 
+// oneGoroutine skips a test that the race detector has nothing to find in.
+func oneGoroutine(t *testing.T) {
+	t.Helper()
+	if race.Detector {
+		t.Skip("it runs without the race detector")
+	}
+}
+
 var wildcard = regexp.MustCompile(`\{[a-z_]+\}`)
 
 // A public page shows its own noun and nothing else, whatever id it is asked for.
 func TestPublicPagesShowOnlyTheirOwn(t *testing.T) {
+	oneGoroutine(t)
 	s := paymentstest.New(t)
 	matrixWorld(t, s)
 	table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))

@@ -15,6 +15,7 @@ import (
 )
 
 func TestReferenceInABrowser(t *testing.T) {
+	oneGoroutine(t)
 	b := openBrowser(t)
 	docs, err := reference.New(reference.Config{})
 	if err != nil {

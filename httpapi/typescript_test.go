@@ -39,6 +39,7 @@ func npm(t *testing.T, script string, env ...string) string {
 }
 
 func TestDescriptionPassesLint(t *testing.T) {
+	oneGoroutine(t)
 	npm(t, "redocly")
 	npm(t, "spectral")
 }
@@ -46,6 +47,7 @@ func TestDescriptionPassesLint(t *testing.T) {
 // A client generated from the description type-checks against a program that
 // uses every resource, and the program does what it should.
 func TestTypeScriptClient(t *testing.T) {
+	oneGoroutine(t)
 	npm(t, "generate")
 	npm(t, "build")
 	if t.Failed() {

@@ -1,5 +1,0 @@
-//go:build !race
-
-package payments_test
-
-const raceDetector = false

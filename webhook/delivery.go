@@ -135,6 +135,7 @@ func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
 	}
 	told := *e
 	told.PendingWebhooks = len(names)
+	var body []byte // as told says it
 	for i := range o.Value.List {
 		endpoint := o.Value.List[i].Endpoint
 		name := names[endpoint]
@@ -156,10 +157,13 @@ func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
 		if m.target, err = s.target(tx, tx.Caller.Scope(), endpoint); err != nil {
 			return 0, err
 		}
-		told.Type = name
-		if m.body, err = plainjson.Marshal(&told); err != nil {
-			return 0, fmt.Errorf("webhook: queue delivery: %w", err)
+		if told.Type != name || body == nil {
+			told.Type = name
+			if body, err = plainjson.Marshal(&told); err != nil {
+				return 0, fmt.Errorf("webhook: queue delivery: %w", err)
+			}
 		}
+		m.body = body
 	}
 	return len(names), nil
 }

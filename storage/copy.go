@@ -32,11 +32,12 @@ type SequenceSetter interface {
 	SetSequence(name string, value int64) error
 }
 
-// Progress is how far a copy has come.
+// Progress is how far a copy or a migration has come.
 type Progress struct {
 	// What is the name of a kind, "ledger" or "sequences".
 	What string
-	// Done is how many records, postings or sequences of that were copied.
+	// Done is how many records, postings or sequences of that were copied. A
+	// migration tells 0 when it begins to change the table of a kind.
 	Done int64
 }
 

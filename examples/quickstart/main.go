@@ -68,13 +68,13 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		o.baseURL = "http://" + listener.Addr().String()
 	}
 
-	store, err := open(ctx, o.db)
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	store, err := open(ctx, o.db, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	config := payments.Config{
 		BaseURL: o.baseURL, Sandbox: true, Logger: log,
 		// Somebody who tries webhooks has the receiver on this machine.
@@ -148,8 +148,17 @@ func beside(rest http.Handler, pages map[string]http.Handler) http.Handler {
 	})
 }
 
+// migrating logs how far a table is that must be made anew, after an upgrade.
+func migrating(log *slog.Logger) func(storage.Progress) {
+	return func(p storage.Progress) {
+		if p.Done > 0 {
+			log.Info("bringing the database up to date", "table", p.What, "rows", p.Done)
+		}
+	}
+}
+
 // open opens the store that -db names.
-func open(ctx context.Context, db string) (storage.Store, error) {
+func open(ctx context.Context, db string, log *slog.Logger) (storage.Store, error) {
 	switch {
 	case db == ":memory:":
 		return memory.New(), nil
@@ -159,7 +168,9 @@ func open(ctx context.Context, db string) (storage.Store, error) {
 			return nil, err
 		}
 		// The search_path of the URL, if it has one, names another schema.
-		store, err := postgres.Open(ctx, pool, postgres.Config{Schema: pool.Config().ConnConfig.RuntimeParams["search_path"]})
+		store, err := postgres.Open(ctx, pool, postgres.Config{
+			Schema: pool.Config().ConnConfig.RuntimeParams["search_path"], Migrating: migrating(log),
+		})
 		if err != nil {
 			pool.Close()
 			return nil, err
@@ -168,7 +179,7 @@ func open(ctx context.Context, db string) (storage.Store, error) {
 	case strings.Contains(db, "://"):
 		return nil, fmt.Errorf("-db %s is neither :memory:, nor postgres://…, nor the path of a file", db)
 	}
-	return sqlite.Open(ctx, db, sqlite.Config{})
+	return sqlite.Open(ctx, db, sqlite.Config{Migrating: migrating(log)})
 }
 
 // pooled is a store that closes the pool that was made for it.

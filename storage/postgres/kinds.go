@@ -44,7 +44,7 @@ func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 	}
 	changed := false
 	err := s.writer.update(ctx, func(t *tx) error {
-		m := &migration{ctx: t.ctx, db: t.db, schema: s.config.Schema}
+		m := &migration{ctx: t.ctx, db: t.db, schema: s.config.Schema, progress: s.config.Migrating}
 		for _, k := range kinds {
 			changes, err := m.missing(k)
 			if err != nil {
@@ -235,7 +235,9 @@ func (m *migration) fill(k *storage.Kind, from int) error {
 	next := fmt.Sprintf(`SELECT merchant, live, id, data FROM %s
 		WHERE (merchant, live, id) > ($1, $2, $3) ORDER BY merchant, live, id LIMIT %d`, name, copyBatch)
 	var last storage.Record
+	done := int64(0)
 	for {
+		m.tell(k, done)
 		rows, err := m.db.Query(m.ctx, next, last.Scope.Merchant, last.Scope.Live, last.ID)
 		if err != nil {
 			return err
@@ -261,7 +263,7 @@ func (m *migration) fill(k *storage.Kind, from int) error {
 		if err := m.db.SendBatch(m.ctx, &writes).Close(); err != nil {
 			return err
 		}
-		last = batch[len(batch)-1]
+		last, done = batch[len(batch)-1], done+int64(len(batch))
 	}
 }
 

@@ -102,9 +102,17 @@ func Validate(ctx context.Context, pool *pgxpool.Pool, schema string, kinds ...*
 
 // migration is a transaction that changes tables.
 type migration struct {
-	ctx    context.Context
-	db     querier
-	schema string
+	ctx      context.Context
+	db       querier
+	schema   string
+	progress func(storage.Progress) // nil for nobody
+}
+
+// tell tells how far the change of a kind's table has come.
+func (m *migration) tell(k *storage.Kind, done int64) {
+	if m.progress != nil {
+		m.progress(storage.Progress{What: k.Name, Done: done})
+	}
 }
 
 // querier is what a connection and a transaction of pgx have in common.
@@ -295,6 +303,7 @@ func (m *migration) define(k *storage.Kind) error {
 	if _, err := m.db.Exec(m.ctx, lockWriter(m.schema)); err != nil {
 		return err
 	}
+	m.tell(k, 0)
 	kept, text, found, err := m.kept(k) // as it is now that nobody else changes it
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -253,3 +254,56 @@ func (e *explainer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.T
 }
 
 func (e *explainer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// Whoever waits for a migration sees how far it has come; one that changes nothing
+// tells nothing.
+func TestProgressOfAMigration(t *testing.T) {
+	var told []storage.Progress
+	s, err := postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{
+		Schema: pgtest.Schema(t), Migrating: func(p storage.Progress) { told = append(told, p) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	old := *things
+	old.Columns, old.Keys, old.Due = things.Columns[:4], things.Keys[:1], ""
+	whole := *things
+	whole.Backfill = func([]byte) ([]any, error) { return []any{nil, int64(7), true, epoch, epoch, nil}, nil }
+	if err := s.Define(t.Context(), &old); err != nil {
+		t.Fatal(err)
+	}
+	const rows = 700
+	err = s.Update(t.Context(), func(tx storage.Tx) error {
+		for n := range rows {
+			r := storage.Record{Scope: scope, ID: fmt.Sprintf("th_%04d", n), Columns: []any{nil, int64(7), true, epoch}}
+			if err := tx.Insert(&old, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		what string
+		kind *storage.Kind
+		last int64
+	}{{"the same", &old, -1}, {"columns more", &whole, rows}} {
+		told = nil
+		if err := s.Define(t.Context(), test.kind); err != nil {
+			t.Fatal(test.what, err)
+		}
+		last := int64(-1)
+		for _, p := range told {
+			if p.What != things.Name || p.Done < last {
+				t.Errorf("%s: told %v", test.what, told)
+			}
+			last = p.Done
+		}
+		if last != test.last {
+			t.Errorf("%s: ended with %d of %d", test.what, last, test.last)
+		}
+	}
+}

@@ -38,6 +38,11 @@ type Config struct {
 	ReadOnlySchema bool
 	// MaxGroup is how many updates share a commit at most. Default: 128.
 	MaxGroup int
+	// Migrating, unless it is nil, is told how far the change of a table has come, in
+	// the goroutine of Define, when a kind is new or was declared otherwise: a table
+	// of millions of rows that is made anew takes its time. What was told is undone
+	// when Define fails.
+	Migrating func(storage.Progress)
 }
 
 // ErrUnknown says that a commit's answer was lost, and that the database could

@@ -65,8 +65,9 @@ func (t *tx) define(k *storage.Kind) error {
 	if err != nil {
 		return t.fail("read", "kinds", err)
 	}
-	wanted := declared.Of(k)
+	wanted, told := declared.Of(k), !found
 	if !found {
+		t.migrating(k, 0)
 		if err := t.script(createTable(k, k.Name)); err != nil {
 			return err
 		}
@@ -80,6 +81,7 @@ func (t *tx) define(k *storage.Kind) error {
 			return err
 		}
 		if copying {
+			told = true
 			if err := t.rebuild(k, kept); err != nil {
 				return err
 			}
@@ -94,6 +96,10 @@ func (t *tx) define(k *storage.Kind) error {
 		if exists {
 			continue
 		}
+		if !told { // an index alone
+			told = true
+			t.migrating(k, 0)
+		}
 		if err := t.script(index.create); err != nil {
 			return err
 		}
@@ -105,6 +111,13 @@ func (t *tx) define(k *storage.Kind) error {
 	_, err = t.write("write", "kinds", `INSERT INTO storage_kinds (name, declaration) VALUES (?, ?)
 		ON CONFLICT (name) DO UPDATE SET declaration = excluded.declaration`, k.Name, string(changed))
 	return err
+}
+
+// migrating tells how far the change of a kind's table has come.
+func (t *tx) migrating(k *storage.Kind, done int64) {
+	if t.store.migrating != nil {
+		t.store.migrating(storage.Progress{What: k.Name, Done: done})
+	}
 }
 
 // script runs statements that change the schema.

@@ -197,3 +197,46 @@ func TestAFailedRebuildChangesNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Whoever waits for a migration sees how far it has come; one that changes nothing
+// tells nothing.
+func TestProgressOfAMigration(t *testing.T) {
+	var told []storage.Progress
+	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{Migrating: func(p storage.Progress) { told = append(told, p) }})
+	first := cards(2)
+	if err := s.Define(t.Context(), first.Kind()); err != nil {
+		t.Fatal(err)
+	}
+	const rows = 1200
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		for n := range rows {
+			if _, err := first.Insert(tx, scope, fmt.Sprintf("c%04d", n), card{Owner: fmt.Sprint(n)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		what string
+		kind *storage.Kind
+		last int64
+	}{{"the same", first.Kind(), -1}, {"a column more", cards(3).Kind(), rows}} {
+		told = nil
+		if err := s.Define(t.Context(), test.kind); err != nil {
+			t.Fatal(err)
+		}
+		last := int64(-1)
+		for _, p := range told {
+			if p.What != first.Kind().Name || p.Done < last {
+				t.Errorf("%s: told %v", test.what, told)
+			}
+			last = p.Done
+		}
+		if last != test.last {
+			t.Errorf("%s: ended with %d of %d", test.what, last, test.last)
+		}
+	}
+}

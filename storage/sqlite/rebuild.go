@@ -45,12 +45,14 @@ func (t *tx) copyRows(k *storage.Kind, kept declared.Kind, target string) error 
 	into := "INSERT INTO " + quote(target) + " (" + strings.Join(names, ", ") + ") VALUES (?" +
 		strings.Repeat(", ?", len(names)-1) + ")"
 
+	done := int64(0)
 	for after := int64(0); ; {
+		t.migrating(k, done)
 		batch, last, err := t.readRows(from, old, after)
 		if err != nil || len(batch) == 0 {
 			return err
 		}
-		after = last
+		after, done = last, done+int64(len(batch))
 		for _, row := range batch {
 			if err := t.usable(); err != nil {
 				return err

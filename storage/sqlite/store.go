@@ -39,6 +39,11 @@ type Config struct {
 	// MaxGroup is how many updates share a commit at most. Default: 128, beyond
 	// which nothing is gained.
 	MaxGroup int
+	// Migrating, unless it is nil, is told how far the change of a table has come, in
+	// the goroutine of Define, when a kind is new or was declared otherwise: a table
+	// of millions of rows that is made anew takes its time. What was told is undone
+	// when Define fails.
+	Migrating func(storage.Progress)
 }
 
 // Store is a database in one file. It implements [storage.Store].
@@ -48,13 +53,14 @@ type Config struct {
 // the error, and should the machine lose power before the next commit, the
 // database may come back with what was refused.
 type Store struct {
-	logger   *slog.Logger
-	db       *sql.DB
-	writer   writer
-	readers  readers
-	log      checkpointer
-	tables   atomic.Pointer[map[*storage.Kind]*table]
-	counters counters
+	migrating func(storage.Progress) // nil for nobody
+	logger    *slog.Logger
+	db        *sql.DB
+	writer    writer
+	readers   readers
+	log       checkpointer
+	tables    atomic.Pointer[map[*storage.Kind]*table]
+	counters  counters
 
 	mu      sync.Mutex
 	closed  bool
@@ -109,7 +115,7 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 	if config.MaxGroup < 1 {
 		config.MaxGroup = 128
 	}
-	s := &Store{logger: config.Logger, db: sql.OpenDB(connector), done: make(chan struct{})}
+	s := &Store{logger: config.Logger, migrating: config.Migrating, db: sql.OpenDB(connector), done: make(chan struct{})}
 	// A connection given back is a connection closed: this package keeps its own.
 	s.db.SetMaxIdleConns(-1)
 	s.tables.Store(&map[*storage.Kind]*table{})

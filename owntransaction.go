@@ -55,8 +55,11 @@ type OwnTx struct {
 // writes waits: make it the last thing in the transaction. What must count a try
 // at once, whatever becomes of the transaction, is refused: nobody can enter a PIN
 // or a one-time code. A payout in it needs a code that VerifyOTP of the service
-// itself has confirmed before, and is made without OTPCode. A rail is not asked
-// beforehand whether it would take a payout.
+// itself has confirmed before, and is made without OTPCode. Nobody outside is asked:
+// a rail is not asked beforehand whether it would take a payout, and what cannot do
+// without an answer is refused, as charging an invoice (a payment outside is taken),
+// a transfer with MatchName to an account outside, the look-up of a name, and the
+// ping of an endpoint.
 //
 // [postgres.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/postgres#Store.In
 // [sqlite.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/sqlite#Store.In

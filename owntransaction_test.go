@@ -15,6 +15,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -169,6 +171,45 @@ func TestOwnTransactionTakesNoGuess(t *testing.T) {
 		}
 		if err := own.Accounts.WithPIN(ctx, s.Caller, "con_1", "1234", func(*account.Proof) error { return errors.New("it ran") }); err == nil || err.Error() == "it ran" {
 			t.Errorf("a PIN: %v", err)
+		}
+	})
+}
+
+// Nothing goes outside while the host's transaction is open. A customer who was
+// charged in one that is rolled back would have paid, and nobody would know; and a
+// name that must be that of the account is not taken unseen.
+func TestOwnTransactionGoesNowhere(t *testing.T) {
+	onEachHost(t, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+		ctx := t.Context()
+		s.Fund(s.Caller.Merchant, 100)
+		price := int64(25_00)
+		v, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{
+			Fields:       invoice.Fields{Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: &price}}},
+			AutoFinalize: true,
+		})
+		must(t, err)
+		tx, store := db.begin()
+		defer tx.rollback()
+		own, err := s.InTx(ctx, store)
+		must(t, err)
+		if _, err := own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{}); !errors.Is(err, engine.ErrOutside) {
+			t.Errorf("a charge: %v", err)
+		}
+		if _, err := own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{PaidOutside: true}); err != nil {
+			t.Errorf("paid outside: %v", err)
+		}
+		to := payout.DestinationParams{
+			Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Nobody At All", MatchName: true,
+		}
+		_, err = own.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: to})
+		if !errors.Is(err, engine.ErrOutside) {
+			t.Errorf("a name that nobody has compared: %v", err)
+		}
+		if _, err := own.Payouts.LookUpAccountName(ctx, s.Caller, to); !errors.Is(err, engine.ErrOutside) {
+			t.Errorf("a look-up of a name: %v", err)
+		}
+		if _, err := own.Webhooks.Ping(ctx, s.Caller, "we_1"); !errors.Is(err, engine.ErrOutside) {
+			t.Errorf("a ping: %v", err)
 		}
 	})
 }

@@ -437,6 +437,34 @@ func TestDepositsAndStatement(t *testing.T) {
 	}
 }
 
+// The key of an operator's deposit is none of the merchant's, who may have used it
+// for anything.
+func TestKeysOfDeposits(t *testing.T) {
+	b := newBench(t, nil)
+	merchant := b.merchant(t)
+	caller := api.Caller{Merchant: merchant, IdempotencyKey: "ref-1"}
+	if _, err := b.CreateCustomer(t.Context(), caller, account.CustomerParams{Name: "Ama"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		err := b.Deposit(t.Context(), account.Deposit{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank", IdempotencyKey: "ref-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	balance, err := b.Balance(t.Context(), caller)
+	if err != nil || balance.Available.String() != "1" {
+		t.Errorf("balance %+v, %v", balance, err)
+	}
+	caller.IdempotencyKey = "ref-2"
+	if err := b.Deposit(t.Context(), account.Deposit{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank", IdempotencyKey: "ref-2"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.CreateCustomer(t.Context(), caller, account.CustomerParams{Name: "Kofi"}); err != nil {
+		t.Errorf("the merchant's own key: %v", err)
+	}
+}
+
 func TestCustomers(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t), IdempotencyKey: "c-1"}

@@ -111,9 +111,9 @@ func (s *Service) Deposit(ctx context.Context, d Deposit) error {
 	if err := api.CheckText("ref", d.Ref, api.MaxReference); err != nil {
 		return err
 	}
-	caller := api.Caller{Live: d.Live, IdempotencyKey: d.IdempotencyKey}
+	caller, clock := api.Caller{Live: d.Live, IdempotencyKey: d.IdempotencyKey}, api.Caller{Live: d.Live}
 	if strings.HasPrefix(d.To, "mer_") {
-		caller.Merchant = d.To // a merchant's entries bear the times of its own clock
+		clock.Merchant = d.To // a merchant's entries bear the times of its own clock
 	}
 	d.IdempotencyKey = ""
 	call := engine.Call{Name: "deposit", Params: d}
@@ -122,9 +122,13 @@ func (s *Service) Deposit(ctx context.Context, d Deposit) error {
 		if err != nil {
 			return nil, err
 		}
+		at, err := tx.For(clock)
+		if err != nil {
+			return nil, err
+		}
 		id := tx.NewID("txn_")
 		return &deposited{Posting: id}, tx.Post(storage.Posting{
-			ID: id, Type: "deposit", Ref: d.Ref, At: tx.Now,
+			ID: id, Type: "deposit", Ref: d.Ref, At: at.Now,
 			Moves: []storage.Move{to.Move(pesewas), chart.Clearing(d.Source, d.Live).Move(-pesewas)},
 		})
 	})

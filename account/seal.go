@@ -194,6 +194,10 @@ func (s *Service) sealSegment(ctx context.Context, tx storage.Tx, account string
 	if err != nil {
 		return 0, false, err
 	}
+	if number > 0 && before == nil || kept == nil && done > number*segment {
+		s.engine.Log.ErrorContext(ctx, "a seal of the ledger was removed, and is not made anew; see Verify", "account", account, "segment", number)
+		return 0, false, nil
+	}
 	if kept != nil {
 		// What is sealed already must agree, or the seal would be renewed over what
 		// somebody has changed.

@@ -126,15 +126,6 @@ func TestTampering(t *testing.T) {
 	store.entries = nil
 
 	// The seals themselves: one that is gone, one of another server's, all of them.
-	kind := func(name string) *storage.Kind {
-		for _, k := range account.Kinds() {
-			if k.Name == name {
-				return k
-			}
-		}
-		t.Fatal(name)
-		return nil
-	}
 	other, err := payments.New(t.Context(), store, payments.Config{Key: []byte(strings.Repeat("k", 32)), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -142,20 +133,7 @@ func TestTampering(t *testing.T) {
 	if _, problems := verifiedWith(t, other); !strings.Contains(problems, "the seal of entries 1 to 128 is not this server's") {
 		t.Errorf("another key: %q", problems)
 	}
-	remove := func(k *storage.Kind, id string) {
-		t.Helper()
-		err := store.Update(t.Context(), func(tx storage.Tx) error {
-			r, err := tx.Get(k, storage.Scope{}, id)
-			if err != nil {
-				return err
-			}
-			return tx.Delete(k, storage.Scope{}, id, r.Version)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	remove(kind("seals"), name+"#000000000001")
+	store.remove(t, "seals", name+"#000000000001")
 	if _, problems := verifiedWith(t, svc); !strings.Contains(problems, "the seal of entries 129 to 200 is missing") {
 		t.Errorf("a seal was removed: %q", problems)
 	}
@@ -181,6 +159,68 @@ func TestASealIsNotRenewedOverAChange(t *testing.T) {
 	store.written = nil
 	if n, err := svc.Accounts.Seal(t.Context()); err != nil || n != 6 {
 		t.Errorf("after it was mended: sealed %d, %v", n, err)
+	}
+}
+
+// remove takes one of the sealer's records out of the database, as somebody does who
+// writes to it.
+func (d *damaged) remove(t *testing.T, kind, id string) {
+	t.Helper()
+	for _, k := range account.Kinds() {
+		if k.Name != kind {
+			continue
+		}
+		err := d.Update(t.Context(), func(tx storage.Tx) error {
+			r, err := tx.Get(k, storage.Scope{}, id)
+			if err != nil {
+				return err
+			}
+			return tx.Delete(k, storage.Scope{}, id, r.Version)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatal(kind)
+}
+
+// Who takes seals away does not get new ones: the sealer would put the server's name
+// to what was changed.
+func TestASealThatIsGoneIsNotMadeAnew(t *testing.T) {
+	for what, gone := range map[string][]string{
+		"the seal that is still growing": {"#000000000001"},
+		"the seal before it":             {"#000000000000"},
+		"both":                           {"#000000000000", "#000000000001"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			store, svc, merchant, _ := sealedBooks(t, 130)
+			if _, err := svc.Accounts.Seal(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			name := chart.Available(merchant, false).Name
+			for _, id := range gone {
+				store.remove(t, "seals", name+id)
+			}
+			change := func(page []storage.Entry) []storage.Entry {
+				for i := range page {
+					if page[i].Account == name && page[i].Number == 129 {
+						page[i].Ref = "mine"
+					}
+				}
+				return page
+			}
+			store.entries, store.written = change, func(page []storage.Entry) { change(page) }
+			book(t, svc, merchant, 3)
+			for range 2 {
+				if _, err := svc.Accounts.Seal(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, problems := verifiedWith(t, svc); !strings.Contains(problems, name) || !strings.Contains(problems, "is missing") {
+				t.Errorf("Verify says %q", problems)
+			}
+		})
 	}
 }
 

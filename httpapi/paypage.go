@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -308,12 +308,18 @@ func logoPath(offer *qrcode.Offer, path string) string {
 	return path
 }
 
+// remoteIP is the client of a request by its connection. Who has an address of IPv6
+// has a network of 64 bits, which counts as one client.
 func remoteIP(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
-	return host
+	ip := from.Addr().Unmap()
+	if network, err := ip.WithZone("").Prefix(64); ip.Is6() && err == nil {
+		return network.String()
+	}
+	return ip.String()
 }
 
 // asRefusal returns the refusal in an error, or nil.

@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -101,6 +102,9 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 				s.address(&o.Value)
 				return s.settled(tx, o, nil, p.Source)
 			})
+		}
+		if s.engine.Host != nil {
+			return nil, fmt.Errorf("invoice: %w", engine.ErrOutside)
 		}
 		charge, err := s.begin(ctx, caller, id, p)
 		if err != nil {
@@ -236,7 +240,11 @@ func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Ca
 	book := func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
 		if r.Attempt == nil || r.Attempt.ID != c.ID {
-			return nil // booked already
+			booked, err := paidBy(tx, r, c.ID)
+			if err == nil && !booked {
+				err = errContradicted
+			}
+			return err
 		}
 		return s.paid(tx, o, payer{
 			from: chart.Clearing(Clearing, caller.Live), source: payment.Source{Charge: c.ID}, phone: r.Attempt.Source,
@@ -246,9 +254,25 @@ func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Ca
 	paid, err := s.change(ctx, caller, call, c.Invoice, book)
 	if api.CodeOf(err) == api.IdempotencyKeyReused {
 		caller.IdempotencyKey = ""
-		return s.change(ctx, caller, call, c.Invoice, book)
+		paid, err = s.change(ctx, caller, call, c.Invoice, book)
+	}
+	if errors.Is(err, errContradicted) {
+		s.engine.Log.ErrorContext(ctx, "the charger contradicts what it reported before: it has taken money after it had declined; nothing was changed", "invoice", c.Invoice, "charge", c.ID)
 	}
 	return paid, err
+}
+
+// errContradicted: the charger reports the opposite of what it reported before. What
+// was booked stays, and the log says so: it is for people to find out what happened.
+var errContradicted = fmt.Errorf("invoice: %w", outside.ErrContradicted)
+
+// paidBy reports whether an invoice was paid by that charge.
+func paidBy(tx *engine.Tx, r *record, charge string) (bool, error) {
+	if r.Payment == nil {
+		return false, nil
+	}
+	from, err := payment.SourceTx(tx, tx.Caller.Scope(), *r.Payment)
+	return from.Charge == charge, err
 }
 
 // Clearing names the account that stands for the provider of the [Charger]: what
@@ -309,11 +333,18 @@ func (s *Service) settled(tx *engine.Tx, o *storage.Object[record], by *string, 
 // declined books a charge that was refused, and returns the refusal.
 func (s *Service) declined(ctx context.Context, caller api.Caller, id, charge string, result ChargeResult) error {
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		o, err := s.attempted(tx, id, charge)
-		if err != nil || o == nil {
+		o, err := s.get(tx, caller.Scope(), id)
+		if err != nil {
 			return err
 		}
 		r := &o.Value
+		if r.Attempt == nil || r.Attempt.ID != charge {
+			booked, err := paidBy(tx, r, charge)
+			if err == nil && booked {
+				err = errContradicted
+			}
+			return err
+		}
 		r.Attempt, r.Due = nil, nil
 		types := []event.Type{event.InvoicePaymentFailed}
 		if r.NextPaymentAttempt != nil && !r.scheduleNext() {
@@ -322,6 +353,9 @@ func (s *Service) declined(ctx context.Context, caller api.Caller, id, charge st
 		}
 		return s.replace(tx, o, types...)
 	})
+	if errors.Is(err, errContradicted) {
+		s.engine.Log.ErrorContext(ctx, "the charger contradicts what it reported before: it has declined what it had taken; nothing was changed", "invoice", id, "charge", charge)
+	}
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,15 @@ type Refunding struct {
 	Amount int64
 }
 
+// SourceTx returns where the money of a payment came from.
+func SourceTx(tx storage.ReadTx, scope storage.Scope, id string) (Source, error) {
+	o, err := engine.GetTx(tx, payments, scope, id, "payment")
+	if err != nil {
+		return Source{}, err
+	}
+	return o.Value.Source, nil
+}
+
 // RefundTx counts a refund of a payment: of amount pesewas, or, when that is nil,
 // of all that is left. What is counted in this transaction nobody else can give
 // back, so that refunds never exceed a payment, however many race.

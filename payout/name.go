@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -53,6 +54,9 @@ type AccountName struct {
 //
 // [account.Service.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
 func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error) {
+	if s.engine.Host != nil {
+		return nil, fmt.Errorf("payout: %w", engine.ErrOutside)
+	}
 	call := engine.Call{Name: "account_name.look_up", Params: p}
 	if done, err := engine.Replay[AccountName](ctx, s.engine, caller, call); done != nil || err != nil {
 		return done, err

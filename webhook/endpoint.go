@@ -145,7 +145,7 @@ func checkEvents(list []event.Type) ([]event.Type, error) {
 	return checked, nil
 }
 
-// maxEndpoints bounds the endpoints of a merchant in one mode.
+// maxEndpoints bounds the active endpoints of a merchant in one mode.
 const maxEndpoints = 100
 
 // CreateParams describe a new endpoint.
@@ -178,10 +178,8 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			ID: tx.NewID("we_"), Object: "webhook_endpoint", URL: p.URL, Active: true, Events: events,
 			CreatedAt: api.At(tx.Now), UpdatedAt: api.At(tx.Now),
 		}, Current: secret}
-		if o, err := subscriptionsOf(tx, caller.Scope()); err != nil {
+		if err := roomForOne(tx, "url"); err != nil {
 			return nil, err
-		} else if o != nil && len(o.Value.List) >= maxEndpoints {
-			return nil, api.Invalid("url", "There are %d active endpoints already; delete one first.", maxEndpoints)
 		}
 		if _, err := endpoints.Insert(tx, caller.Scope(), r.ID, r); err != nil {
 			return nil, fmt.Errorf("webhook: create endpoint: %w", err)
@@ -189,6 +187,16 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		return &r.Endpoint, resubscribe(tx, &r.Endpoint, true)
 	})
 	return s.reveal(caller, made, secret, err)
+}
+
+// roomForOne refuses one more active endpoint than a merchant may have: all of them
+// are told in one transaction.
+func roomForOne(tx *engine.Tx, param string) error {
+	o, err := subscriptionsOf(tx, tx.Caller.Scope())
+	if err == nil && o != nil && len(o.Value.List) >= maxEndpoints {
+		err = api.Invalid(param, "There are %d active endpoints already; delete one first, or switch it off.", maxEndpoints)
+	}
+	return err
 }
 
 // reveal puts a secret into the answer of the call that made it. A repetition, whose
@@ -241,6 +249,9 @@ type UpdateParams struct {
 
 // Update changes an endpoint. What happens while it is not active is not
 // delivered; see [Service.ResendSince].
+//
+// Refusals: resource_missing, webhook_url_invalid, event_type_unknown, and
+// parameter_invalid (is_active) for more than 100 active endpoints.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*Endpoint, error) {
 	if p.URL != nil {
 		if err := checkURL(*p.URL, caller.Live); err != nil {
@@ -253,7 +264,12 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 			return nil, err
 		}
 	}
-	return s.change(ctx, caller, "webhook_endpoint.update", id, p, func(_ *engine.Tx, r *endpointRecord) error {
+	return s.change(ctx, caller, "webhook_endpoint.update", id, p, func(tx *engine.Tx, r *endpointRecord) error {
+		if p.Active != nil && *p.Active && !r.Active {
+			if err := roomForOne(tx, "is_active"); err != nil {
+				return err
+			}
+		}
 		if p.URL != nil {
 			r.URL = *p.URL
 		}

@@ -458,3 +458,33 @@ func TestHandler(t *testing.T) {
 }
 
 var handler http.Handler
+
+// However endpoints are switched off and on, no more than a hundred are told: an
+// event that many wait for would hold up all merchants.
+func TestEndpointsAreBounded(t *testing.T) {
+	s := open(t, memory.New())
+	ctx := t.Context()
+	create := func() *webhook.Endpoint {
+		t.Helper()
+		e, err := s.Webhooks.Create(ctx, s.Caller, webhook.CreateParams{URL: "http://127.0.0.1:1/", Events: []event.Type{"*"}})
+		check(t, err)
+		return e
+	}
+	first := create()
+	for range 99 {
+		create()
+	}
+	set := func(active bool) error {
+		_, err := s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{Active: &active})
+		return err
+	}
+	check(t, set(true)) // as it is
+	check(t, set(false))
+	create()
+	if err := set(true); api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("one more than a hundred: %v", err)
+	}
+	if e, err := s.Webhooks.Get(ctx, s.Caller, first.ID); err != nil || e.Active {
+		t.Errorf("%+v, %v", e, err)
+	}
+}

@@ -293,6 +293,9 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 		})
 		return err
 	})
+	if err != nil {
+		records = nil // those of a run that was undone are nobody's
+	}
 	if w.Do != nil {
 		w.free(limit - len(records))
 	}

@@ -468,3 +468,47 @@ func TestASlowRecordHoldsUpNoOther(t *testing.T) {
 		}
 	})
 }
+
+// undecided is a store whose first commits fail after the functions have run.
+type undecided struct {
+	storage.Store
+	left int
+}
+
+var errCommit = errors.New("the commit has failed")
+
+func (u *undecided) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if u.left == 0 {
+		return u.Store.Update(ctx, fn)
+	}
+	u.left--
+	return u.Store.Update(ctx, func(tx storage.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return errCommit
+	})
+}
+
+// However often a claim fails to commit, the work goes on afterwards: the places of
+// what was not claimed are free.
+func TestAClaimThatIsNotCommitted(t *testing.T) {
+	w := newWorks(t)
+	w.Store = &undecided{w.store, 4}
+	for i := range 3 {
+		w.add(t, storage.Scope{}, fmt.Sprint("t", i), time.Now().Add(-time.Second))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 4 {
+		if err := w.Drain(ctx); !errors.Is(err, errCommit) {
+			t.Fatalf("a claim that is not committed: %v", err)
+		}
+	}
+	if err := w.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.count(); got != 3 {
+		t.Errorf("%d records were worked on, want 3", got)
+	}
+}

@@ -8,5 +8,13 @@ func (st *Statement) Pages(ctx context.Context) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Pages(), nil
+	var said [][]string
+	for _, page := range d.Pages() {
+		var texts []string
+		for _, t := range page {
+			texts = append(texts, t.Text)
+		}
+		said = append(said, texts)
+	}
+	return said, nil
 }

@@ -127,8 +127,8 @@ func (s *Service) tellRefunded(tx *engine.Tx, r *record, n *CreditNote, phone st
 const shownNotes = 100
 
 // noteDocument finds the credit note of a refund, with its invoice and merchant.
-func (s *Service) noteDocument(ctx context.Context, caller api.Caller, refund string) (*document, error) {
-	var d *document
+func (s *Service) noteDocument(ctx context.Context, caller api.Caller, refund string) (*contents, error) {
+	var c *contents
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		n, err := engine.GetTx(tx, notes, caller.Scope(), refund, "credit note")
 		if err != nil {
@@ -142,32 +142,32 @@ func (s *Service) noteDocument(ctx context.Context, caller api.Caller, refund st
 		if err != nil {
 			return fmt.Errorf("invoice: merchant: %w", err)
 		}
-		d = &document{invoice: &o.Value.Invoice, merchant: m, note: &n.Value}
+		c = &contents{invoice: &o.Value.Invoice, merchant: m, note: &n.Value}
 		return nil
 	})
-	return d, err
+	return c, err
 }
 
 // CreditNotePDF returns the PDF of a refund's credit note, and the name of the file.
 // A refund that has none, because it is of no invoice or did not succeed, is
 // resource_missing.
 func (s *Service) CreditNotePDF(ctx context.Context, caller api.Caller, refund string) (data []byte, name string, err error) {
-	d, err := s.noteDocument(ctx, caller, refund)
+	c, err := s.noteDocument(ctx, caller, refund)
 	if err != nil {
 		return nil, "", err
 	}
-	data, err = s.document(ctx, caller, refund, *d)
-	return data, d.note.Number + ".pdf", err
+	data, err = s.document(ctx, caller, refund, *c)
+	return data, c.note.Number + ".pdf", err
 }
 
 // CreditNoteAddress returns where the PDF of a refund's credit note is found without
 // a key. Refusals: resource_missing.
 func (s *Service) CreditNoteAddress(ctx context.Context, caller api.Caller, refund string) (string, error) {
-	d, err := s.noteDocument(ctx, caller, refund)
+	c, err := s.noteDocument(ctx, caller, refund)
 	if err != nil {
 		return "", err
 	}
-	return d.note.Address(d.invoice), nil
+	return c.note.Address(c.invoice), nil
 }
 
 // HostedCreditNote is CreditNotePDF for somebody who has the invoice's address.
@@ -176,13 +176,13 @@ func (s *Service) HostedCreditNote(ctx context.Context, token, refund string) (d
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := s.noteDocument(ctx, h.Caller, refund)
-	if err == nil && d.invoice.ID != h.Invoice.ID {
+	c, err := s.noteDocument(ctx, h.Caller, refund)
+	if err == nil && c.invoice.ID != h.Invoice.ID {
 		err = api.NoSuch("credit note")
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	data, err = s.document(ctx, h.Caller, refund, *d)
-	return data, d.note.Number + ".pdf", err
+	data, err = s.document(ctx, h.Caller, refund, *c)
+	return data, c.note.Number + ".pdf", err
 }

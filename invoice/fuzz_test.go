@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/document"
 )
 
 // Every text that an invoice may carry makes a document, on whose pages all of it
@@ -23,19 +24,14 @@ func FuzzPDFText(f *testing.F) {
 		}
 		r := sample(t, 2)
 		r.Lines.Data[0].Description, r.Footer, r.Name, r.Address = description, &footer, &description, &footer
-		d := document{invoice: &r.Invoice, merchant: merchant}
-		p, err := newPen(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.pdf.AddPage()
-		for i, s := range lay(d, p.width) {
-			for _, at := range s.texts {
-				if strings.ContainsAny(at.text, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f") {
-					t.Errorf("%q turns the direction of writing", at.text)
+		d := contents{invoice: &r.Invoice, merchant: merchant}
+		for i, page := range laid(t, d) {
+			for _, at := range page {
+				if strings.ContainsAny(at.Text, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f") {
+					t.Errorf("%q turns the direction of writing", at.Text)
 				}
-				if at.y < margin-1 || at.y > pageHeight-20 || at.x < margin-1 || at.x > right+1 {
-					t.Errorf("page %d: %q is at %.0f, %.0f", i+1, at.text, at.x, at.y)
+				if at.Top < document.Left-1 || at.Top > 842-20 || at.From < document.Left-1 || at.To > document.Right+1 {
+					t.Errorf("page %d: %q is at %.0f–%.0f, %.0f", i+1, at.Text, at.From, at.To, at.Top)
 				}
 			}
 		}

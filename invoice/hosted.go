@@ -179,24 +179,24 @@ func (s *Service) Document(ctx context.Context, token string) (data []byte, name
 	if err != nil {
 		return nil, "", err
 	}
-	data, err = s.document(ctx, h.Caller, h.Invoice.ID, document{invoice: &h.Invoice, merchant: &h.Merchant})
+	data, err = s.document(ctx, h.Caller, h.Invoice.ID, contents{invoice: &h.Invoice, merchant: &h.Merchant})
 	return data, h.Invoice.Number + ".pdf", err
 }
 
 // layoutVersion is raised when documents are laid out anew, so that kept ones are
 // made again.
-const layoutVersion = 2
+const layoutVersion = 3
 
 // document returns a document as it was kept under an id, or makes it.
-func (s *Service) document(ctx context.Context, caller api.Caller, id string, d document) ([]byte, error) {
-	if d.merchant.HasLogo {
-		logo, err := s.config.Accounts.Logo(ctx, d.merchant.ID)
+func (s *Service) document(ctx context.Context, caller api.Caller, id string, c contents) ([]byte, error) {
+	if c.merchant.HasLogo {
+		logo, err := s.config.Accounts.Logo(ctx, c.merchant.ID)
 		if err != nil && api.CodeOf(err) != api.ResourceMissing {
 			return nil, err
 		}
-		d.logo = logo
+		c.logo = logo
 	}
-	of, err := d.digest()
+	of, err := c.digest()
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, d 
 	case err != nil && !errors.Is(err, storage.ErrNotFound):
 		return nil, fmt.Errorf("invoice: read PDF: %w", err)
 	}
-	data, err := render(d)
+	data, err := render(c)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, d 
 }
 
 // digest tells one state of a document from another.
-func (d *document) digest() ([]byte, error) {
+func (c *contents) digest() ([]byte, error) {
 	text, err := plainjson.Marshal(struct {
 		Version  int
 		Invoice  *Invoice
@@ -245,8 +245,8 @@ func (d *document) digest() ([]byte, error) {
 		Merchant *account.Merchant
 		Logo     *account.Logo
 	}{
-		layoutVersion, d.invoice, d.invoice.TaxRows(), d.invoice.PaidOutside, d.invoice.AmountRefunded, d.note,
-		d.merchant, d.logo,
+		layoutVersion, c.invoice, c.invoice.TaxRows(), c.invoice.PaidOutside, c.invoice.AmountRefunded, c.note,
+		c.merchant, c.logo,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("invoice: digest: %w", err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/document"
 )
 
 // sample returns an open invoice with so many lines.
@@ -58,11 +59,11 @@ var merchant = &account.Merchant{Name: "Adom Juice Bar", Phone: "+233301000000",
 func TestPDFText(t *testing.T) {
 	for _, n := range []int{1, 20, 200} {
 		r := sample(t, n)
-		data, err := render(document{invoice: &r.Invoice, merchant: merchant})
+		data, err := render(contents{invoice: &r.Invoice, merchant: merchant})
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := render(document{invoice: &r.Invoice, merchant: merchant})
+		again, err := render(contents{invoice: &r.Invoice, merchant: merchant})
 		if err != nil || !bytes.Equal(data, again) {
 			t.Errorf("%d lines: made again, the bytes differ (%v)", n, err)
 		}
@@ -71,7 +72,7 @@ func TestPDFText(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		text := drawn(t, r)
+		text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant})
 		for _, s := range r.Sums() {
 			if !strings.Contains(text, s.Name) {
 				t.Errorf("%d lines: no %s", n, s.Name)
@@ -99,23 +100,24 @@ func TestPDFText(t *testing.T) {
 	}
 }
 
-// drawn returns the texts of the sheets.
-func drawn(t *testing.T, r *record) string {
+// laid returns the texts of a document, by pages.
+func laid(t testing.TB, c contents) [][]document.Placed {
 	t.Helper()
-	d := document{invoice: &r.Invoice, merchant: merchant}
-	p, err := newPen(d)
+	d, err := lay(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.pdf.AddPage()
+	return d.Pages()
+}
+
+// drawn returns what the pages say, each text in a line.
+func drawn(t testing.TB, c contents) string {
+	t.Helper()
 	var b strings.Builder
-	for _, s := range lay(d, p.width) {
-		for _, text := range s.texts {
-			b.WriteString(text.text + "\n")
+	for _, page := range laid(t, c) {
+		for _, text := range page {
+			b.WriteString(text.Text + "\n")
 		}
-	}
-	if p.err != nil {
-		t.Fatal(p.err)
 	}
 	return b.String()
 }
@@ -128,31 +130,45 @@ func TestPDFStrangeTexts(t *testing.T) {
 	r.Lines.Data[1].Description = "a\u202eb\u2066c\u200fd 你好 e\u0301 ɛ\u0303"
 	r.Lines.Data[2].Description = strings.Repeat("word ", 100)
 	r.Footer = new(strings.Repeat("x\n", 250))
-	text := drawn(t, r)
+	text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant})
 	if strings.ContainsAny(text, "\u202e\u2066\u200f") || !strings.Contains(text, "abcd") {
 		t.Error("turns the direction of writing")
 	}
-	d := document{invoice: &r.Invoice, merchant: merchant}
-	p, err := newPen(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.pdf.AddPage()
-	for i, s := range lay(d, p.width) {
-		for _, at := range s.texts {
-			from, to := at.x, at.x+p.width(at.text, at.size, at.bold)
-			if at.right {
-				from, to = at.x-(to-at.x), at.x
-			}
-			if from < margin-1 || to > right+1 || at.y < margin-1 || at.y > pageHeight-20 {
-				t.Errorf("page %d: %q is at %.0f–%.0f, %.0f", i+1, at.text, from, to, at.y)
+	d := contents{invoice: &r.Invoice, merchant: merchant}
+	for i, page := range laid(t, d) {
+		for _, at := range page {
+			if at.From < document.Left-1 || at.To > document.Right+1 || at.Top < document.Left-1 || at.Top > 842-20 {
+				t.Errorf("page %d: %q is at %.0f–%.0f, %.0f", i+1, at.Text, at.From, at.To, at.Top)
 			}
 		}
 	}
-	for _, status := range []Status{Draft, Paid, Void, Uncollectible} {
+}
+
+// What is not to be paid is stamped so, above the lines.
+func TestPDFStamp(t *testing.T) {
+	r := sample(t, 3)
+	r.Lines.Data[1].Discount = 100
+	for _, status := range []Status{Draft, Open, Paid, Void, Uncollectible} {
 		r.Status = status
+		d := contents{invoice: &r.Invoice, merchant: merchant}
 		if _, err := render(d); err != nil {
 			t.Errorf("%s: %v", status, err)
+		}
+		var stamps int
+		lines := 0.0
+		for _, at := range laid(t, d)[0] {
+			switch at.Text {
+			case "Quantity":
+				lines = at.Top
+			case strings.ToUpper(string(status)):
+				stamps++
+				if at.Top+34 > lines {
+					t.Errorf("%s: the stamp is at %.0f and the lines at %.0f", status, at.Top, lines)
+				}
+			}
+		}
+		if want := map[bool]int{true: 0, false: 1}[status == Open]; stamps != want || lines == 0 {
+			t.Errorf("%s: %d stamps", status, stamps)
 		}
 	}
 }
@@ -163,7 +179,7 @@ func BenchmarkPDF(b *testing.B) {
 	for _, n := range []int{1, 20, 200} {
 		b.Run(fmt.Sprint("lines=", n), func(b *testing.B) {
 			r := sample(b, n)
-			d := document{invoice: &r.Invoice, merchant: merchant}
+			d := contents{invoice: &r.Invoice, merchant: merchant}
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := render(d); err != nil {
@@ -172,23 +188,18 @@ func BenchmarkPDF(b *testing.B) {
 			}
 			each := float64(b.Elapsed()) / float64(b.N)
 			b.StopTimer()
-			p, err := newPen(d)
-			if err != nil {
-				b.Fatal(err)
-			}
-			p.pdf.AddPage()
 			letters := map[bool]map[rune]bool{true: {}, false: {}}
-			for _, s := range lay(d, p.width) {
-				for _, text := range s.texts {
-					for _, c := range text.text {
-						letters[text.bold][c] = true
+			for _, page := range laid(b, d) {
+				for _, text := range page {
+					for _, c := range text.Text {
+						letters[text.Bold][c] = true
 					}
 				}
 			}
 			const times = 20
 			start := time.Now()
 			for range times {
-				lettersAlone(b, d, letters)
+				lettersAlone(b, letters)
 			}
 			b.ReportMetric(float64(time.Since(start))/times/each, "font-share")
 		})
@@ -196,22 +207,18 @@ func BenchmarkPDF(b *testing.B) {
 }
 
 // lettersAlone makes a page with each letter once.
-func lettersAlone(b *testing.B, d document, letters map[bool]map[rune]bool) {
-	p, err := newPen(d)
+func lettersAlone(b *testing.B, letters map[bool]map[rune]bool) {
+	d, err := document.New(document.Info{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.pdf.AddPage()
-	for isBold, set := range letters {
-		p.font(10, isBold)
+	for bold, set := range letters {
 		for c := range set {
-			p.pdf.SetXY(margin, margin)
-			p.keep(p.pdf.Cell(nil, string(c)))
+			d.Put(document.Text{X: document.Left, Size: 10, Bold: bold, Text: string(c)})
 		}
 	}
-	var out bytes.Buffer
-	if _, err := p.pdf.WriteTo(&out); err != nil || p.err != nil {
-		b.Fatal(err, p.err)
+	if _, err := d.Bytes(); err != nil {
+		b.Fatal(err)
 	}
 }
 
@@ -230,10 +237,10 @@ func TestPDFLogo(t *testing.T) {
 	r := sample(t, 3)
 	r.Status = Paid
 	r.PaidAt = &r.InvoiceDate
-	with := document{invoice: &r.Invoice, merchant: merchant, logo: &account.Logo{Data: logo.Bytes(), Type: "image/png"}}
-	without := document{invoice: &r.Invoice, merchant: merchant}
-	broken := document{invoice: &r.Invoice, merchant: merchant, logo: &account.Logo{Data: []byte("\x89PNG\r\n\x1a\nx"), Type: "image/png"}}
-	for name, d := range map[string]document{"with": with, "without": without, "broken": broken} {
+	with := contents{invoice: &r.Invoice, merchant: merchant, logo: &account.Logo{Data: logo.Bytes(), Type: "image/png"}}
+	without := contents{invoice: &r.Invoice, merchant: merchant}
+	broken := contents{invoice: &r.Invoice, merchant: merchant, logo: &account.Logo{Data: []byte("\x89PNG\r\n\x1a\nx"), Type: "image/png"}}
+	for name, d := range map[string]contents{"with": with, "without": without, "broken": broken} {
 		data, err := render(d)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -261,7 +268,7 @@ func TestPDFUnknownLetters(t *testing.T) {
 	}
 	r := sample(t, 1)
 	r.Lines.Data[0].Description = "Tea (你好) e\u0301 ɛ\u0303"
-	data, err := render(document{invoice: &r.Invoice, merchant: merchant})
+	data, err := render(contents{invoice: &r.Invoice, merchant: merchant})
 	if err != nil {
 		t.Fatal(err)
 	}

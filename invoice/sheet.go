@@ -3,193 +3,48 @@ package invoice
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
-	"github.com/seed-7082ffec/payments/account"
+	"github.com/skip2/go-qrcode"
+
+	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// A document is laid out before it is drawn: as sheets of texts and lines with
-// their places, in points from the upper left corner of an A4 page. So its pages
-// are counted before the first is drawn, and a test reads what it says.
-
-// The measures of a sheet, in points.
-const (
-	pageWidth, pageHeight = 595.28, 841.89
-	margin                = 48.0
-	right                 = pageWidth - margin
-	bottom                = pageHeight - 64 // above it the body, below it the page number
-)
-
-// sheet is one page.
-type sheet struct {
-	texts []textAt
-	rules []ruleAt
-	logo  *placeAt
-	code  *placeAt
-	stamp string
-}
-
-// textAt is a line of text. X is its left end, or its right end with Right set.
-type textAt struct {
-	x, y, size float64
-	bold, grey bool
-	right      bool
-	text       string
-}
-
-// ruleAt is a horizontal line.
-type ruleAt struct{ y float64 }
-
-type placeAt struct{ x, y, width, height float64 }
-
-// document is what a document is made of.
-type document struct {
-	invoice  *Invoice
-	merchant *account.Merchant
-	// note is set where the document is a credit note of the invoice.
-	note *CreditNote
-	logo *account.Logo
-	// logoSize is the size of the picture in pixels.
-	logoSize [2]int
-}
-
-// measure returns the width of a text in points.
-type measure func(text string, size float64, bold bool) float64
-
-// layout is a document under way.
-type layout struct {
-	width measure
-	pages []*sheet
-	y     float64
-	head  func() // draws what stands at the top of each further page of the table
-}
-
-func (l *layout) page() *sheet { return l.pages[len(l.pages)-1] }
-
-func (l *layout) newPage() {
-	l.pages = append(l.pages, &sheet{})
-	l.y = margin
-}
-
-// room begins a new page unless so much is left on this one.
-func (l *layout) room(height float64) {
-	if l.y+height <= bottom {
-		return
-	}
-	l.newPage()
-	if l.head != nil {
-		l.head()
-	}
-}
-
-func (l *layout) put(t textAt) {
-	t.text = plain(t.text)
-	t.y += l.y
-	l.page().texts = append(l.page().texts, t)
-}
-
-func (l *layout) rule() { l.page().rules = append(l.page().rules, ruleAt{l.y}) }
-
-// paragraph writes a text in lines of at most so wide, and moves on below it.
-func (l *layout) paragraph(x, width, size float64, bold, grey bool, text string) {
-	for _, line := range l.wrap(text, width, size, bold) {
-		l.room(size * leading)
-		l.put(textAt{x: x, size: size, bold: bold, grey: grey, text: line})
-		l.y += size * leading
-	}
-}
-
-// leading is the height of a line as a multiple of the size of its letters.
-const leading = 1.35
-
-// wrap breaks a text into lines: between words, and within a word that is longer
-// than a line.
-func (l *layout) wrap(text string, width, size float64, bold bool) []string {
-	var lines []string
-	for given := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
-		line := ""
-		for word := range strings.FieldsSeq(plain(given)) {
-			joined := word
-			if line != "" {
-				joined = line + " " + word
-			}
-			if l.width(joined, size, bold) <= width {
-				line = joined
-				continue
-			}
-			if line != "" {
-				lines = append(lines, line)
-			}
-			for line = word; l.width(line, size, bold) > width; {
-				cut := l.fits(line, width, size, bold)
-				lines = append(lines, line[:cut])
-				line = line[cut:]
-			}
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// fits returns how many bytes of a word fit into a width: at least one character.
-func (l *layout) fits(word string, width, size float64, bold bool) int {
-	fits := 0
-	for i, r := range word {
-		end := i + len(string(r))
-		if fits > 0 && l.width(word[:end], size, bold) > width {
-			break
-		}
-		fits = end
-	}
-	return fits
-}
-
-// plain leaves out what has no shape of its own and would change how the rest is
-// read: control characters and those that turn the direction of writing.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\ufeff' {
-			return -1
-		}
-		return r
-	}, s)
-}
+// sheet is a document under way.
+type sheet struct{ *document.Document }
 
 // lay lays a document out.
-func lay(d document, width measure) []*sheet {
-	l := &layout{width: width}
-	l.newPage()
-	if d.note != nil {
-		l.note(d)
-	} else {
-		v := d.invoice
-		l.header(d, "Invoice", v.facts(), v.stamp())
-		if v.Description != nil {
-			l.y -= 6
-			l.paragraph(margin, right-margin, 10, false, false, *v.Description)
-			l.y += 16
-		}
-		l.table(v)
-		l.totals(v.Sums())
-		l.foot(v)
+func lay(c contents) (*document.Document, error) {
+	// The time is the invoice's, so that the same invoice makes the same bytes.
+	title, made := "Invoice", c.invoice.InvoiceDate
+	if c.note != nil {
+		title, made = "Credit note", c.note.CreatedAt
 	}
-	for i, p := range l.pages {
-		p.texts = append(p.texts, textAt{
-			x: right, y: pageHeight - 36, size: 8, grey: true, right: true,
-			text: fmt.Sprintf("%s · page %d of %d", d.number(), i+1, len(l.pages)),
-		})
+	d, err := document.New(document.Info{
+		Title: title + " " + c.number(), Author: c.merchant.Name, At: made.Time, Foot: c.number(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("invoice: %w", err)
 	}
-	return l.pages
+	s := sheet{d}
+	if c.note != nil {
+		s.note(c)
+		return d, nil
+	}
+	v := c.invoice
+	s.header(c, title, v.facts(), v.stamp())
+	if v.Description != nil {
+		s.Space(-6)
+		s.Paragraph(document.Left, width, document.Text{Size: 10, Text: *v.Description})
+		s.Space(16)
+	}
+	s.table(v)
+	s.totals(v.Sums())
+	return d, s.foot(v)
 }
 
-// number is what the document is called.
-func (d *document) number() string {
-	if d.note != nil {
-		return d.note.Number
-	}
-	return d.invoice.Number
-}
+// width is that of the body of a page.
+const width = document.Right - document.Left
 
 // facts are the rows beside the merchant.
 func (v *Invoice) facts() [][2]string {
@@ -213,98 +68,116 @@ func (v *Invoice) stamp() string {
 }
 
 // header writes whose document it is, for whom, and the facts beside.
-func (l *layout) header(d document, title string, rows [][2]string, stamp string) {
-	v, top, half := d.invoice, l.y, (right-margin)/2-12
-	if d.logo != nil {
-		const maxWidth, maxHeight = 150.0, 48.0
-		scale := min(maxWidth/float64(d.logoSize[0]), maxHeight/float64(d.logoSize[1]))
-		place := placeAt{margin, l.y, float64(d.logoSize[0]) * scale, float64(d.logoSize[1]) * scale}
-		l.page().logo = &place
-		l.y += place.height + 8
-	}
-	l.paragraph(margin, half, 15, true, false, d.merchant.Name)
-	for _, text := range []string{d.merchant.Address, d.merchant.Phone, d.merchant.Email} {
+func (s sheet) header(c contents, title string, rows [][2]string, stamp string) {
+	const half = width/2 - 12
+	v, top := c.invoice, s.Y()
+	s.logo(c)
+	s.Paragraph(document.Left, half, document.Text{Size: 15, Bold: true, Text: c.merchant.Name})
+	for _, text := range []string{c.merchant.Address, c.merchant.Phone, c.merchant.Email} {
 		if text != "" {
-			l.paragraph(margin, half, 9, false, true, text)
+			s.Paragraph(document.Left, half, document.Text{Size: 9, Grey: true, Text: text})
 		}
 	}
-	below := l.y
+	below := s.Y()
 
-	l.y = top
-	l.put(textAt{x: right, size: 22, bold: true, right: true, text: title})
-	l.y += 32
+	s.Space(top - s.Y())
+	s.Put(document.Text{X: document.Right, Size: 22, Bold: true, Right: true, Text: title})
+	s.Space(32)
 	for _, row := range rows {
-		l.put(textAt{x: right - 110, size: 9, grey: true, right: true, text: row[0]})
-		l.put(textAt{x: right, size: 9, right: true, text: row[1]})
-		l.y += 9 * leading
+		s.Put(document.Text{X: document.Right - 110, Size: 9, Grey: true, Right: true, Text: row[0]})
+		s.Line(document.Text{X: document.Right, Size: 9, Right: true, Text: row[1]})
 	}
-	if l.page().stamp = stamp; stamp != "" {
-		l.y += 34
+	if stamp != "" {
+		const above = 7.85
+		s.Space(above)
+		s.Stamp(stamp, stampColour(stamp))
+		s.Space(34 - above)
 	}
-	l.y = max(l.y, below) + 18
+	s.Space(max(0, below-s.Y()) + 18)
 
-	l.put(textAt{x: margin, size: 8, bold: true, grey: true, text: "BILL TO"})
-	l.y += 8 * leading
+	s.Line(document.Text{X: document.Left, Size: 8, Bold: true, Grey: true, Text: "BILL TO"})
 	named := false
 	for _, text := range []*string{v.Name, v.Address, v.Email, v.Phone} {
 		if text != nil {
-			l.paragraph(margin, half, 10, !named, false, *text)
+			s.Paragraph(document.Left, half, document.Text{Size: 10, Bold: !named, Text: *text})
 			named = true
 		}
 	}
-	l.y += 16
+	s.Space(16)
+}
+
+// logo draws the merchant's logo. A picture that cannot be shown is no reason for
+// no invoice.
+func (s sheet) logo(c contents) {
+	if c.logo == nil {
+		return
+	}
+	logo, err := decodeLogo(c.logo.Data)
+	if err != nil {
+		return
+	}
+	const maxWidth, maxHeight = 150.0, 48.0
+	w, h := float64(logo.Bounds().Dx()), float64(logo.Bounds().Dy())
+	scale := min(maxWidth/w, maxHeight/h)
+	s.Picture(document.Left, w*scale, h*scale, logo)
+	s.Space(h*scale + 8)
+}
+
+func stampColour(stamp string) document.Colour {
+	if stamp == "PAID" {
+		return document.Colour{22, 120, 60}
+	}
+	return document.Colour{176, 32, 32}
 }
 
 func day(t interface{ Format(string) string }) string { return t.Format("2 January 2006") }
 
-// The right ends of the columns of numbers, and the width of the first column.
+// The document.Right ends of the columns of numbers, and the width of the first column.
 const (
-	quantityEnd = right - 170
-	priceEnd    = right - 85
-	amountEnd   = right
-	textWidth   = quantityEnd - 60 - margin
+	quantityEnd = document.Right - 170
+	priceEnd    = document.Right - 85
+	amountEnd   = document.Right
+	textWidth   = quantityEnd - 60 - document.Left
 )
 
 // table writes the lines. Its head stands on every page that has some.
-func (l *layout) table(v *Invoice) {
+func (s sheet) table(v *Invoice) {
 	head := func() {
 		for _, c := range []struct {
 			x    float64
 			text string
 		}{{quantityEnd, "Quantity"}, {priceEnd, "Price"}, {amountEnd, "Amount (GHS)"}} {
-			l.put(textAt{x: c.x, size: 8, bold: true, grey: true, right: true, text: c.text})
+			s.Put(document.Text{X: c.x, Size: 8, Bold: true, Grey: true, Right: true, Text: c.text})
 		}
-		l.put(textAt{x: margin, size: 8, bold: true, grey: true, text: "Description"})
-		l.y += 14
-		l.rule()
-		l.y += 6
+		s.Put(document.Text{X: document.Left, Size: 8, Bold: true, Grey: true, Text: "Description"})
+		s.Space(14)
+		s.Rule()
+		s.Space(6)
 	}
-	l.room(60) // the head is not left alone at the foot of a page
+	s.Room(60) // the head is not left alone at the foot of a page
 	head()
-	l.head = head
+	s.Head = head
 	for i := range v.Lines.Data {
 		line := &v.Lines.Data[i]
-		text := l.wrap(line.Description, textWidth, 10, false)
-		l.room(10*leading + 4)
-		l.put(textAt{x: quantityEnd, size: 10, right: true, text: line.Quantity.String()})
-		l.put(textAt{x: priceEnd, size: 10, right: true, text: money.Text(line.UnitAmount)})
-		l.put(textAt{x: amountEnd, size: 10, right: true, text: money.Text(line.Amount)})
+		text := s.Wrap(document.Text{Size: 10, Text: line.Description}, textWidth)
+		s.Room(10*document.Leading + 4)
+		s.Put(document.Text{X: quantityEnd, Size: 10, Right: true, Text: line.Quantity.String()})
+		s.Put(document.Text{X: priceEnd, Size: 10, Right: true, Text: money.Text(line.UnitAmount)})
+		s.Put(document.Text{X: amountEnd, Size: 10, Right: true, Text: money.Text(line.Amount)})
 		for _, part := range text {
-			l.room(10 * leading)
-			l.put(textAt{x: margin, size: 10, text: part})
-			l.y += 10 * leading
+			s.Room(10 * document.Leading)
+			s.Line(document.Text{X: document.Left, Size: 10, Text: part})
 		}
 		if line.Discount > 0 {
-			l.room(9 * leading)
-			l.put(textAt{x: margin, size: 9, grey: true, text: "Discount"})
-			l.put(textAt{x: amountEnd, size: 9, grey: true, right: true, text: "-" + money.Text(line.Discount)})
-			l.y += 9 * leading
+			s.Room(9 * document.Leading)
+			s.Put(document.Text{X: document.Left, Size: 9, Grey: true, Text: "Discount"})
+			s.Line(document.Text{X: amountEnd, Size: 9, Grey: true, Right: true, Text: "-" + money.Text(line.Discount)})
 		}
-		l.y += 4
+		s.Space(4)
 	}
-	l.head = nil
-	l.rule()
-	l.y += 8
+	s.Head = nil
+	s.Rule()
+	s.Space(8)
 }
 
 // Sum is a row of the totals, as page and document show them.
@@ -341,56 +214,62 @@ func (v *Invoice) Sums() []Sum {
 	return sums
 }
 
-func (l *layout) totals(sums []Sum) {
-	l.room(float64(len(sums)) * 11 * leading)
-	for _, s := range sums {
-		l.put(textAt{x: priceEnd, size: 10, right: true, bold: s.Bold, text: s.Name})
-		l.put(textAt{x: amountEnd, size: 10, right: true, bold: s.Bold, text: money.Text(s.Amount)})
-		l.y += 11 * leading
+func (s sheet) totals(sums []Sum) {
+	s.Room(float64(len(sums)) * 11 * document.Leading)
+	for _, sum := range sums {
+		s.Put(document.Text{X: priceEnd, Size: 10, Right: true, Bold: sum.Bold, Text: sum.Name})
+		s.Put(document.Text{X: amountEnd, Size: 10, Right: true, Bold: sum.Bold, Text: money.Text(sum.Amount)})
+		s.Space(11 * document.Leading)
 	}
-	l.y += 16
+	s.Space(16)
 }
 
 // foot writes how to pay, and the merchant's own words.
-func (l *layout) foot(v *Invoice) {
+func (s sheet) foot(v *Invoice) error {
 	if v.Status == Open {
-		const side = 84.0
-		l.room(side + 8)
-		l.page().code = &placeAt{margin, l.y, side, side}
-		top := l.y
-		l.y += 22
-		l.put(textAt{x: margin + side + 14, size: 10, bold: true, text: "Pay online"})
-		l.y += 10 * leading
-		l.put(textAt{x: margin + side + 14, size: 10, text: "Scan the code, or open"})
-		l.y += 10 * leading
-		for _, line := range l.wrap(v.HostedURL, right-margin-side-14, 8, false) {
-			l.put(textAt{x: margin + side + 14, size: 8, grey: true, text: line})
-			l.y += 8 * leading
+		q, err := qrcode.New(v.HostedURL, qrcode.Medium)
+		if err != nil {
+			return fmt.Errorf("invoice: QR code: %w", err)
 		}
-		l.y = max(l.y, top+side) + 14
+		const side, beside = 84.0, document.Left + 84 + 14
+		s.Room(side + 8)
+		s.Code(document.Left, side, q.Bitmap())
+		below := s.Y() + side
+		s.Space(22)
+		s.Line(document.Text{X: beside, Size: 10, Bold: true, Text: "Pay online"})
+		s.Line(document.Text{X: beside, Size: 10, Text: "Scan the code, or open"})
+		address := document.Text{X: beside, Size: 8, Grey: true}
+		for _, address.Text = range s.Wrap(document.Text{Size: 8, Text: v.HostedURL}, document.Right-beside) {
+			s.Line(address)
+		}
+		s.Space(max(0, below-s.Y()) + 14)
 	}
 	if v.Footer != nil {
-		l.paragraph(margin, right-margin, 9, false, true, *v.Footer)
+		s.Paragraph(document.Left, width, document.Text{Size: 9, Grey: true, Text: *v.Footer})
 	}
+	return nil
 }
 
 // note writes a credit note.
-func (l *layout) note(d document) {
-	v, n := d.invoice, d.note
-	l.header(d, "Credit note", [][2]string{
+func (s sheet) note(c contents) {
+	v, n := c.invoice, c.note
+	s.header(c, "Credit note", [][2]string{
 		{"Number", n.Number},
 		{"Date", day(n.CreatedAt.Time)},
 		{"Invoice", v.Number},
 		{"Invoice date", day(v.InvoiceDate.Time)},
 	}, "")
-	l.paragraph(margin, right-margin, 10, false, false, fmt.Sprintf("Refund of invoice %s: GHS %s of GHS %s.", v.Number, money.Text(n.Amount), money.Text(v.Total)))
+	said := []string{fmt.Sprintf("Refund of invoice %s: GHS %s of GHS %s.", v.Number, money.Text(n.Amount), money.Text(v.Total))}
 	if n.Reason != "" {
-		l.paragraph(margin, right-margin, 10, false, false, "Reason: "+n.Reason)
+		said = append(said, "Reason: "+n.Reason)
 	}
-	l.paragraph(margin, right-margin, 9, false, true, "Refund "+n.Refund)
-	l.y += 16
-	l.rule()
-	l.y += 8
+	for _, text := range said {
+		s.Paragraph(document.Left, width, document.Text{Size: 10, Text: text})
+	}
+	s.Paragraph(document.Left, width, document.Text{Size: 9, Grey: true, Text: "Refund " + n.Refund})
+	s.Space(16)
+	s.Rule()
+	s.Space(8)
 	taxes, tax := n.taxes(v)
 	var sums []Sum
 	if tax > 0 {
@@ -400,5 +279,5 @@ func (l *layout) note(d document) {
 		}
 	}
 	// The invoice's footer is left out: it may say how to pay.
-	l.totals(append(sums, Sum{Name: "Refunded", Amount: n.Amount, Bold: true}))
+	s.totals(append(sums, Sum{Name: "Refunded", Amount: n.Amount, Bold: true}))
 }

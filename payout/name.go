@@ -114,14 +114,7 @@ func (o *Outgoing) accountName(ctx context.Context, live bool, t Type, to *targe
 	if !ok {
 		return "", errNoNames
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	var name string
-	err := guarded(func() error {
-		var err error
-		name, err = enquirer.AccountName(ctx, Enquiry{Live: live, Type: t, Provider: to.Provider, Number: to.Number})
-		return err
-	})
+	name, err := outside.Call(ctx, enquirer.AccountName, Enquiry{Live: live, Type: t, Provider: to.Provider, Number: to.Number})
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
 		told := *refusal

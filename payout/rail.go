@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/outside"
 )
 
 // Rail carries transfers to mobile money and banks. A host plugs in its provider;
@@ -131,9 +132,6 @@ func (r *Refusal) fill() {
 	}
 }
 
-// callTimeout bounds one call of a rail.
-const callTimeout = 30 * time.Second
-
 // errNoRail is the refusal of live mode without a rail, before anything is
 // reserved.
 var errNoRail = api.Errorf(api.Unavailable, "", "Transfers to mobile money and banks are not available in live mode at the moment. Try again later, or ask the operator.")
@@ -152,9 +150,9 @@ func (o *Outgoing) refusedEarly(ctx context.Context, rail Rail, order Order, par
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	err := guarded(func() error { return checker.Check(ctx, order) })
+	_, err := outside.Call(ctx, func(ctx context.Context, o Order) (struct{}, error) {
+		return struct{}{}, checker.Check(ctx, o)
+	}, order)
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
 		told := *refusal
@@ -166,18 +164,4 @@ func (o *Outgoing) refusedEarly(ctx context.Context, rail Rail, order Order, par
 		o.engine.Log.WarnContext(ctx, "the rail could not check a destination", "type", order.Type)
 	}
 	return nil
-}
-
-// errPanicked stands for what a host's code panicked with, which may quote
-// numbers.
-var errPanicked = errors.New("payout: the rail panicked")
-
-// guarded runs a host's code, whose panic is an error like any other.
-func guarded(fn func() error) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errPanicked
-		}
-	}()
-	return fn()
 }

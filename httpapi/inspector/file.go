@@ -18,6 +18,11 @@ type file struct {
 	framed bool
 }
 
+// pdfFile is a document, which a browser shows by means of its own.
+func pdfFile(name string, data []byte) *file {
+	return &file{kind: "application/pdf", data: data, name: name, policy: "frame-ancestors 'none'"}
+}
+
 func (v *visit) serveFile(w http.ResponseWriter, read func(*visit) (*file, error)) error {
 	if v.Method != http.MethodGet && v.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

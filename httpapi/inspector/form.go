@@ -50,7 +50,7 @@ func (f *form) run(v *visit, nonce string) (*outcome, error) {
 type field struct {
 	Name, Label, Hint string
 	// Kind is text when empty, or password, number, email, url, date, select,
-	// checkbox.
+	// checkbox, lines.
 	Kind  string
 	Value string
 	// Options are the choices of a select, and suggestions for a text.
@@ -79,6 +79,7 @@ var notices = map[string]string{
 	"fail": "The rail says that it failed.", "finalize": "The invoice is open.", "send": "The customer is told.", "void": "The invoice is void.",
 	"uncollectible": "The invoice is given up.", "add-line": "The line is added.", "resend": "The event is sent again.",
 	"move-clock": "The clock is moved, and what became due is done.", "consumer": "The consumer has a wallet now.", "scan": "Paid.",
+	"refund": "The refund is made.", "change": "Changed.",
 }
 
 // act does what was posted, and leads on.
@@ -165,7 +166,7 @@ func (p *page) refuse(name string, refusal *api.Error, entered url.Values) {
 		if field.Kind != "password" {
 			field.Value = entered.Get(field.Name)
 		}
-		field.Wrong = param != "" && (field.Name == param || slices.Contains(field.Also, param))
+		field.Wrong = param != "" && (field.Name == param || slices.Contains(field.Also, param) || strings.HasPrefix(refusal.Param, field.Name+"["))
 	}
 }
 
@@ -191,6 +192,9 @@ func (in *input) refuse(err error) {
 }
 
 func (in *input) text(name string) string { return strings.TrimSpace(in.values.Get(name)) }
+
+// lines is a text of several lines, which browsers send with carriage returns.
+func (in *input) lines(name string) string { return strings.ReplaceAll(in.text(name), "\r\n", "\n") }
 
 func (in *input) checked(name string) bool { return in.values.Get(name) != "" }
 
@@ -285,6 +289,15 @@ func options(values ...string) []option {
 	list := make([]option, len(values))
 	for i, value := range values {
 		list[i] = option{value, strings.ReplaceAll(value, "_", " ")}
+	}
+	return list
+}
+
+// texts are states as a filter takes them.
+func texts[T ~string](states []T) []string {
+	list := make([]string, len(states))
+	for i, s := range states {
+		list[i] = string(s)
 	}
 	return list
 }

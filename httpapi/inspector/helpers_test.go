@@ -15,6 +15,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
@@ -23,6 +24,7 @@ import (
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -194,6 +196,7 @@ func (s *site) everything() map[string]string {
 		made[status] = v.ID
 	}
 	made["invoices"] = made["open"]
+	s.more(made, paid.ID)
 	s.check(s.Drain(ctx))
 	// Deliveries that waited for their endpoint are due, too.
 	_, err = s.MoveClock(ctx, s.Caller, time.Minute, time.Time{})
@@ -210,6 +213,28 @@ func (s *site) everything() map[string]string {
 	return made
 }
 
+// more adds a refund, a customer and a batch of which one row is refused.
+func (s *site) more(made map[string]string, paid string) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	back, err := s.Refunds.Create(ctx, s.Caller, refund.CreateParams{Payment: paid, Amount: new(int64(250)), Reason: "The juice was warm"})
+	s.check(err)
+	customer, err := s.Accounts.CreateCustomer(ctx, s.Caller, account.CustomerParams{Name: "Esi Owusu", Email: "esi@example.com", Phone: "0241234568", Address: "12 Oxford Street\nOsu, Accra"})
+	s.check(err)
+	_, err = s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{Fields: invoice.Fields{
+		Customer: &customer.ID, Lines: []invoice.LineParams{{Description: "Sobolo", UnitAmount: new(int64(900))}},
+	}})
+	s.check(err)
+	rows, err := disbursement.ReadRows(strings.NewReader(batchCSV))
+	s.check(err)
+	batch, err := s.Disbursements.CreateBatch(ctx, s.Caller, disbursement.BatchParams{Rows: rows, Description: "Salaries of November"})
+	s.check(err)
+	made["refunds"], made["customers"], made["batches"] = back.ID, customer.ID, batch.ID
+}
+
+// batchCSV is a batch whose second row the balance does not suffice for.
+const batchCSV = "amount,type,phone_number,account_name,reference\n10.50,mobile_money,0241234567,Yaw Darko,yaw\n19999,mobile_money,0551234567,Esi Owusu,esi\n"
+
 var sixDigits = regexp.MustCompile(`\b[0-9]{6}\b`)
 
 // lastCode reads the one-time code from the newest SMS.
@@ -223,7 +248,7 @@ func (s *site) lastCode() string {
 // paths are all pages, each with something on it.
 func paths(made map[string]string) []string {
 	all := []string{"", "ledger", "sandbox"}
-	for _, noun := range []string{"qr-codes", "payments", "payouts", "disbursements", "invoices", "messages", "events", "webhooks"} {
+	for _, noun := range []string{"qr-codes", "payments", "refunds", "payouts", "disbursements", "batches", "invoices", "customers", "messages", "events", "webhooks"} {
 		all = append(all, noun, noun+"/"+made[noun])
 	}
 	return append(all, "invoices/"+made["draft"], "messages/"+made["sms"], "qr-codes/"+made["once"])

@@ -1,7 +1,7 @@
 // Package inspector is a website on which an integrator sees what happened in
-// test mode, and acts: balances and entries, QR codes, payments, payouts,
-// disbursements, invoices, messages, events with their deliveries, webhook
-// endpoints, consumers, the test clock.
+// test mode, and acts: balances and entries, QR codes, payments, refunds, payouts,
+// disbursements and batches of them, invoices, customers, messages, events with their
+// deliveries, webhook endpoints, consumers, the test clock.
 //
 //	inspect := inspector.New(svc, inspector.Config{})
 //	defer inspect.Close()

@@ -50,5 +50,5 @@ func (v *visit) invoicePDF() (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{kind: a.Type, data: a.Data, name: a.Name, policy: "frame-ancestors 'none'"}, nil
+	return pdfFile(a.Name, a.Data), nil
 }

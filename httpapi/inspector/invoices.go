@@ -101,6 +101,9 @@ func (v *visit) invoice() (*page, error) {
 		fact{Name: "Next attempt", Value: when(i.NextPaymentAttempt)},
 		fact{Name: "Memo", Value: orEmpty(i.Memo), Wide: true},
 	)
+	if i.Customer != nil {
+		facts = append(facts, fact{Name: "Customer's record", Value: *i.Customer, Href: v.to("customers", *i.Customer)})
+	}
 	if i.Payment != nil {
 		facts = append(facts, fact{Name: "Payment", Value: *i.Payment, Href: v.to("payments", *i.Payment)})
 	}

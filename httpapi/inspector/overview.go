@@ -122,6 +122,12 @@ func (v *visit) source(kind, id string) string {
 		return v.to("payouts", id)
 	case "pay":
 		return v.to("payments", id)
+	case "re":
+		return v.to("refunds", id)
+	case "bat":
+		return v.to("batches", id)
+	case "cus":
+		return v.to("customers", id)
 	case "inv":
 		return v.to("invoices", id)
 	case "qr":

@@ -8,12 +8,18 @@ var pages = map[string]func(*visit) (*page, error){
 	"qr-codes/*":      (*visit).qrCode,
 	"payments":        (*visit).payments,
 	"payments/*":      (*visit).payment,
+	"refunds":         (*visit).refunds,
+	"refunds/*":       (*visit).refund,
 	"payouts":         (*visit).payouts,
 	"payouts/*":       (*visit).payout,
 	"disbursements":   (*visit).disbursements,
 	"disbursements/*": (*visit).disbursement,
+	"batches":         (*visit).batches,
+	"batches/*":       (*visit).batch,
 	"invoices":        (*visit).invoices,
 	"invoices/*":      (*visit).invoice,
+	"customers":       (*visit).customers,
+	"customers/*":     (*visit).customer,
 	"messages":        (*visit).messages,
 	"messages/*":      (*visit).message,
 	"events":          (*visit).events,
@@ -25,8 +31,9 @@ var pages = map[string]func(*visit) (*page, error){
 
 // files are what pages show besides text, by their path.
 var files = map[string]func(*visit) (*file, error){
-	"qr-codes/*/picture.png": (*visit).qrPicture,
-	"invoices/*/invoice.pdf": (*visit).invoicePDF,
-	"messages/*/mail.html":   (*visit).mail,
-	"sandbox/*/code.png":     (*visit).consumerPicture,
+	"qr-codes/*/picture.png":    (*visit).qrPicture,
+	"refunds/*/credit-note.pdf": (*visit).creditNote,
+	"invoices/*/invoice.pdf":    (*visit).invoicePDF,
+	"messages/*/mail.html":      (*visit).mail,
+	"sandbox/*/code.png":        (*visit).consumerPicture,
 }

@@ -4,7 +4,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/refund"
 )
 
 func (v *visit) payments() (*page, error) {
@@ -57,9 +59,18 @@ func (v *visit) payment() (*page, error) {
 	if p.Invoice != nil {
 		facts = append(facts, fact{Name: "Invoice", Value: *p.Invoice, Href: v.to("invoices", *p.Invoice)})
 	}
+	refunds, err := v.svc.Refunds.List(v.Context(), v.caller, refund.ListParams{Page: api.Page{Limit: latest}, Payment: p.ID})
+	if err != nil {
+		return nil, err
+	}
+	back := section{Rows: each(refunds, v.refundRow)}
+	if len(back.Rows) > 0 {
+		facts = append(facts, fact{Name: "Refunded", Value: cedis(p.AmountRefunded)})
+		back.Title, back.More = "Refunds", v.to("refunds")+"?payment="+p.ID
+	}
 	return &page{
-		Title: "Payment of " + cedis(p.Amount), Under: "payments",
-		Live: []section{{Facts: facts}, history, {JSON: asJSON(p)}},
+		Title: "Payment of " + cedis(p.Amount), Under: "payments", Forms: refundForms(p),
+		Live: []section{{Facts: facts}, back, history, {JSON: asJSON(p)}},
 	}, nil
 }
 

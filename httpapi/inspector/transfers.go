@@ -79,10 +79,6 @@ func (v *visit) disbursements() (*page, error) {
 }
 
 func (v *visit) transfers(t transfers, title string) (*page, error) {
-	statuses := make([]string, 0, len(payout.Statuses()))
-	for _, s := range payout.Statuses() {
-		statuses = append(statuses, string(s))
-	}
 	list, err := t.service.List(v.Context(), v.caller, payout.ListParams{
 		Page: v.page(), Status: payout.Status(v.asked.Get("status")), Created: v.day(),
 	})
@@ -90,7 +86,7 @@ func (v *visit) transfers(t transfers, title string) (*page, error) {
 		return nil, err
 	}
 	return &page{
-		Title: title, Under: t.path, Filter: []field{v.filter("status", "Status", statuses...), v.dayFilter()},
+		Title: title, Under: t.path, Filter: []field{v.filter("status", "Status", texts(payout.Statuses())...), v.dayFilter()},
 		Live:  []section{{Rows: each(list, v.transferRow), Empty: "There is no such " + t.object + "."}},
 		Older: older(v, list, func(t *payout.Transfer) string { return t.ID }),
 	}, nil

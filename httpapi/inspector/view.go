@@ -149,9 +149,12 @@ var navigation = []entry{
 	{"ledger", "Ledger"},
 	{"qr-codes", "QR codes"},
 	{"payments", "Payments"},
+	{"refunds", "Refunds"},
 	{"payouts", "Payouts"},
 	{"disbursements", "Disbursements"},
+	{"batches", "Batches"},
 	{"invoices", "Invoices"},
+	{"customers", "Customers"},
 	{"messages", "Messages"},
 	{"events", "Events"},
 	{"webhooks", "Webhooks"},
@@ -198,9 +201,9 @@ func tone(state string) string {
 	switch state {
 	case "completed", "succeeded", "paid", "delivered", "active", "verified":
 		return "good"
-	case "failed", "void", "uncollectible", "cancelled", "canceled", "inactive", "frozen", "suspended", "closed", "expired":
+	case "failed", "void", "uncollectible", "cancelled", "canceled", "inactive", "frozen", "suspended", "closed", "expired", "refused":
 		return "bad"
-	case "pending", "processing", "open", "created":
+	case "pending", "processing", "open", "created", "queued":
 		return "wait"
 	}
 	return "plain"

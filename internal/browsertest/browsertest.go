@@ -81,9 +81,16 @@ func Open(t testing.TB, width int64, scripts bool) *Browser {
 			b.mu.Unlock()
 		}
 	})
-	b.do(network.Enable(), emulation.SetScriptExecutionDisabled(!scripts),
-		emulation.SetDeviceMetricsOverride(width, 800, 1, width < Desktop))
+	b.do(network.Enable(), emulation.SetScriptExecutionDisabled(!scripts))
+	b.Resize(width)
 	return b
+}
+
+// Resize gives the window another width.
+func (b *Browser) Resize(width int64) {
+	b.t.Helper()
+	b.width = width
+	b.do(emulation.SetDeviceMetricsOverride(width, 800, 1, width < Desktop))
 }
 
 func missing(t testing.TB, what string) {
@@ -216,6 +223,13 @@ func (b *Browser) Toggle(text string) {
 	b.do(chromedp.KeyEvent(" "))
 }
 
+// Enter presses Enter on what has that text and leads to no other page.
+func (b *Browser) Enter(text string) {
+	b.t.Helper()
+	b.Reach(text)
+	b.do(chromedp.KeyEvent(kb.Enter))
+}
+
 // Press presses Enter on what has that text, and waits for the page that follows.
 func (b *Browser) Press(text string) {
 	b.t.Helper()
@@ -245,6 +259,23 @@ func (b *Browser) Picture(name string) {
 		}
 	}
 	b.do(emulation.SetDeviceMetricsOverride(b.width, 800, 1, b.width < Desktop), emulation.SetEmulatedMedia())
+}
+
+// Parts keeps pictures of elements by their ids, for a page that is too long for one.
+func (b *Browser) Parts(name string, ids ...string) {
+	b.t.Helper()
+	folder := os.Getenv("PAYMENTS_SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	for _, id := range ids {
+		var png []byte
+		b.do(chromedp.Screenshot("#"+id, &png, chromedp.ByQuery))
+		file := filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, b.width, id))
+		if err := os.WriteFile(file, png, 0o600); err != nil {
+			b.t.Fatal(err)
+		}
+	}
 }
 
 // Axe returns axe-core, or "" where there is none.

@@ -1,5 +1,6 @@
 // Package document makes PDF documents of plain A4 pages: lines of text, wrapped
-// paragraphs, rules, a table head that comes again on every page, page numbers.
+// paragraphs, rules, a table head that comes again on every page, pictures, stamps,
+// page numbers.
 //
 // A document is laid out before it is drawn, as texts with their places, so that
 // its pages are counted before the first is drawn, and a test reads what it says.
@@ -9,10 +10,12 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"image"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-fonts/dejavu/dejavusanscondensed"
 	"github.com/go-fonts/dejavu/dejavusanscondensedbold"
@@ -25,8 +28,8 @@ const (
 	Left                  = 48.0
 	Right                 = pageWidth - Left
 	bottom                = pageHeight - 64 // above it the body, below it the page number
-	// leading is the height of a line as a multiple of the size of its letters.
-	leading = 1.35
+	// Leading is the height of a line as a multiple of the size of its letters.
+	Leading = 1.35
 )
 
 // The fonts have the cedi sign and the letters of Ghana's languages. They are
@@ -67,9 +70,33 @@ type Text struct {
 	y float64
 }
 
+// Colour is red, green and blue.
+type Colour [3]uint8
+
+// place is a box on a page, from its upper left corner.
+type place struct{ x, y, width, height float64 }
+
 type page struct {
-	texts []Text
-	rules []float64
+	texts    []Text
+	rules    []float64
+	pictures []picture
+	stamps   []stamp
+	codes    []code
+}
+
+type picture struct {
+	place
+	image image.Image
+}
+
+type stamp struct {
+	word   Text
+	colour Colour
+}
+
+type code struct {
+	place
+	bits [][]bool
 }
 
 // Document is a document under way. It is for one goroutine.
@@ -133,36 +160,89 @@ func (d *Document) Put(t Text) {
 // Line writes a text and moves on below it.
 func (d *Document) Line(t Text) {
 	d.Put(t)
-	d.y += t.Size * leading
+	d.y += t.Size * Leading
 }
 
 // Rule draws a line from margin to margin.
 func (d *Document) Rule() { d.page().rules = append(d.page().rules, d.y) }
 
+// Y is where the document is, from the top of the page.
+func (d *Document) Y() float64 { return d.y }
+
+// Picture draws an image where the document is, and stays there. Images are drawn
+// before all else on a page.
+func (d *Document) Picture(x, width, height float64, i image.Image) {
+	p := d.page()
+	p.pictures = append(p.pictures, picture{place{x, d.y, width, height}, i})
+}
+
+// Code draws the bits of a QR code as a square of that side where the document is,
+// and stays there.
+func (d *Document) Code(x, side float64, bits [][]bool) {
+	p := d.page()
+	p.codes = append(p.codes, code{place{x, d.y, side, side}, bits})
+}
+
+// Stamp puts a word in a frame of its colour at the right margin where the document
+// is, and stays there.
+func (d *Document) Stamp(word string, c Colour) {
+	p := d.page()
+	p.stamps = append(p.stamps, stamp{Text{X: Right, Size: 16, Bold: true, Right: true, Text: word, y: d.y}, c})
+}
+
 // Paragraph writes a text in lines of at most so wide, and moves on below them.
 func (d *Document) Paragraph(x, width float64, t Text) {
+	t.X = x
+	for _, line := range d.Wrap(t, width) {
+		d.Room(t.Size * Leading)
+		t.Text = line
+		d.Line(t)
+	}
+}
+
+// Wrap breaks a text into lines of at most so wide: between words, and within a
+// word that is longer than a line.
+func (d *Document) Wrap(t Text, width float64) []string {
+	var lines []string
 	for given := range strings.SplitSeq(strings.ReplaceAll(t.Text, "\r\n", "\n"), "\n") {
 		line := ""
-		put := func() {
-			d.Room(t.Size * leading)
-			t.X, t.Text = x, line
-			t.Text = d.Fit(t, width) // a word that is longer than a line
-			d.Line(t)
-		}
-		for word := range strings.FieldsSeq(given) {
+		for word := range strings.FieldsSeq(plain(given)) {
 			joined := word
 			if line != "" {
 				joined = line + " " + word
 			}
-			if line == "" || d.width(joined, t.Size, t.Bold) <= width {
+			if d.width(joined, t.Size, t.Bold) <= width {
 				line = joined
 				continue
 			}
-			put()
-			line = word
+			if line != "" {
+				lines = append(lines, line)
+			}
+			for line = word; d.width(line, t.Size, t.Bold) > width; {
+				cut := d.fits(line, width, t.Size, t.Bold)
+				if cut == len(line) {
+					break // one letter, wider than a line
+				}
+				lines = append(lines, line[:cut])
+				line = line[cut:]
+			}
 		}
-		put()
+		lines = append(lines, line)
 	}
+	return lines
+}
+
+// fits returns how many bytes of a word fit into a width: at least one character.
+func (d *Document) fits(word string, width, size float64, isBold bool) int {
+	fits := 0
+	for i, r := range word {
+		end := i + utf8.RuneLen(r)
+		if fits > 0 && d.width(word[:end], size, isBold) > width {
+			break
+		}
+		fits = end
+	}
+	return fits
 }
 
 // Fit returns a text shortened, if need be, to a width.
@@ -199,15 +279,36 @@ func (d *Document) keep(err error) {
 	}
 }
 
-// Pages returns what the pages say, in the order of writing.
-func (d *Document) Pages() [][]string {
-	said := make([][]string, len(d.pages))
+// Placed is a text on its page: From and To are its ends, Top its upper edge.
+type Placed struct {
+	Text          string
+	Size          float64
+	Bold          bool
+	From, To, Top float64
+}
+
+// Pages returns what the pages say and where, in the order of writing, stamps last.
+// The feet are left out.
+func (d *Document) Pages() [][]Placed {
+	said := make([][]Placed, len(d.pages))
 	for i, p := range d.pages {
 		for _, t := range p.texts {
-			said[i] = append(said[i], t.Text)
+			said[i] = append(said[i], d.placed(t))
+		}
+		for _, s := range p.stamps {
+			said[i] = append(said[i], d.placed(s.word))
 		}
 	}
 	return said
+}
+
+func (d *Document) placed(t Text) Placed {
+	width := d.width(t.Text, t.Size, t.Bold)
+	from := t.X
+	if t.Right {
+		from -= width
+	}
+	return Placed{Text: t.Text, Size: t.Size, Bold: t.Bold, From: from, To: from + width, Top: t.y}
 }
 
 // Bytes draws the document. It is called once.
@@ -216,16 +317,7 @@ func (d *Document) Bytes() ([]byte, error) {
 		if i > 0 {
 			d.pdf.AddPage()
 		}
-		d.pdf.SetLineWidth(0.5)
-		d.pdf.SetStrokeColor(200, 200, 200)
-		for _, y := range p.rules {
-			d.pdf.Line(Left, y, Right, y)
-		}
-		for _, t := range p.texts {
-			d.draw(t)
-		}
-		foot := fmt.Sprintf("%s · page %d of %d", plain(d.info.Foot), i+1, len(d.pages))
-		d.draw(Text{X: Right, y: pageHeight - 36, Size: 8, Grey: true, Right: true, Text: foot})
+		d.drawPage(p, fmt.Sprintf("%s · page %d of %d", plain(d.info.Foot), i+1, len(d.pages)))
 	}
 	if d.err != nil {
 		return nil, fmt.Errorf("document: draw: %w", d.err)
@@ -236,6 +328,27 @@ func (d *Document) Bytes() ([]byte, error) {
 		return nil, fmt.Errorf("document: write PDF: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+func (d *Document) drawPage(p *page, foot string) {
+	for _, i := range p.pictures {
+		d.keep(d.pdf.ImageFrom(i.image, i.x, i.y, &gopdf.Rect{W: i.width, H: i.height}))
+	}
+	d.pdf.SetLineWidth(0.5)
+	d.pdf.SetStrokeColor(200, 200, 200)
+	for _, y := range p.rules {
+		d.pdf.Line(Left, y, Right, y)
+	}
+	for _, t := range p.texts {
+		d.draw(t)
+	}
+	d.draw(Text{X: Right, y: pageHeight - 36, Size: 8, Grey: true, Right: true, Text: foot})
+	for _, s := range p.stamps {
+		d.drawStamp(s)
+	}
+	for _, c := range p.codes {
+		d.drawCode(c)
+	}
 }
 
 func (d *Document) draw(t Text) {
@@ -254,6 +367,36 @@ func (d *Document) draw(t Text) {
 	// Cell writes from its upper edge down, as the layout counts.
 	d.pdf.SetXY(x, t.y)
 	d.keep(d.pdf.Cell(nil, t.Text))
+}
+
+// drawStamp draws a word with a frame around it.
+func (d *Document) drawStamp(s stamp) {
+	const height, side, above = 24.0, 10.0, 4.0
+	width := d.width(s.word.Text, s.word.Size, s.word.Bold) + 2*side
+	d.pdf.SetLineWidth(1.5)
+	d.pdf.SetStrokeColor(s.colour[0], s.colour[1], s.colour[2])
+	d.pdf.SetTextColor(s.colour[0], s.colour[1], s.colour[2])
+	d.pdf.RectFromUpperLeftWithStyle(s.word.X-width, s.word.y, width, height, "D")
+	d.pdf.SetXY(s.word.X-width+side, s.word.y+above)
+	d.keep(d.pdf.Cell(nil, s.word.Text))
+}
+
+// drawCode draws a code as rectangles, which stay sharp at every size.
+func (d *Document) drawCode(c code) {
+	side := c.width / float64(len(c.bits))
+	d.pdf.SetFillColor(0, 0, 0)
+	for y, row := range c.bits {
+		for x := 0; x < len(row); x++ {
+			run := 0 // neighbours are one rectangle, without seams between them
+			for x+run < len(row) && row[x+run] {
+				run++
+			}
+			if run > 0 {
+				d.pdf.RectFromUpperLeftWithStyle(c.x+float64(x)*side, c.y+float64(y)*side, float64(run)*side, side+0.05, "F")
+				x += run
+			}
+		}
+	}
 }
 
 // plain leaves out what has no shape of its own and would change how the rest is

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"image"
 	"os/exec"
 	"slices"
 	"strings"
@@ -20,20 +21,62 @@ func begin(t *testing.T) *Document {
 	return d
 }
 
+// said returns what a page says.
+func said(page []Placed) []string {
+	texts := make([]string, len(page))
+	for i, t := range page {
+		texts[i] = t.Text
+	}
+	return texts
+}
+
 func TestParagraph(t *testing.T) {
 	d := begin(t)
 	d.Paragraph(Left, 60, Text{Size: 10, Text: "one two three four\r\nfive\n\n" + strings.Repeat("x", 50) + " six\u202e\x00"})
-	said := d.Pages()[0]
-	if len(said) != 6 || said[2] != "five" || said[3] != "" || !strings.HasSuffix(said[4], "x…") || said[5] != "six" {
-		t.Errorf("%q", said)
+	page := d.Pages()[0]
+	texts := said(page)
+	if texts[2] != "five" || texts[3] != "" || !strings.HasSuffix(texts[len(texts)-1], "x six") {
+		t.Errorf("%q", texts)
 	}
-	if got := strings.Join(said[:2], " "); got != "one two three four" {
+	if got := strings.Join(texts[:2], " "); got != "one two three four" {
 		t.Errorf("the first paragraph: %q", got)
 	}
-	for _, text := range d.pages[0].texts {
-		if w := d.width(text.Text, 10, false); w > 60 {
-			t.Errorf("%q is %.1f wide", text.Text, w)
+	// A word that is longer than a line is broken, and nothing of it is lost.
+	if got := strings.Join(texts[4:], ""); got != strings.Repeat("x", 50)+" six" {
+		t.Errorf("the long word: %q", got)
+	}
+	for _, text := range page {
+		if text.From != Left || text.To-text.From > 60 {
+			t.Errorf("%q is at %.1f–%.1f", text.Text, text.From, text.To)
 		}
+	}
+	// A letter that is wider than a line has one of its own.
+	if got := d.Wrap(Text{Size: 10, Text: "ab c"}, 1); len(got) != 3 {
+		t.Errorf("%q", got)
+	}
+}
+
+// Pictures, codes and stamps stand where they were put, and take no room.
+func TestPlaces(t *testing.T) {
+	d := begin(t)
+	d.Space(100)
+	y := d.Y()
+	d.Picture(Left, 30, 20, image.NewRGBA(image.Rect(0, 0, 3, 2)))
+	d.Code(Left+40, 10, [][]bool{{true, true}, {false, true}})
+	d.Stamp("PAID", Colour{1, 2, 3})
+	if d.Y() != y {
+		t.Errorf("at %.1f, and began at %.1f", d.Y(), y)
+	}
+	at := d.Pages()[0][0]
+	if at.Text != "PAID" || at.To != Right || at.From >= at.To || at.Top != y {
+		t.Errorf("the stamp: %+v", at)
+	}
+	data, err := d.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(data, []byte("/Subtype /Image")) {
+		t.Error("there is no picture")
 	}
 }
 
@@ -80,7 +123,8 @@ func TestPages(t *testing.T) {
 		t.Error("made again, the bytes differ")
 	}
 	lines := 0
-	for i, said := range d.Pages() {
+	for i, page := range d.Pages() {
+		said := said(page)
 		if said[0] != "HEAD" || slices.Contains(said[1:], "HEAD") {
 			t.Errorf("page %d: %q", i+1, said)
 		}

@@ -3,7 +3,7 @@
 // unknown, which is never the same as failed: the order is asked for again, under
 // the same id, until the answer is conclusive.
 //
-// It owns the asking ([Ask]), what is kept of an order for it ([Course]), the loop
+// It owns the asking ([Ask], [Call]), what is kept of an order for it ([Course]), the loop
 // of due work that does it ([Courier]) and the operator's index of orders
 // ([Orders]). What an order is, and what its outcome books, is the business of
 // payout, invoice and refund.
@@ -53,7 +53,7 @@ var (
 func Ask[O, R any](ctx context.Context, p Port[O, R], order O, first bool, read func(R) Reading) (R, error) {
 	var none R
 	if !first {
-		answer, err := call(ctx, p.Status, order)
+		answer, err := Call(ctx, p.Status, order)
 		switch {
 		case err != nil:
 			return none, err
@@ -63,7 +63,7 @@ func Ask[O, R any](ctx context.Context, p Port[O, R], order O, first bool, read 
 			return none, errNoAnswer
 		}
 	}
-	answer, err := call(ctx, p.Submit, order)
+	answer, err := Call(ctx, p.Submit, order)
 	if err == nil && read(answer) != Seen {
 		err = errNoAnswer
 	}
@@ -73,7 +73,9 @@ func Ask[O, R any](ctx context.Context, p Port[O, R], order O, first bool, read 
 	return answer, nil
 }
 
-func call[O, R any](ctx context.Context, do func(context.Context, O) (R, error), order O) (answer R, err error) {
+// Call calls a host's code once, for at most CallTimeout. A panic is an error like
+// any other.
+func Call[I, R any](ctx context.Context, do func(context.Context, I) (R, error), in I) (answer R, err error) {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	defer func() {
@@ -81,5 +83,5 @@ func call[O, R any](ctx context.Context, do func(context.Context, O) (R, error),
 			err = errPanicked
 		}
 	}()
-	return do(ctx, order)
+	return do(ctx, in)
 }

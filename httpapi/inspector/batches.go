@@ -1,0 +1,113 @@
+package inspector
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/disbursement"
+)
+
+func (v *visit) batches() (*page, error) {
+	list, err := v.svc.Disbursements.Batches(v.Context(), v.caller, disbursement.BatchListParams{
+		Page: v.page(), Status: disbursement.BatchStatus(v.asked.Get("status")), Created: v.day(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &page{
+		Title: "Batches", Under: "batches",
+		Filter: []field{v.filter("status", "Status", texts(disbursement.BatchStatuses())...), v.dayFilter()},
+		Forms: []*form{{
+			Name: "create", Title: "New batch", Button: "Disburse all",
+			Fields: []field{
+				{
+					Name: "rows", Label: "Rows as CSV", Kind: "lines", Required: true,
+					Value: "amount,type,phone_number,account_name,reference\n",
+					Hint:  "The first line names the columns, and each further one is a disbursement.",
+				},
+				{Name: "description", Label: "Description"},
+			},
+			do: (*visit).createBatch,
+		}},
+		Live:  []section{{Rows: each(list, v.batchRow), Empty: "There is no such batch."}},
+		Older: older(v, list, func(b *disbursement.Batch) string { return b.ID }),
+	}, nil
+}
+
+func (v *visit) batchRow(b *disbursement.Batch) row {
+	return row{
+		Href: v.to("batches", b.ID), Title: b.ID, Detail: joined(plural(b.Counts.Total), b.Description, b.Reference),
+		Amount: ghs(b.Amount), State: string(b.Status), At: b.CreatedAt,
+	}
+}
+
+func plural(rows int) string {
+	if rows == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", rows)
+}
+
+func (v *visit) createBatch(in *input) (*outcome, error) {
+	rows, err := disbursement.ReadRows(strings.NewReader(in.text("rows")))
+	if err != nil {
+		return nil, err
+	}
+	b, err := v.svc.Disbursements.CreateBatch(v.Context(), v.caller, disbursement.BatchParams{Rows: rows, Description: in.text("description")})
+	if err != nil {
+		return nil, err
+	}
+	return &outcome{to: v.to("batches", b.ID)}, nil
+}
+
+func (v *visit) batch() (*page, error) {
+	b, err := v.svc.Disbursements.Batch(v.Context(), v.caller, v.id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := v.svc.Disbursements.Rows(v.Context(), v.caller, b.ID, disbursement.RowListParams{
+		Page: v.page(), Status: disbursement.RowStatus(v.asked.Get("status")),
+	})
+	if err != nil {
+		return nil, err
+	}
+	history, err := v.history("disbursement_batch", b.ID, b.CreatedAt.Time, "completed")
+	if err != nil {
+		return nil, err
+	}
+	return &page{
+		Title: "Batch of " + ghs(b.Amount), Under: "batches",
+		Filter: []field{v.filter("status", "Rows that are", texts(disbursement.RowStatuses())...)},
+		Live: []section{
+			{Facts: known(
+				fact{Name: "ID", Value: b.ID, Code: true},
+				fact{Name: "Status", Value: string(b.Status), State: true},
+				fact{Name: "Fee", Value: ghs(b.Fee)},
+				fact{Name: "Rows", Value: fmt.Sprintf("%d: %d queued, %d made, %d refused", b.Counts.Total, b.Counts.Queued, b.Counts.Made, b.Counts.Refused)},
+				fact{Name: "Description", Value: b.Description},
+				fact{Name: "Reference", Value: b.Reference},
+				fact{Name: "Created", Value: clockText(b.CreatedAt)},
+				fact{Name: "Completed", Value: when(b.CompletedAt)},
+			)},
+			{Title: "Rows", Rows: each(rows, func(r *disbursement.Row) row { return v.batchLine(b, r) }), Empty: "There is no such row."},
+			history,
+			{JSON: asJSON(b)},
+		},
+		Older: older(v, rows, func(r *disbursement.Row) string { return r.ID }),
+	}, nil
+}
+
+// batchLine shows a row of a batch as the disbursement that it became, if it did.
+func (v *visit) batchLine(b *disbursement.Batch, r *disbursement.Row) row {
+	shown := row{
+		Title: fmt.Sprintf("Row %d", r.Number), Detail: joined(r.Destination.Number, r.Destination.Name, r.Reference),
+		Amount: ghs(r.Amount), State: string(r.Status), At: b.CreatedAt,
+	}
+	if r.Error != nil {
+		shown.Detail = joined(shown.Detail, r.Error.Message)
+	}
+	if d := r.Disbursement; d != nil {
+		shown.Href, shown.State, shown.At = v.to("disbursements", d.ID), string(d.Status), d.CreatedAt
+	}
+	return shown
+}

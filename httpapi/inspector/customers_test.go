@@ -1,0 +1,45 @@
+package inspector_test
+
+import (
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/invoice"
+)
+
+func TestCustomerForms(t *testing.T) { onEachStore(t, testCustomerForms) }
+
+func testCustomerForms(t *testing.T, s *site) {
+	at, body := s.do("customers", "create", "name", "Esi Owusu", "email", "Esi@example.com", "phone_number", "024 123 4568", "address", "12 Oxford Street\r\nOsu, Accra")
+	shows(t, body, "Created.", "Customer Esi Owusu", "+233241234568", "12 Oxford Street\nOsu, Accra", "customer.created", "There is no invoice for this customer.")
+	page := "customers/" + path.Base(at)
+	i, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: invoice.Fields{
+		Customer: new(path.Base(at)), Lines: []invoice.LineParams{{Description: "Sobolo", UnitAmount: new(int64(900))}},
+	}})
+	s.check(err)
+	shows(t, s.page(page), i.Number)
+	shows(t, s.page("invoices/"+i.ID), page)
+	_, body = s.do(page, "change", "name", "Esi Addo", "email", "esi@example.com")
+	shows(t, body, "Changed.", "Customer Esi Addo", "customer.updated")
+	if strings.Contains(body, "<dd>+233241234568") {
+		t.Error("what was emptied is still there")
+	}
+	answer, body := s.post(page, s.token(page), "change", "phone_number", "12")
+	if answer.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("a wrong number: %s", answer.Status)
+	}
+	shows(t, body, "aria-invalid", `value="12"`)
+
+	shows(t, s.page("customers?email=ESI%40example.com"), "Esi Addo")
+	if strings.Contains(s.page("customers?phone=0241234568"), "Esi Addo") {
+		t.Error("the filter shows all")
+	}
+	shows(t, s.page("customers?phone=12"), `role="alert"`)
+	_, body = s.do(page, "delete")
+	shows(t, body, "Deleted.", "There is no such customer.")
+	if answer, _ := s.get(s.at(page)); answer.StatusCode != http.StatusNotFound {
+		t.Errorf("deleted: %s", answer.Status)
+	}
+}

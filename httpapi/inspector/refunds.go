@@ -1,0 +1,130 @@
+package inspector
+
+import (
+	"strings"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/refund"
+)
+
+func (v *visit) refunds() (*page, error) {
+	list, err := v.svc.Refunds.List(v.Context(), v.caller, refund.ListParams{
+		Page: v.page(), Status: refund.Status(v.asked.Get("status")), Payment: strings.TrimSpace(v.asked.Get("payment")), Created: v.day(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &page{
+		Title: "Refunds", Under: "refunds",
+		Filter: []field{
+			v.filter("status", "Status", texts(refund.Statuses())...),
+			{Name: "payment", Label: "Payment (pay_…)", Value: v.asked.Get("payment")},
+			v.dayFilter(),
+		},
+		Live:  []section{{Rows: each(list, v.refundRow), Empty: "There is no such refund. A payment's page makes one."}},
+		Older: older(v, list, func(r *refund.Refund) string { return r.ID }),
+	}, nil
+}
+
+func (v *visit) refundRow(r *refund.Refund) row {
+	return row{
+		Href: v.to("refunds", r.ID), Title: r.ID, Detail: joined(r.Payment, orEmpty(r.Reason)),
+		Amount: cedis(r.Amount), State: string(r.Status), At: r.CreatedAt,
+	}
+}
+
+// refundForms offers to give a payment back, as long as something of it is left.
+func refundForms(p *payment.Payment) []*form {
+	left := p.Amount - p.AmountRefunded
+	if p.Status != payment.Completed || left <= 0 {
+		return nil
+	}
+	return []*form{{
+		Name: "refund", Title: "Give it back", Button: "Refund",
+		Fields: []field{
+			{Name: "amount", Label: "Amount in GHS", Hint: "Empty for all that is left: " + cedis(left) + "."},
+			{Name: "reason", Label: "Reason", Hint: "The customer sees it on the credit note of an invoice."},
+		},
+		do: (*visit).createRefund,
+	}}
+}
+
+func (v *visit) createRefund(in *input) (*outcome, error) {
+	p := refund.CreateParams{Payment: v.id, Amount: in.pesewas("amount"), Reason: in.text("reason")}
+	if err := in.err(); err != nil {
+		return nil, err
+	}
+	r, err := v.svc.Refunds.Create(v.Context(), v.caller, p)
+	if err != nil {
+		return nil, err
+	}
+	return &outcome{to: v.to("refunds", r.ID)}, nil
+}
+
+func (v *visit) refund() (*page, error) {
+	r, err := v.svc.Refunds.Get(v.Context(), v.caller, v.id)
+	if err != nil {
+		return nil, err
+	}
+	history, err := v.history("refund", r.ID, r.CreatedAt.Time, "succeeded", "failed")
+	if err != nil {
+		return nil, err
+	}
+	facts := known(
+		fact{Name: "ID", Value: r.ID, Code: true},
+		fact{Name: "Status", Value: string(r.Status), State: true},
+		fact{Name: "Payment", Value: r.Payment, Href: v.to("payments", r.Payment)},
+		fact{Name: "Method", Value: r.PaymentMethod},
+		fact{Name: "Reason", Value: orEmpty(r.Reason), Wide: true},
+		fact{Name: "Provider's reference", Value: orEmpty(r.ProviderReference), Code: true},
+		fact{Name: "Failure", Value: orEmpty(r.FailureReason), Wide: true},
+		fact{Name: "Created", Value: clockText(r.CreatedAt)},
+		fact{Name: "Completed", Value: when(r.CompletedAt)},
+	)
+	if r.QRCode != nil {
+		facts = append(facts, fact{Name: "QR code", Value: *r.QRCode, Href: v.to("qr-codes", *r.QRCode)})
+	}
+	if r.Invoice != nil {
+		facts = append(facts, fact{Name: "Invoice", Value: *r.Invoice, Href: v.to("invoices", *r.Invoice)})
+	}
+	if r.CreditNote != nil {
+		facts = append(facts, fact{Name: "Document", Value: "Open credit note " + *r.CreditNote, Href: v.to("refunds", r.ID, "credit-note.pdf")})
+	}
+	p := &page{
+		Title: "Refund of " + cedis(r.Amount), Under: "refunds",
+		Live: []section{{Facts: facts}, history, {JSON: asJSON(r)}},
+	}
+	if r.Status == refund.Pending || r.Status == refund.Processing {
+		p.Live[0].Buttons = []*form{{Name: "succeed", Button: "Let the provider succeed", do: (*visit).succeedRefund}}
+		p.Forms = []*form{{
+			Name: "fail", Title: "Let the provider decline", Button: "Decline it",
+			Fields: []field{{Name: "failure_reason", Label: "Reason", Hint: "Empty for the usual one."}}, do: (*visit).failRefund,
+		}}
+	}
+	return p, nil
+}
+
+func (v *visit) succeedRefund(*input) (*outcome, error) {
+	_, err := v.svc.Refunds.Settle(v.Context(), v.caller, v.id, invoice.RefundResult{Outcome: invoice.Refunded})
+	return nil, err
+}
+
+func (v *visit) failRefund(in *input) (*outcome, error) {
+	reason := in.text("failure_reason")
+	if err := api.CheckText("failure_reason", reason, api.MaxText); err != nil {
+		return nil, err
+	}
+	_, err := v.svc.Refunds.Settle(v.Context(), v.caller, v.id, invoice.RefundResult{Outcome: invoice.RefundDeclined, Reason: reason})
+	return nil, err
+}
+
+// creditNote is the document as it goes to the customer.
+func (v *visit) creditNote() (*file, error) {
+	data, name, err := v.svc.Invoices.CreditNotePDF(v.Context(), v.caller, v.id)
+	if err != nil {
+		return nil, err
+	}
+	return pdfFile(name, data), nil
+}

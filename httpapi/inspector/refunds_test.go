@@ -1,0 +1,72 @@
+package inspector_test
+
+import (
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+func TestRefundForms(t *testing.T) { onEachStore(t, testRefundForms) }
+
+func testRefundForms(t *testing.T, s *site) {
+	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
+	s.check(err)
+	payment := "payments/" + s.Pay(code.ID, 1250).ID
+	at, body := s.do(payment, "refund", "amount", "2.50", "reason", "The juice was warm")
+	shows(t, body, "The refund is made.", "Refund of GHS 2.50", "succeeded", "The juice was warm", "refund.created", "refund.succeeded", "As the API shows it")
+	refund := path.Base(at)
+	shows(t, s.page(payment), refund, "Refunded", "GHS 2.50", "all that is left: GHS 10.00")
+	shows(t, s.page("ledger"), "refunds/"+refund, "−GHS 2.50")
+	answer, body := s.post(payment, s.token(payment), "refund", "amount", "10.01")
+	if answer.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("more than is left: %s", answer.Status)
+	}
+	shows(t, body, "aria-invalid", `value="10.01"`)
+	s.do(payment, "refund")
+	if strings.Contains(s.page(payment), "Give it back") {
+		t.Error("what was given back is offered again")
+	}
+	if body := s.page("refunds?payment=" + path.Base(payment)); strings.Count(body, "<li><span") != 2 {
+		t.Errorf("refunds of the payment:\n%s", body)
+	}
+	if body := s.page("refunds?status=failed"); strings.Contains(body, "re_") {
+		t.Error("the filter shows all")
+	}
+	if answer, _ := s.get(s.at("refunds/" + refund + "/credit-note.pdf")); answer.StatusCode != http.StatusNotFound {
+		t.Errorf("a credit note of no invoice: %s", answer.Status)
+	}
+}
+
+// A refund that a provider carries is ended by hand, and has a credit note then.
+func TestRefundsUnderWay(t *testing.T) { onEachStore(t, testRefundsUnderWay) }
+
+func testRefundsUnderWay(t *testing.T, s *site) {
+	i, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+		Name: new("Akosua Addo"), Lines: []invoice.LineParams{{Description: "Catering", Quantity: new(decimal.NewFromInt(1)), UnitAmount: new(int64(10000))}},
+	}})
+	s.check(err)
+	i, err = s.Invoices.Pay(t.Context(), s.Caller, i.ID, invoice.PayParams{PaymentMethod: "pm_refund_slow_1"})
+	s.check(err)
+	for form, want := range map[string]string{"succeed": "refund.succeeded", "fail": "No such card"} {
+		at, body := s.do("payments/"+*i.Payment, "refund", "amount", "20")
+		shows(t, body, "pending", i.ID)
+		page := "refunds/" + path.Base(at)
+		s.check(s.Drain(t.Context()))
+		shows(t, s.page(page), "processing")
+		_, body = s.do(page, form, "failure_reason", "No such card")
+		shows(t, body, want)
+		if strings.Contains(body, "Let the provider") {
+			t.Errorf("%s: it can be ended again", form)
+		}
+		answer, data := s.get(s.at(page + "/credit-note.pdf"))
+		if has := answer.StatusCode == http.StatusOK && strings.HasPrefix(data, "%PDF-"); has != (form == "succeed") {
+			t.Errorf("%s: credit note: %s", form, answer.Status)
+		}
+	}
+}

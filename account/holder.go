@@ -178,9 +178,13 @@ func (s *Service) Consumer(ctx context.Context, live bool, id string) (*Consumer
 	return c, err
 }
 
-// ConsumerExistsTx refuses an id that is no consumer's, of whatever status.
+// ConsumerExistsTx refuses an id that is no consumer's, of whatever status, as
+// account_not_found of the parameter account_id.
 func ConsumerExistsTx(tx storage.ReadTx, live bool, id string) error {
 	_, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
+	if api.CodeOf(err) == api.ResourceMissing {
+		return api.Errorf(api.AccountNotFound, "account_id", "No consumer has this account id. Check it and try again.")
+	}
 	return err
 }
 

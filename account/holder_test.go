@@ -149,7 +149,7 @@ func TestUsableWallets(t *testing.T) {
 		wantCode(t, "the search for a wallet that is "+string(status), err, "")
 	}
 	err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error { return account.ConsumerExistsTx(tx, true, c.ID) })
-	wantCode(t, "the consumer in the other mode", err, api.ResourceMissing)
+	wantCode(t, "the consumer in the other mode", err, api.AccountNotFound)
 }
 
 func TestPINsThatAreNone(t *testing.T) {

@@ -9,6 +9,7 @@ package disbursement
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/shopspring/decimal"
 
@@ -166,6 +167,12 @@ func named(param string, err error) error {
 // Get returns one disbursement.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*payout.Transfer, error) {
 	return s.outgoing.Get(ctx, caller, payout.Disbursements, id)
+}
+
+// Statuses are the statuses of disbursements, for filters: those of payouts but
+// succeeded, in whose place a disbursement is completed.
+func Statuses() []payout.Status {
+	return slices.DeleteFunc(payout.Statuses(), func(s payout.Status) bool { return s == payout.Succeeded })
 }
 
 // List returns disbursements, newest first.

@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
@@ -132,7 +133,8 @@ func TestEveryCodeIsDescribed(t *testing.T) {
 	same(t, "error codes in x-codes", codes, slices.Collect(maps.Keys(c.Codes)))
 	same(t, "types of errors", constants(t, "../api/code.go", "ErrorType"), enum(t, c, "ErrorType"))
 	same(t, "types of events", texts(event.Types()), enum(t, c, "EventType"))
-	same(t, "statuses of transfers", texts(payout.Statuses()), enum(t, c, "TransferStatus"))
+	same(t, "statuses of payouts", texts(payout.Statuses()), enum(t, c, "PayoutStatus"))
+	same(t, "statuses of disbursements", texts(disbursement.Statuses()), enum(t, c, "DisbursementStatus"))
 	for name, code := range c.Codes {
 		status, kind := httpapi.StatusOf(api.Code(name)), string(api.Code(name).Type())
 		if code.Status != status || code.Type != kind || code.Description == "" {

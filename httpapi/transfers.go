@@ -41,18 +41,19 @@ func transferRoutes(svc *payments.Service) []route {
 type transferHandlers struct {
 	getOne    func(context.Context, api.Caller, string) (*payout.Transfer, error)
 	listAll   func(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)
+	statuses  func() []payout.Status
 	cancelOne func(context.Context, api.Caller, string) (*payout.Transfer, error)
 	settleOne func(context.Context, api.Caller, string, payout.Result) (*payout.Transfer, error)
 }
 
 func payoutHandlers(svc *payments.Service) transferHandlers {
 	s := svc.Payouts
-	return transferHandlers{s.Get, s.List, s.Cancel, s.Settle}
+	return transferHandlers{s.Get, s.List, payout.Statuses, s.Cancel, s.Settle}
 }
 
 func disbursementHandlers(svc *payments.Service) transferHandlers {
 	s := svc.Disbursements
-	return transferHandlers{s.Get, s.List, s.Cancel, s.Settle}
+	return transferHandlers{s.Get, s.List, disbursement.Statuses, s.Cancel, s.Settle}
 }
 
 func (h transferHandlers) get(r *request) (any, error) {
@@ -61,7 +62,7 @@ func (h transferHandlers) get(r *request) (any, error) {
 
 func (h transferHandlers) list(r *request) (any, error) {
 	q := r.query()
-	p := payout.ListParams{Page: q.page(), Status: oneOf(q, "status", payout.Statuses()...), Created: q.times("created")}
+	p := payout.ListParams{Page: q.page(), Status: oneOf(q, "status", h.statuses()...), Created: q.times("created")}
 	if err := q.err(); err != nil {
 		return nil, err
 	}
@@ -107,6 +108,10 @@ func (h outHandlers) createPayout(r *request) (any, error) {
 		OTPCode:     b.text("otp_code"),
 		Description: b.text("description"),
 		Metadata:    b.metadata("metadata"),
+	}
+	// To the service an empty code is one that was left out; this one was sent.
+	if code := b.optionalText("otp_code"); code != nil && *code == "" {
+		b.fail(api.Invalid("otp_code", "otp_code must be a string of six digits."))
 	}
 	if err := b.err(); err != nil {
 		return nil, err

@@ -151,6 +151,8 @@ func TestTransferRefusals(t *testing.T) {
 		response, data := s.Do("GET", list+"?status=done", nil)
 		refused(t, "an unknown status", response, data, 400, "parameter_invalid", "status")
 	}
+	response, data = s.Do("GET", "/v1/disbursements?status=succeeded", nil)
+	refused(t, "a status of payouts alone", response, data, 400, "parameter_invalid", "status")
 	if _, data := s.Do("GET", "/v1/balance", nil); field(t, data, "available") != "1000" || field(t, data, "reserved") != "0" {
 		t.Errorf("balance: %s", data)
 	}
@@ -402,7 +404,7 @@ func TestParallelTransfers(t *testing.T) {
 		if _, data := s.Do("GET", "/v1/balance", nil); field(t, data, "reserved") != "10.2" {
 			t.Errorf("balance: %s", data)
 		}
-		response, data := s.Do("POST", "/v1/payouts", strings.Replace(mobile, otp, "", 1), "Idempotency-Key", "/v1/payouts")
+		response, data := s.Do("POST", "/v1/payouts", strings.Replace(mobile, `,"otp_code":"`+otp+`"`, "", 1), "Idempotency-Key", "/v1/payouts")
 		if wants(t, "a replay needs no code", response, data, 200, "", ""); response.Header.Get("Idempotent-Replayed") != "true" {
 			t.Error("is not marked as a replay")
 		}
@@ -440,6 +442,8 @@ func TestQRDisbursementRefusals(t *testing.T) {
 		wants(t, "issue", response, data, 200, "", "")
 		return field(t, data, "qr_payload")
 	}
+	response, data := s.Do("POST", "/v1/test_helpers/consumer_qrs", `{"account_id":"acc_unknown"}`)
+	refused(t, "nobody's code", response, data, 400, "account_not_found", "account_id")
 	consumer := func(status string) string {
 		t.Helper()
 		_, data := s.Do("POST", "/v1/test_helpers/consumers", `{"name":"X","status":"`+status+`"}`)
@@ -460,7 +464,7 @@ func TestQRDisbursementRefusals(t *testing.T) {
 			refused(t, "twice", response, data, 402, "qr_limit_reached", "")
 		}
 	}
-	response, data := use(fixed, `,"amount":3.5`)
+	response, data = use(fixed, `,"amount":3.5`)
 	if wants(t, "the amount given goes first", response, data, 200, "", ""); field(t, data, "amount") != "3.5" {
 		t.Errorf("got %s", data)
 	}

@@ -1,4 +1,4 @@
-// Package message sends text messages to people: what a call wants to tell
+// Package message sends SMS and e-mails to people: what a call wants to tell
 // somebody is written in its transaction and delivered afterwards, with retries,
 // through what the host brings.
 //

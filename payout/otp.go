@@ -148,14 +148,11 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 // VerifyOTP confirms that the merchant has received the code, which may then be
 // used for 10 minutes. Verifying it once more changes nothing.
 //
-// Refusals: parameter_missing, parameter_invalid, otp_invalid, otp_expired,
+// Refusals: parameter_missing of the purpose, parameter_invalid, otp_invalid, otp_expired,
 // otp_attempts_exceeded. A wrong code stays counted whatever happens next.
 func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, purpose Purpose, code string) (*OTP, error) {
 	if err := purpose.check(); err != nil {
 		return nil, err
-	}
-	if code == "" {
-		return nil, api.Missing("code")
 	}
 	if err := checkSixDigits("code", code); err != nil {
 		return nil, err

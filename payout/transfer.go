@@ -30,7 +30,8 @@ var statuses = []string{
 	string(Completed), string(Failed), string(Cancelled),
 }
 
-// Statuses are all statuses, for filters.
+// Statuses are the statuses of payouts, for filters. A disbursement has all but
+// Succeeded.
 func Statuses() []Status {
 	return []Status{Created, Pending, Processing, Succeeded, Completed, Failed, Cancelled}
 }

@@ -124,6 +124,16 @@ Paste these:
     -H "Content-Type: application/json" -H "X-Idempotency-Key: order-1001" \
     -d '{"type":"dynamic","amount":1250,"name":"Order 1001","reference":"1001"}'
 
+  # a consumer with GHS 100, who pays it; or open its qr_code_data in a browser and pay as Ama
+  PAYER=$(curl -s %[1]s/v1/test_helpers/consumers -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -d '{"name":"Yaa Asante","pin":"1234","balance":100}' \
+    | grep -oE 'acc_[0-9A-Za-z]+')
+  CODE=$(curl -s "%[1]s/v1/qr_codes?type=dynamic&limit=1" -H "Authorization: Bearer $KEY" \
+    | grep -oE '"id":"qr_[0-9A-Za-z]+' | grep -oE 'qr_.*')
+  curl -s %[1]s/v1/test_helpers/qr_codes/$CODE/pay -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: pay-$CODE" \
+    -d "{\"account_id\":\"$PAYER\",\"pin\":\"1234\"}"
+
   # what came in
   curl -s %[1]s/v1/payments -H "Authorization: Bearer $KEY"
   curl -s %[1]s/v1/balance  -H "Authorization: Bearer $KEY"
@@ -150,11 +160,14 @@ Paste these:
     -H "Content-Type: application/json" -H "X-Idempotency-Key: salary-1" \
     -d '{"amount":20,"destination":{"type":"service_wallet","phone_number":"0241000001"},"reference":"salary"}'
 
-  # an invoice, finalized at once: open its hosted_invoice_url, or pay it here
+  # an invoice, finalized at once: open its hosted_invoice_url, or pay it with the last line
   curl -s %[1]s/v1/invoices -H "Authorization: Bearer $KEY" \
     -H "Content-Type: application/json" -H "X-Idempotency-Key: invoice-1" \
     -d '{"customer_name":"Akosua","customer_email":"akosua@example.com","auto_finalize":true,"line_items":[{"description":"Catering","quantity":2,"unit_amount":12500,"taxable":true,"tax_percent":20}]}'
-  curl -s "%[1]s/v1/invoices?status=open" -H "Authorization: Bearer $KEY"
+  INVOICE=$(curl -s "%[1]s/v1/invoices?status=open&limit=1" -H "Authorization: Bearer $KEY" \
+    | grep -oE '"id":"inv_[0-9A-Za-z]+' | grep -oE 'inv_.*')
+  curl -s %[1]s/v1/invoices/$INVOICE/pay -H "Authorization: Bearer $KEY" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: pay-$INVOICE" -d '{"source":"0241000001"}'
 
   # tell a server of yours of every event; the answer has the secret that signs
   curl -s %[1]s/v1/webhooks -H "Authorization: Bearer $KEY" \

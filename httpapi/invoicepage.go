@@ -1,33 +1,24 @@
 package httpapi
 
 import (
-	"crypto/rand"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/storage"
 )
 
 // invoicePage is the public page of an invoice, behind the secret in its address.
 type invoicePage struct {
 	invoices *invoice.Service
 	accounts *account.Service
-	limiter  *limiter
-	clientIP func(*http.Request) string
+	visitors
 }
 
 func newInvoicePage(svc *payments.Service, config Config) *invoicePage {
-	p := &invoicePage{invoices: svc.Invoices, accounts: svc.Accounts, limiter: newLimiter(payLimit), clientIP: config.ClientIP}
-	if p.clientIP == nil {
-		p.clientIP = remoteIP
-	}
-	return p
+	return &invoicePage{svc.Invoices, svc.Accounts, newVisitors(config)}
 }
 
 func (p *invoicePage) routes() []route {
@@ -55,10 +46,6 @@ type invoiceView struct {
 }
 
 // limited bounds how often one client address guesses at secrets and PINs.
-func (p *invoicePage) limited(r *request) error {
-	return p.limiter.take(storage.Scope{Merchant: p.clientIP(r.Request)}, time.Now())
-}
-
 func (p *invoicePage) open(r *request) (*invoice.Hosted, error) {
 	if err := p.limited(r); err != nil {
 		return nil, err
@@ -71,7 +58,7 @@ func (p *invoicePage) show(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.render(http.StatusOK, r, h, invoiceView{Token: ids.Secret(rand.Reader, 22)})
+	return p.render(http.StatusOK, r, h, invoiceView{Token: newFormToken()})
 }
 
 func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, v invoiceView) (any, error) {
@@ -92,10 +79,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := invoiceView{Token: form.Get("token"), Wallet: strings.TrimSpace(form.Get("wallet"))}
-	if !ids.IsBase62(v.Token) || len(v.Token) != 22 {
-		v.Token = ids.Secret(rand.Reader, 22)
-	}
+	v := invoiceView{Token: formToken(form.Get("token")), Wallet: strings.TrimSpace(form.Get("wallet"))}
 	caller := h.Caller
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
 	params := invoice.WalletParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
@@ -118,7 +102,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 		return nil, err
 	}
 	if e.Code == api.IdempotencyKeyReused {
-		v.Token = ids.Secret(rand.Reader, 22)
+		v.Token = newFormToken()
 	}
 	return p.render(statusOf(e), r, h, v)
 }

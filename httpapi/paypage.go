@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -13,16 +12,13 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
-	"github.com/seed-7082ffec/payments/storage"
 )
 
 var (
@@ -45,10 +41,6 @@ var (
 	}()
 )
 
-// payLimit bounds the tries of one client address, so that nobody tries one PIN
-// on many wallets: five a second, a hundred at once. It is always on.
-var payLimit = RateLimit{PerSecond: 5, Burst: 100}
-
 // maxForm is the longest form that is read, in bytes.
 const maxForm = 16 << 10
 
@@ -57,16 +49,11 @@ type payPage struct {
 	codes    *qrcode.Service
 	accounts *account.Service
 	payments *payment.Service
-	limiter  *limiter
-	clientIP func(*http.Request) string
+	visitors
 }
 
 func newPayPage(svc *payments.Service, config Config) *payPage {
-	p := &payPage{codes: svc.QRCodes, accounts: svc.Accounts, payments: svc.Payments, limiter: newLimiter(payLimit), clientIP: config.ClientIP}
-	if p.clientIP == nil {
-		p.clientIP = remoteIP
-	}
-	return p
+	return &payPage{svc.QRCodes, svc.Accounts, svc.Payments, newVisitors(config)}
 }
 
 func (p *payPage) routes() []route {
@@ -111,7 +98,7 @@ func (p *payPage) show(r *request) (any, error) {
 		answer.set("Cache-Control", "public, max-age=300")
 		return answer, nil
 	}
-	return p.form(http.StatusOK, offer, payView{Token: ids.Secret(rand.Reader, 22)})
+	return p.form(http.StatusOK, offer, payView{Token: newFormToken()})
 }
 
 // form renders the page of a code that is open, or says why it cannot be paid.
@@ -127,8 +114,7 @@ func (p *payPage) form(status int, offer *qrcode.Offer, v payView) (any, error) 
 
 // pay takes the form.
 func (p *payPage) pay(r *request) (any, error) {
-	client := storage.Scope{Merchant: p.clientIP(r.Request)}
-	if err := p.limiter.take(client, time.Now()); err != nil {
+	if err := p.limited(r); err != nil {
 		return nil, err
 	}
 	form, err := r.form()
@@ -139,10 +125,7 @@ func (p *payPage) pay(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := payView{Token: form.Get("token"), Amount: form.Get("amount"), Wallet: strings.TrimSpace(form.Get("wallet"))}
-	if !ids.IsBase62(v.Token) || len(v.Token) != 22 {
-		v.Token = ids.Secret(rand.Reader, 22)
-	}
+	v := payView{Token: formToken(form.Get("token")), Amount: form.Get("amount"), Wallet: strings.TrimSpace(form.Get("wallet"))}
 	caller := offer.Caller
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
 	params := qrcode.PayParams{Code: offer.Code.ID, Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
@@ -176,7 +159,7 @@ func (p *payPage) refused(offer *qrcode.Offer, v payView, err error) (any, error
 	case api.QRInactive, api.QRExpired, api.QRLimitReached:
 		offer.Refusal = e
 	case api.IdempotencyKeyReused:
-		v.Token = ids.Secret(rand.Reader, 22)
+		v.Token = newFormToken()
 	}
 	return p.form(statusOf(e), offer, v)
 }

@@ -32,12 +32,12 @@ const (
 	Seen                    // everything else
 )
 
-// CallTimeout bounds one call of a port, and UnderWay is how long an order is left
+// callTimeout bounds one call of a port, and UnderWay is how long an order is left
 // alone while the port is being asked. The latter is longer than the calls may
 // take, so that another worker asks only when this one has died.
 const (
-	CallTimeout = 30 * time.Second
-	UnderWay    = 2*CallTimeout + 15*time.Second
+	callTimeout = 30 * time.Second
+	UnderWay    = 2*callTimeout + 15*time.Second
 )
 
 // The errors of asking. What a host's code panicked with may quote numbers, so
@@ -73,10 +73,10 @@ func Ask[O, R any](ctx context.Context, p Port[O, R], order O, first bool, read 
 	return answer, nil
 }
 
-// Call calls a host's code once, for at most CallTimeout. A panic is an error like
+// Call calls a host's code once, for at most 30 seconds. A panic is an error like
 // any other.
 func Call[I, R any](ctx context.Context, do func(context.Context, I) (R, error), in I) (answer R, err error) {
-	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer func() {
 		if recover() != nil {

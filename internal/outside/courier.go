@@ -95,7 +95,7 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 			tx.Committed(func() {
 				c.Engine.Log.ErrorContext(ctx, "a "+c.Word+" waits for somebody to carry it, and there is nobody", c.Word, claimed.ID, "live", caller.Live)
 			})
-			course.Due = api.AtOrNil(tx.Now.Add(Patience.After(len(Patience))))
+			course.Due = api.AtOrNil(tx.Now.Add(patience.After(len(patience))))
 			return c.Records.Replace(tx, found)
 		}
 		if first = course.submitted(tx.Now); first {
@@ -168,7 +168,7 @@ func (c *Courier[T, O, R]) book(ctx context.Context, caller api.Caller, id strin
 			}
 		}
 		if again <= 0 {
-			again = Patience.After(course.Asked)
+			again = patience.After(course.Asked)
 		}
 		course.Due = api.AtOrNil(tx.Now.Add(again))
 		c.watch(ctx, tx, found)

@@ -59,8 +59,8 @@ type Schedule []time.Duration
 // After returns the wait after so many times.
 func (s Schedule) After(asked int) time.Duration { return s[min(max(asked, 1), len(s))-1] }
 
-// Patience is the schedule of transfers and refunds.
-var Patience = Schedule{
+// patience is the schedule of transfers and refunds.
+var patience = Schedule{
 	2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute,
 }

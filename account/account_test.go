@@ -437,6 +437,25 @@ func TestDepositsAndStatement(t *testing.T) {
 	}
 }
 
+// Rolling a key that has ended gives nobody a new one: it was revoked for a reason.
+func TestARevokedKeyIsNotRolled(t *testing.T) {
+	b := newBench(t, nil)
+	caller := api.Caller{Merchant: b.merchant(t)}
+	key, err := b.CreateKey(t.Context(), caller, account.KeyParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.RevokeKey(t.Context(), caller, key.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.RollKey(t.Context(), caller, key.ID, time.Hour)
+	wantCode(t, "a revoked key", err, api.ParameterInvalid)
+	list, err := b.Keys(t.Context(), caller, api.Page{})
+	if err != nil || len(list.Data) != 1 {
+		t.Errorf("%d keys, %v", len(list.Data), err)
+	}
+}
+
 // The key of an operator's deposit is none of the merchant's, who may have used it
 // for anything.
 func TestKeysOfDeposits(t *testing.T) {

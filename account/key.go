@@ -125,7 +125,8 @@ func (s *Service) createKey(tx *engine.Tx, p KeyParams) (*Key, error) {
 }
 
 // RollKey makes a new key with the old one's rights, and lets the old one work
-// for the overlap that it takes to put the new one everywhere.
+// for the overlap that it takes to put the new one everywhere. A key that has ended is
+// refused with parameter_invalid.
 func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, overlap time.Duration) (*Key, error) {
 	if overlap < 0 {
 		return nil, api.Invalid("overlap", "The overlap must not be negative.")
@@ -135,6 +136,9 @@ func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, ove
 		o, err := engine.GetTx(tx, apiKeys, caller.Scope(), id, "API key")
 		if err != nil {
 			return err
+		}
+		if end := o.Value.ExpiresAt; end != nil && !s.engine.Clock().Before(end.Time) {
+			return api.Invalid("id", "This API key has ended. Create a new one.")
 		}
 		if err := s.expire(tx, o, overlap); err != nil {
 			return err

@@ -196,6 +196,11 @@ func Kinds() []*storage.Kind { return []*storage.Kind{batches.Kind(), rows.Kind(
 //
 // Refusals: those of [Service.Create] that need neither the rail nor the balance.
 func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p BatchParams) (*Batch, error) {
+	for i := range p.Rows {
+		if err := s.outgoing.CheckSize(payout.Disbursements, p.Rows[i].Amount); err != nil {
+			return nil, inRow(i, err)
+		}
+	}
 	call := engine.Call{Name: "disbursement_batch.create", Params: p}
 	prepared, err := s.prepareBatch(caller.Live, &p)
 	if err != nil {

@@ -59,6 +59,9 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 // create is Create with what is to be written in the same transaction; nil for
 // nothing. It is not written when the call is a repetition.
 func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
+	if err := s.outgoing.CheckSize(payout.Disbursements, p.Amount); err != nil {
+		return nil, err
+	}
 	call := engine.Call{Name: "disbursement.create", Params: p}
 	prepared, err := s.prepare(caller.Live, &p)
 	create := func() (*payout.Transfer, error) {

@@ -76,6 +76,11 @@ func (f *Fields) check() error {
 		}
 		f.Phone = &number
 	}
+	for i := range f.Lines {
+		if err := f.Lines[i].checkSize(fmt.Sprintf("line_items[%d].", i)); err != nil {
+			return err
+		}
+	}
 	if m := f.CollectionMethod; m != nil && *m != SendInvoice && *m != ChargeAutomatically {
 		return api.Invalid("collection_method", "collection_method must be send_invoice or charge_automatically.")
 	}

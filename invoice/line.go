@@ -75,6 +75,22 @@ var (
 // places is how many decimals quantities and rates may have.
 const places = 6
 
+// checkSize refuses numbers that nobody can write out, before anybody does. at is
+// what stands before a parameter's name.
+func (p *LineParams) checkSize(at string) error {
+	if p.Quantity != nil && !money.Writable(*p.Quantity) {
+		return api.Invalid(at+"quantity", "%squantity must be above 0 and at most 1,000,000, with at most six decimals.", at)
+	}
+	writable := p.TaxPercent == nil || money.Writable(*p.TaxPercent)
+	for _, t := range p.Taxes {
+		writable = writable && money.Writable(t.Percent)
+	}
+	if !writable {
+		return api.Invalid(at+"tax_percent", "%stax_percent must be from 0 to 100, with at most six decimals.", at)
+	}
+	return nil
+}
+
 // line checks a line and computes its amount. param is where it stands in the
 // request, as "line_items[2]" or "".
 func (p *LineParams) line(param string, defaultTax *decimal.Decimal) (*Line, error) {

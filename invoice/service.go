@@ -214,6 +214,9 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 		ID string `json:"id"`
 		LineParams
 	}{id, p}}
+	if err := p.checkSize(""); err != nil {
+		return nil, err
+	}
 	line, err := p.line("", s.config.DefaultTax)
 	if err != nil {
 		return nil, err

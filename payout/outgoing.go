@@ -152,6 +152,16 @@ func (o *Outgoing) Prepare(live bool, n *Noun, d Draft) (*Prepared, error) {
 	}, nil
 }
 
+// CheckSize refuses an amount that is none, before anybody writes it out, as the
+// fingerprint of an idempotency key does. No call with it can have succeeded.
+func (o *Outgoing) CheckSize(n *Noun, amount decimal.Decimal) error {
+	if money.Writable(amount) {
+		return nil
+	}
+	_, err := o.limits[n].check(amount)
+	return err
+}
+
 // External reports a destination outside of the service.
 func (p *Prepared) External() bool { return p.target != nil }
 

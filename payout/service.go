@@ -67,6 +67,9 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			return nil, err
 		}
 	}
+	if err := s.outgoing.CheckSize(Payouts, p.Amount); err != nil {
+		return nil, err
+	}
 	call := engine.Call{Name: "payout.create", Params: p}
 	return engine.Once(ctx, s.engine, caller, call, func() (*Transfer, error) {
 		return s.create(ctx, caller, call, p)

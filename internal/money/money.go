@@ -47,6 +47,14 @@ func ParseGHS(text string) (decimal.Decimal, error) {
 	return decimal.New(n, -2), nil
 }
 
+// Writable reports whether a decimal can be compared and written out without more
+// work than its text is long. A few characters, 1e999999999, may stand for what fills
+// the memory. What is not writable is no amount, quantity or rate of anything.
+func Writable(d decimal.Decimal) bool {
+	exponent := d.Exponent()
+	return exponent >= -40 && exponent <= 15
+}
+
 // Pesewas converts an amount of GHS. Amounts beyond 10^15 GHS are ErrRange,
 // whatever their exponent, without being computed.
 func Pesewas(ghs decimal.Decimal) (int64, error) {
@@ -54,10 +62,10 @@ func Pesewas(ghs decimal.Decimal) (int64, error) {
 	if ghs.IsZero() {
 		return 0, nil
 	}
-	if exponent > 15 || ghs.Coefficient().BitLen() > 128 {
+	if exponent > 0 && !Writable(ghs) || ghs.Coefficient().BitLen() > 128 {
 		return 0, ErrRange
 	}
-	if exponent < -40 {
+	if !Writable(ghs) {
 		return 0, ErrPrecision
 	}
 	p := ghs.Shift(2)

@@ -113,6 +113,9 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 		}, nil
 	}
 	c, err := s.config.Customers.Customer(ctx, caller, *f.Customer)
+	if err == nil && c == nil {
+		err = api.NoSuch("customer")
+	}
 	if err != nil {
 		return nil, named("customer", err)
 	}

@@ -463,6 +463,9 @@ func TestExport(t *testing.T) {
 type own struct{}
 
 func (own) Customer(_ context.Context, _ api.Caller, id string) (*account.Customer, error) {
+	if id == "crm-9" {
+		return nil, nil // which says that there is none, too
+	}
 	if id != "crm-7" {
 		return nil, api.NoSuch("customer")
 	}
@@ -480,6 +483,8 @@ func TestAHostsCustomers(t *testing.T) {
 	if wants(t, "nobody", err, api.ResourceMissing); !errors.As(err, &refusal) || refusal.Param != "customer" {
 		t.Errorf("got %v", err)
 	}
+	_, err = s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("crm-9")})
+	wants(t, "nobody, without an error", err, api.ResourceMissing)
 	v, err = s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("")})
 	if err != nil || v.Customer != nil || *v.Name != "Efua & Co" {
 		t.Errorf("got %+v, %v", v, err)

@@ -102,6 +102,9 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 				return s.settled(tx, o, nil, p.Source)
 			})
 		}
+		if s.engine.Host != nil {
+			return nil, fmt.Errorf("invoice: charge: %w", engine.ErrOutside)
+		}
 		charge, err := s.begin(ctx, caller, id, p)
 		if err != nil {
 			return nil, err

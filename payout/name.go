@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -56,6 +57,9 @@ func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p De
 	call := engine.Call{Name: "account_name.look_up", Params: p}
 	if done, err := engine.Replay[AccountName](ctx, s.engine, caller, call); done != nil || err != nil {
 		return done, err
+	}
+	if s.engine.Host != nil {
+		return nil, fmt.Errorf("payout: look up a name: %w", engine.ErrOutside)
 	}
 	if p.Type == "" {
 		p.Type = MobileMoney

@@ -170,8 +170,14 @@ func (p *Prepared) Costs() (amount, fee int64) { return p.amount, p.fee }
 // Ask lets the rail look at an external destination, and compares its name where
 // that is demanded, outside of any transaction.
 func (o *Outgoing) Ask(ctx context.Context, caller api.Caller, p *Prepared) error {
-	if p.target == nil || o.engine.Host != nil { // no network call while the host's transaction is open
+	if p.target == nil {
 		return nil
+	}
+	if o.engine.Host != nil {
+		if p.draft.Destination.MatchName {
+			return fmt.Errorf("payout: match_account_name: %w", engine.ErrOutside)
+		}
+		return nil // what is wrong with it is told when it fails
 	}
 	now := o.engine.Clock()
 	err := o.refusedEarly(ctx, o.rail(caller.Live), Order{

@@ -311,6 +311,9 @@ func (s *Service) failed(tx *engine.Tx, id string, gone bool) error {
 // Ping delivers an event of type "ping" to an endpoint at once, through the same
 // guard, and returns the attempt. It is kept nowhere.
 func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
+	if s.engine.Host != nil {
+		return nil, fmt.Errorf("webhook: ping: %w", engine.ErrOutside)
+	}
 	var target *endpointRecord
 	var now time.Time
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {

@@ -19,6 +19,11 @@ type Host struct {
 // limit of guesses.
 var ErrHost = errors.New("a PIN or a code is compared before the host's transaction, not inside it")
 
+// ErrOutside refuses what asks somebody outside while the host's transaction is
+// open: everybody who writes would wait for the answer, and what was done outside
+// would stay done when the host rolls back.
+var ErrOutside = errors.New("it goes over the network, so call it on the service itself, before the host's transaction or after it")
+
 func (h *Host) keep(a *after) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

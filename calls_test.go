@@ -58,6 +58,7 @@ type subject struct {
 	svc    *payments.Service
 	wallet string // of the consumer who pays
 	races  int    // so far
+	every  int    // of the operations of a call are tried
 }
 
 // newSubject prepares a store with something of every noun.

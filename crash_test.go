@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,8 @@ import (
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
@@ -47,6 +50,19 @@ var crashers = []struct {
 		path := filepath.Join(t.TempDir(), "payments.db")
 		return path, func() storage.Store {
 			store, err := sqlite.Open(context.Background(), path, sqlite.Config{})
+			check(err)
+			return store
+		}
+	}},
+	{"postgres", 4, func(t *testing.T) (string, func() storage.Store) {
+		db, err := url.Parse(pgtest.URL(t))
+		check(err)
+		pool, schema := pgtest.Pool(t, 16), pgtest.Schema(t)
+		query := db.Query()
+		query.Set("search_path", schema)
+		db.RawQuery = query.Encode()
+		return db.String(), func() storage.Store {
+			store, err := postgres.Open(context.Background(), pool, postgres.Config{Schema: schema})
 			check(err)
 			return store
 		}

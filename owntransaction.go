@@ -55,11 +55,16 @@ type OwnTx struct {
 // writes waits: make it the last thing in the transaction. What must count a try
 // at once, whatever becomes of the transaction, is refused: nobody can enter a PIN
 // or a one-time code. A payout in it needs a code that VerifyOTP of the service
-// itself has confirmed before, and is made without OTPCode. Nobody outside is asked:
-// a rail is not asked beforehand whether it would take a payout, and what cannot do
-// without an answer is refused, as charging an invoice (a payment outside is taken),
-// a transfer with MatchName to an account outside, the look-up of a name, and the
-// ping of an endpoint.
+// itself has confirmed before, and is made without OTPCode.
+//
+// What asks somebody over the network is refused, too, because everybody would
+// wait for the answer, and it would stay done when the host rolls back: Pay of an
+// invoice, unless it was paid outside, Ping, LookUpAccountName, and a transfer whose
+// destination demands that its name is matched. A rail is not asked beforehand
+// whether it would take a transfer. All that is sent later is due work, and so
+// allowed: transfers, refunds, messages, webhooks, invoices that are charged
+// automatically. Customers of the Config, if the host has set it, are asked while
+// the transaction is open.
 //
 // [postgres.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/postgres#Store.In
 // [sqlite.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/sqlite#Store.In
@@ -72,6 +77,8 @@ func (s *Service) InTx(ctx context.Context, store storage.Store) (*OwnTx, error)
 		return nil, err
 	}
 	in.Events.Retention = s.Events.Retention
+	in.Events.SubscribersOf(s.Events)
+	in.Accounts.SealAs(s.Accounts)
 	return &OwnTx{
 		Accounts: in.Accounts, QRCodes: in.QRCodes, Payments: in.Payments, Events: in.Events, Messages: in.Messages,
 		Payouts: in.Payouts, Disbursements: in.Disbursements, Invoices: in.Invoices, Refunds: in.Refunds, Webhooks: in.Webhooks,

@@ -28,6 +28,10 @@ import (
 type hostDB struct {
 	begin func() (tx hostTx, store storage.Store)
 	count func() int // of the host's rows
+	// blocked begins a transaction whose first update must begin again, because of
+	// what somebody else did, until free is called.
+	blocked func(s *paymentstest.Shop) (tx hostTx, store storage.Store, free func())
+	all     storage.Store
 }
 
 type hostTx struct {
@@ -35,23 +39,35 @@ type hostTx struct {
 	commit, rollback func() error
 }
 
-func onEachHost(t *testing.T, test func(*testing.T, *paymentstest.Shop, hostDB)) {
+func onEachHost(t *testing.T, config payments.Config, test func(*testing.T, *paymentstest.Shop, hostDB)) {
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "payments.db")
 		store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
 		must(t, err)
-		s := paymentstest.On(t, store, payments.Config{})
+		s := paymentstest.On(t, store, config)
 		db, err := sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_busy_timeout=2000&_txlock=immediate")
 		must(t, err)
 		t.Cleanup(func() { must(t, db.Close()) })
 		_, err = db.Exec("CREATE TABLE host_orders (id INTEGER PRIMARY KEY)")
 		must(t, err)
+		begin := func(db *sql.DB) (hostTx, storage.Store) {
+			tx, err := db.Begin()
+			must(t, err)
+			insert := func() error { _, err := tx.Exec("INSERT INTO host_orders DEFAULT VALUES"); return err }
+			return hostTx{insert, tx.Commit, tx.Rollback}, store.In(tx)
+		}
 		test(t, s, hostDB{
-			begin: func() (hostTx, storage.Store) {
-				tx, err := db.Begin()
+			all:   store,
+			begin: func() (hostTx, storage.Store) { return begin(db) },
+			blocked: func(s *paymentstest.Shop) (hostTx, storage.Store, func()) {
+				// Without _txlock, it reads before somebody else writes.
+				late, err := sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_busy_timeout=2000")
 				must(t, err)
-				insert := func() error { _, err := tx.Exec("INSERT INTO host_orders DEFAULT VALUES"); return err }
-				return hostTx{insert, tx.Commit, tx.Rollback}, store.In(tx)
+				t.Cleanup(func() { must(t, late.Close()) })
+				tx, own := begin(late)
+				must(t, own.View(t.Context(), func(tx storage.ReadTx) error { _, err := tx.Balances("", 1); return err }))
+				s.Fund(s.Caller.Merchant, 1)
+				return tx, own, func() {}
 			},
 			count: func() (n int) { must(t, db.QueryRow("SELECT count(*) FROM host_orders").Scan(&n)); return n },
 		})
@@ -60,16 +76,27 @@ func onEachHost(t *testing.T, test func(*testing.T, *paymentstest.Shop, hostDB))
 		pool, schema := pgtest.Pool(t, 8), pgtest.Schema(t)
 		store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
 		must(t, err)
-		s := paymentstest.On(t, store, payments.Config{})
+		s := paymentstest.On(t, store, config)
 		ctx := context.Background()
 		_, err = pool.Exec(ctx, "CREATE TABLE "+schema+".host_orders (id bigserial PRIMARY KEY)")
 		must(t, err)
+		begin := func(set string) (hostTx, storage.Store) {
+			tx, err := pool.BeginTx(ctx, pgx.TxOptions{})
+			must(t, err)
+			_, err = tx.Exec(ctx, set)
+			must(t, err)
+			insert := func() error { _, err := tx.Exec(ctx, "INSERT INTO "+schema+".host_orders DEFAULT VALUES"); return err }
+			return hostTx{insert, func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }}, store.In(tx)
+		}
 		test(t, s, hostDB{
-			begin: func() (hostTx, storage.Store) {
-				tx, err := pool.BeginTx(ctx, pgx.TxOptions{})
-				must(t, err)
-				insert := func() error { _, err := tx.Exec(ctx, "INSERT INTO "+schema+".host_orders DEFAULT VALUES"); return err }
-				return hostTx{insert, func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }}, store.In(tx)
+			all:   store,
+			begin: func() (hostTx, storage.Store) { return begin("") },
+			blocked: func(*paymentstest.Shop) (hostTx, storage.Store, func()) {
+				// It does not wait for one who writes, and takes his time.
+				slow, writes := begin("")
+				must(t, writes.Update(ctx, func(storage.Tx) error { return nil }))
+				tx, own := begin("SET LOCAL lock_timeout = '10ms'")
+				return tx, own, func() { must(t, slow.rollback()) }
 			},
 			count: func() (n int) {
 				must(t, pool.QueryRow(ctx, "SELECT count(*) FROM "+schema+".host_orders").Scan(&n))
@@ -89,7 +116,7 @@ func must(t *testing.T, err error) {
 // A disbursement in the host's transaction is committed with the host's row, or
 // not at all.
 func TestOwnTransaction(t *testing.T) {
-	onEachHost(t, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
 		ctx := t.Context()
 		s.Fund(s.Caller.Merchant, 100)
 		wallet, err := s.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama", Phone: "0241234567"})
@@ -148,7 +175,7 @@ func TestOwnTransaction(t *testing.T) {
 // count of tries would be the host's to undo; a code that was verified before
 // stands.
 func TestOwnTransactionTakesNoGuess(t *testing.T) {
-	onEachHost(t, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
 		ctx := t.Context()
 		s.Fund(s.Caller.Merchant, 100)
 		tx, store := db.begin()
@@ -179,7 +206,7 @@ func TestOwnTransactionTakesNoGuess(t *testing.T) {
 // charged in one that is rolled back would have paid, and nobody would know; and a
 // name that must be that of the account is not taken unseen.
 func TestOwnTransactionGoesNowhere(t *testing.T) {
-	onEachHost(t, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
 		ctx := t.Context()
 		s.Fund(s.Caller.Merchant, 100)
 		price := int64(25_00)

@@ -46,9 +46,9 @@ var (
 //	go test . -run TestSimulation -seeds 10000
 //	go test . -run TestSimulation -seed 4711 -seeds 1
 func TestSimulation(t *testing.T) {
-	few := map[string]int{"memory": 200, "sqlite": 10}
+	few := map[string]int{"memory": 200, "sqlite": 10, "postgres": 4}
 	if race.Detector || testing.Short() {
-		few = map[string]int{"memory": 20, "sqlite": 2}
+		few = map[string]int{"memory": 20, "sqlite": 2, "postgres": 2}
 	}
 	told := newReceivers(t)
 	for _, backend := range backends {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -31,6 +32,9 @@ type Subscriber func(ctx context.Context, caller api.Caller, e Event) error
 // it. It panics on a name that is taken or not well formed, which is a bug found
 // when the program starts.
 func (s *Service) Subscribe(name string, fn Subscriber) {
+	if s.engine.Host != nil {
+		panic(fmt.Sprintf("event: Subscribe(%q): it is called on the service itself, not inside the host's transaction", name))
+	}
 	if name == "" || len(name) > 40 || fn == nil || s.subscribers[name] != nil {
 		panic(fmt.Sprintf("event: Subscribe(%q): the name is taken or not well formed, or there is no function", name))
 	}
@@ -45,6 +49,11 @@ func (s *Service) Subscribe(name string, fn Subscriber) {
 	s.subscribers[name] = fn
 	s.names = append(s.names, name)
 }
+
+// SubscribersOf makes this service write down what the subscribers of another are
+// to be told: a service that records inside the host's transaction, where nobody
+// subscribes.
+func (s *Service) SubscribersOf(other *Service) { s.names = slices.Clip(other.names) }
 
 // telling is an event that a subscriber is to be told of.
 type telling struct {

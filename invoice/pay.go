@@ -104,7 +104,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 			})
 		}
 		if s.engine.Host != nil {
-			return nil, fmt.Errorf("invoice: %w", engine.ErrOutside)
+			return nil, fmt.Errorf("invoice: charge: %w", engine.ErrOutside)
 		}
 		charge, err := s.begin(ctx, caller, id, p)
 		if err != nil {

@@ -61,6 +61,9 @@ func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p De
 	if done, err := engine.Replay[AccountName](ctx, s.engine, caller, call); done != nil || err != nil {
 		return done, err
 	}
+	if s.engine.Host != nil {
+		return nil, fmt.Errorf("payout: look up a name: %w", engine.ErrOutside)
+	}
 	if p.Type == "" {
 		p.Type = MobileMoney
 		if p.PhoneNumber == "" && (p.AccountNumber != "" || p.BankCode != "") {

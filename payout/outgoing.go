@@ -183,11 +183,11 @@ func (o *Outgoing) Ask(ctx context.Context, caller api.Caller, p *Prepared) erro
 	if p.target == nil {
 		return nil
 	}
-	if o.engine.Host != nil { // no network call while the host's transaction is open
+	if o.engine.Host != nil {
 		if p.draft.Destination.MatchName {
 			return fmt.Errorf("payout: match_account_name: %w", engine.ErrOutside)
 		}
-		return nil
+		return nil // what is wrong with it is told when it fails
 	}
 	now := o.engine.Clock()
 	err := o.refusedEarly(ctx, o.rail(caller.Live), Order{

@@ -312,7 +312,7 @@ func (s *Service) failed(tx *engine.Tx, id string, gone bool) error {
 // guard, and returns the attempt. It is kept nowhere.
 func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
 	if s.engine.Host != nil {
-		return nil, fmt.Errorf("webhook: %w", engine.ErrOutside)
+		return nil, fmt.Errorf("webhook: ping: %w", engine.ErrOutside)
 	}
 	var target *endpointRecord
 	var now time.Time

@@ -19,10 +19,10 @@ type Host struct {
 // limit of guesses.
 var ErrHost = errors.New("a PIN or a code is compared before the host's transaction, not inside it")
 
-// ErrOutside refuses what asks somebody outside, as a charger or a rail, inside the
-// host's own transaction: what was done there stays when the host rolls back, and
-// everybody who writes would wait for the answer.
-var ErrOutside = errors.New("nobody outside is asked inside the host's transaction; make this call on the service itself, before or after it")
+// ErrOutside refuses what asks somebody outside while the host's transaction is
+// open: everybody who writes would wait for the answer, and what was done outside
+// would stay done when the host rolls back.
+var ErrOutside = errors.New("it goes over the network, so call it on the service itself, before the host's transaction or after it")
 
 func (h *Host) keep(a *after) {
 	h.mu.Lock()

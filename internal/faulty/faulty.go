@@ -106,16 +106,25 @@ func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 	return s.Store.View(ctx, func(tx storage.ReadTx) error { return fn(&readTx{tx, s}) })
 }
 
-// Update implements [storage.Store].
+// Update implements [storage.Store]. Where a store runs a transaction again
+// because it has failed, it fails again.
 func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	if err := s.fault(begins); err != nil {
 		return err
 	}
+	var failed error
 	err := s.Store.Update(ctx, func(stored storage.Tx) error {
-		if err := fn(&tx{readTx{stored, s}, stored}); err != nil {
-			return err
+		if failed != nil {
+			return failed
 		}
-		return s.fault(calls) // of the commit
+		err := fn(&tx{readTx{stored, s}, stored})
+		if err == nil {
+			err = s.fault(calls) // of the commit
+		}
+		if errors.Is(err, Err) {
+			failed = err
+		}
+		return err
 	})
 	if err == nil {
 		if _, now := s.due(answers); now {

@@ -1,0 +1,53 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// What follows a commit waits for the host's, happens once, and never for a call
+// that was refused; and no place among the workers is taken before.
+func TestWhatFollowsWaitsForTheHost(t *testing.T) {
+	b := newBench(t)
+	b.Reserve = func(*storage.Kind) *due.Slot {
+		t.Error("a place was taken")
+		return nil
+	}
+	caller, done := api.Caller{Merchant: "mer_1"}, 0
+	in := b.In(b.Store)
+	call := func(id string, fails error) error {
+		return in.Update(t.Context(), caller, func(tx *engine.Tx) error {
+			if _, err := things.Insert(tx, caller.Scope(), id, thing{ID: id}); err != nil {
+				return err
+			}
+			tx.Due(things.Kind())
+			tx.Committed(func() { done++ })
+			if tx.Hand(things.Kind(), id, func(context.Context) error { return nil }) {
+				t.Error("work was handed over")
+			}
+			return fails
+		})
+	}
+	refused := errors.New("refused")
+	if err := call("th_1", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := call("th_2", refused); !errors.Is(err, refused) {
+		t.Errorf("got %v", err)
+	}
+	if len(b.woken) != 0 || done != 0 {
+		t.Errorf("before the host has committed: woken %v, told %d times", b.woken, done)
+	}
+	for range 2 {
+		in.HostCommitted()
+		if len(b.woken) != 1 || done != 1 {
+			t.Errorf("after: woken %v, told %d times", b.woken, done)
+		}
+	}
+}

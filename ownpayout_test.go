@@ -1,0 +1,306 @@
+package payments_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// inHost makes calls in a transaction of the host's, after a row of the host's,
+// and ends it.
+func inHost(t *testing.T, s *paymentstest.Shop, db hostDB, end func(hostTx) error, do func(*payments.OwnTx)) *payments.OwnTx {
+	t.Helper()
+	tx, store := db.begin()
+	own, err := s.InTx(t.Context(), store)
+	must(t, err)
+	must(t, tx.insert())
+	do(own)
+	must(t, end(tx))
+	return own
+}
+
+func commit(tx hostTx) error   { return tx.commit() }
+func rollback(tx hostTx) error { return tx.rollback() }
+
+func outside(phone string) payout.CreateParams {
+	return payout.CreateParams{
+		Amount:      decimal.NewFromInt(5),
+		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: phone, AccountName: "Ama Mensah"},
+	}
+}
+
+// A payout whose code was verified before is made in the host's transaction. A
+// code for one payout is used up by the commit, and by no other end.
+func TestOwnTransactionPaysOut(t *testing.T) {
+	onEachHost(t, payments.Config{SingleUseOTP: true}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+		ctx := t.Context()
+		s.OTP()
+		var made *payout.Transfer
+		pay := func(own *payments.OwnTx) {
+			var err error
+			made, err = own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
+			must(t, err)
+			if made.Status != payout.Pending {
+				t.Errorf("it is made %s", made.Status)
+			}
+			_, err = own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
+			if api.CodeOf(err) != api.OTPVerificationRequired {
+				t.Errorf("a second one for the same code: %v", err)
+			}
+		}
+		inHost(t, s, db, rollback, pay)
+		if _, err := s.Payouts.Get(ctx, s.Caller, made.ID); api.CodeOf(err) != api.ResourceMissing {
+			t.Errorf("rolled back: %v", err)
+		}
+		inHost(t, s, db, commit, pay).Wake()
+		s.Work()
+		is, err := s.Payouts.Get(ctx, s.Caller, made.ID)
+		must(t, err)
+		if is.Status != payout.Succeeded || db.count() != 1 {
+			t.Errorf("the payout is %s, beside %d rows", is.Status, db.count())
+		}
+		inHost(t, s, db, rollback, func(own *payments.OwnTx) {
+			if _, err := own.Payouts.Create(ctx, s.Caller, outside("0241234567")); api.CodeOf(err) != api.OTPVerificationRequired {
+				t.Errorf("a code that is used up: %v", err)
+			}
+		})
+	})
+}
+
+// Everything that a transaction of the host's did is gone when it rolls back, and
+// nobody hears of it.
+func TestOwnTransactionLeavesNothing(t *testing.T) {
+	onEachHost(t, payments.Config{WebhookAllow: paymentstest.Loopback()}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+		ctx := t.Context()
+		var told atomic.Int64
+		s.Events.Subscribe("books", func(context.Context, api.Caller, event.Event) error { told.Add(1); return nil })
+		inbox := s.Inbox("*")
+		s.OTP()
+		code := s.Pay(makeCode(t, s), 300)
+		price, automatic := int64(700), invoice.ChargeAutomatically
+		do := func(own *payments.OwnTx) {
+			_, err := own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
+			must(t, err)
+			_, err = own.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+				Lines: []invoice.LineParams{{Description: "Juice", UnitAmount: &price}}, CollectionMethod: &automatic,
+			}})
+			must(t, err)
+			_, err = own.Refunds.Create(ctx, s.Caller, refund.CreateParams{Payment: code.ID})
+			must(t, err)
+			_, err = own.Payouts.RequestOTP(ctx, s.Caller, payout.ForPayout)
+			must(t, err)
+		}
+		s.Work()
+		before, heard := contents(t, db.all, s.Caller.Merchant), told.Load()
+		inHost(t, s, db, rollback, do)
+		s.Work()
+		if diff := cmp.Diff(before, contents(t, db.all, s.Caller.Merchant)); diff != "" {
+			t.Errorf("it left\n%s", diff)
+		}
+		if told.Load() != heard || db.count() != 0 {
+			t.Errorf("%d events were told, and there are %d rows", told.Load()-heard, db.count())
+		}
+
+		received := len(inbox.Events())
+		inHost(t, s, db, commit, do).Wake()
+		s.Work()
+		// Whoever is told of what the service does is told of this, too.
+		if n := int64(len(inbox.Events()) - received); n < 6 || told.Load()-heard != n {
+			t.Errorf("a subscriber was told of %d events, an endpoint of %d", told.Load()-heard, n)
+		}
+		if list, err := s.Invoices.List(ctx, s.Caller, invoice.ListParams{}); err != nil || len(list.Data) != 1 || list.Data[0].Status != invoice.Paid {
+			t.Errorf("the invoice: %+v, %v", list, err)
+		}
+	})
+}
+
+func makeCode(t *testing.T, s *paymentstest.Shop) string {
+	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till"})
+	must(t, err)
+	return code.ID
+}
+
+// The workers, and the subscribers, hear of what the host has committed when it
+// says so, and need not find out by themselves.
+func TestOwnTransactionWakes(t *testing.T) {
+	onEachHost(t, payments.Config{Poll: time.Hour}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+		heard := map[event.Type]chan bool{"disbursement.created": make(chan bool, 10), "disbursement.completed": make(chan bool, 10)}
+		s.Events.Subscribe("books", func(_ context.Context, _ api.Caller, e event.Event) error {
+			if about := heard[e.Type]; about != nil {
+				about <- true
+			}
+			return nil
+		})
+		s.Start(t.Context())
+		defer func() { must(t, s.Stop(context.Background())) }()
+		for range 3 {
+			own := inHost(t, s, db, commit, func(own *payments.OwnTx) {
+				p := outside("0241234567")
+				_, err := own.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{Amount: p.Amount, Destination: p.Destination})
+				must(t, err)
+			})
+			own.Wake()
+			for kind, about := range heard {
+				select {
+				case <-about:
+				case <-time.After(time.Minute):
+					t.Fatalf("nobody was told of %s", kind)
+				}
+			}
+		}
+	})
+}
+
+// Where others came in between, the host begins again, and the second time
+// everything is there once.
+func TestOwnTransactionBeginsAgain(t *testing.T) {
+	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+		ctx := t.Context()
+		caller := s.Caller
+		caller.IdempotencyKey = "order-1"
+		params := disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: outside("0241234567").Destination}
+		tx, store, free := db.blocked(s)
+		own, err := s.InTx(ctx, store)
+		must(t, err)
+		if _, err := own.Disbursements.Create(ctx, caller, params); !errors.Is(err, storage.ErrRetry) || api.CodeOf(err) != "" {
+			t.Errorf("in the way of another: %v", err)
+		}
+		must(t, tx.rollback())
+		free()
+		inHost(t, s, db, commit, func(own *payments.OwnTx) {
+			_, err := own.Disbursements.Create(ctx, caller, params)
+			must(t, err)
+		})
+		list, err := s.Disbursements.List(ctx, s.Caller, payout.ListParams{})
+		if err != nil || len(list.Data) != 1 || db.count() != 1 {
+			t.Errorf("%+v, %v, beside %d rows", list, err, db.count())
+		}
+	})
+}
+
+// counted is a provider that counts how often it is asked.
+type counted struct {
+	payout.Simulated
+	asked *atomic.Int64
+}
+
+func (c counted) Submit(ctx context.Context, o payout.Order) (payout.Result, error) {
+	c.asked.Add(1)
+	return c.Simulated.Submit(ctx, o)
+}
+
+func (c counted) Check(ctx context.Context, o payout.Order) error {
+	c.asked.Add(1)
+	return c.Simulated.Check(ctx, o)
+}
+
+func (c counted) AccountName(ctx context.Context, e payout.Enquiry) (string, error) {
+	c.asked.Add(1)
+	return c.Simulated.AccountName(ctx, e)
+}
+
+type countedCharger struct{ asked *atomic.Int64 }
+
+func (c countedCharger) Charge(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
+	c.asked.Add(1)
+	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+}
+
+func (c countedCharger) Status(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
+	return invoice.ChargeResult{Outcome: invoice.Unseen}, nil
+}
+
+// While the host's transaction is open nobody outside is asked anything: what
+// needs that is refused, and leaves nothing.
+func TestOwnTransactionAsksNobody(t *testing.T) {
+	var asked atomic.Int64
+	config := payments.Config{
+		WebhookAllow: paymentstest.Loopback(), TestRail: counted{asked: &asked}, TestCharger: countedCharger{&asked},
+	}
+	onEachHost(t, config, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+		ctx := t.Context()
+		price := int64(700)
+		bill, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+			Lines: []invoice.LineParams{{Description: "Juice", UnitAmount: &price}},
+		}})
+		must(t, err)
+		inbox := s.Inbox(event.InvoicePaid)
+		endpoints, err := s.Webhooks.List(ctx, s.Caller, api.Page{})
+		must(t, err)
+		s.OTP()
+		s.Work()
+		before := contents(t, db.all, s.Caller.Merchant)
+		asked.Store(0)
+		matched := outside("0241234567")
+		matched.Destination.MatchName = true
+		inHost(t, s, db, commit, func(own *payments.OwnTx) {
+			for what, call := range map[string]func() error{
+				"pay": func() error {
+					return second(own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{}))
+				},
+				"ping": func() error { return second(own.Webhooks.Ping(ctx, s.Caller, endpoints.Data[0].ID)) },
+				"look up a name": func() error {
+					return second(own.Payouts.LookUpAccountName(ctx, s.Caller, payout.DestinationParams{PhoneNumber: "0241234567"}))
+				},
+				"pay out to a name": func() error { return second(own.Payouts.Create(ctx, s.Caller, matched)) },
+				"disburse to a name": func() error {
+					return second(own.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{Amount: matched.Amount, Destination: matched.Destination}))
+				},
+			} {
+				if err := call(); err == nil || api.CodeOf(err) != "" {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+		if diff := cmp.Diff(before, contents(t, db.all, s.Caller.Merchant)); diff != "" {
+			t.Errorf("what was refused left\n%s", diff)
+		}
+		// What is paid already, or sent later, asks nobody.
+		inHost(t, s, db, commit, func(own *payments.OwnTx) {
+			_, err := own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{PaidOutside: true, PaymentMethod: "cash"})
+			must(t, err)
+			_, err = own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
+			must(t, err)
+			_, err = own.Webhooks.Create(ctx, s.Caller, webhook.CreateParams{URL: endpoints.Data[0].URL, Events: []event.Type{"*"}})
+			must(t, err)
+		}).Wake()
+		if n := asked.Load(); n != 0 {
+			t.Errorf("%d questions were asked", n)
+		}
+		s.Work()
+		if len(inbox.Events()) != 1 || asked.Load() != 1 {
+			t.Errorf("%d events, and %d orders to the rail", len(inbox.Events()), asked.Load())
+		}
+	})
+}
+
+// Seals that are made in the host's transaction are under the same key.
+func TestOwnTransactionSeals(t *testing.T) {
+	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
+		inHost(t, s, db, commit, func(own *payments.OwnTx) {
+			if n, err := own.Accounts.Seal(t.Context()); n == 0 || err != nil {
+				t.Errorf("%d entries were sealed, %v", n, err)
+			}
+		})
+		if v, err := s.Accounts.Verify(t.Context()); err != nil || len(v.Problems) > 0 {
+			t.Errorf("Verify: %+v, %v", v, err)
+		}
+	})
+}

@@ -30,7 +30,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(workerURL) == "" {
 		os.Exit(m.Run())
 	}
-	if err := work(os.Getenv(workerURL), os.Getenv(workerSchema)); err != nil {
+	do := work
+	if began := os.Getenv(workerHooks); began != "" {
+		do = func(url, schema string) error { return deliver(url, schema, began) }
+	}
+	if err := do(os.Getenv(workerURL), os.Getenv(workerSchema)); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}

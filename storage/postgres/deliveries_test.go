@@ -1,0 +1,293 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// workerHooks makes a worker deliver webhooks. It holds when the clock of all
+// processes began.
+const workerHooks = "PAYMENTS_TEST_WORKER_HOOKS"
+
+const (
+	faster = 15 // so much faster runs that clock
+	// lease is that of a delivery, by that clock; it begins with the claim, and what
+	// is told is when the work begins, somewhat later.
+	lease, later = 30 * time.Second, 10 * time.Second
+)
+
+// hookConfig is that of all processes.
+func hookConfig(began time.Time) payments.Config {
+	return payments.Config{
+		Key: make([]byte, 32), Poll: 50 * time.Millisecond, WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Logger: slog.New(slog.DiscardHandler),
+		Clock:  func() time.Time { return began.Add(faster * time.Since(began)) },
+	}
+}
+
+// deliver is what a worker does until its input ends. It tells what it holds.
+func deliver(url, schema, text string) error {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return err
+	}
+	store, err := postgres.Open(ctx, pool, postgres.Config{Schema: schema})
+	if err != nil {
+		return err
+	}
+	config := hookConfig(time.UnixMilli(ms))
+	config.Observer = &told{now: config.Clock}
+	svc, err := payments.New(ctx, store, config)
+	if err != nil {
+		return err
+	}
+	svc.Start(ctx)
+	_, _ = io.Copy(io.Discard, os.Stdin) // until it ends, however it does
+	return svc.Stop(ctx)
+}
+
+// told is an observer who prints a line for each beginning and end of a delivery:
+// the process, which of the two, the delivery, when, and the outcome.
+type told struct {
+	now func() time.Time
+	mu  sync.Mutex
+}
+
+func (o *told) tell(what string, w payments.Work) {
+	if w.Queue != "webhook_deliveries" {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	fmt.Println(os.Getpid(), what, w.ID, o.now().UnixMilli(), w.Outcome)
+}
+
+func (o *told) BeginWork(ctx context.Context, w payments.Work) context.Context {
+	o.tell("begin", w)
+	return ctx
+}
+
+func (o *told) EndWork(_ context.Context, w payments.Work) { o.tell("end", w) }
+
+// hold is the time in which a process had a delivery.
+type hold struct {
+	process, delivery string
+	begin, end        int64 // end is 0 when it died with it
+}
+
+// holds reads what the processes have told.
+func (r *reports) holds(t *testing.T) (all []*hold) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ends := map[string][]int64{}
+	for line := range r.ids {
+		f := strings.Fields(line)
+		if len(f) < 4 {
+			continue // the last words of one that was killed
+		}
+		at, err := strconv.ParseInt(f[3], 10, 64)
+		if err != nil {
+			t.Fatalf("a worker said %q", line)
+		}
+		if f[1] == "begin" {
+			all = append(all, &hold{process: f[0], delivery: f[2], begin: at})
+		} else {
+			ends[f[0]+f[2]] = append(ends[f[0]+f[2]], at)
+		}
+	}
+	slices.SortFunc(all, func(a, b *hold) int { return int(a.begin - b.begin) })
+	for _, at := range ends {
+		slices.Sort(at)
+	}
+	for _, h := range all {
+		if at := ends[h.process+h.delivery]; len(at) > 0 {
+			h.end, ends[h.process+h.delivery] = at[0], at[1:]
+		}
+	}
+	return all
+}
+
+// receivers counts what arrives, and answers while its gate is open.
+type receivers struct {
+	mu      sync.Mutex
+	arrived map[string]int // by endpoint and event
+	waiting int
+	gate    chan struct{}
+}
+
+func (r *receivers) ServeHTTP(_ http.ResponseWriter, q *http.Request) {
+	r.mu.Lock()
+	r.arrived[q.URL.Path+q.Header.Get("webhook-id")]++
+	r.waiting++
+	gate := r.gate
+	r.mu.Unlock()
+	<-gate
+	r.mu.Lock()
+	r.waiting--
+	r.mu.Unlock()
+}
+
+// Several processes deliver webhooks, and the one that has deliveries in its hands
+// is killed. Nobody takes a delivery while another has it; what a dead one had is
+// delivered by another once its lease is over, and only that arrives twice.
+func TestDeliveringProcesses(t *testing.T) {
+	for _, processes := range []int{2, 4} {
+		t.Run(fmt.Sprint(processes), func(t *testing.T) { deliveringProcesses(t, processes) })
+	}
+}
+
+func deliveringProcesses(t *testing.T, processes int) {
+	const endpoints, kills, atOnce = 3, 3, 8
+	ctx, url, schema, began := t.Context(), pgtest.URL(t), pgtest.Schema(t), time.Now()
+	t.Setenv(workerHooks, fmt.Sprint(began.UnixMilli()))
+	store, err := postgres.Open(ctx, pgtest.Pool(t, 4), postgres.Config{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc, err := payments.New(ctx, store, hookConfig(time.UnixMilli(began.UnixMilli())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "M"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller := api.Caller{Merchant: m.ID}
+	at := &receivers{arrived: map[string]int{}, gate: make(chan struct{})}
+	server := httptest.NewServer(at)
+	defer server.Close()
+	path := map[string]string{}
+	for i := range endpoints {
+		p := fmt.Sprintf("/%d/", i)
+		e, err := svc.Webhooks.Create(ctx, caller, webhook.CreateParams{URL: server.URL + p, Events: []event.Type{"*"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path[e.ID] = p
+	}
+
+	said := &reports{ids: map[string]bool{}}
+	var workers []*worker
+	for range processes {
+		workers = append(workers, newWorker(t, url, schema, said))
+	}
+	await := func(what string, done func() bool) {
+		t.Helper()
+		for until := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("%s: it does not come about", what)
+			}
+		}
+	}
+	died := map[string]bool{}
+	for range kills {
+		for range atOnce {
+			if _, err := svc.Events.Record(ctx, caller, "customer.created", map[string]string{"object": "customer"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// While the receivers are silent, somebody who holds something is killed.
+		await("deliveries under way", func() bool { at.mu.Lock(); defer at.mu.Unlock(); return at.waiting >= atOnce })
+		victim := -1
+		await("somebody who holds one", func() bool {
+			for _, h := range said.holds(t) {
+				victim = slices.IndexFunc(workers, func(w *worker) bool { return fmt.Sprint(w.cmd.Process.Pid) == h.process })
+				if h.end == 0 && victim >= 0 {
+					return true
+				}
+			}
+			return false
+		})
+		died[fmt.Sprint(workers[victim].cmd.Process.Pid)] = true
+		workers[victim].kill(t)
+		workers[victim] = newWorker(t, url, schema, said)
+		at.mu.Lock()
+		close(at.gate)
+		at.gate = make(chan struct{})
+		if len(died) == kills {
+			close(at.gate) // it stays open
+		}
+		at.mu.Unlock()
+	}
+
+	of := map[string]string{} // by delivery, as it arrives
+	await("all is delivered", func() bool {
+		done := 0
+		for id, path := range path {
+			list, err := svc.Webhooks.Deliveries(ctx, caller, id, api.Page{Limit: api.MaxLimit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range list.Data {
+				of[d.ID] = path + d.Event
+				if d.Status == webhook.Delivered {
+					done++
+				}
+			}
+		}
+		return done == endpoints*kills*atOnce
+	})
+	for _, w := range workers {
+		w.end(t)
+	}
+
+	last, holds, lost := map[string]*hold{}, map[string]int{}, 0
+	for _, h := range said.holds(t) {
+		if h.end == 0 {
+			if !died[h.process] {
+				t.Errorf("%s has not ended %s, and lives", h.process, h.delivery)
+			}
+			lost++
+		}
+		before := last[h.delivery]
+		last[h.delivery] = h
+		holds[of[h.delivery]]++
+		if before == nil {
+			continue
+		}
+		// Every attempt succeeds, so there is no other reason for a second one.
+		if after := time.Duration(h.begin-before.begin) * time.Millisecond; after < lease-later {
+			t.Errorf("%s was taken by %s, and %s later by %s", h.delivery, before.process, after, h.process)
+		}
+		if took := time.Duration(before.end-before.begin) * time.Millisecond; before.end != 0 && took < lease-later {
+			t.Errorf("%s was done by %s in %s, and taken again by %s", h.delivery, before.process, took, h.process)
+		}
+	}
+	if lost < kills {
+		t.Errorf("%d deliveries were in the hands of the dead; the test wants one for each", lost)
+	}
+	for _, arrives := range of {
+		if n := at.arrived[arrives]; n < 1 || n > holds[arrives] {
+			t.Errorf("%s arrived %d times, and was begun %d times", arrives, n, holds[arrives])
+		}
+	}
+	t.Logf("%d deliveries, %d of them in the hands of the dead", len(of), lost)
+}

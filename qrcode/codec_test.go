@@ -106,7 +106,7 @@ func TestAHostsOwnCodec(t *testing.T) {
 			t.Errorf("%q: got %v", payload, err)
 		}
 	}
-	if _, err := s.Issue(ctx, s.caller, IssueParams{Account: "acc_1"}); api.CodeOf(err) != api.ResourceMissing {
+	if _, err := s.Issue(ctx, s.caller, IssueParams{Account: "acc_1"}); api.CodeOf(err) != api.AccountNotFound {
 		t.Errorf("a code for nobody: %v", err)
 	}
 	limit := int64(2)

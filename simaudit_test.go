@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -98,9 +98,21 @@ func (g *game) audit() {
 	for _, p := range v.Problems {
 		g.t.Error(p)
 	}
-	for _, s := range g.sides {
+	for i, s := range g.sides {
 		g.auditSide(s)
+		events := g.eventsOf(s.caller)
+		g.told(s, events, false)
+		if i == 0 {
+			g.auditHooks(events, false)
+		}
 	}
+}
+
+// objectOf returns the id of what an event is about.
+func objectOf(e event.Event) string {
+	var object struct{ ID string }
+	check(json.Unmarshal(e.Data.Object, &object))
+	return object.ID
 }
 
 func (g *game) auditSide(s *side) {
@@ -109,7 +121,8 @@ func (g *game) auditSide(s *side) {
 
 	ofCode, ofInvoice := map[string]int64{}, map[string]int64{}
 	var scanned []string
-	for _, p := range g.paymentsOf(s.caller) {
+	paidToUs := g.paymentsOf(s.caller)
+	for _, p := range paidToUs {
 		available += p.Amount
 		if p.PaymentMethod == payment.ServiceWallet {
 			wallets -= p.Amount
@@ -124,6 +137,11 @@ func (g *game) auditSide(s *side) {
 		}
 	}
 	g.sameIDs("payments of codes", s.payments, scanned)
+	back := g.auditRefunds(s, paidToUs)
+	available -= back.wallets + back.charger + back.reserved
+	reserved += back.reserved
+	wallets += back.wallets
+	charged -= back.charger
 
 	var codes, kept []string
 	for _, q := range g.codesOf(s.caller) {
@@ -171,24 +189,21 @@ func (g *game) auditSide(s *side) {
 			}
 		}
 	}
-	g.sameIDs("transfers", s.transfers, transfers)
+	g.sameIDs("transfers", append(g.auditBatches(s), s.transfers...), transfers)
 
 	var invoices []string
-	numbers := map[string]bool{}
+	numbers := map[string]int{}
 	for _, i := range g.invoicesOf(s.caller) {
 		invoices = append(invoices, i.ID)
-		numbers[i.Number] = true
+		numbers[i.Number]++
 		paid := ofInvoice[i.ID]
 		if (i.Status == invoice.Paid) != (paid > 0) || paid > 0 && (paid != i.Total+1 || i.AmountPaid != i.Total) {
 			g.t.Errorf("%s is %s, of %d, and %d were paid", i.ID, i.Status, i.Total, paid-1)
 		}
 	}
 	g.sameIDs("invoices", s.invoices, invoices)
-	for n := range len(invoices) {
-		if number := fmt.Sprintf("INV-2026-%06d", n+1); !numbers[number] {
-			g.t.Errorf("%s is missing in %v", number, numbers)
-		}
-	}
+	g.numbered("invoices", numbers)
+	g.auditPeople(s, false)
 
 	merchant, live := s.caller.Merchant, s.caller.Live
 	inWallets := int64(0)
@@ -214,81 +229,123 @@ func (g *game) auditSide(s *side) {
 
 // finish lets the world decide everything and answer every question, and the
 // workers find out.
-func (g *game) finish(told *receivers) {
+func (g *game) finish() {
 	g.world.mu.Lock()
 	g.world.calm = true
 	g.world.mu.Unlock()
+	g.revive()
+	check(g.svc.Drain(g.t.Context()))
+	g.calmSince = g.now
 	for range 14 {
 		g.now = g.now.Add(24 * time.Hour)
 		g.callBack()
 		check(g.svc.Drain(g.t.Context()))
 	}
 	g.audit()
-	charged := decimal.Zero
+	charged := int64(0)
 	for _, s := range g.sides {
 		if left := g.balanceOf(chart.Reserved(s.caller.Merchant, s.caller.Live)); left != 0 {
 			g.t.Errorf("%d pesewas stay reserved", left)
 		}
-		charged = charged.Add(decimal.NewFromInt(g.balanceOf(chart.Clearing("charges", s.caller.Live))))
-		g.told(s)
+		charged -= g.balanceOf(chart.Clearing("charges", s.caller.Live))
+		g.told(s, g.eventsOf(s.caller), true)
+		g.auditPeople(s, true)
+		for _, b := range g.batchesOf(s.caller) {
+			if b.Status != disbursement.BatchCompleted {
+				g.t.Errorf("%s stays %s", b.ID, b.Status)
+			}
+		}
 	}
-	if moved := g.world.moved("att_"); !charged.Equal(decimal.NewFromInt(-moved)) {
-		g.t.Errorf("the charger took %d, and %s were booked", moved, charged.Neg())
+	if moved := g.world.moved("att_") - g.world.moved("re_"); charged != moved {
+		g.t.Errorf("the charger took %d, less what it gave back, and %d were booked", moved, charged)
 	}
 	stuck, err := g.svc.Payouts.Stuck(g.t.Context())
 	check(err)
-	if len(stuck) > 0 {
-		g.t.Errorf("%d transfers are stuck", len(stuck))
+	late, err := g.svc.Refunds.Stuck(g.t.Context())
+	check(err)
+	if len(stuck)+len(late) > 0 {
+		g.t.Errorf("%d transfers and %d refunds are stuck", len(stuck), len(late))
 	}
-	told.mu.Lock()
-	defer told.mu.Unlock()
-	got := told.got[g.path]
-	events := g.eventsOf(g.sides[0].caller)
-	for _, e := range events {
-		if got[e.ID] == 0 || e.PendingWebhooks != 0 {
-			g.t.Errorf("%s (%s) arrived %d times, and %d are pending", e.ID, e.Type, got[e.ID], e.PendingWebhooks)
-		}
-	}
-	if len(got) > len(events) {
-		g.t.Errorf("%d events arrived, of %d", len(got), len(events))
+	g.auditHooks(g.eventsOf(g.sides[0].caller), true)
+	sealed, err := g.svc.Accounts.Verify(g.t.Context())
+	check(err)
+	if sealed.Sealed != sealed.Entries {
+		g.t.Errorf("of %d entries, %d are sealed", sealed.Entries, sealed.Sealed)
 	}
 }
 
 // told checks that every status was told once and in order.
-func (g *game) told(s *side) {
+func (g *game) told(s *side, events []event.Event, ended bool) {
 	g.t.Helper()
-	facts := map[string][]string{}
-	events := g.eventsOf(s.caller)
-	slices.Reverse(events)
-	for _, e := range events {
-		var object struct{ ID string }
-		check(json.Unmarshal(e.Data.Object, &object))
-		_, kind, _ := strings.Cut(string(e.Type), ".")
-		facts[object.ID] = append(facts[object.ID], kind)
+	facts, ofInvoice := map[string][]string{}, map[string][]event.Event{}
+	for _, e := range slices.Backward(events) { // the oldest first
+		noun, fact, _ := strings.Cut(string(e.Type), ".")
+		id := objectOf(e)
+		facts[id] = append(facts[id], fact)
+		if noun == "invoice" {
+			ofInvoice[id] = append(ofInvoice[id], e)
+		}
+	}
+	was := func(id string, status any, want string) {
+		if got := strings.Join(facts[id], " "); got != want {
+			g.t.Errorf("%s is %s, and told %s", id, status, got)
+		}
 	}
 	for _, is := range g.transfersOf(s.caller) {
 		want := "created pending processing completed"
 		switch {
 		case is.Destination.Type == payout.ServiceWallet:
 			want = "created completed"
+		case is.Status == payout.Pending:
+			want = "created pending"
+		case is.Status == payout.Processing:
+			want = "created pending processing"
 		case is.Status == payout.Failed:
 			want = "created pending processing failed"
 		case is.Status == payout.Cancelled:
 			want = "created pending canceled"
 		}
-		if got := strings.Join(facts[is.ID], " "); got != want {
-			g.t.Errorf("%s is %s, and told %s", is.ID, is.Status, got)
+		was(is.ID, is.Status, want)
+	}
+	for _, r := range g.refundsOf(s.caller) {
+		want := "created"
+		if r.Status == refund.Succeeded || r.Status == refund.Failed {
+			want += " " + string(r.Status)
+		}
+		was(r.ID, r.Status, want)
+	}
+	for _, b := range g.batchesOf(s.caller) {
+		want := "created"
+		if b.Status == disbursement.BatchCompleted {
+			want += " completed"
+		}
+		was(b.ID, b.Status, want)
+	}
+	for _, p := range s.people {
+		got, end := facts[p.id], 1
+		if p.deleted {
+			end = 2
+		}
+		if len(got) < end || got[0] != "created" || (got[len(got)-1] == "deleted") != p.deleted {
+			g.t.Errorf("%s, deleted %t, was told %v", p.id, p.deleted, got)
+			continue
+		}
+		for _, fact := range got[1 : len(got)-end+1] {
+			if fact != "updated" {
+				g.t.Errorf("%s, deleted %t, was told %v", p.id, p.deleted, got)
+			}
 		}
 	}
 	for _, i := range g.invoicesOf(s.caller) {
 		paid := 0
-		for _, kind := range facts[i.ID] {
-			if kind == "paid" {
+		for _, fact := range facts[i.ID] {
+			if fact == "paid" {
 				paid++
 			}
 		}
 		if (paid == 1) != (i.Status == invoice.Paid) || paid > 1 {
 			g.t.Errorf("%s is %s, and told %v", i.ID, i.Status, facts[i.ID])
 		}
+		g.auditReminders(&i, ofInvoice[i.ID], ended)
 	}
 }

@@ -20,16 +20,11 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/faulty"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/race"
-	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/webhook"
 )
 
 var (
@@ -40,8 +35,10 @@ var (
 // TestSimulation plays random weeks of two merchants, one in test mode and one in
 // live mode: a world that loses requests and answers, decides late and calls back
 // twice, a store that fails and loses answers, callers who repeat what they do
-// not know the outcome of, and processes that die. After every step all that is
-// known of the truth is compared with what the service says.
+// not know the outcome of, processes that die, and clocks that run ahead. Money
+// comes in, goes out alone and in batches, and back; customers are billed, reminded
+// and deleted; endpoints come, change and go; the ledger is sealed. After every step
+// all that is known of the truth is compared with what the service says.
 //
 //	go test . -run TestSimulation -seeds 10000
 //	go test . -run TestSimulation -seed 4711 -seeds 1
@@ -58,18 +55,30 @@ func TestSimulation(t *testing.T) {
 				n = *seeds
 			}
 			var steps, faults, calls int
+			played := map[string]int{}
 			for seed := *firstSeed; seed < *firstSeed+uint64(n); seed++ {
 				store := backend.open(t)
 				g := play(t, seed, store, told)
 				check(store.Close())
+				for what, n := range g.played {
+					played[what] += n
+				}
 				steps, faults, calls = steps+g.steps, faults+g.faults, calls+g.key
 				if t.Failed() {
 					t.Fatalf("seed %d; its history:\n%s", seed, strings.Join(g.history, "\n"))
 				}
 			}
-			t.Logf("%d seeds, %d steps, %d calls, %d faults of the store", n, steps, calls, faults)
+			t.Logf("%d seeds, %d steps, %d calls, %d faults of the store: %v", n, steps, calls, faults, played)
 			if faults == 0 || calls == 0 {
 				t.Error("nothing was played")
+			}
+			for _, what := range []string{
+				"pay code", "disburse", "pay out", "cancel", "charge", "pay invoice from a wallet", "refund", "batch",
+				"delete customer", "clean", "rotate", "delete endpoint", "send again", "events told", "reminders", "sealed", "move clock",
+			} {
+				if played[what] == 0 && n >= 100 {
+					t.Errorf("of %s nothing was played", what)
+				}
 			}
 		})
 	}
@@ -78,7 +87,7 @@ func TestSimulation(t *testing.T) {
 // One seed is one game.
 func TestASimulationReplays(t *testing.T) {
 	told := newReceivers(t)
-	for seed := range uint64(5) {
+	for seed := range uint64(10) {
 		var first []string
 		for range 2 {
 			store := backends[0].open(t)
@@ -103,49 +112,63 @@ type side struct {
 	// What was acknowledged: ids of payments, transfers, invoices and codes.
 	payments, transfers, invoices, codes []string
 	gone                                 map[string]bool // codes that were deleted
+	refunds, batches                     []string
+	rows                                 []disbursement.RowParams // with keys
+	people                               []*person
 }
 
 // game is one simulation.
 type game struct {
-	t     *testing.T
-	dice  *rand.Rand
-	now   time.Time
-	newID func(string) string
-	world *world
-	store *faulty.Store
-	svc   *payments.Service
-	hook  string // where the receiver is
-	path  string
+	t         *testing.T
+	dice      *rand.Rand
+	now       time.Time
+	newID     func(string) string
+	world     *world
+	store     *faulty.Store
+	svc       *payments.Service
+	receivers *receivers
+	path      string // where the receivers of the game are
+	hooks     []*hook
+	// ahead is by how much the clock of the first merchant was moved.
+	ahead time.Duration
+	// calmSince is when the world became calm.
+	calmSince time.Time
 
 	sides   [2]*side
 	payouts map[string]bool // the transfers that are payouts
 	key     int             // calls so far
+	named   int             // keys and names so far
 	steps   int
 	faults  int
 	history []string
+	// played counts what has had an effect, by what it was.
+	played map[string]int
 }
 
 func play(t *testing.T, seed uint64, store storage.Store, told *receivers) *game {
 	g := &game{
 		t: t, dice: rand.New(rand.NewPCG(seed, 2)), now: time.Date(2026, 3, 6, 22, 0, 0, 0, time.UTC),
-		world: newWorld(seed), store: faulty.New(store), path: fmt.Sprint("/", seed), payouts: map[string]bool{},
+		world: newWorld(seed), store: faulty.New(store), path: fmt.Sprint("/", seed), payouts: map[string]bool{}, receivers: told,
+		played: map[string]int{},
 	}
 	var random [32]byte
 	random[0], random[1], random[2] = byte(seed), byte(seed>>8), byte(seed>>16)
 	g.newID = ids.New(func() time.Time { return g.now }, rand.NewChaCha8(random)).Make
-	told.begin(g.path, g.world)
-	defer told.end(g.path)
-	g.hook = told.URL + g.path
+	defer func() {
+		for _, h := range g.hooks {
+			told.end(h.path)
+		}
+	}()
 	g.start()
 	g.settle()
-	for range 15 + g.dice.IntN(30) {
+	for range 20 + g.dice.IntN(30) {
 		g.step()
 		g.audit()
 		if t.Failed() {
 			return g
 		}
 	}
-	g.finish(told)
+	g.finish()
 	return g
 }
 
@@ -154,7 +177,7 @@ func (g *game) start() {
 	g.now = g.now.Add(time.Millisecond)
 	svc, err := payments.New(g.t.Context(), g.store, payments.Config{
 		Key: make([]byte, 32), Rail: rail{g.world}, TestRail: rail{g.world}, Charger: charger{g.world}, TestCharger: charger{g.world},
-		Texter: texter{g.world}, SingleUseOTP: g.dice.IntN(2) == 0,
+		Texter: texter{g.world}, Mailer: mailer{g.world}, InvoiceReminders: reminders, Sandbox: true, SingleUseOTP: g.dice.IntN(2) == 0,
 		WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Clock:        func() time.Time { return g.now }, NewID: func(p string) string { return g.newID(p) }, Logger: slog.New(slog.DiscardHandler),
 	})
@@ -181,8 +204,7 @@ func (g *game) settle() {
 		}
 		g.deposit(s, m.ID, 300_00)
 	}
-	_, err := g.svc.Webhooks.Create(ctx, g.sides[0].caller, webhook.CreateParams{URL: g.hook, Events: []event.Type{"*"}})
-	check(err)
+	g.hookUp("*")
 }
 
 // cheapPIN gives a consumer the PIN 1234, whose hash costs next to nothing.
@@ -244,6 +266,9 @@ func (g *game) call(name string, s *side, do func(api.Caller) (string, error)) (
 			g.t.Errorf("%s: it was %s, and repeated %s, %v", name, id, again, repeated)
 		}
 	}
+	if err == nil {
+		g.played[name]++
+	}
 	g.history = append(g.history, fmt.Sprintf("%s live=%t %s %s", name, s.caller.Live, id, api.CodeOf(err)))
 	switch code := api.CodeOf(err); code {
 	case api.InternalError, api.ParameterInvalid, api.ParameterMissing, api.ResourceMissing, api.IdempotencyKeyReused:
@@ -283,7 +308,7 @@ func pick(g *game, from []string) string {
 func (g *game) step() {
 	g.steps++
 	ctx, s := g.t.Context(), g.sides[g.dice.IntN(2)]
-	switch g.dice.IntN(16) {
+	switch g.dice.IntN(28) {
 	case 0, 1:
 		g.newCode(s)
 	case 2, 3, 4:
@@ -308,7 +333,7 @@ func (g *game) step() {
 		}
 	case 9, 10:
 		g.bill(s)
-	case 11:
+	case 11, 25, 26:
 		g.collect(s)
 	case 12:
 		if id := pick(g, s.codes); id != "" && !s.gone[id] {
@@ -330,17 +355,95 @@ func (g *game) step() {
 		})
 	case 14:
 		g.callBack()
+	case 15, 16, 17:
+		g.refund(s)
+	case 18:
+		g.batch(s)
+	case 19, 20:
+		g.know(s)
+	case 21:
+		g.configure()
+	case 22:
+		g.seal()
+	case 23:
+		g.moveClock()
 	default:
-		g.now = g.now.Add(time.Duration(g.dice.Int64N(int64([]time.Duration{time.Minute, time.Hour, 48 * time.Hour}[g.dice.IntN(3)]))))
-		g.history = append(g.history, "now "+g.now.String())
-		if g.dice.IntN(3) == 0 {
-			g.start()
-		}
-		g.drain()
+		g.pass()
 	}
 	if g.dice.IntN(3) == 0 {
 		g.drain()
 	}
+	g.revive()
+}
+
+// pass lets time go by: a moment, or weeks.
+func (g *game) pass() {
+	days := 0
+	switch g.dice.IntN(4) {
+	case 0:
+		g.now = g.now.Add(time.Duration(g.dice.Int64N(int64(time.Minute))))
+	case 1:
+		g.now = g.now.Add(time.Duration(g.dice.Int64N(int64(time.Hour))))
+	case 2:
+		g.now = g.now.Add(time.Duration(g.dice.Int64N(int64(48 * time.Hour))))
+	default:
+		days = 7 + g.dice.IntN(15)
+	}
+	g.history = append(g.history, fmt.Sprintf("now %s, and %d days", g.now, days))
+	if g.dice.IntN(3) == 0 {
+		g.start()
+	}
+	g.drain()
+	for range days {
+		g.now = g.now.Add(24 * time.Hour)
+		g.drain()
+	}
+	to := g.sides[g.dice.IntN(2)]
+	g.deposit(to, to.caller.Merchant, 100_00)
+}
+
+// moveClock moves the clock of the merchant in test mode ahead of all others.
+func (g *game) moveClock() {
+	by := time.Duration(g.dice.Int64N(int64([]time.Duration{time.Hour, 10 * 24 * time.Hour}[g.dice.IntN(2)]))).Truncate(time.Millisecond)
+	to := g.now.Add(g.ahead + by).Truncate(time.Millisecond)
+	// Only what fails is repeated: of a move whose answer is lost, nobody can know
+	// without looking at the clock.
+	g.store.FailAt(g.dice.IntN(40)) // 0 for never
+	_, err := g.svc.MoveClock(g.t.Context(), g.sides[0].caller, 0, to)
+	g.svc.CatchUp()
+	if g.store.Heal() {
+		g.faults++
+	}
+	if errors.Is(err, faulty.Err) {
+		_, err = g.svc.MoveClock(g.t.Context(), g.sides[0].caller, 0, to)
+		g.svc.CatchUp()
+	}
+	if err != nil {
+		g.t.Errorf("move clock: %v", err)
+	}
+	g.played["move clock"]++
+	g.history = append(g.history, fmt.Sprintf("clock %s", to))
+	g.ahead += by
+}
+
+// seal seals the ledger, and finds it sealed.
+func (g *game) seal() {
+	g.fault()
+	_, err := g.svc.Accounts.Seal(g.t.Context())
+	if g.store.Heal() {
+		g.faults++
+	}
+	if errors.Is(err, faulty.Err) {
+		_, err = g.svc.Accounts.Seal(g.t.Context())
+	}
+	check(err)
+	v, err := g.svc.Accounts.Verify(g.t.Context())
+	check(err)
+	if v.Sealed != v.Entries {
+		g.t.Errorf("of %d entries, %d are sealed", v.Entries, v.Sealed)
+	}
+	g.played["sealed"]++
+	g.history = append(g.history, fmt.Sprintf("sealed %d", v.Sealed))
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -349,174 +452,18 @@ func (g *game) callBack() {
 	pending := g.world.callbacks
 	g.world.callbacks = nil
 	for _, id := range pending {
-		if strings.HasPrefix(id, "po_") {
-			err := g.svc.Payouts.Notify(g.t.Context(), id, g.world.orders[id].result(id))
-			g.history = append(g.history, fmt.Sprint("callback ", id, err))
-			if err != nil {
-				g.t.Errorf("callback of %s: %v", id, err)
-			}
+		var err error
+		switch {
+		case strings.HasPrefix(id, "re_"):
+			err = g.svc.Refunds.Notify(g.t.Context(), id, g.world.orders[id].refundResult(id))
+		case strings.HasPrefix(id, "att_"): // a charger is asked, and calls nobody back
+			continue
+		default:
+			err = g.svc.Payouts.Notify(g.t.Context(), id, g.world.orders[id].result(id))
 		}
-	}
-}
-
-func (g *game) newCode(s *side) {
-	p := qrcode.CreateParams{}
-	if g.dice.IntN(2) == 0 {
-		p.Type = qrcode.Dynamic
-		limit := 1 + g.dice.Int64N(3)
-		p.UsageLimit = &limit
-	}
-	if g.dice.IntN(2) == 0 {
-		amount := 1 + g.dice.Int64N(90_00)
-		p.Amount = &amount
-	}
-	id, err := g.call("create code", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.QRCodes.Create(g.t.Context(), c, p)
+		g.history = append(g.history, fmt.Sprint("callback ", id, err))
 		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
-	})
-	if err == nil {
-		s.codes = append(s.codes, id)
-	}
-}
-
-func (g *game) pin() string {
-	if g.dice.IntN(8) == 0 {
-		return "9999"
-	}
-	return "1234"
-}
-
-func (g *game) payCode(s *side) {
-	code := pick(g, s.codes)
-	if code == "" || s.gone[code] {
-		return
-	}
-	p := qrcode.PayParams{Code: code, Wallet: account.WalletRef{AccountID: pick(g, s.consumers)}, PIN: g.pin()}
-	if has, err := g.svc.QRCodes.Get(g.t.Context(), s.caller, code); err == nil && has.Amount == nil {
-		amount := 1 + g.dice.Int64N(90_00)
-		p.Amount = &amount
-	}
-	id, err := g.call("pay code", s, func(c api.Caller) (string, error) {
-		paid, err := g.svc.QRCodes.Pay(g.t.Context(), c, p)
-		if err != nil {
-			return "", err
-		}
-		return paid.ID, nil
-	})
-	if err == nil {
-		s.payments = append(s.payments, id)
-	}
-}
-
-func (g *game) destination(s *side) payout.DestinationParams {
-	switch g.dice.IntN(4) {
-	case 0:
-		return payout.DestinationParams{Type: payout.ServiceWallet, AccountID: pick(g, s.consumers)}
-	case 1:
-		return payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: "1234567890", BankCode: "300304"}
-	}
-	return payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"}
-}
-
-func (g *game) disburse(s *side) {
-	p := disbursement.CreateParams{Amount: decimal.New(1+g.dice.Int64N(90_00), -2), Destination: g.destination(s)}
-	id, err := g.call("disburse", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Disbursements.Create(g.t.Context(), c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
-	})
-	if err == nil {
-		s.transfers = append(s.transfers, id)
-	}
-}
-
-// payOut asks for a code, verifies it and uses it. The code is read in test mode.
-func (g *game) payOut(*side) {
-	ctx, s := g.t.Context(), g.sides[0]
-	_, err := g.call("request code", s, func(c api.Caller) (string, error) {
-		return "", second(g.svc.Payouts.RequestOTP(ctx, c, payout.ForPayout))
-	})
-	if err != nil {
-		return
-	}
-	list, err := g.svc.Messages.List(ctx, s.caller, message.ListParams{To: "0301000000", Kind: message.SMS})
-	check(err)
-	code := ""
-	for _, m := range list.Data {
-		if strings.Contains(m.Text, "code to confirm") {
-			code = m.Text[:6]
-			break
+			g.t.Errorf("callback of %s: %v", id, err)
 		}
 	}
-	if g.dice.IntN(8) == 0 {
-		code = "000000"
-	}
-	_, err = g.call("verify code", s, func(c api.Caller) (string, error) {
-		return "", second(g.svc.Payouts.VerifyOTP(ctx, c, payout.ForPayout, code))
-	})
-	if err != nil {
-		return
-	}
-	p := payout.CreateParams{Amount: decimal.New(100+g.dice.Int64N(90_00), -2), Destination: g.destination(s), OTPCode: code}
-	id, err := g.call("pay out", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Payouts.Create(ctx, c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
-	})
-	if err == nil {
-		s.transfers = append(s.transfers, id)
-		g.payouts[id] = true
-	}
-}
-
-func (g *game) bill(s *side) {
-	price := g.dice.Int64N(80_00)
-	p := invoice.CreateParams{Fields: invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: &price}}}, AutoFinalize: true}
-	if g.dice.IntN(3) == 0 {
-		automatic := invoice.ChargeAutomatically
-		p.CollectionMethod = &automatic
-	}
-	id, err := g.call("bill", s, func(c api.Caller) (string, error) {
-		made, err := g.svc.Invoices.Create(g.t.Context(), c, p)
-		if err != nil {
-			return "", err
-		}
-		return made.ID, nil
-	})
-	if err == nil {
-		s.invoices = append(s.invoices, id)
-	}
-}
-
-// collect does something to an invoice.
-func (g *game) collect(s *side) {
-	ctx, id := g.t.Context(), pick(g, s.invoices)
-	if id == "" {
-		return
-	}
-	name, do := "void", g.svc.Invoices.Void
-	switch g.dice.IntN(5) {
-	case 0:
-	case 1:
-		name, do = "mark uncollectible", g.svc.Invoices.MarkUncollectible
-	case 2, 3:
-		wallet, pin := account.WalletRef{AccountID: pick(g, s.consumers)}, g.pin()
-		_, _ = g.call("pay invoice from a wallet", s, func(c api.Caller) (string, error) {
-			return id, second(g.svc.Invoices.PayWallet(ctx, c, id, invoice.WalletParams{Wallet: wallet, PIN: pin}))
-		})
-		return
-	default:
-		_, _ = g.call("charge", s, func(c api.Caller) (string, error) {
-			return id, second(g.svc.Invoices.Pay(ctx, c, id, invoice.PayParams{}))
-		})
-		return
-	}
-	_, _ = g.call(name, s, func(c api.Caller) (string, error) { return id, second(do(ctx, c, id)) })
 }

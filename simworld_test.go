@@ -6,15 +6,19 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/webhook"
 )
 
 // The world outside of a simulation. What it does follows from the seed, the id
@@ -155,6 +159,43 @@ func (c charger) answer(id string) (invoice.ChargeResult, error) {
 	return invoice.ChargeResult{Outcome: invoice.Declined}, nil
 }
 
+// Refund and RefundStatus make the charger one that gives money back.
+func (c charger) Refund(_ context.Context, r invoice.RefundOrder) (invoice.RefundResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.told(r.ID, r.Amount); err != nil {
+		return invoice.RefundResult{}, err
+	}
+	return c.refund(r.ID)
+}
+
+func (c charger) RefundStatus(_ context.Context, r invoice.RefundOrder) (invoice.RefundResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.orders[r.ID] == nil {
+		return invoice.RefundResult{Outcome: invoice.RefundUnseen}, nil
+	}
+	return c.refund(r.ID)
+}
+
+func (c charger) refund(id string) (invoice.RefundResult, error) {
+	o := c.decide(id)
+	if c.lost(id) {
+		return invoice.RefundResult{}, errLost
+	}
+	return o.refundResult(id), nil
+}
+
+func (o *order) refundResult(id string) invoice.RefundResult {
+	switch {
+	case !o.decided:
+		return invoice.RefundResult{Outcome: invoice.RefundUndecided, Reference: "ref-" + id}
+	case o.paid:
+		return invoice.RefundResult{Outcome: invoice.Refunded, Reference: "ref-" + id}
+	}
+	return invoice.RefundResult{Outcome: invoice.RefundDeclined, Reason: "The card is closed."}
+}
+
 // moved sums what the world has moved for ids with a prefix, in pesewas.
 func (w *world) moved(prefix string) (total int64) {
 	for id, o := range w.orders {
@@ -171,40 +212,61 @@ type texter struct{ *world }
 func (x texter) SendSMS(_ context.Context, to, text string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	text, _, _ = strings.Cut(text, "http") // the secret of an address is in no seed
 	if !x.calm && x.roll(4, to, text, "sms") == 0 {
 		return errLost
 	}
 	return nil
 }
 
+// mailer is the world as a mailer.
+type mailer struct{ *world }
+
+func (m mailer) SendEmail(_ context.Context, e message.Email) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.calm && m.roll(4, e.ID, "mail") == 0 {
+		return errLost
+	}
+	return nil
+}
+
 // receivers is the world as the server of merchants who are told of events. One
-// serves all simulations, each under a path of its own.
+// serves all endpoints of all simulations, each under a path of its own.
 type receivers struct {
 	*httptest.Server
-	mu     sync.Mutex
-	worlds map[string]*world
-	got    map[string]map[string]int // by path and id of the event
+	mu sync.Mutex
+	at map[string]*receiver // by path
+}
+
+type receiver struct {
+	world    *world
+	secret   string
+	got      map[string]int // by id of the event
+	problems []string
 }
 
 func newReceivers(t *testing.T) *receivers {
-	r := &receivers{worlds: map[string]*world{}, got: map[string]map[string]int{}}
+	r := &receivers{at: map[string]*receiver{}}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		_, _ = io.Copy(io.Discard, q.Body)
+		body, _ := io.ReadAll(q.Body)
 		r.mu.Lock()
-		world, got := r.worlds[q.URL.Path], r.got[q.URL.Path]
-		id := q.Header.Get("Webhook-Id")
-		r.mu.Unlock()
-		if world == nil {
+		defer r.mu.Unlock()
+		here := r.at[q.URL.Path]
+		if here == nil {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		world.mu.Lock()
-		fails := !world.calm && world.roll(4, id, "webhook") == 0
-		world.mu.Unlock()
-		r.mu.Lock()
-		got[id]++ // it may be told, and fail all the same
-		r.mu.Unlock()
-		if fails {
+		id := q.Header.Get("Webhook-Id")
+		// The clock is that of the simulation, and any time will do.
+		const ever = 100 * 365 * 24 * time.Hour
+		if err := webhook.Verify(q.Header, body, here.secret, ever, time.Now()); err != nil {
+			here.problems = append(here.problems, fmt.Sprint(id, ": ", err))
+		}
+		here.got[id]++ // it may be told, and fail all the same
+		here.world.mu.Lock()
+		defer here.world.mu.Unlock()
+		if !here.world.calm && here.world.roll(4, q.URL.Path, id, "webhook") == 0 {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	}))
@@ -215,12 +277,25 @@ func newReceivers(t *testing.T) *receivers {
 func (r *receivers) begin(path string, w *world) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.worlds[path], r.got[path] = w, map[string]int{}
+	r.at[path] = &receiver{world: w, got: map[string]int{}}
+}
+
+// know gives a receiver the secret of its endpoint.
+func (r *receivers) know(path, secret string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at[path].secret = secret
+}
+
+// read returns how often a receiver was told of each event, and what was wrong.
+func (r *receivers) read(path string) (got map[string]int, problems []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.at[path].got), r.at[path].problems
 }
 
 func (r *receivers) end(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.worlds, path)
-	delete(r.got, path)
+	delete(r.at, path)
 }

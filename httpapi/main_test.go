@@ -6,11 +6,13 @@ import (
 	"os"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/seed-7082ffec/payments/internal/contract"
 )
 
 // TestMain fails where the tests, all together, have left something of the
-// description unseen.
+// description unseen, or a goroutine running.
 func TestMain(m *testing.M) {
 	status := m.Run()
 	whole := true
@@ -25,6 +27,10 @@ func TestMain(m *testing.M) {
 			fmt.Println("openapi.yaml:", missing, "in any test of this package")
 			status = 1
 		}
+	}
+	if err := goleak.Find(); status == 0 && err != nil {
+		fmt.Println(err)
+		status = 1
 	}
 	os.Exit(status)
 }

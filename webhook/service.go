@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -236,7 +236,7 @@ func (s *Service) resultTx(tx *engine.Tx, r *result, well map[string]bool) error
 		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(r.putOff))
 		tx.DueIn(deliveries.Kind(), r.putOff)
 	case r.status == Pending:
-		wait := max(jitter(attemptAfter[len(d.Attempts)]), r.made.retryAfter)
+		wait := max(jitter(attemptAfter[len(d.Attempts)], d.ID), r.made.retryAfter)
 		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(wait))
 		tx.DueIn(deliveries.Kind(), wait)
 	default:
@@ -257,9 +257,12 @@ func (s *Service) resultTx(tx *engine.Tx, r *result, well map[string]bool) error
 }
 
 // jitter spreads a time by a tenth to either side, so that what failed together
-// does not come back together.
-func jitter(d time.Duration) time.Duration {
-	return d - d/10 + time.Duration(rand.Int64N(int64(d/5)+1))
+// does not come back together. It follows from the id of the delivery, and so a test
+// that has chosen the ids knows it.
+func jitter(d time.Duration, id string) time.Duration {
+	h := fnv.New64a()
+	fmt.Fprint(h, id, d)
+	return d - d/10 + time.Duration(h.Sum64()%uint64(d/5+1))
 }
 
 // succeeded ends a series of failures of an endpoint.

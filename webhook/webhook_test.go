@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -27,6 +29,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/webhook"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // loopback lets test mode deliver to this machine.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/shopspring/decimal"
+	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
@@ -21,6 +22,8 @@ import (
 	"github.com/seed-7082ffec/payments/payout/railtest"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // provider is a fake of the imaginary provider: accounts ending in 1 are paid, in
 // 2 rejected, all others stay pending.

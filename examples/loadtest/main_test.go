@@ -5,8 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Every kind of work is done, and reported.
 func TestWork(t *testing.T) {

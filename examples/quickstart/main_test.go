@@ -11,8 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // start runs the quickstart until stop is called, and returns its first line.
 func start(t *testing.T, o options) (first string, stop func()) {

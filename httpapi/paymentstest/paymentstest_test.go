@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	_ "github.com/seed-7082ffec/payments/internal/contract"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A host's own test: it makes a code for an order, the consumer pays it, and the
 // host's view of the payments is checked over HTTP.

@@ -351,12 +351,18 @@ func (r *Runner) Reserve(k *storage.Kind) *Slot {
 }
 
 // Begin has do done in the background, as if the record of that id had been claimed.
+// Where work is serial it is done when Begin returns.
 func (s *Slot) Begin(scope storage.Scope, id string, do func(context.Context) error) {
-	go func() {
+	work := func() {
 		defer s.Release()
 		run := func(ctx context.Context, _ []storage.Record) error { return do(ctx) }
 		s.runner.act(context.Background(), s.worker, []storage.Record{{Scope: scope, ID: id}}, run)
-	}()
+	}
+	if s.runner.Serial {
+		work()
+		return
+	}
+	go work()
 }
 
 // Release gives the slot back.

@@ -13,9 +13,12 @@ import (
 	"testing"
 
 	"github.com/emersion/go-smtp"
+	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/message"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // inbox is a real SMTP server that keeps what it gets.
 type inbox struct {

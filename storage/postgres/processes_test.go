@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -28,7 +29,8 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(workerURL) == "" {
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
+		return
 	}
 	do := work
 	if began := os.Getenv(workerHooks); began != "" {

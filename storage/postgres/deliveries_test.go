@@ -108,7 +108,7 @@ func (r *reports) holds(t *testing.T) (all []*hold) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ends := map[string][]int64{}
-	for line := range r.ids {
+	for _, line := range r.lines {
 		f := strings.Fields(line)
 		if len(f) < 4 {
 			continue // the last words of one that was killed
@@ -214,8 +214,9 @@ func deliveringProcesses(t *testing.T, processes int) {
 				t.Fatal(err)
 			}
 		}
-		// While the receivers are silent, somebody who holds something is killed.
-		await("deliveries under way", func() bool { at.mu.Lock(); defer at.mu.Unlock(); return at.waiting >= atOnce })
+		// While the receivers are silent, somebody who holds something is killed. An
+		// endpoint that has not answered yet is told one thing at a time.
+		await("deliveries under way", func() bool { at.mu.Lock(); defer at.mu.Unlock(); return at.waiting >= endpoints })
 		victim := -1
 		await("somebody who holds one", func() bool {
 			for _, h := range said.holds(t) {

@@ -296,16 +296,18 @@ func task(ctx context.Context, s storage.Store) error {
 	return nil
 }
 
-// reports are the calls that processes were told are done.
+// reports are the calls that processes were told are done, or what they tell.
 type reports struct {
-	mu  sync.Mutex
-	ids map[string]bool
+	mu    sync.Mutex
+	ids   map[string]bool
+	lines []string // each as often as it was told
 }
 
 func (r *reports) add(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ids[id] = true
+	r.lines = append(r.lines, id)
 }
 
 func (r *reports) count() int {

@@ -197,8 +197,8 @@ func (k *Kind) CheckQuery(q Query) error {
 
 // CheckClaim reports a claim that the kind cannot answer.
 func (k *Kind) CheckClaim(c Claim) error {
-	if k.Due == "" || c.Limit < 1 || c.Lease <= 0 || c.Due.IsZero() || c.Now.IsZero() {
-		return fmt.Errorf("%w: claim of %s needs a due column, a due time, the time, a limit and a lease", ErrInvalid, k.Name)
+	if k.Due == "" || c.Limit < 1 || c.Lease < 0 || c.InTx == (c.Lease > 0) || c.Due.IsZero() || c.Now.IsZero() {
+		return fmt.Errorf("%w: claim of %s needs a due column, a due time, the time, a limit, and either a lease or to be done in the transaction", ErrInvalid, k.Name)
 	}
 	return nil
 }

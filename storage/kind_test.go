@@ -188,6 +188,9 @@ func TestKindCheckClaim(t *testing.T) {
 	want(t, "no time", k.CheckClaim(storage.Claim{Due: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
 	want(t, "no limit", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1}), storage.ErrInvalid)
 	want(t, "no lease", k.CheckClaim(storage.Claim{Due: at, Now: at, Limit: 1}), storage.ErrInvalid)
+	want(t, "no lease, done at once", k.CheckClaim(storage.Claim{Due: at, Now: at, InTx: true, Limit: 1}), nil)
+	want(t, "a lease, and done at once", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1, InTx: true, Limit: 1}), storage.ErrInvalid)
+	want(t, "a negative lease, done at once", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: -1, InTx: true, Limit: 1}), storage.ErrInvalid)
 	want(t, "a negative lease", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: -1, Limit: 1}), storage.ErrInvalid)
 	k.Due = ""
 	want(t, "no due column", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1, Limit: 1}), storage.ErrInvalid)

@@ -169,7 +169,7 @@ type Tx interface {
 	// nobody holds, the longest due first. Each gets a lease and a higher
 	// Version, which is the fencing token: once a lease has run out and another
 	// worker has claimed the record, a write with the older version is
-	// ErrConflict.
+	// ErrConflict. A claim of what is done in the same transaction changes nothing.
 	Claim(k *Kind, c Claim) ([]Record, error)
 }
 
@@ -209,6 +209,9 @@ type Claim struct {
 	Now time.Time
 	// Lease is how long the records stay with this worker.
 	Lease time.Duration
+	// InTx, instead of a lease, says that the work is done in this transaction,
+	// beside which nobody else writes.
+	InTx bool
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int
 }

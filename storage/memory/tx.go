@@ -243,6 +243,10 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	})
 	claimed := make([]storage.Record, len(found))
 	for i, r := range found {
+		if c.InTx {
+			claimed[i] = copyRecord(r.Record)
+			continue
+		}
 		held := &row{Record: copyRecord(r.Record), lease: c.Now.Add(c.Lease)}
 		held.Version++
 		table.records.Set(recordKey(r.Scope, r.ID), held)

@@ -17,9 +17,10 @@ type table struct {
 	kind *storage.Kind
 	name string // with its schema
 
-	get, claim, claimScoped, backlog string
-	find                             map[string]string // by name of the key
-	insert, replace, remove          string            // of many rows at once
+	get, backlog                       string
+	due, dueScoped, claim, claimScoped string            // what is due, and the same with a lease
+	find                               map[string]string // by name of the key
+	insert, replace, remove            string            // of many rows at once
 
 	mu    sync.RWMutex
 	lists map[string]string // by shape, so that a prepared statement is found again
@@ -77,11 +78,15 @@ func newTable(schema string, k *storage.Kind) *table {
 
 	if k.Due != "" {
 		due := quote(k.Due)
+		found := func(columns, scope string) string {
+			return "SELECT " + columns + " FROM " + name +
+				" WHERE " + due + " <= $1 AND lease <= $2" + scope + " ORDER BY " + due + ", id LIMIT $3"
+		}
+		b.due = found(columns(k, "", false), "")
+		b.dueScoped = found(columns(k, "", false), " AND merchant = $4 AND live = $5")
 		claim := func(scope string) string {
-			return "WITH found AS MATERIALIZED (SELECT merchant, live, id FROM " + name +
-				" WHERE " + due + " <= $1 AND lease <= $2" + scope +
-				" ORDER BY " + due + ", id LIMIT $4 FOR UPDATE SKIP LOCKED)" +
-				" UPDATE " + name + " AS t SET lease = $3, version = t.version + 1 FROM found AS f" +
+			return "WITH found AS MATERIALIZED (" + found("merchant, live, id", scope) + " FOR UPDATE SKIP LOCKED)" +
+				" UPDATE " + name + " AS t SET lease = $4, version = t.version + 1 FROM found AS f" +
 				" WHERE t.merchant = f.merchant AND t.live = f.live AND t.id = f.id" +
 				" RETURNING " + columns(k, "t.", false)
 		}

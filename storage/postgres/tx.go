@@ -392,10 +392,15 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	if err := t.direct(); err != nil {
 		return nil, err
 	}
-	query := b.claim
-	args := []any{c.Due.UnixMilli(), c.Now.UnixMilli(), ceiling(c.Now.Add(c.Lease)), c.Limit}
+	query, scoped := b.claim, b.claimScoped
+	args := []any{c.Due.UnixMilli(), c.Now.UnixMilli(), c.Limit}
+	if c.InTx {
+		query, scoped = b.due, b.dueScoped
+	} else {
+		args = append(args, ceiling(c.Now.Add(c.Lease)))
+	}
 	if c.Scope != nil {
-		query = b.claimScoped
+		query = scoped
 		args = append(args, c.Scope.Merchant, c.Scope.Live)
 	}
 	records, err := t.records(b, nil, query, args...)
@@ -409,6 +414,12 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 		}
 		return strings.Compare(x.ID, y.ID)
 	})
+	if c.InTx {
+		for _, r := range records { // which are about to be written
+			t.cache.keep(recordKey{k.Name, r.Scope, r.ID}, known{record: copyRecord(r), table: b, stored: r.Version})
+		}
+		return records, nil
+	}
 	claimed := make([]storage.Record, len(records))
 	for i, r := range records {
 		key := recordKey{k.Name, r.Scope, r.ID}

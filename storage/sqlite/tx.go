@@ -311,6 +311,9 @@ func (t *tx) Claim(k *storage.Kind, claim storage.Claim) ([]storage.Record, erro
 	if err != nil {
 		return nil, err
 	}
+	if claim.InTx {
+		return records, nil
+	}
 	until := ceiling(claim.Now.Add(claim.Lease))
 	for i := range records {
 		r := &records[i]

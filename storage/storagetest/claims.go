@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -26,6 +27,7 @@ var claims = tests{
 	"the due time is exact":                     claimExact,
 	"due times move":                            claimMoves,
 	"only a write ends a lease":                 claimHolds,
+	"what is done at once is not leased":        claimInTx,
 }
 
 const lease = time.Minute
@@ -89,6 +91,43 @@ func claimReplace(t *testing.T, s storage.Store) {
 	}
 	equal(t, "before the next time", ids(claim(t, s, 4, 4, 9, nil)), []string{})
 	equal(t, "at the next time", ids(claim(t, s, 5, 5, 9, nil)), []string{"a"})
+}
+
+func claimInTx(t *testing.T, s storage.Store) {
+	insert(t, s, jobs,
+		job(test1, "b", second(1)), job(live1, "a", second(0)), job(test1, "c", second(2)), job(test2, "held", second(-1)),
+		job(test1, "later", second(9)))
+	equal(t, "with a lease", ids(claim(t, s, -1, 0, 9, nil)), []string{"held"})
+	due := storage.Claim{Due: second(5), Now: second(5), InTx: true, Limit: 2}
+	update(t, s, func(tx storage.Tx) error {
+		got, err := tx.Claim(jobs, due)
+		if err != nil {
+			return err
+		}
+		equal(t, "the first two", ids(got), []string{"a", "b"})
+		equal(t, "their versions", []int64{got[0].Version, got[1].Version}, []int64{1, 1})
+		equal(t, "a's scope", got[0].Scope, live1)
+		equal(t, "b's columns", got[1].Columns, []any{second(1)})
+		got[0].Columns = []any{nil} // done
+		return tx.Replace(jobs, got[0])
+	})
+	equal(t, "version of what was read", get(t, s, jobs, test1, "b").Version, int64(1))
+	update(t, s, func(tx storage.Tx) error {
+		due.Limit = 9
+		got, err := tx.Claim(jobs, due)
+		equal(t, "what is left", ids(got), []string{"b", "c"})
+		due.Scope = &live1
+		none, err2 := tx.Claim(jobs, due)
+		equal(t, "of another scope", ids(none), []string{})
+		return errors.Join(err, err2)
+	})
+	equal(t, "with a lease", ids(claim(t, s, 5, 5, 9, nil)), []string{"b", "c"})
+	update(t, s, func(tx storage.Tx) error {
+		due.Scope = nil
+		got, err := tx.Claim(jobs, due)
+		equal(t, "while others hold them", ids(got), []string{})
+		return err
+	})
 }
 
 func claimScope(t *testing.T, s storage.Store) {

@@ -17,7 +17,9 @@ import (
 type Observer interface {
 	// BeginWork is called before the work, which gets the returned context: what is
 	// put into it, as a span, reaches the host's Rail, Charger, Texter, Mailer and
-	// subscribers. It must come from ctx.
+	// subscribers. It must come from ctx. Work that is one transaction of the store
+	// and no more, as the fan-out of events, is told of when it has ended, Duration
+	// and all.
 	BeginWork(ctx context.Context, w Work) context.Context
 	// EndWork is called when the work has ended, with the context of BeginWork.
 	EndWork(ctx context.Context, w Work)
@@ -39,7 +41,7 @@ type Work struct {
 	// Wait is for how long the work was due when it was begun, by the real time.
 	Wait time.Duration
 
-	// What follows is known when the work has ended.
+	// What follows is known when the work has ended; see BeginWork.
 
 	// Duration is how long it took.
 	Duration time.Duration

@@ -38,6 +38,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -134,7 +135,7 @@ func (o *Observer) ObserveRequest(ctx context.Context, r httpapi.Observation) {
 
 // BeginWork implements [payments.Observer].
 func (o *Observer) BeginWork(ctx context.Context, w payments.Work) context.Context {
-	ctx, span := o.tracer.Start(ctx, "payments "+w.Queue)
+	ctx, span := o.tracer.Start(ctx, "payments "+w.Queue, trace.WithTimestamp(time.Now().Add(-w.Duration)))
 	if span.IsRecording() {
 		span.SetAttributes(
 			attribute.String("payments.queue", w.Queue),

@@ -120,7 +120,10 @@ func Waiting(tx storage.ReadTx, scope storage.Scope, id string) (int, error) {
 }
 
 // fanOut makes the deliveries of an event. As far as this process has hands free, it
-// begins with them as soon as they are committed.
+// begins with them as soon as they are committed: then each is written twice in all,
+// when it is made and when its outcome is known, and read never. One that must wait
+// for its turn is claimed and read as well, which takes half as long again; that is
+// why events are left alone until there is room for what they bring.
 func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
 	o, err := subscriptionsOf(tx, tx.Caller.Scope())
 	if err != nil || o == nil {
@@ -142,11 +145,18 @@ func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
 		if name == "" {
 			continue
 		}
-		m := &message{now: tx.Now}
+		m := &message{now: tx.Now, expected: true}
 		begin := func(ctx context.Context) error { return s.attempt(ctx, m) }
 		id := tx.NewID("wd_")
-		hold := tx.Hand(deliveries.Kind(), id, begin)
-		o, err := s.deliver(tx, id, endpoint, e.ID, name, hold)
+		putOff := s.lanes.expect(endpoint, s.engine.Clock())
+		hold := putOff == 0 && tx.Hand(deliveries.Kind(), id, begin)
+		switch leaveOut := func() { s.lanes.leaveOut(endpoint) }; {
+		case hold:
+			tx.Undone(leaveOut)
+		case putOff == 0:
+			leaveOut()
+		}
+		o, err := s.deliver(tx, id, endpoint, e.ID, name, hold, putOff)
 		if err != nil {
 			return 0, err
 		}
@@ -169,16 +179,18 @@ func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
 }
 
 // deliver queues a delivery, for this process to begin with at once or for whoever
-// claims it.
-func (s *Service) deliver(tx *engine.Tx, id, endpoint, eventID string, name event.Type, hold bool) (*storage.Object[deliveryRecord], error) {
+// claims it after so long.
+func (s *Service) deliver(
+	tx *engine.Tx, id, endpoint, eventID string, name event.Type, hold bool, putOff time.Duration,
+) (*storage.Object[deliveryRecord], error) {
 	d := deliveryRecord{Delivery: Delivery{
 		ID: id, Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
-		Status: Pending, Attempts: []Attempt{}, NextAttemptAt: api.AtOrNil(tx.Now), CreatedAt: api.At(tx.Now),
+		Status: Pending, Attempts: []Attempt{}, NextAttemptAt: api.AtOrNil(tx.Now.Add(putOff)), CreatedAt: api.At(tx.Now),
 	}}
 	if hold {
 		d.HeldUntil = api.AtOrNil(tx.Now.Add(lease))
 	} else {
-		tx.Due(deliveries.Kind())
+		tx.DueIn(deliveries.Kind(), putOff)
 	}
 	o, err := deliveries.Insert(tx, tx.Caller.Scope(), d.ID, d)
 	if err != nil {
@@ -231,7 +243,7 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 		if name == "" || only != "" && sub.Endpoint != only {
 			continue
 		}
-		if _, err := s.deliver(tx, tx.NewID("wd_"), sub.Endpoint, e.ID, name, false); err != nil {
+		if _, err := s.deliver(tx, tx.NewID("wd_"), sub.Endpoint, e.ID, name, false, 0); err != nil {
 			return 0, err
 		}
 		n++
@@ -292,7 +304,7 @@ func forget(tx *engine.Tx, id string) error {
 // Jobs fan events out and deliver them.
 func (s *Service) Jobs() []due.Job {
 	return []due.Job{
-		s.events.FanOut(s.fanOut, forget),
+		s.events.FanOut(event.Telling{Tell: s.fanOut, Forget: forget, Room: s.lanes.room}),
 		{Kind: deliveries.Kind(), Lease: lease, Batch: maxInFlight, InHand: maxInHand, Do: s.work},
 	}
 }

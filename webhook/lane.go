@@ -15,13 +15,24 @@ const (
 	// those that wait for a place. A waiting one costs a few kilobytes.
 	maxInHand  = 2048
 	maxWaiting = maxInHand - maxInFlight
+	// enough waiting ones keep all places busy, and enough in hand the store. While
+	// there are more, no more events are fanned out, but for no longer than maxStall;
+	// then there are at most twice as many. No lane may have more waiting than that,
+	// and few have no room for them.
+	enoughWaiting = maxWaiting / 4
+	enoughInHand  = maxInHand / 2
+	maxStall      = 25 * time.Millisecond
+	// minRoom is for how many deliveries events are fanned out all the same then.
+	minRoom = 128
 	// maxWait is how long one waits before its claim is given back.
 	maxWait = 5 * time.Second
 	// firstGuess is how far apart places are taken to become free while nothing is
 	// known.
 	firstGuess = time.Millisecond
-	// maxPutOff bounds for how long a claim is given back.
-	maxPutOff = 10 * time.Minute
+	// maxPutOff bounds for how long a claim is given back, and briskPutOff for how long
+	// one to an endpoint that answers.
+	maxPutOff   = 10 * time.Minute
+	briskPutOff = time.Second
 	// maxLanes is how many endpoints are known at a time, before those that are idle
 	// are forgotten.
 	maxLanes = 10_000
@@ -40,14 +51,17 @@ type lanes struct {
 	mu       sync.Mutex
 	by       map[string]*lane
 	inFlight int
-	waiting  int
-	ready    []*lane // with a place and somebody who waits for it, each once
+	waiting  int           // and those on their way here from the fan-out
+	inHand   int           // from the fan-out or the claim until the outcome is written down
+	ready    []*lane       // with a place and somebody who waits for it, each once
+	eased    chan struct{} // closed when there is room again; made by whoever waits for that
 }
 
 type lane struct {
 	width    int
 	inFlight int
 	waiting  []chan struct{} // each receives a place
+	coming   int             // those on their way here from the fan-out
 	ready    bool            // whether it is among the lanes' ready
 	// pace is about how far apart places become free, and progress when the last one
 	// did, or the first was taken: an endpoint that hangs shows before its attempt has
@@ -59,10 +73,15 @@ type lane struct {
 }
 
 // enter takes a place to an endpoint. If there is none to wait for, it returns for
-// how long to put the delivery off.
-func (l *lanes) enter(endpoint string, now time.Time) (ok bool, putOff time.Duration) {
+// how long to put the delivery off. Who was expected finds at least room to wait.
+// done follows when the outcome is written down.
+func (l *lanes) enter(endpoint string, expected bool, now time.Time) (ok bool, putOff time.Duration) {
 	l.mu.Lock()
 	one := l.lane(endpoint)
+	if expected {
+		l.come(one, -1)
+	}
+	l.inHand++
 	if one.inFlight == 0 {
 		one.progress = now
 	}
@@ -72,7 +91,7 @@ func (l *lanes) enter(endpoint string, now time.Time) (ok bool, putOff time.Dura
 		l.mu.Unlock()
 		return true, 0
 	}
-	if len(one.waiting) >= (maxWaiting-l.waiting)*one.width/maxPerEndpoint {
+	if !expected && l.fills(one) {
 		defer l.mu.Unlock()
 		return false, one.putOff(now)
 	}
@@ -98,6 +117,84 @@ func (l *lanes) enter(endpoint string, now time.Time) (ok bool, putOff time.Dura
 	one.waiting = slices.Delete(one.waiting, i, i+1)
 	l.waiting--
 	return false, one.putOff(now.Add(maxWait))
+}
+
+// fills reports whether a lane has as many waiting as it may.
+func (l *lanes) fills(one *lane) bool {
+	return len(one.waiting)+one.coming >= (maxWaiting-l.waiting)*one.width/maxPerEndpoint
+}
+
+// expect makes room for a delivery that is yet to be written, and then enters or is
+// given up by leaveOut. If there is none, it returns for how long to put it off.
+func (l *lanes) expect(endpoint string, now time.Time) (putOff time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.lane(endpoint)
+	if one.inFlight == 0 {
+		one.progress = now
+	}
+	if l.fills(one) {
+		return one.putOff(now)
+	}
+	l.come(one, 1)
+	return 0
+}
+
+// leaveOut gives up the room of one that was expected.
+func (l *lanes) leaveOut(endpoint string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.come(l.lane(endpoint), -1)
+}
+
+func (l *lanes) come(one *lane, n int) {
+	one.coming += n
+	l.waiting += n
+	l.inHand += n
+	l.ease()
+}
+
+// done lets go of one that was entered, with or without a place.
+func (l *lanes) done() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inHand--
+	l.ease()
+}
+
+// full reports whether there is enough to do.
+func (l *lanes) full() bool { return l.waiting > enoughWaiting || l.inHand > enoughInHand }
+
+// ease tells who waits that there is not.
+func (l *lanes) ease() {
+	if l.eased != nil && !l.full() {
+		close(l.eased)
+		l.eased = nil
+	}
+}
+
+// room waits a little until there is room for as many deliveries as are worth a
+// transaction, and returns for how many there is. An event is better left alone
+// until then: a delivery that is written before there is room for it must be claimed
+// later. Endpoints that hang hold the others up by no more than that wait.
+func (l *lanes) room() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.full() {
+		if l.eased == nil {
+			l.eased = make(chan struct{})
+		}
+		eased := l.eased
+		l.mu.Unlock()
+		timer := time.NewTimer(maxStall)
+		select {
+		case <-eased:
+		case <-timer.C:
+		}
+		timer.Stop()
+		l.mu.Lock()
+	}
+	return max(min(2*enoughWaiting-l.waiting, maxInHand-l.inHand), minRoom)
 }
 
 // leave gives a place back, and on to who waits for it.
@@ -155,7 +252,7 @@ func (l *lanes) lane(endpoint string) *lane {
 	}
 	if len(l.by) >= maxLanes {
 		for known, one := range l.by {
-			if one.inFlight == 0 && len(one.waiting) == 0 {
+			if one.inFlight == 0 && len(one.waiting) == 0 && one.coming == 0 {
 				delete(l.by, known)
 			}
 		}
@@ -172,5 +269,8 @@ func (o *lane) putOff(now time.Time) time.Duration {
 		o.turn = first
 	}
 	o.turn = o.turn.Add(apart)
+	if o.width > 1 {
+		return min(o.turn.Sub(now), briskPutOff)
+	}
 	return min(o.turn.Sub(now), maxPutOff)
 }

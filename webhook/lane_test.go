@@ -83,7 +83,7 @@ func crowd(t *testing.T, l *lanes, endpoint string, n int) (entered func() int64
 	var in atomic.Int64
 	for range n {
 		go func() {
-			if ok, _ := l.enter(endpoint, time.Now()); ok {
+			if ok, _ := l.enter(endpoint, false, time.Now()); ok {
 				in.Add(1)
 			}
 		}()
@@ -100,10 +100,10 @@ func TestPutOff(t *testing.T) {
 	now := time.Unix(1, 0)
 	one := l.lane("a")
 	for range 100 {
-		l.enter("a", now)
+		l.enter("a", false, now)
 		l.leave("a", false, time.Second, now)
 	}
-	l.enter("a", now)
+	l.enter("a", false, now)
 	first, second := one.putOff(now), one.putOff(now)
 	if first < 500*time.Millisecond || second < 2*first-time.Millisecond {
 		t.Errorf("put off by %s and %s", first, second)
@@ -116,4 +116,63 @@ func TestPutOff(t *testing.T) {
 			t.Fatalf("put off by %s", wait)
 		}
 	}
+}
+
+// The fan-out waits while there is enough to do, but not for long, and what it has
+// made room for finds it.
+func TestRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l lanes
+		wait := func() (room int, took time.Duration) {
+			start := time.Now()
+			return l.room(), time.Since(start)
+		}
+		if room, took := wait(); room != 2*enoughWaiting || took != 0 {
+			t.Errorf("room for %d after %s when there is nothing to do", room, took)
+		}
+		made := 0
+		for l.expect("a", time.Now()) == 0 {
+			made++
+		}
+		if most := maxWaiting / (maxPerEndpoint + 1); made < most-1 || made > most+1 {
+			t.Errorf("%d of an endpoint that has not answered yet are expected", made)
+		}
+		for i := range 2 * enoughWaiting {
+			l.expect(fmt.Sprint("b", i), time.Now())
+		}
+		if room, took := wait(); room != minRoom || took != maxStall {
+			t.Errorf("room for %d after %s when all is full", room, took)
+		}
+		go func() {
+			time.Sleep(maxStall / 5)
+			for i := range 2*enoughWaiting - 10 {
+				l.leaveOut(fmt.Sprint("b", i))
+			}
+		}()
+		if room, took := wait(); room <= enoughWaiting || took != maxStall/5 {
+			t.Errorf("room for %d after %s when some are left out", room, took)
+		}
+		var in, out atomic.Int64
+		for range made {
+			go func() {
+				defer l.done()
+				if ok, _ := l.enter("a", true, time.Now()); ok {
+					in.Add(1)
+					l.leave("a", true, time.Millisecond, time.Now())
+				} else {
+					out.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		if in.Load() != int64(made) || out.Load() != 0 {
+			t.Errorf("%d of %d that were expected found room, %d did not", in.Load(), made, out.Load())
+		}
+		for i := range 10 {
+			l.leaveOut(fmt.Sprint("b", 2*enoughWaiting-10+i))
+		}
+		if l.waiting != 0 || l.inHand != 0 {
+			t.Errorf("%d wait and %d are in hand when all is done", l.waiting, l.inHand)
+		}
+	})
 }

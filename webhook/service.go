@@ -44,8 +44,8 @@ type Service struct {
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
 	s := &Service{engine: e, events: c.Events, test: client(c.Allow, nil), live: client(nil, nil)}
-	s.read = engine.NewGroup(maxInFlight, s.messages)
-	s.written = engine.NewGroup(maxInFlight, s.results)
+	s.read = engine.NewGroup(maxInFlight, 1, s.messages)
+	s.written = engine.NewGroup(maxInFlight, maxInHand/maxInFlight/2, s.results)
 	return s
 }
 
@@ -82,7 +82,8 @@ func (s *Service) attempt(ctx context.Context, m *message) error {
 	d := m.held
 	said := due.Outcome{Attempt: len(d.Value.Attempts) + 1}
 	defer func() { due.Report(ctx, said) }()
-	if ok, putOff := s.lanes.enter(d.Value.Endpoint, s.engine.Clock()); !ok {
+	defer s.lanes.done()
+	if ok, putOff := s.lanes.enter(d.Value.Endpoint, m.expected, s.engine.Clock()); !ok {
 		said = due.Outcome{Name: "put_off", Level: slog.LevelDebug}
 		return s.write(&result{held: d, putOff: putOff})
 	}
@@ -124,6 +125,8 @@ type message struct {
 	target *endpointRecord // nil when there is nobody to tell any more, or nothing
 	body   []byte          // nil when it is yet to be read
 	now    time.Time
+	// expected says that the lanes have room for it.
+	expected bool
 }
 
 // messages reads what many deliveries bring from one snapshot. Many are of the same

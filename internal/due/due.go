@@ -34,6 +34,11 @@ type Job struct {
 	// context ends with the lease, and is what Report is given. An error is logged;
 	// what was not written comes back after the lease.
 	Run func(ctx context.Context, records []storage.Record) error
+	// InTx, set beside Run or Do, does what is due in a transaction of its own, whose
+	// claim leases nothing: it returns those records that it has worked on. When it
+	// fails, they are claimed with a lease and given to Run or Do, so that what fails
+	// holds up nothing else.
+	InTx func(ctx context.Context, c storage.Claim) ([]storage.Record, error)
 	// Do, set instead of Run, acts on one record. Records are worked on beside each
 	// other, and a slow one holds up no other.
 	Do func(ctx context.Context, record storage.Record) error
@@ -76,11 +81,11 @@ type worker struct {
 	wake  chan struct{}
 	slots chan struct{} // one in it for each record that Do works on
 
+	alarms alarms
+
 	mu      sync.Mutex
 	running int
 	idle    chan struct{} // closed when running falls to 0
-	alarm   *time.Timer   // which wakes it next, at alarmAt; nil for none
-	alarmAt time.Time
 }
 
 // Add registers jobs. It is called before Start.
@@ -112,29 +117,16 @@ func (r *Runner) Running() bool {
 // finds it when it looks by itself.
 func (r *Runner) Wake(k *storage.Kind, at time.Time) {
 	if w := r.worker(k); w != nil {
-		w.call(at, at.Sub(r.Clock()))
+		if away := at.Sub(r.Clock()); away > 0 {
+			w.alarms.set(time.Now().Add(away), w.call)
+		} else {
+			w.call()
+		}
 	}
 }
 
-// call wakes the worker at that time, which is so far away.
-func (w *worker) call(at time.Time, away time.Duration) {
-	if away > 0 {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.alarm == nil || at.Before(w.alarmAt) {
-			if w.alarm != nil {
-				w.alarm.Stop()
-			}
-			w.alarmAt = at
-			w.alarm = time.AfterFunc(away, func() {
-				w.mu.Lock()
-				w.alarm = nil
-				w.mu.Unlock()
-				w.call(time.Time{}, 0)
-			})
-		}
-		return
-	}
+// call wakes the worker.
+func (w *worker) call() {
 	select {
 	case w.wake <- struct{}{}:
 	default: // it is already told
@@ -278,6 +270,11 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 	// cannot look between the claim and the run.
 	w.begin()
 	defer w.end()
+	if w.InTx != nil {
+		if n, err := r.inTx(ctx, w, storage.Claim{Scope: scope, Due: due, Now: r.Clock(), InTx: true, Limit: w.Batch}); err == nil {
+			return n, nil
+		}
+	}
 	limit := w.Batch
 	if w.Do != nil {
 		var err error

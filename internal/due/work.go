@@ -21,7 +21,8 @@ type Work struct {
 	// Wait is how long the record, or the first of the batch, was due before it was
 	// claimed, by the real time.
 	Wait time.Duration
-	// Duration is how long the work took; 0 before it has ended.
+	// Duration is how long the work took; 0 before it has ended. What a transaction
+	// has claimed and done at once is told of when it has ended.
 	Duration time.Duration
 	// Outcome is what the job reported, and what it failed with.
 	Outcome
@@ -76,20 +77,50 @@ func (w *working) Value(key any) any {
 	return w.Context.Value(key)
 }
 
+// work says what the work on records is.
+func (r *Runner) work(w *worker, records []storage.Record) Work {
+	work := Work{Queue: w.Kind.Name, Scope: records[0].Scope, Records: len(records)}
+	if w.Do != nil && len(records) == 1 {
+		work.ID = records[0].ID
+	}
+	if columns := records[0].Columns; columns != nil { // what was handed on has waited for nothing
+		if at, ok := columns[w.due].(time.Time); ok {
+			work.Wait = max(0, r.Clock().Sub(at))
+		}
+	}
+	return work
+}
+
+// inTx does what is due in a transaction of the job's, and tells of it afterwards:
+// what there was is not known before.
+func (r *Runner) inTx(ctx context.Context, w *worker, c storage.Claim) (int, error) {
+	now := &working{Context: context.WithoutCancel(ctx)}
+	var done []storage.Record
+	start := time.Now()
+	err := protect(now, func(ctx context.Context, _ []storage.Record) (err error) {
+		done, err = w.InTx(ctx, c)
+		return err
+	}, nil)
+	if err != nil || len(done) == 0 {
+		return 0, err
+	}
+	said := now.work.Outcome
+	now.work = r.work(w, done)
+	now.work.Outcome, now.work.Duration = said, time.Since(start)
+	ctx = now
+	if r.Observer != nil {
+		r.guard(ctx, func() { ctx = r.Observer.BeginWork(now, now.work) })
+	}
+	r.tell(ctx, &now.work, nil)
+	return len(done), nil
+}
+
 // act does a piece of work, and tells of it. What has begun is finished though the
 // runner stops: half of it may already be visible outside. The lease bounds it.
 func (r *Runner) act(ctx context.Context, w *worker, records []storage.Record, run func(context.Context, []storage.Record) error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
 	defer cancel()
-	now := &working{Context: bounded, work: Work{Queue: w.Kind.Name, Scope: records[0].Scope, Records: len(records)}}
-	if w.Do != nil {
-		now.work.ID = records[0].ID
-	}
-	if columns := records[0].Columns; columns != nil { // what was handed on has waited for nothing
-		if at, ok := columns[w.due].(time.Time); ok {
-			now.work.Wait = max(0, r.Clock().Sub(at))
-		}
-	}
+	now := &working{Context: bounded, work: r.work(w, records)}
 	ctx = now
 	if r.Observer != nil {
 		r.guard(ctx, func() { ctx = r.Observer.BeginWork(now, now.work) })

@@ -168,3 +168,71 @@ func TestReportOutsideOfWork(t *testing.T) {
 		t.Error("it belongs to no work")
 	}
 }
+
+// What is done in the claiming transaction is told of when it is done; what fails
+// there is claimed with a lease, and holds up nothing else.
+func TestWorkInTheClaim(t *testing.T) {
+	w := newWorks(t)
+	o := &observer{}
+	r := &due.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second, Observer: o}
+	finish := func(ctx context.Context, tx storage.Tx, record storage.Record) error {
+		if record.ID == "bad" {
+			return errors.New("no")
+		}
+		return tx.Delete(tasks.Kind(), record.Scope, record.ID, record.Version)
+	}
+	var versions []int64
+	r.Add(due.Job{
+		Kind: tasks.Kind(), Lease: time.Minute, Batch: 3,
+		InTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, err error) {
+			if _, bounded := ctx.Deadline(); bounded || !c.InTx || c.Limit != 3 {
+				t.Errorf("claim %+v", c)
+			}
+			due.Report(ctx, due.Outcome{Name: "swept"})
+			err = w.store.Update(ctx, func(tx storage.Tx) error {
+				if done, err = tx.Claim(tasks.Kind(), c); err != nil {
+					return err
+				}
+				for _, record := range done {
+					versions = append(versions, record.Version)
+					if err := finish(ctx, tx, record); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			return done, err
+		},
+		Do: func(ctx context.Context, record storage.Record) error {
+			return w.store.Update(ctx, func(tx storage.Tx) error { return finish(ctx, tx, record) })
+		},
+	})
+	at := time.Now().Add(-time.Hour)
+	for i := range 5 {
+		w.add(t, storage.Scope{}, fmt.Sprint("t", i), at.Add(time.Duration(i)*time.Minute))
+	}
+	if err := r.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(o.ended) != 2 || o.ended[0].Records != 3 || o.ended[1].Records != 2 || o.ended[0].Name != "swept" ||
+		o.ended[0].Wait < 59*time.Minute || o.ended[0].Duration <= 0 || o.ended[0].ID != "" || len(o.begun) != 2 {
+		t.Errorf("ended: %+v", o.ended)
+	}
+	if slices.Max(versions) != 1 {
+		t.Errorf("the records were written before they were done: versions %v", versions)
+	}
+
+	o.ended = nil
+	w.add(t, storage.Scope{}, "bad", at)
+	w.add(t, storage.Scope{}, "good", at.Add(time.Minute))
+	if err := r.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[string]string{}
+	for _, one := range o.ended {
+		outcomes[one.ID] = one.Name
+	}
+	if len(outcomes) != 2 || outcomes["bad"] != "error" || outcomes["good"] != "done" {
+		t.Errorf("outcomes %v", outcomes)
+	}
+}

@@ -125,6 +125,9 @@ func (tx *Tx) DueIn(k *storage.Kind, d time.Duration) {
 // undone, be it for a refusal or because the call was a repetition.
 func (tx *Tx) Committed(fn func()) { tx.after.done = append(tx.after.done, fn) }
 
+// Undone has fn called once the transaction is undone, and not when it is committed.
+func (tx *Tx) Undone(fn func()) { tx.after.undone = append(tx.after.undone, fn) }
+
 // Hand gives work on a record of the caller's that the transaction writes to the workers of this
 // process, to begin after the commit and without a claim. It reports whether there is
 // room; then the record must be written with a due time as far off as a lease.

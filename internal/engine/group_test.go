@@ -17,7 +17,7 @@ import (
 func TestGroupJoins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs [][]int
-		g := engine.NewGroup(4, func(members []int) error {
+		g := engine.NewGroup(4, 1, func(members []int) error {
 			runs = append(runs, slices.Clone(members))
 			time.Sleep(time.Second) // of the bubble's clock
 			return nil
@@ -45,11 +45,41 @@ func TestGroupJoins(t *testing.T) {
 	})
 }
 
+// As many runs as may be are under way beside each other.
+func TestGroupRunsBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		running, most := 0, 0
+		g := engine.NewGroup(4, 3, func([]int) error {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			time.Sleep(time.Second) // of the bubble's clock
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return nil
+		})
+		start := time.Now()
+		var all sync.WaitGroup
+		for i := range 15 {
+			all.Go(func() { _ = g.Do(i) })
+			synctest.Wait()
+		}
+		all.Wait()
+		// Three alone, and then three of four each.
+		if took := time.Since(start); most != 3 || took != 2*time.Second {
+			t.Errorf("%d beside each other, in %s", most, took)
+		}
+	})
+}
+
 // Nobody fails, or falls with a panic, for another's sake.
 func TestGroupIsolates(t *testing.T) {
 	var mu sync.Mutex
 	done := map[int]int{}
-	g := engine.NewGroup(16, func(members []int) error {
+	g := engine.NewGroup(16, 1, func(members []int) error {
 		for _, m := range members {
 			switch m % 10 {
 			case 3:

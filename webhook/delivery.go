@@ -121,9 +121,9 @@ func Waiting(tx storage.ReadTx, scope storage.Scope, id string) (int, error) {
 
 // fanOut makes the deliveries of an event. As far as this process has hands free, it
 // begins with them as soon as they are committed: then each is written twice in all,
-// when it is made and when its outcome is known, and read never. One that must wait
-// for its turn is claimed and read as well, which takes half as long again; that is
-// why events are left alone until there is room for what they bring.
+// when it is made and when its outcome is known, and never read. One that must wait
+// for its turn is claimed and read as well; that is why events are left alone until
+// there is room for what they bring.
 func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
 	o, err := subscriptionsOf(tx, tx.Caller.Scope())
 	if err != nil || o == nil {

@@ -1,6 +1,7 @@
 package due
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,17 +35,17 @@ func TestAlarmsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a alarms
 		start := time.Now()
-		n := 0
+		var n atomic.Int64
 		for i := range 3 * maxAlarms {
-			a.set(start.Add(time.Duration(3*maxAlarms-i)*10*time.Millisecond), func() { n++ })
+			a.set(start.Add(time.Duration(3*maxAlarms-i)*10*time.Millisecond), func() { n.Add(1) })
 		}
 		if len(a.times) != maxAlarms {
 			t.Errorf("%d are kept", len(a.times))
 		}
 		time.Sleep(maxAlarms * 10 * time.Millisecond)
 		synctest.Wait()
-		if n != maxAlarms || len(a.times) != 0 {
-			t.Errorf("%d rang, %d are left", n, len(a.times))
+		if n.Load() != maxAlarms || len(a.times) != 0 {
+			t.Errorf("%d rang, %d are left", n.Load(), len(a.times))
 		}
 	})
 }

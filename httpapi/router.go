@@ -104,6 +104,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		answer = rt.refuse(r, err)
 	}
 	status := answer.write(w, r)
+	r.release()
 
 	rt.tell(hr.Context(), r, status, time.Since(start))
 }
@@ -155,7 +156,11 @@ func (rt *router) serve(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	return r.route.handle(r)
+	v, err := r.route.handle(r)
+	if err == nil && r.page != nil && r.page.Len() > 0 {
+		return content("application/json", r.page.Bytes()), nil
+	}
+	return v, err
 }
 
 // find returns the endpoint of the path and sets the path's values, or nil.

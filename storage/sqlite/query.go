@@ -66,12 +66,12 @@ func newTable(k *storage.Kind) *table {
 		// Without statistics the planner would read a merchant's whole history
 		// to claim from one scope.
 		from := " FROM " + name + " INDEXED BY " + quote(k.Name+".due") + " WHERE " + due + " <= ? AND lease <= ?"
-		order := " ORDER BY " + due + ", id LIMIT ?"
+		order := " ORDER BY " + due + ", id LIMIT ? + 0"
 		b.claim = "SELECT " + columns(k, false) + from + order
 		b.claimScoped = "SELECT " + columns(k, true) + from + " AND merchant = ? AND live = ?" + order
 		// The index has all that is counted; no row is read.
 		b.backlog = "SELECT count(*), coalesce(min(" + due + "), 0) FROM (SELECT " + due + " FROM " + name +
-			" INDEXED BY " + quote(k.Name+".due") + " WHERE " + due + " <= ? ORDER BY " + due + " LIMIT ?)"
+			" INDEXED BY " + quote(k.Name+".due") + " WHERE " + due + " <= ? ORDER BY " + due + " LIMIT ? + 0)"
 		b.lease = "UPDATE " + name + " SET lease = ?, version = version + 1 WHERE " + record
 	}
 	return b
@@ -150,7 +150,7 @@ func (b *table) list(q storage.Query, args []any) (string, []any) {
 func (b *table) listing(shape []byte) string {
 	var s strings.Builder
 	s.WriteString("SELECT " + columns(b.kind, true) + " FROM " + quote(b.kind.Name) + " WHERE merchant = ? AND live = ?")
-	order := " ORDER BY id DESC LIMIT ?"
+	order := " ORDER BY id DESC LIMIT ? + 0"
 	for i := 0; i < len(shape); i++ {
 		switch shape[i] {
 		case '<':
@@ -158,7 +158,7 @@ func (b *table) listing(shape []byte) string {
 			continue
 		case '>':
 			s.WriteString(" AND id > ?")
-			order = " ORDER BY id LIMIT ?"
+			order = " ORDER BY id LIMIT ? + 0"
 			continue
 		}
 		s.WriteString(" AND " + quote(b.kind.Columns[shape[i+1]].Name) + conditions[shape[i]])

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,7 +39,8 @@ const (
 // any page, and any object, is one of all, and is not.
 //
 // The metric of-limit is the rate as a share of that of a bare net/http handler, which
-// hashes the key and writes a fixed body of the same size; both take turns. The
+// hashes the key and writes a fixed body of the same size; times-get and times-first
+// are how long it took beside a GET by id and the first page. All take turns. The
 // client does next to nothing, but shares the processors.
 func BenchmarkRead(b *testing.B) {
 	s, store, wallets := disbursing(b, filepath.Join(b.TempDir(), "read.db"))
@@ -49,18 +51,21 @@ func BenchmarkRead(b *testing.B) {
 		b.Fatal(err)
 	}
 	const list = "/v1/disbursements?limit=20"
+	get, first := fixed("/v1/disbursements/"+ids[0]), fixed(list)
 	for _, read := range []struct {
-		name string
-		path func(n int64) string
+		name   string
+		path   func(n int64) string
+		times  string // the metric beside another path
+		beside func(n int64) string
 	}{
-		{"get", fixed("/v1/disbursements/" + ids[0])},
-		{"get=any", func(n int64) string { return "/v1/disbursements/" + ids[n*7919%readRows] }},
-		{"page=1", fixed(list)},
-		{"page=10000", fixed(list + "&starting_after=" + ids[(deepPage-1)*pageSize-1])},
-		{"page=any", func(n int64) string {
+		{name: "get", path: get},
+		{name: "get=any", path: func(n int64) string { return "/v1/disbursements/" + ids[n*7919%readRows] }, times: "times-get", beside: get},
+		{name: "page=1", path: first},
+		{name: "page=10000", path: fixed(list + "&starting_after=" + ids[(deepPage-1)*pageSize-1]), times: "times-first", beside: first},
+		{name: "page=any", path: func(n int64) string {
 			return list + "&starting_after=" + ids[n*7919%(readRows-pageSize)]
-		}},
-		{"png", fixed("/v1/qr_codes/" + code.ID + "/download")},
+		}, times: "times-first", beside: first},
+		{name: "png", path: fixed("/v1/qr_codes/" + code.ID + "/download"), times: "times-get", beside: get},
 	} {
 		b.Run(read.name, func(b *testing.B) {
 			answer, body := s.Do("GET", read.path(0), nil)
@@ -76,15 +81,27 @@ func BenchmarkRead(b *testing.B) {
 			}))
 			defer bare.Close()
 			ours, limit := dial(b, s.Server, s.Key, read.path), dial(b, bare, s.Key, read.path)
-			const turns = 4
+			var beside *connections
+			if read.beside != nil {
+				beside = dial(b, s.Server, s.Key, read.beside)
+			}
+			const turns = 8
 			share := int64(b.N/turns + 1)
-			var took, limitTook time.Duration
+			var took, limitTook, besideTook time.Duration
 			for range turns {
 				took += ours.read(b, share)
 				limitTook += limit.read(b, share)
+				if read.beside != nil {
+					besideTook += beside.read(b, share)
+				}
+			}
+			if read.beside != nil {
+				b.ReportMetric(float64(took)/float64(besideTook), read.times)
 			}
 			b.ReportMetric(float64(took)/float64(turns*share), "ns/op")
 			b.ReportMetric(float64(limitTook)/float64(took), "of-limit")
+			b.ReportMetric(float64(limit.cpu)/float64(ours.cpu), "cpu-of-limit")
+			b.ReportMetric(float64(ours.cpu)/float64(turns*share), "cpu-ns/op")
 		})
 	}
 }
@@ -135,6 +152,7 @@ type connections struct {
 	path      func(n int64) string
 	conns     []net.Conn
 	next      atomic.Int64
+	cpu time.Duration
 }
 
 func dial(b *testing.B, server *httptest.Server, key string, path func(int64) string) *connections {
@@ -156,6 +174,8 @@ func (r *connections) read(b *testing.B, n int64) time.Duration {
 	end := r.next.Load() + n
 	var all sync.WaitGroup
 	start := time.Now()
+	var before syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
 	for _, c := range r.conns {
 		all.Go(func() {
 			answers := bufio.NewReaderSize(c, 32<<10)
@@ -179,6 +199,9 @@ func (r *connections) read(b *testing.B, n int64) time.Duration {
 	}
 	all.Wait()
 	took := time.Since(start)
+	var after syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+	r.cpu += time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
 	r.next.Store(end)
 	return took
 }

@@ -152,7 +152,7 @@ type connections struct {
 	path      func(n int64) string
 	conns     []net.Conn
 	next      atomic.Int64
-	cpu time.Duration
+	cpu       time.Duration
 }
 
 func dial(b *testing.B, server *httptest.Server, key string, path func(int64) string) *connections {

@@ -109,10 +109,11 @@ func (c *Collection[T]) List(tx ReadTx, q Query) (page []*Object[T], more bool, 
 	return page, more, err
 }
 
-// Records is List for those who need not decode all of it.
+// Records is List for those who need not decode all of it. The records have no
+// Columns: they follow from the documents.
 func (c *Collection[T]) Records(tx ReadTx, q Query) (page []Record, more bool, err error) {
 	limit := q.Limit
-	q.Limit++
+	q.Limit, q.Bare = q.Limit+1, true
 	records, err := tx.List(c.kind, q)
 	if err != nil {
 		return nil, false, err

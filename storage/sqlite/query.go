@@ -77,6 +77,10 @@ func newTable(k *storage.Kind) *table {
 	return b
 }
 
+// bareColumns names what conn.scan reads of a record whose columns nobody looks at. Each costs
+// a hundred nanoseconds on its way through the driver, ten times what SQLite takes.
+const bareColumns = "id, version, data"
+
 // columns names what conn.scan reads. A scope that the caller knows is not
 // read.
 func columns(k *storage.Kind, scoped bool) string {
@@ -96,7 +100,10 @@ func columns(k *storage.Kind, scoped bool) string {
 // to args.
 func (b *table) list(q storage.Query, args []any) (string, []any) {
 	var buffer [64]byte
-	shape := buffer[:0]
+	shape := append(buffer[:0], 'c')
+	if q.Bare {
+		shape[0] = 'b'
+	}
 	args = append(args, q.Scope.Merchant, q.Scope.Live)
 	for _, e := range q.Where {
 		if e.Value == nil {
@@ -145,13 +152,22 @@ func (b *table) list(q storage.Query, args []any) (string, []any) {
 	return text, args
 }
 
-// listing writes the statement of a shape, which is a sequence of conditions:
-// a letter and, for all but the cursors, the index of a column.
+// listing writes the statement of a shape, which says whether the promoted columns are
+// read, and then is a sequence of conditions: a letter and, for all but the cursors, the
+// index of a column.
+//
+// It has LIMIT ? + 0, as the statements that claim have: SQLite looks at what is bound to
+// a plain LIMIT ? when it plans, and so would plan anew for every list, which was a
+// fifth of its time.
 func (b *table) listing(shape []byte) string {
 	var s strings.Builder
-	s.WriteString("SELECT " + columns(b.kind, true) + " FROM " + quote(b.kind.Name) + " WHERE merchant = ? AND live = ?")
+	selected := columns(b.kind, true)
+	if shape[0] == 'b' {
+		selected = bareColumns
+	}
+	s.WriteString("SELECT " + selected + " FROM " + quote(b.kind.Name) + " WHERE merchant = ? AND live = ?")
 	order := " ORDER BY id DESC LIMIT ? + 0"
-	for i := 0; i < len(shape); i++ {
+	for i := 1; i < len(shape); i++ {
 		switch shape[i] {
 		case '<':
 			s.WriteString(" AND id < ?")

@@ -78,7 +78,7 @@ func (s *Service) InTx(ctx context.Context, store storage.Store) (*OwnTx, error)
 	}
 	in.Events.Retention = s.Events.Retention
 	in.Events.SubscribersOf(s.Events)
-	in.Accounts.SealAs(s.Accounts)
+	in.Accounts.Inside(s.Accounts)
 	return &OwnTx{
 		Accounts: in.Accounts, QRCodes: in.QRCodes, Payments: in.Payments, Events: in.Events, Messages: in.Messages,
 		Payouts: in.Payouts, Disbursements: in.Disbursements, Invoices: in.Invoices, Refunds: in.Refunds, Webhooks: in.Webhooks,

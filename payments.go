@@ -26,6 +26,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/shown"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -87,7 +88,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 
 	s := &Service{base: c.BaseURL, config: c}
-	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox}
+	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox, Shown: new(shown.Cache)}
 	s.runner = &due.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll}
 	s.engine.Wake, s.engine.Reserve = s.runner.Wake, s.runner.Reserve
 	if c.Observer != nil {

@@ -183,11 +183,13 @@ func CustomerTx(tx storage.ReadTx, scope storage.Scope, id string) (*Customer, e
 
 // Customer returns one customer of the calling merchant.
 func (s *Service) Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error) {
-	o, err := engine.Get(ctx, s.engine, caller, customers, id, "customer")
-	if err != nil {
-		return nil, err
-	}
-	return &o.Value, nil
+	return customerListing.Get(ctx, s.engine, caller, id)
+}
+
+// customerListing is how customers are read.
+var customerListing = engine.Listing[Customer, Customer]{
+	Collection: customers, Noun: "customer", URL: "/v1/customers",
+	Show: func(c *Customer) Customer { return *c },
 }
 
 // CustomerListParams selects customers; zero values select all.
@@ -211,9 +213,5 @@ func (s *Service) ListCustomers(ctx context.Context, caller api.Caller, p Custom
 	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
 	q.Where = api.Where(q.Where, "email", strings.ToLower(p.Email))
 	q.Where = api.Where(q.Where, "phone", number)
-	listing := engine.Listing[Customer, Customer]{
-		Collection: customers, Noun: "customer", URL: "/v1/customers",
-		Show: func(c *Customer) Customer { return *c },
-	}
-	return listing.List(ctx, s.engine, q, p.Page)
+	return customerListing.List(ctx, s.engine, q, p.Page)
 }

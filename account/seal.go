@@ -82,8 +82,9 @@ func (s *Service) SealWith(ctx context.Context, key []byte) error {
 	})
 }
 
-// SealAs gives the service the key that another has.
-func (s *Service) SealAs(other *Service) { s.sealKey = other.sealKey }
+// Inside makes the service, which works inside the host's transaction, one with another
+// that does not: it seals with the same key, and a key that it ends is ended there.
+func (s *Service) Inside(other *Service) { s.sealKey, s.known = other.sealKey, other.known }
 
 // SealJob seals what was booked since it last ran.
 func (s *Service) SealJob() due.Job {

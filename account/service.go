@@ -54,11 +54,13 @@ type Service struct {
 	Erasers []Eraser
 	// sealKey is what the seals of the ledger are made with.
 	sealKey []byte
+	// known is shared with the services inside a host's transaction.
+	known *knownKeys
 }
 
 // New returns the service.
 func New(e *engine.Engine) *Service {
-	return &Service{engine: e, hasher: pin.NewHasher()}
+	return &Service{engine: e, hasher: pin.NewHasher(), known: new(knownKeys)}
 }
 
 // Kinds are the kinds that this package stores.

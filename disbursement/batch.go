@@ -326,11 +326,13 @@ func inRow(row int, err error) error {
 
 // Batch returns one batch.
 func (s *Service) Batch(ctx context.Context, caller api.Caller, id string) (*Batch, error) {
-	o, err := engine.Get(ctx, s.engine, caller, batches, id, "batch")
-	if err != nil {
-		return nil, err
-	}
-	return &o.Value.Batch, nil
+	return batchListing.Get(ctx, s.engine, caller, id)
+}
+
+// batchListing is how batches are read.
+var batchListing = engine.Listing[batchRecord, Batch]{
+	Collection: batches, Noun: "batch", URL: "/v1/disbursements/batch",
+	Show: func(b *batchRecord) Batch { return b.Batch },
 }
 
 // BatchListParams selects batches; zero values select all.
@@ -347,11 +349,7 @@ func (s *Service) Batches(ctx context.Context, caller api.Caller, p BatchListPar
 		Where: api.Where(nil, "status", string(p.Status)),
 		Range: api.InTimes(nil, "created", p.Created),
 	}
-	listing := engine.Listing[batchRecord, Batch]{
-		Collection: batches, Noun: "batch", URL: "/v1/disbursements/batch",
-		Show: func(b *batchRecord) Batch { return b.Batch },
-	}
-	return listing.List(ctx, s.engine, q, p.Page)
+	return batchListing.List(ctx, s.engine, q, p.Page)
 }
 
 // RowListParams selects rows of a batch; zero values select all.

@@ -54,7 +54,7 @@ func (h batchHandlers) create(r *request) (any, error) {
 }
 
 func (h batchHandlers) get(r *request) (any, error) {
-	return h.svc.Disbursements.Batch(r.Context(), r.caller, r.id())
+	return h.svc.Disbursements.Batch(r.reading(), r.caller, r.id())
 }
 
 func (h batchHandlers) list(r *request) (any, error) {
@@ -65,7 +65,7 @@ func (h batchHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.Disbursements.Batches(r.Context(), r.caller, p)
+	return h.svc.Disbursements.Batches(r.reading(), r.caller, p)
 }
 
 func (h batchHandlers) rows(r *request) (any, error) {

@@ -57,7 +57,7 @@ func (h customerHandlers) update(r *request) (any, error) {
 }
 
 func (h customerHandlers) get(r *request) (any, error) {
-	return h.svc.Accounts.Customer(r.Context(), r.caller, r.id())
+	return h.svc.Accounts.Customer(r.reading(), r.caller, r.id())
 }
 
 func (h customerHandlers) delete(r *request) (any, error) {
@@ -72,5 +72,5 @@ func (h customerHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.Accounts.ListCustomers(r.Context(), r.caller, p)
+	return h.svc.Accounts.ListCustomers(r.reading(), r.caller, p)
 }

@@ -102,7 +102,7 @@ func (h invoiceHandlers) update(r *request) (any, error) {
 }
 
 func (h invoiceHandlers) get(r *request) (any, error) {
-	return h.invoices.Get(r.Context(), r.caller, r.id())
+	return h.invoices.Get(r.reading(), r.caller, r.id())
 }
 
 func (h invoiceHandlers) list(r *request) (any, error) {
@@ -117,7 +117,7 @@ func (h invoiceHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.invoices.List(r.Context(), r.caller, p)
+	return h.invoices.List(r.reading(), r.caller, p)
 }
 
 func (h invoiceHandlers) delete(r *request) (any, error) {

@@ -39,7 +39,7 @@ func (h moneyHandlers) entries(r *request) (any, error) {
 }
 
 func (h moneyHandlers) payment(r *request) (any, error) {
-	return h.svc.Payments.Get(r.Context(), r.caller, r.id())
+	return h.svc.Payments.Get(r.reading(), r.caller, r.id())
 }
 
 func (h moneyHandlers) payments(r *request) (any, error) {
@@ -55,7 +55,7 @@ func (h moneyHandlers) payments(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.Payments.List(r.Context(), r.caller, p)
+	return h.svc.Payments.List(r.reading(), r.caller, p)
 }
 
 func (h moneyHandlers) event(r *request) (any, error) {

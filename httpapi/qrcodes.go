@@ -47,7 +47,7 @@ func (h qrCodeHandlers) create(r *request) (any, error) {
 }
 
 func (h qrCodeHandlers) get(r *request) (any, error) {
-	return h.codes.Get(r.Context(), r.caller, r.id())
+	return h.codes.Get(r.reading(), r.caller, r.id())
 }
 
 func (h qrCodeHandlers) list(r *request) (any, error) {
@@ -61,7 +61,7 @@ func (h qrCodeHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.codes.List(r.Context(), r.caller, p)
+	return h.codes.List(r.reading(), r.caller, p)
 }
 
 func (h qrCodeHandlers) update(r *request) (any, error) {

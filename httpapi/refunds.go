@@ -38,7 +38,7 @@ func (h refundHandlers) create(r *request) (any, error) {
 }
 
 func (h refundHandlers) get(r *request) (any, error) {
-	return h.refunds.Get(r.Context(), r.caller, r.id())
+	return h.refunds.Get(r.reading(), r.caller, r.id())
 }
 
 func (h refundHandlers) list(r *request) (any, error) {
@@ -53,7 +53,7 @@ func (h refundHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.refunds.List(r.Context(), r.caller, p)
+	return h.refunds.List(r.reading(), r.caller, p)
 }
 
 // creditNote sends the caller to the document, whose address needs no key.

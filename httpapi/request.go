@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
+	"sync"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/shown"
 )
 
 // request is one request on its way to its handler, and all that a handler gets.
@@ -27,6 +30,7 @@ type request struct {
 
 	writer http.ResponseWriter // for limits on reading the body, not for writing
 	parsed *fields
+	page   *shown.Page // what was read, as JSON; nil for other requests
 }
 
 // id returns the {id} of the path.
@@ -45,6 +49,28 @@ func (r *request) body() *fields {
 		r.parsed = newFields(v, err)
 	}
 	return r.parsed
+}
+
+// reading returns the context for the one call of a handler that hands on what the
+// call returns, as it is: what it reads is then answered as JSON without having been
+// a Go value.
+func (r *request) reading() context.Context {
+	r.page = shownPages.Get().(*shown.Page)
+	r.page.Reset()
+	return shown.Into(r.Context(), r.page)
+}
+
+var shownPages = sync.Pool{New: func() any { return new(shown.Page) }}
+
+// maxPage is the largest page whose memory is kept for the next request.
+const maxPage = 256 << 10
+
+// release gives the memory of the page back, once it has been written.
+func (r *request) release() {
+	if r.page != nil && r.page.Cap() <= maxPage {
+		shownPages.Put(r.page)
+	}
+	r.page = nil
 }
 
 // query returns the query parameters.

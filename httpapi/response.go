@@ -11,7 +11,8 @@ import (
 // raw is an answer as it goes out. Handlers return one where the answer is not
 // JSON: a picture, a page, a redirect, nothing.
 type raw struct {
-	status int // 0 stands for 200
+	status int    // 0 stands for 200
+	kind   string // the Content-Type
 	header map[string]string
 	body   []byte
 }
@@ -27,7 +28,7 @@ func (a *raw) set(name, value string) {
 
 // content returns an answer of 200 with a body of that Content-Type.
 func content(contentType string, body []byte) *raw {
-	return &raw{header: map[string]string{"Content-Type": contentType}, body: body}
+	return &raw{kind: contentType, body: body}
 }
 
 // redirect sends the client elsewhere, this once (302).
@@ -70,6 +71,9 @@ func (a *raw) write(w http.ResponseWriter, r *request) int {
 	h := w.Header()
 	// Answers are a merchant's own, and some hold secrets that are shown once.
 	h.Set("Cache-Control", "no-store")
+	if a.kind != "" {
+		h.Set("Content-Type", a.kind)
+	}
 	for name, value := range a.header {
 		h.Set(name, value)
 	}

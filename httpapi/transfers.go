@@ -57,7 +57,7 @@ func disbursementHandlers(svc *payments.Service) transferHandlers {
 }
 
 func (h transferHandlers) get(r *request) (any, error) {
-	return h.getOne(r.Context(), r.caller, r.id())
+	return h.getOne(r.reading(), r.caller, r.id())
 }
 
 func (h transferHandlers) list(r *request) (any, error) {
@@ -66,7 +66,7 @@ func (h transferHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.listAll(r.Context(), r.caller, p)
+	return h.listAll(r.reading(), r.caller, p)
 }
 
 func (h transferHandlers) cancel(r *request) (any, error) {

@@ -50,7 +50,7 @@ func (h webhookHandlers) create(r *request) (any, error) {
 }
 
 func (h webhookHandlers) get(r *request) (any, error) {
-	return h.webhooks.Get(r.Context(), r.caller, r.id())
+	return h.webhooks.Get(r.reading(), r.caller, r.id())
 }
 
 func (h webhookHandlers) list(r *request) (any, error) {
@@ -59,7 +59,7 @@ func (h webhookHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.webhooks.List(r.Context(), r.caller, page)
+	return h.webhooks.List(r.reading(), r.caller, page)
 }
 
 func (h webhookHandlers) update(r *request) (any, error) {

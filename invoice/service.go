@@ -267,16 +267,18 @@ func notOpen(is Status) error {
 
 // Get returns one invoice.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
-	var found *Invoice
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		o, err := s.get(tx, caller.Scope(), id)
-		if err != nil {
-			return err
-		}
-		found = &o.Value.Invoice
-		return nil
-	})
-	return found, err
+	return s.listing().Get(ctx, s.engine, caller, id)
+}
+
+// listing is how invoices are read.
+func (s *Service) listing() engine.Listing[record, Invoice] {
+	return engine.Listing[record, Invoice]{
+		Collection: invoices, Noun: "invoice", URL: "/v1/invoices",
+		Show: func(r *record) Invoice {
+			s.address(r)
+			return r.Invoice
+		},
+	}
 }
 
 // ListParams selects invoices; zero values select all.
@@ -294,14 +296,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	q.Range = api.InTimes(q.Range, "due_date", p.DueDate)
 	q.Where = api.Where(q.Where, "customer", p.Customer)
 	q.Where = api.Where(q.Where, "status", string(p.Status))
-	listing := engine.Listing[record, Invoice]{
-		Collection: invoices, Noun: "invoice", URL: "/v1/invoices",
-		Show: func(r *record) Invoice {
-			s.address(r)
-			return r.Invoice
-		},
-	}
-	return listing.List(ctx, s.engine, q, p.Page)
+	return s.listing().List(ctx, s.engine, q, p.Page)
 }
 
 // named names another parameter in a refusal.

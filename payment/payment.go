@@ -126,11 +126,15 @@ func (s *Service) CompletedTx(tx *engine.Tx, p Payment, from Source) (*Payment, 
 
 // Get returns one payment.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Payment, error) {
-	o, err := engine.Get(ctx, s.engine, caller, payments, id, "payment")
-	if err != nil {
-		return nil, err
+	return listing("/v1/payments").Get(ctx, s.engine, caller, id)
+}
+
+// listing is how payments are read; url is the path of the list.
+func listing(url string) engine.Listing[record, Payment] {
+	return engine.Listing[record, Payment]{
+		Collection: payments, Noun: "payment", URL: url,
+		Show: func(r *record) Payment { return r.Payment },
 	}
-	return &o.Value.Payment, nil
 }
 
 // ListParams selects payments; zero values select all.
@@ -144,26 +148,20 @@ type ListParams struct {
 
 // List returns payments, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Payment], error) {
-	var list *api.List[Payment]
-	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		var err error
-		list, err = s.ListTx(tx, p, "/v1/payments")
-		return err
-	})
-	return list, err
+	return listing("/v1/payments").List(ctx, s.engine, p.query(caller.Scope()), p.Page)
 }
 
 // ListTx is List in the caller's snapshot; url is the path of the list.
 func (s *Service) ListTx(tx *engine.ReadTx, p ListParams, url string) (*api.List[Payment], error) {
-	q := storage.Query{Scope: tx.Caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
+	return listing(url).ListTx(tx, p.query(tx.Caller.Scope()), p.Page)
+}
+
+func (p *ListParams) query(scope storage.Scope) storage.Query {
+	q := storage.Query{Scope: scope, Range: api.InTimes(nil, "created", p.Created)}
 	q.Where = api.Where(q.Where, "status", string(p.Status))
 	q.Where = api.Where(q.Where, "qr_code", p.QRCode)
 	q.Where = api.Where(q.Where, "invoice", p.Invoice)
-	listing := engine.Listing[record, Payment]{
-		Collection: payments, Noun: "payment", URL: url,
-		Show: func(r *record) Payment { return r.Payment },
-	}
-	return listing.ListTx(tx, q, p.Page)
+	return q
 }
 
 func orNull(s *string) any {

@@ -284,11 +284,15 @@ func (o *Outgoing) reserve(tx *engine.Tx, p *Prepared, r *record) (*Transfer, er
 
 // Get returns one transfer of a noun.
 func (o *Outgoing) Get(ctx context.Context, caller api.Caller, n *Noun, id string) (*Transfer, error) {
-	found, err := engine.Get(ctx, o.engine, caller, n.transfers, id, n.Object)
-	if err != nil {
-		return nil, err
+	return n.listing().Get(ctx, o.engine, caller, id)
+}
+
+// listing is how transfers are read.
+func (n *Noun) listing() engine.Listing[record, Transfer] {
+	return engine.Listing[record, Transfer]{
+		Collection: n.transfers, Noun: n.Object, URL: "/v1/" + n.transfers.Kind().Name,
+		Show: func(r *record) Transfer { return r.Transfer },
 	}
-	return &found.Value.Transfer, nil
 }
 
 // GetTx returns one transfer of a noun in a transaction.
@@ -314,11 +318,7 @@ func (o *Outgoing) List(ctx context.Context, caller api.Caller, n *Noun, p ListP
 		Where: api.Where(nil, "status", string(p.Status)),
 		Range: api.InTimes(nil, "created", p.Created),
 	}
-	listing := engine.Listing[record, Transfer]{
-		Collection: n.transfers, Noun: n.Object, URL: "/v1/" + n.transfers.Kind().Name,
-		Show: func(r *record) Transfer { return r.Transfer },
-	}
-	return listing.List(ctx, o.engine, q, p.Page)
+	return n.listing().List(ctx, o.engine, q, p.Page)
 }
 
 // Cancel takes back a transfer that the rail has not been told of. Any other is

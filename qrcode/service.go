@@ -146,16 +146,18 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 
 // Get returns one code.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*QRCode, error) {
-	var c *QRCode
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		o, err := s.getCode(tx, caller.Scope(), id)
-		if err != nil {
-			return err
-		}
-		c = &o.Value
-		return nil
-	})
-	return c, err
+	return s.listing().Get(ctx, s.engine, caller, id)
+}
+
+// listing is how codes are read.
+func (s *Service) listing() engine.Listing[QRCode, QRCode] {
+	return engine.Listing[QRCode, QRCode]{
+		Collection: codes, Noun: "qr_code", URL: "/v1/qr_codes",
+		Show: func(c *QRCode) QRCode {
+			s.address(c)
+			return *c
+		},
+	}
 }
 
 // ListParams selects codes; zero values select all.
@@ -178,14 +180,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	if p.Active != nil {
 		q.Where = append(q.Where, storage.Equal{Column: "active", Value: *p.Active})
 	}
-	listing := engine.Listing[QRCode, QRCode]{
-		Collection: codes, Noun: "qr_code", URL: "/v1/qr_codes",
-		Show: func(c *QRCode) QRCode {
-			s.address(c)
-			return *c
-		},
-	}
-	return listing.List(ctx, s.engine, q, p.Page)
+	return s.listing().List(ctx, s.engine, q, p.Page)
 }
 
 // UpdateParams change a code; what is nil stays as it is.

@@ -242,11 +242,13 @@ func (s *Service) reserve(tx *engine.Tx, r *record) (*Refund, error) {
 
 // Get returns one refund.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Refund, error) {
-	o, err := engine.Get(ctx, s.engine, caller, refunds, id, "refund")
-	if err != nil {
-		return nil, err
-	}
-	return &o.Value.Refund, nil
+	return listing.Get(ctx, s.engine, caller, id)
+}
+
+// listing is how refunds are read.
+var listing = engine.Listing[record, Refund]{
+	Collection: refunds, Noun: "refund", URL: "/v1/refunds",
+	Show: func(r *record) Refund { return r.Refund },
 }
 
 // ListParams selects refunds; zero values select all.
@@ -264,10 +266,6 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	q.Where = api.Where(q.Where, "payment", p.Payment)
 	q.Where = api.Where(q.Where, "invoice", p.Invoice)
 	q.Where = api.Where(q.Where, "status", string(p.Status))
-	listing := engine.Listing[record, Refund]{
-		Collection: refunds, Noun: "refund", URL: "/v1/refunds",
-		Show: func(r *record) Refund { return r.Refund },
-	}
 	return listing.List(ctx, s.engine, q, p.Page)
 }
 

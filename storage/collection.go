@@ -101,8 +101,19 @@ func (c *Collection[T]) Find(tx ReadTx, key string, s Scope, values ...any) (*Ob
 // List returns one page, newest first, and whether there is more in the
 // direction of the query.
 func (c *Collection[T]) List(tx ReadTx, q Query) (page []*Object[T], more bool, err error) {
+	records, more, err := c.Records(tx, q)
+	if err != nil {
+		return nil, false, err
+	}
+	page, err = c.decodeAll(records)
+	return page, more, err
+}
+
+// Records is List for those who need not decode all of it. The records have no
+// Columns: they follow from the documents.
+func (c *Collection[T]) Records(tx ReadTx, q Query) (page []Record, more bool, err error) {
 	limit := q.Limit
-	q.Limit++
+	q.Limit, q.Bare = q.Limit+1, true
 	records, err := tx.List(c.kind, q)
 	if err != nil {
 		return nil, false, err
@@ -114,8 +125,7 @@ func (c *Collection[T]) List(tx ReadTx, q Query) (page []*Object[T], more bool, 
 			records = records[:limit]
 		}
 	}
-	page, err = c.decodeAll(records)
-	return page, more, err
+	return records, more, nil
 }
 
 // Insert stores a new object and returns it.

@@ -183,6 +183,9 @@ type Query struct {
 	After, Before string
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int
+	// Bare says that nobody looks at the Columns of the records. A store need not read
+	// them; one that does is as right.
+	Bare bool
 }
 
 // Equal is the condition that a column has a value. A nil value matches null.

@@ -222,21 +222,19 @@ func watched(caller api.Caller) api.Caller {
 
 // Get returns one endpoint, without its secret.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Endpoint, error) {
-	o, err := engine.Get(ctx, s.engine, caller, endpoints, id, noun)
-	if err != nil {
-		return nil, err
-	}
-	return &o.Value.Endpoint, nil
+	return listing.Get(ctx, s.engine, caller, id)
 }
 
 const noun = "webhook endpoint"
 
+// listing is how endpoints are read.
+var listing = engine.Listing[endpointRecord, Endpoint]{
+	Collection: endpoints, Noun: noun, URL: "/v1/webhooks",
+	Show: func(r *endpointRecord) Endpoint { return r.Endpoint },
+}
+
 // List returns endpoints, newest first, without their secrets.
 func (s *Service) List(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Endpoint], error) {
-	listing := engine.Listing[endpointRecord, Endpoint]{
-		Collection: endpoints, Noun: noun, URL: "/v1/webhooks",
-		Show: func(r *endpointRecord) Endpoint { return r.Endpoint },
-	}
 	return listing.List(ctx, s.engine, storage.Query{Scope: caller.Scope()}, p)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/personal"
+	"github.com/seed-7082ffec/payments/internal/shown"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -34,6 +35,8 @@ type Engine struct {
 	// Reserve finds room among the workers for work that needs no claim, as
 	// [due.Runner] says; nil finds none.
 	Reserve func(k *storage.Kind) *due.Slot
+	// Shown remembers the JSON of what was shown; nil remembers nothing.
+	Shown *shown.Cache
 	// Host is set while the engine works inside the host's own transaction, whose
 	// commit is not its own.
 	Host *Host

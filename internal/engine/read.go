@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/shown"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -38,24 +39,68 @@ func Found[T any](o *storage.Object[T], err error, noun string) (*storage.Object
 	return o, nil
 }
 
-// Listing is one kind of list: what is in it, where it is found and how its
-// objects look outside.
+// Listing is how the objects of one kind are read by those outside: one, or a page.
 type Listing[T, O any] struct {
 	Collection *storage.Collection[T]
-	// Noun is what an object is called when a cursor names none.
+	// Noun is what an object is called when there is none.
 	Noun string
 	// URL is the path of the list; empty for lists that /v1 does not have.
-	URL  string
+	URL string
+	// Show makes what is shown out of what is stored. It must depend on nothing that
+	// changes while the program runs, and be the same in all listings of a kind: what it
+	// made is remembered, see [shown.Cache].
 	Show func(*T) O
+}
+
+// Get reads one of the caller's objects. Where ctx asks for JSON, that is where the
+// object is, and the value is empty; so is the list of List.
+func (l Listing[T, O]) Get(ctx context.Context, e *Engine, caller api.Caller, id string) (*O, error) {
+	var found *O
+	page := shown.Wanted(ctx)
+	err := e.Store.View(ctx, func(tx storage.ReadTx) error {
+		if page == nil {
+			o, err := GetTx(tx, l.Collection, caller.Scope(), id, l.Noun)
+			if err != nil {
+				return err
+			}
+			v := l.Show(&o.Value)
+			found = &v
+			return nil
+		}
+		r, err := tx.Get(l.Collection.Kind(), caller.Scope(), id)
+		if err != nil {
+			_, err := Found[T](nil, err, l.Noun)
+			return err
+		}
+		found = new(O)
+		page.Reset()
+		if err := l.show(e, page, &r); err != nil {
+			return err
+		}
+		return page.WriteByte('\n')
+	})
+	return found, err
 }
 
 // List reads one page.
 func (l Listing[T, O]) List(ctx context.Context, e *Engine, q storage.Query, p api.Page) (*api.List[O], error) {
 	var list *api.List[O]
+	page := shown.Wanted(ctx)
 	err := e.Store.View(ctx, func(tx storage.ReadTx) error {
 		var err error
-		list, err = l.ListTx(tx, q, p)
-		return err
+		if page == nil {
+			list, err = l.ListTx(tx, q, p)
+			return err
+		}
+		if err := l.turn(tx, &q, p); err != nil {
+			return err
+		}
+		records, more, err := l.Collection.Records(tx, q)
+		if err != nil {
+			return fmt.Errorf("list %s: %w", l.Noun, err)
+		}
+		list = new(api.List[O])
+		return l.showAll(e, page, records, more)
 	})
 	return list, err
 }
@@ -63,19 +108,9 @@ func (l Listing[T, O]) List(ctx context.Context, e *Engine, q storage.Query, p a
 // ListTx is List in a transaction. The cursor must be an object of q's scope:
 // one that was deleted is refused, never skipped.
 func (l Listing[T, O]) ListTx(tx storage.ReadTx, q storage.Query, p api.Page) (*api.List[O], error) {
-	if err := p.Check(); err != nil {
+	if err := l.turn(tx, &q, p); err != nil {
 		return nil, err
 	}
-	if param, id := p.Cursor(); id != "" {
-		_, err := tx.Get(l.Collection.Kind(), q.Scope, id)
-		if errors.Is(err, storage.ErrNotFound) {
-			return nil, api.NoSuchCursor(param, l.Noun)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", param, err)
-		}
-	}
-	q.Limit, q.After, q.Before = p.Size(), p.StartingAfter, p.EndingBefore
 	page, more, err := l.Collection.List(tx, q)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", l.Noun, err)
@@ -85,4 +120,22 @@ func (l Listing[T, O]) ListTx(tx storage.ReadTx, q storage.Query, p api.Page) (*
 		data[i] = l.Show(&o.Value)
 	}
 	return api.NewList(l.URL, data, more), nil
+}
+
+// turn turns the query to a page, once it has been checked.
+func (l Listing[T, O]) turn(tx storage.ReadTx, q *storage.Query, p api.Page) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	if param, id := p.Cursor(); id != "" {
+		_, err := tx.Get(l.Collection.Kind(), q.Scope, id)
+		if errors.Is(err, storage.ErrNotFound) {
+			return api.NoSuchCursor(param, l.Noun)
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", param, err)
+		}
+	}
+	q.Limit, q.After, q.Before = p.Size(), p.StartingAfter, p.EndingBefore
+	return nil
 }

@@ -13,7 +13,7 @@ func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int
 		return nil, err
 	}
 	t.conn.args = append(t.conn.args[:0], after.Merchant, after.Live, id, limit)
-	return t.records(b, "SELECT "+columns(k, false)+" FROM "+quote(k.Name)+
+	return t.records(b, limit, k.Columns, "SELECT "+columns(k, false)+" FROM "+quote(k.Name)+
 		" WHERE (merchant, live, id) > (?, ?, ?) ORDER BY merchant, live, id LIMIT ?", nil)
 }
 

@@ -12,14 +12,14 @@ import (
 
 const (
 	selectAccount  = `SELECT id, guarded, balance, entries FROM ledger_accounts WHERE name = ?`
-	selectAccounts = `SELECT name, guarded, balance, entries FROM ledger_accounts WHERE name > ? ORDER BY name LIMIT ?`
+	selectAccounts = `SELECT name, guarded, balance, entries FROM ledger_accounts WHERE name > ? ORDER BY name LIMIT ? + 0`
 	insertAccount  = `INSERT INTO ledger_accounts (name, guarded, balance, entries) VALUES (?, ?, ?, ?)`
 	updateAccount  = `UPDATE ledger_accounts SET balance = ?, entries = ? WHERE id = ?`
 
 	selectEntries = `SELECT e.number, e.amount, e.balance, p.id, p.type, p.ref, p.at
 		FROM ledger_entries e CROSS JOIN ledger_postings p ON p.id = e.posting
 		WHERE e.account = (SELECT id FROM ledger_accounts WHERE name = ?) AND e.number < ?
-		ORDER BY e.number DESC LIMIT ?`
+		ORDER BY e.number DESC LIMIT ? + 0`
 	insertEntry = `INSERT INTO ledger_entries (account, number, posting, amount, balance) VALUES (?, ?, ?, ?, ?)`
 
 	existsPosting = `SELECT 1 FROM ledger_postings WHERE id = ?`
@@ -28,7 +28,7 @@ const (
 	selectPosting = bookedColumns + ` FROM ledger_postings p` + bookedJoins + `
 		WHERE p.id = ? ORDER BY a.name`
 	selectPostings = bookedColumns + `
-		FROM (SELECT * FROM ledger_postings WHERE id > ? ORDER BY id LIMIT ?) p` + bookedJoins + `
+		FROM (SELECT * FROM ledger_postings WHERE id > ? ORDER BY id LIMIT ? + 0) p` + bookedJoins + `
 		ORDER BY p.id, a.name`
 	bookedColumns = `SELECT p.id, p.type, p.ref, p.at, a.name, e.number, e.amount, e.balance`
 	bookedJoins   = `

@@ -66,16 +66,20 @@ func newTable(k *storage.Kind) *table {
 		// Without statistics the planner would read a merchant's whole history
 		// to claim from one scope.
 		from := " FROM " + name + " INDEXED BY " + quote(k.Name+".due") + " WHERE " + due + " <= ? AND lease <= ?"
-		order := " ORDER BY " + due + ", id LIMIT ?"
+		order := " ORDER BY " + due + ", id LIMIT ? + 0"
 		b.claim = "SELECT " + columns(k, false) + from + order
 		b.claimScoped = "SELECT " + columns(k, true) + from + " AND merchant = ? AND live = ?" + order
 		// The index has all that is counted; no row is read.
 		b.backlog = "SELECT count(*), coalesce(min(" + due + "), 0) FROM (SELECT " + due + " FROM " + name +
-			" INDEXED BY " + quote(k.Name+".due") + " WHERE " + due + " <= ? ORDER BY " + due + " LIMIT ?)"
+			" INDEXED BY " + quote(k.Name+".due") + " WHERE " + due + " <= ? ORDER BY " + due + " LIMIT ? + 0)"
 		b.lease = "UPDATE " + name + " SET lease = ?, version = version + 1 WHERE " + record
 	}
 	return b
 }
+
+// bareColumns names what conn.scan reads of a record whose columns nobody looks at. Each costs
+// a hundred nanoseconds on its way through the driver, ten times what SQLite takes.
+const bareColumns = "id, version, data"
 
 // columns names what conn.scan reads. A scope that the caller knows is not
 // read.
@@ -96,7 +100,10 @@ func columns(k *storage.Kind, scoped bool) string {
 // to args.
 func (b *table) list(q storage.Query, args []any) (string, []any) {
 	var buffer [64]byte
-	shape := buffer[:0]
+	shape := append(buffer[:0], 'c')
+	if q.Bare {
+		shape[0] = 'b'
+	}
 	args = append(args, q.Scope.Merchant, q.Scope.Live)
 	for _, e := range q.Where {
 		if e.Value == nil {
@@ -145,20 +152,29 @@ func (b *table) list(q storage.Query, args []any) (string, []any) {
 	return text, args
 }
 
-// listing writes the statement of a shape, which is a sequence of conditions:
-// a letter and, for all but the cursors, the index of a column.
+// listing writes the statement of a shape, which says whether the promoted columns are
+// read, and then is a sequence of conditions: a letter and, for all but the cursors, the
+// index of a column.
+//
+// It has LIMIT ? + 0, as the statements that claim have: SQLite looks at what is bound to
+// a plain LIMIT ? when it plans, and so would plan anew for every list, which was a
+// fifth of its time.
 func (b *table) listing(shape []byte) string {
 	var s strings.Builder
-	s.WriteString("SELECT " + columns(b.kind, true) + " FROM " + quote(b.kind.Name) + " WHERE merchant = ? AND live = ?")
-	order := " ORDER BY id DESC LIMIT ?"
-	for i := 0; i < len(shape); i++ {
+	selected := columns(b.kind, true)
+	if shape[0] == 'b' {
+		selected = bareColumns
+	}
+	s.WriteString("SELECT " + selected + " FROM " + quote(b.kind.Name) + " WHERE merchant = ? AND live = ?")
+	order := " ORDER BY id DESC LIMIT ? + 0"
+	for i := 1; i < len(shape); i++ {
 		switch shape[i] {
 		case '<':
 			s.WriteString(" AND id < ?")
 			continue
 		case '>':
 			s.WriteString(" AND id > ?")
-			order = " ORDER BY id LIMIT ?"
+			order = " ORDER BY id LIMIT ? + 0"
 			continue
 		}
 		s.WriteString(" AND " + quote(b.kind.Columns[shape[i+1]].Name) + conditions[shape[i]])

@@ -106,7 +106,11 @@ func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error
 	}
 	var text string
 	text, t.conn.args = b.list(q, t.conn.args[:0])
-	records, err := t.records(b, text, &q.Scope)
+	wanted := k.Columns
+	if q.Bare {
+		wanted = nil
+	}
+	records, err := t.records(b, q.Limit, wanted, text, &q.Scope)
 	if q.Before != "" {
 		slices.Reverse(records)
 	}
@@ -145,15 +149,16 @@ func (t *readTx) record(b *table, query string, scope *storage.Scope) (storage.R
 		}
 		return storage.Record{}, fmt.Errorf("sqlite: %s: %w", b.kind.Name, storage.ErrNotFound)
 	}
-	r, err := t.conn.scan(b.kind, rows, scope)
+	r, err := t.conn.scan(b.kind.Columns, rows, scope)
 	if err != nil {
 		return storage.Record{}, t.fail("read", b.kind.Name, err)
 	}
 	return r, nil
 }
 
-// records reads all rows of such a query.
-func (t *readTx) records(b *table, query string, scope *storage.Scope) ([]storage.Record, error) {
+// records reads all rows of such a query, which are at most limit; wanted are the
+// promoted columns that it names.
+func (t *readTx) records(b *table, limit int, wanted []storage.Column, query string, scope *storage.Scope) ([]storage.Record, error) {
 	rows, err := t.conn.query(query, t.conn.args...)
 	if err != nil {
 		return nil, t.fail("list", b.kind.Name, err)
@@ -161,10 +166,13 @@ func (t *readTx) records(b *table, query string, scope *storage.Scope) ([]storag
 	defer rows.Close()
 	var records []storage.Record
 	for rows.Next() {
+		if records == nil {
+			records = make([]storage.Record, 0, min(limit, 128))
+		}
 		if err := t.ctx.Err(); err != nil {
 			return nil, err
 		}
-		r, err := t.conn.scan(b.kind, rows, scope)
+		r, err := t.conn.scan(wanted, rows, scope)
 		if err != nil {
 			return nil, t.fail("list", b.kind.Name, err)
 		}
@@ -176,10 +184,10 @@ func (t *readTx) records(b *table, query string, scope *storage.Scope) ([]storag
 	return records, nil
 }
 
-// scan reads a row of the columns that table.columns names. A known scope is
-// not among them.
-func (c *conn) scan(k *storage.Kind, rows *sql.Rows, scope *storage.Scope) (storage.Record, error) {
-	n := len(k.Columns) + 3
+// scan reads a row of what columns or bareColumns names; wanted are the promoted columns
+// among it. A known scope is not.
+func (c *conn) scan(wanted []storage.Column, rows *sql.Rows, scope *storage.Scope) (storage.Record, error) {
+	n := len(wanted) + 3
 	if scope == nil {
 		n += 2
 	}
@@ -195,11 +203,13 @@ func (c *conn) scan(k *storage.Kind, rows *sql.Rows, scope *storage.Scope) (stor
 	}
 	// STRICT tables answer for the types.
 	v := c.values[:n]
-	r := storage.Record{ID: v[0].(string), Version: v[1].(int64), Columns: make([]any, len(k.Columns))}
-	for i := range k.Columns {
-		r.Columns[i] = loaded(k.Columns[i].Type, v[2+i])
+	r := storage.Record{ID: v[0].(string), Version: v[1].(int64), Data: v[2+len(wanted)].([]byte)}
+	if len(wanted) > 0 {
+		r.Columns = make([]any, len(wanted))
 	}
-	r.Data = v[2+len(k.Columns)].([]byte)
+	for i, c := range wanted {
+		r.Columns[i] = loaded(c.Type, v[2+i])
+	}
 	if scope != nil {
 		r.Scope = *scope
 	} else {
@@ -307,7 +317,7 @@ func (t *tx) Claim(k *storage.Kind, claim storage.Claim) ([]storage.Record, erro
 		c.args = append(c.args, claim.Scope.Merchant, claim.Scope.Live)
 	}
 	c.args = append(c.args, claim.Limit)
-	records, err := t.records(b, query, claim.Scope)
+	records, err := t.records(b, claim.Limit, k.Columns, query, claim.Scope)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/storage"
@@ -382,5 +384,22 @@ func listsAgreeWithModel(t *testing.T, s storage.Store) {
 		if got := list(t, s, items, q); !slices.Equal(got, wanted) {
 			rt.Fatalf("%+v: got %v, want %v", q, got, wanted)
 		}
+		view(t, s, func(tx storage.ReadTx) error {
+			whole, err := tx.List(items, q)
+			if err != nil {
+				return err
+			}
+			q.Bare = true
+			bare, err := tx.List(items, q)
+			for i := range bare {
+				if len(bare[i].Columns) == 0 && i < len(whole) {
+					bare[i].Columns = whole[i].Columns
+				}
+			}
+			if diff := cmp.Diff(whole, bare, cmpopts.EquateEmpty()); diff != "" {
+				rt.Fatalf("%+v (-whole +bare):\n%s", q, diff)
+			}
+			return err
+		})
 	})
 }

@@ -1,0 +1,113 @@
+package engine_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/shown"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// encoded is the JSON that an answer had before any of it was remembered.
+func encoded(t *rapid.T, v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Whatever is stored, changed, deleted and made again with the same id, what is read as
+// JSON is byte by byte what encoding/json makes of what is read as Go values.
+func TestShownAsEncoded(t *testing.T) {
+	b := newBench(t)
+	b.Shown = new(shown.Cache)
+	type outside struct {
+		ID       string       `json:"id"`
+		Text     string       `json:"text"`
+		Metadata api.Metadata `json:"metadata"`
+		Amount   api.GHS      `json:"amount"`
+		At       *api.Time    `json:"at"`
+	}
+	listing := engine.Listing[thing, outside]{
+		Collection: things, Noun: "thing",
+		Show: func(v *thing) outside {
+			return outside{
+				ID: v.ID, Text: v.Name, Metadata: api.Metadata{v.Name: v.Name},
+				Amount: api.Pesewas(int64(len(v.Name))), At: api.AtOrNil(b.now),
+			}
+		},
+	}
+	texts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "<b> & 'ɛ' ₵", "\u2028\u2029\x00\"\\", "a\nb", "\xff"}))
+	run := 0
+	rapid.Check(t, func(t *rapid.T) {
+		run++
+		caller := api.Caller{Merchant: fmt.Sprintf("mer_%d", run)}
+		scope := caller.Scope()
+		listing.URL = rapid.SampledFrom([]string{"", "/v1/things", "/v1/things/<\"ɛ>/parts"}).Draw(t, "url")
+		write := func(fn func(tx storage.Tx) error) {
+			if err := b.Store.Update(t.Context(), fn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ids := rapid.IntRange(0, 4)
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				v := thing{ID: fmt.Sprintf("th_%d", ids.Draw(t, "id")), Name: texts.Draw(t, "name")}
+				write(func(tx storage.Tx) error {
+					o, err := things.Get(tx, scope, v.ID)
+					if err != nil {
+						_, err := things.Insert(tx, scope, v.ID, v)
+						return err
+					}
+					o.Value = v
+					return things.Replace(tx, o)
+				})
+			},
+			"delete": func(t *rapid.T) {
+				id := fmt.Sprintf("th_%d", ids.Draw(t, "id"))
+				write(func(tx storage.Tx) error {
+					if o, err := things.Get(tx, scope, id); err == nil {
+						return things.Delete(tx, o)
+					}
+					return nil
+				})
+			},
+			"": func(t *rapid.T) {
+				var page shown.Page
+				ctx := shown.Into(t.Context(), &page)
+				for _, p := range []api.Page{{}, {Limit: 2}, {Limit: 2, StartingAfter: "th_3"}, {EndingBefore: "th_1"}} {
+					want, wrong := listing.List(t.Context(), b.Engine, storage.Query{Scope: scope}, p)
+					page.Reset()
+					_, err := listing.List(ctx, b.Engine, storage.Query{Scope: scope}, p)
+					if fmt.Sprint(err) != fmt.Sprint(wrong) {
+						t.Fatalf("list %+v: %v, and as values %v", p, err, wrong)
+					}
+					if err == nil && page.String() != encoded(t, want) {
+						t.Fatalf("list %+v: got %s, want %s", p, &page, encoded(t, want))
+					}
+				}
+				for i := range 5 {
+					id := fmt.Sprintf("th_%d", i)
+					want, wrong := listing.Get(t.Context(), b.Engine, caller, id)
+					page.Reset()
+					_, err := listing.Get(ctx, b.Engine, caller, id)
+					if fmt.Sprint(err) != fmt.Sprint(wrong) {
+						t.Fatalf("get %s: %v, and as a value %v", id, err, wrong)
+					}
+					if err == nil && page.String() != encoded(t, want) {
+						t.Fatalf("get %s: got %s, want %s", id, &page, encoded(t, want))
+					}
+				}
+			},
+		})
+	})
+}

@@ -109,12 +109,15 @@ func TestMerchants(t *testing.T) {
 	}
 	for name, p := range map[string]account.MerchantParams{
 		"no name": {}, "a long name": {Name: strings.Repeat("n", 256)}, "a phone of elsewhere": {Name: "M", Phone: "+4412345678"},
+		"two e-mail addresses": {Name: "M", Email: "a@example.com,b@example.com"}, "a long address": {Name: "M", Address: strings.Repeat("a", 501)},
 		"a picture of another kind": {Name: "M", Logo: []byte("GIF89a")}, "a large picture": {Name: "M", Logo: append(png, make([]byte, 256<<10)...)},
 	} {
 		if _, err := b.CreateMerchant(t.Context(), p); api.CodeOf(err) == "" {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+	_, err = b.UpdateMerchant(t.Context(), m.ID, account.MerchantParams{})
+	wantCode(t, "update without a name", err, api.ParameterMissing)
 	_, err = b.UpdateMerchant(t.Context(), "mer_1", account.MerchantParams{Name: "M"})
 	wantCode(t, "update of nobody", err, api.ResourceMissing)
 }

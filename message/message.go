@@ -217,8 +217,9 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 		// The error may quote the number; the log must not.
 		said.Name, said.Level, said.Err = "again", slog.LevelWarn, failed
 		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			o.Value.Due = api.At(tx.Now.Add(retryAfter[o.Value.Attempts-1]))
-			return messages.Replace(tx, o)
+			again := *o // a run that is undone leaves the claimed version as it is
+			again.Value.Due = api.At(tx.Now.Add(retryAfter[o.Value.Attempts-1]))
+			return messages.Replace(tx, &again)
 		})
 	}
 	if failed != nil {
@@ -226,8 +227,9 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 	}
 	if !caller.Live {
 		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			o.Value.Sent, o.Value.Due = true, api.At(tx.Now.Add(keepTest))
-			return messages.Replace(tx, o)
+			kept := *o // as above
+			kept.Value.Sent, kept.Value.Due = true, api.At(tx.Now.Add(keepTest))
+			return messages.Replace(tx, &kept)
 		})
 	}
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })

@@ -139,11 +139,13 @@ type game struct {
 
 	sides   [2]*side
 	payouts map[string]bool // the transfers that are payouts
-	key     int             // calls so far
-	named   int             // keys and names so far
-	steps   int
-	faults  int
-	history []string
+	// sentAgain are the events that were sent again.
+	sentAgain map[string]bool
+	key       int // calls so far
+	named     int // keys and names so far
+	steps     int
+	faults    int
+	history   []string
 	// played counts what has had an effect, by what it was.
 	played map[string]int
 }
@@ -152,7 +154,7 @@ func play(t *testing.T, seed uint64, store storage.Store, told *receivers) *game
 	g := &game{
 		t: t, dice: rand.New(rand.NewPCG(seed, 2)), now: time.Date(2026, 3, 6, 22, 0, 0, 0, time.UTC),
 		world: newWorld(seed), store: faulty.New(store), undoes: seed%2 == 1, path: fmt.Sprint("/", seed), payouts: map[string]bool{}, receivers: told,
-		played: map[string]int{},
+		played: map[string]int{}, sentAgain: map[string]bool{},
 	}
 	var random [32]byte
 	random[0], random[1], random[2] = byte(seed), byte(seed>>8), byte(seed>>16)

@@ -270,6 +270,18 @@ func TestKeysOfMerchants(t *testing.T) {
 	wantCode(t, "a key for nobody", err, api.ResourceMissing)
 }
 
+// A key that is well formed, checksum and all, and that this service has never made.
+func TestAKeyOfElsewhere(t *testing.T) {
+	here, there := newBench(t, nil), newBench(t, nil)
+	for _, live := range []bool{false, true} {
+		key, err := there.CreateKey(t.Context(), api.Caller{Merchant: there.merchant(t), Live: live}, account.KeyParams{})
+		wantCode(t, "create", err, "")
+		mustAuthenticate(t, there, key.Secret)
+		_, err = here.Authenticate(t.Context(), key.Secret)
+		wantCode(t, "elsewhere", err, api.APIKeyInvalid)
+	}
+}
+
 func mustAuthenticate(t *testing.T, b *bench, secret string) {
 	t.Helper()
 	if _, err := b.Authenticate(t.Context(), secret); err != nil {

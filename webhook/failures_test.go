@@ -140,3 +140,47 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		t.Error("an endpoint that is gone was told")
 	}
 }
+
+// An endpoint hears of what happens from its creation on, though an older event is
+// still to be told to others.
+func TestEventsBeforeAnEndpoint(t *testing.T) {
+	s := open(t, memory.New())
+	old, late := listen(t), listen(t)
+	s.endpoint(old.URL, "*")
+	s.happen()
+	s.mu.Lock()
+	s.now = s.now.Add(time.Second) // nobody works meanwhile
+	s.mu.Unlock()
+	s.endpoint(late.URL, "*")
+	s.pass(0)
+	if old.count() != 1 || late.count() != 0 {
+		t.Errorf("%d and %d deliveries of an event before the second endpoint", old.count(), late.count())
+	}
+	s.happen()
+	s.pass(0)
+	if old.count() != 2 || late.count() != 1 {
+		t.Errorf("%d and %d deliveries in the end", old.count(), late.count())
+	}
+}
+
+// What an endpoint answers with 410 is not tried again, and waits for nothing.
+func TestAnEndpointThatIsGoneWaitsForNothing(t *testing.T) {
+	s := open(t, memory.New())
+	r := listen(t)
+	r.answers(410)
+	e := s.endpoint(r.URL, "plan.created")
+	told, err := s.Events.Record(t.Context(), s.Caller, "plan.created", struct{}{})
+	check(t, err)
+	s.pass(0)
+	d := s.deliveries(e.ID)[0]
+	if d.Status != webhook.Failed || d.NextAttemptAt != nil || len(d.Attempts) != 1 {
+		t.Errorf("the delivery is %+v", d)
+	}
+	is, err := s.Events.Get(t.Context(), s.Caller, told.ID)
+	if err != nil || is.PendingWebhooks != 0 {
+		t.Errorf("the event is %+v, %v", is, err)
+	}
+	if e, err := s.Webhooks.Get(t.Context(), s.Caller, e.ID); err != nil || e.Active {
+		t.Errorf("the endpoint is %+v, %v", e, err)
+	}
+}

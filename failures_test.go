@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -409,4 +410,34 @@ func TestWhatWasBegunIsFinished(t *testing.T) {
 			}
 		}
 	})
+}
+
+var anyID = regexp.MustCompile(`_[0-9A-Za-z]{22}`)
+
+// A database may undo an update and run it again, whenever two meet. Every call has
+// the effect that it has where nothing is undone.
+func TestNoUpdateThatIsRunAgainLeavesATrace(t *testing.T) {
+	oneGoroutine(t)
+	plain, undone := newSubject(t, memory.New()), newSubject(t, faulty.Undone(memory.New()))
+	// The accounts of the two have other ids.
+	effect := func(s *subject, i int) map[string]int {
+		counts := map[string]int{}
+		for what, n := range s.effect(t, i) {
+			counts[anyID.ReplaceAllString(what, "_…")] += n
+		}
+		return counts
+	}
+	for i, c := range plain.calls {
+		if diff := cmp.Diff(effect(plain, i), effect(undone, i)); diff != "" {
+			t.Errorf("%s has another effect (-once +undone and again)\n%s", c.name, diff)
+		}
+	}
+	for _, s := range []*subject{plain, undone} {
+		s.now = s.now.Add(24 * time.Hour)
+		check(s.svc.Drain(t.Context()))
+		v, err := s.svc.Accounts.Verify(t.Context())
+		if err != nil || len(v.Problems) > 0 || v.Entries == 0 {
+			t.Errorf("Verify: %+v, %v", v, err)
+		}
+	}
 }

@@ -170,6 +170,9 @@ func (g *game) auditReminders(i *invoice.Invoice, told []event.Event, ended bool
 	if !ended || i.Status != invoice.Open || i.DueDate == nil || i.CollectionMethod != invoice.SendInvoice {
 		return
 	}
+	if i.Email == nil && i.Phone == nil {
+		return // the customer was deleted while it was a draft: there is nobody to remind
+	}
 	ahead := time.Duration(0)
 	if !i.Livemode {
 		ahead = g.ahead

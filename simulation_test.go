@@ -1,6 +1,7 @@
 package payments_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -129,6 +130,8 @@ type game struct {
 	receivers *receivers
 	path      string // where the receivers of the game are
 	hooks     []*hook
+	// undoes says that the store runs each update twice, as it may.
+	undoes bool
 	// ahead is by how much the clock of the first merchant was moved.
 	ahead time.Duration
 	// calmSince is when the world became calm.
@@ -136,11 +139,13 @@ type game struct {
 
 	sides   [2]*side
 	payouts map[string]bool // the transfers that are payouts
-	key     int             // calls so far
-	named   int             // keys and names so far
-	steps   int
-	faults  int
-	history []string
+	// sentAgain are the events that were sent again.
+	sentAgain map[string]bool
+	key       int // calls so far
+	named     int // keys and names so far
+	steps     int
+	faults    int
+	history   []string
 	// played counts what has had an effect, by what it was.
 	played map[string]int
 }
@@ -148,8 +153,8 @@ type game struct {
 func play(t *testing.T, seed uint64, store storage.Store, told *receivers) *game {
 	g := &game{
 		t: t, dice: rand.New(rand.NewPCG(seed, 2)), now: time.Date(2026, 3, 6, 22, 0, 0, 0, time.UTC),
-		world: newWorld(seed), store: faulty.New(store), path: fmt.Sprint("/", seed), payouts: map[string]bool{}, receivers: told,
-		played: map[string]int{},
+		world: newWorld(seed), store: faulty.New(store), undoes: seed%2 == 1, path: fmt.Sprint("/", seed), payouts: map[string]bool{}, receivers: told,
+		played: map[string]int{}, sentAgain: map[string]bool{},
 	}
 	var random [32]byte
 	random[0], random[1], random[2] = byte(seed), byte(seed>>8), byte(seed>>16)
@@ -175,15 +180,33 @@ func play(t *testing.T, seed uint64, store storage.Store, told *receivers) *game
 // start wires the service, as a new process does.
 func (g *game) start() {
 	g.now = g.now.Add(time.Millisecond)
-	svc, err := payments.New(g.t.Context(), g.store, payments.Config{
+	var store storage.Store = g.store
+	if g.undoes {
+		store = faulty.Undone(store)
+	}
+	svc, err := payments.New(g.t.Context(), store, payments.Config{
 		Key: make([]byte, 32), Rail: rail{g.world}, TestRail: rail{g.world}, Charger: charger{g.world}, TestCharger: charger{g.world},
 		Texter: texter{g.world}, Mailer: mailer{g.world}, InvoiceReminders: reminders, Sandbox: true, SingleUseOTP: g.dice.IntN(2) == 0,
 		WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Clock:        func() time.Time { return g.now }, NewID: func(p string) string { return g.newID(p) }, Logger: slog.New(slog.DiscardHandler),
+		Observer: workers{g},
 	})
 	check(err)
 	svc.Serialize()
 	g.svc = svc
+}
+
+// workers are told of the background work. There is one process, whose work meets
+// nobody else's.
+type workers struct{ g *game }
+
+func (w workers) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
+
+func (w workers) EndWork(_ context.Context, done payments.Work) {
+	// Time-outs are of the real time, and the machine may have stood still.
+	if done.Outcome == "error" && !errors.Is(done.Err, faulty.Err) && !errors.Is(done.Err, context.DeadlineExceeded) {
+		w.g.t.Errorf("work on %s %s: %v", done.Queue, done.ID, done.Err)
+	}
 }
 
 // settle makes the merchants and consumers.

@@ -109,12 +109,15 @@ func TestMerchants(t *testing.T) {
 	}
 	for name, p := range map[string]account.MerchantParams{
 		"no name": {}, "a long name": {Name: strings.Repeat("n", 256)}, "a phone of elsewhere": {Name: "M", Phone: "+4412345678"},
+		"two e-mail addresses": {Name: "M", Email: "a@example.com,b@example.com"}, "a long address": {Name: "M", Address: strings.Repeat("a", 501)},
 		"a picture of another kind": {Name: "M", Logo: []byte("GIF89a")}, "a large picture": {Name: "M", Logo: append(png, make([]byte, 256<<10)...)},
 	} {
 		if _, err := b.CreateMerchant(t.Context(), p); api.CodeOf(err) == "" {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+	_, err = b.UpdateMerchant(t.Context(), m.ID, account.MerchantParams{})
+	wantCode(t, "update without a name", err, api.ParameterMissing)
 	_, err = b.UpdateMerchant(t.Context(), "mer_1", account.MerchantParams{Name: "M"})
 	wantCode(t, "update of nobody", err, api.ResourceMissing)
 }
@@ -265,6 +268,18 @@ func TestKeysOfMerchants(t *testing.T) {
 	wantCode(t, "a negative overlap", err, api.ParameterInvalid)
 	_, err = b.CreateKey(t.Context(), api.Caller{Merchant: "mer_1"}, account.KeyParams{})
 	wantCode(t, "a key for nobody", err, api.ResourceMissing)
+}
+
+// A key that is well formed, checksum and all, and that this service has never made.
+func TestAKeyOfElsewhere(t *testing.T) {
+	here, there := newBench(t, nil), newBench(t, nil)
+	for _, live := range []bool{false, true} {
+		key, err := there.CreateKey(t.Context(), api.Caller{Merchant: there.merchant(t), Live: live}, account.KeyParams{})
+		wantCode(t, "create", err, "")
+		mustAuthenticate(t, there, key.Secret)
+		_, err = here.Authenticate(t.Context(), key.Secret)
+		wantCode(t, "elsewhere", err, api.APIKeyInvalid)
+	}
 }
 
 func mustAuthenticate(t *testing.T, b *bench, secret string) {

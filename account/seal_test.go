@@ -3,6 +3,7 @@ package account_test
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,7 +124,19 @@ func TestTampering(t *testing.T) {
 			t.Errorf("%s was changed: %q, want %q", what, problems, test.want)
 		}
 	}
-	store.entries = nil
+	// The newest entries are gone, and the balance says so, too.
+	store.entries = func(page []storage.Entry) []storage.Entry {
+		return slices.DeleteFunc(page, func(e storage.Entry) bool { return e.Account == name && e.Number > 198 })
+	}
+	store.balance = func(b *storage.Balance) {
+		if b.Account == name {
+			b.Entries, b.Amount = 198, 198_00
+		}
+	}
+	if _, problems := verifiedWith(t, svc); !strings.Contains(problems, "account "+name+": 200 entries were sealed, and 198 are there") {
+		t.Errorf("the newest are gone: %q", problems)
+	}
+	store.entries, store.balance = nil, nil
 
 	// The seals themselves: one that is gone, one of another server's, all of them.
 	other, err := payments.New(t.Context(), store, payments.Config{Key: []byte(strings.Repeat("k", 32)), Logger: slog.New(slog.DiscardHandler)})

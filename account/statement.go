@@ -159,6 +159,9 @@ func (st *Statement) PDF(ctx context.Context) ([]byte, error) {
 	return d.Bytes()
 }
 
+// longID is longer than any id of this library's.
+const longID = 32
+
 // lay lays the document out.
 func (st *Statement) lay(ctx context.Context) (*document.Document, error) {
 	if st.Entries > maxStatementPDF {
@@ -171,7 +174,7 @@ func (st *Statement) lay(ctx context.Context) (*document.Document, error) {
 		return nil, err
 	}
 	const (
-		typeAt, sourceAt = document.Left + 95, document.Left + 215
+		typeAt, sourceAt = document.Left + 95, document.Left + 193
 		amountEnd        = document.Right - 90
 		balanceEnd       = document.Right
 	)
@@ -230,7 +233,12 @@ func (st *Statement) lay(ctx context.Context) (*document.Document, error) {
 		d.Put(document.Text{X: document.Left, Size: 8, Text: e.At.UTC().Format("2006-01-02 15:04:05")})
 		d.Put(document.Text{X: typeAt, Size: 8, Text: strings.ReplaceAll(e.Type, "_", " ")})
 		source := document.Text{X: sourceAt, Size: 8, Grey: true, Text: e.Ref}
-		source.Text = d.Fit(source, amountEnd-65-sourceAt)
+		const room = amountEnd - 65 - sourceAt
+		// An id of wide letters is written smaller, since half of one is of no use.
+		for len(e.Ref) <= longID && source.Size > 5 && d.Fit(source, room) != source.Text {
+			source.Size -= 0.5
+		}
+		source.Text = d.Fit(source, room)
 		d.Put(source)
 		d.Put(document.Text{X: amountEnd, Size: 8, Right: true, Text: money.Text(e.Amount)})
 		d.Line(document.Text{X: balanceEnd, Size: 8, Right: true, Text: money.Text(e.Balance)})

@@ -468,3 +468,67 @@ func TestStatementFailures(t *testing.T) {
 		t.Errorf("of nobody: %v", err)
 	}
 }
+
+// A ledger that does not add up makes no statement.
+func TestStatementsOfADamagedLedger(t *testing.T) {
+	store := &damaged{}
+	b := newBench(t, func(s storage.Store) storage.Store {
+		store.Store = s
+		return store
+	})
+	caller := api.Caller{Merchant: b.merchant(t)}
+	for range 5 {
+		b.advance(time.Hour)
+		if err := b.Deposit(t.Context(), account.Deposit{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Statement(t.Context(), caller, api.Times{}); err != nil {
+		t.Fatal(err)
+	}
+	from := api.Times{From: b.now.Load().Add(-90 * time.Minute)} // the last two
+	for name, change := range map[string]func([]storage.Entry) []storage.Entry{
+		"another amount": func(page []storage.Entry) []storage.Entry {
+			for i := range page {
+				if page[i].Number == 4 {
+					page[i].Amount++
+				}
+			}
+			return page
+		},
+		"an entry that is gone": func(page []storage.Entry) []storage.Entry {
+			return slices.DeleteFunc(page, func(e storage.Entry) bool { return e.Number == 4 })
+		},
+		"the one before is gone": func(page []storage.Entry) []storage.Entry {
+			return slices.DeleteFunc(page, func(e storage.Entry) bool { return e.Number == 3 })
+		},
+	} {
+		store.entries = change
+		if st, err := b.Statement(t.Context(), caller, from); err == nil || api.CodeOf(err) != "" {
+			t.Errorf("%s: %+v, %v", name, st, err)
+		}
+	}
+}
+
+// An id is never cut off in the PDF, however wide its letters are.
+func TestStatementShowsWholeIDs(t *testing.T) {
+	b := newBench(t, nil)
+	caller := api.Caller{Merchant: b.merchant(t)}
+	const wide = "adj_0V9smGme0mWmWmWmWmWmWm"
+	b.engine.NewID = func(prefix string) string {
+		if prefix == "adj_" {
+			return wide
+		}
+		return prefix + "1"
+	}
+	if _, err := b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(999_999), Reason: "test", Actor: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	st, err := b.Statement(t.Context(), caller, api.Times{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := drawn(t, st); len(rows) != 1 || rows[0].Source != wide {
+		t.Errorf("drawn %+v", rows)
+	}
+}

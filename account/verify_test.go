@@ -60,6 +60,14 @@ func (t *damagedTx) Balances(after string, limit int) ([]storage.Balance, error)
 	return page, err
 }
 
+func (t *damagedTx) Balance(account string) (storage.Balance, error) {
+	b, err := t.ReadTx.Balance(account)
+	if t.by.balance != nil {
+		t.by.balance(&b)
+	}
+	return b, err
+}
+
 func (t *damagedTx) Entries(account string, before int64, limit int) ([]storage.Entry, error) {
 	page, err := t.ReadTx.Entries(account, before, limit)
 	if t.by.entries != nil {

@@ -44,6 +44,18 @@ func TestReadRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	got, err = disbursement.ReadRows(strings.NewReader("currency,type,amount,provider,account_number,bank_code,service_id,account_id,description,reference,match_account_name\n" +
+		"GHS,bank_transfer,1,mtn,001,GCB,SVC1,acc_1,rent,r-1,False\n"))
+	check(t, err)
+	want = []disbursement.RowParams{{CreateParams: disbursement.CreateParams{
+		Amount: decimal.NewFromInt(1), Currency: "GHS", Description: "rent", Reference: "r-1",
+		Destination: payout.DestinationParams{
+			Type: payout.BankTransfer, Provider: "mtn", AccountNumber: "001", BankCode: "GCB", ServiceID: "SVC1", AccountID: "acc_1",
+		},
+	}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 	many := "amount,type\n" + strings.Repeat("1,mobile_money\n", 1001)
 	for name, c := range map[string]struct {
 		text, param, says string

@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -116,11 +117,75 @@ func TestAChargerThatContradictsItself(t *testing.T) {
 	s.verified()
 }
 
+// The other way round: it declines what a worker was told it had taken. What was
+// booked stays, and the log says it.
+func TestAChargerThatDeclinesWhatItHasTaken(t *testing.T) {
+	begun, decided := make(chan struct{}), make(chan struct{})
+	m := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) {
+		return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+	}}
+	var logged bytes.Buffer
+	slow := &slowCharger{moody: m, begun: begun, decided: decided, ends: invoice.ChargeResult{Outcome: invoice.Declined, Reason: "No funds."}}
+	s := open(t, memory.New(), payments.Config{TestCharger: slow, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	v := s.openInvoice(invoice.Fields{})
+	caller := s.Caller
+	caller.IdempotencyKey = "slow"
+	paid := make(chan error)
+	go func() {
+		_, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
+		paid <- err
+	}()
+	<-begun
+	s.pass(2 * time.Minute) // a worker asks, and is told that it was charged
+	close(decided)          // and then the first call ends: declined
+	if err := <-paid; err == nil || api.CodeOf(err) == api.PaymentFailed {
+		t.Errorf("the caller is told: %v", err)
+	}
+	if is := s.get(v.ID); is.Status != invoice.Paid || is.Payment == nil || is.AmountPaid != 25_00 {
+		t.Errorf("the invoice is %s", is.Status)
+	}
+	if !strings.Contains(logged.String(), "contradicts") || !strings.Contains(logged.String(), "att_") {
+		t.Errorf("the log does not tell: %s", &logged)
+	}
+	// The repetition finds what was booked.
+	again, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
+	if err != nil || again.Status != invoice.Paid {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	s.verified()
+}
+
+// A wallet pays with its PIN, while it may be used; a refusal takes nothing.
+func TestWalletsThatMayNotPay(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	v := s.openInvoice(invoice.Fields{})
+	pay := func(pin string) error {
+		_, err := s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin})
+		return err
+	}
+	wants(t, "no PIN", pay(""), api.ParameterMissing)
+	wants(t, "a wrong PIN", pay("4321"), api.PINInvalid)
+	for _, status := range []account.Status{account.Frozen, account.Suspended} {
+		_, err := s.Accounts.SetConsumerStatus(t.Context(), false, s.Consumer.ID, status)
+		check(t, err)
+		wants(t, string(status), pay(s.PIN), api.WalletNotActive)
+	}
+	_, err := s.Accounts.SetConsumerStatus(t.Context(), false, s.Consumer.ID, account.Active)
+	check(t, err)
+	balance, err := s.Accounts.WalletBalance(t.Context(), false, s.Consumer.ID)
+	if err != nil || balance.IntPart() != 1000 || s.get(v.ID).Status != invoice.Open {
+		t.Errorf("the wallet has %s, %v", balance, err)
+	}
+	wants(t, "active", pay(s.PIN), "")
+	s.verified()
+}
+
 // slowCharger charges, the first time, when it is told to.
 type slowCharger struct {
 	*moody
 	once           sync.Once
 	begun, decided chan struct{}
+	ends           invoice.ChargeResult // charged, when it says nothing
 }
 
 func (c *slowCharger) Charge(ctx context.Context, charge invoice.Charge) (result invoice.ChargeResult, err error) {
@@ -131,5 +196,8 @@ func (c *slowCharger) Charge(ctx context.Context, charge invoice.Charge) (result
 	}
 	close(c.begun)
 	<-c.decided
+	if c.ends.Outcome != "" {
+		return c.ends, nil
+	}
 	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
 }

@@ -59,7 +59,7 @@ type record struct {
 	HTML     string `json:"html,omitempty"`
 	Attach   string `json:"attach,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
-	// Sent says that an e-mail of test mode was sent all the same.
+	// Sent says that a message of test mode is only kept: it was sent, or was not to be.
 	Sent bool `json:"sent,omitempty"`
 	// Due is when the message is to be sent, or, for one of test mode, forgotten.
 	Due api.Time `json:"due"`
@@ -139,7 +139,7 @@ func (s *Service) TextTx(tx *engine.Tx, to, text string) error {
 func (s *Service) queue(tx *engine.Tx, r record) error {
 	r.Due = api.At(tx.Now)
 	if !tx.Caller.Live && !s.sendsInTest(&r) {
-		r.Due = api.At(tx.Now.Add(keepTest))
+		r.Due, r.Sent = api.At(tx.Now.Add(keepTest)), true
 	}
 	if _, err := messages.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
 		return fmt.Errorf("message: queue: %w", err)
@@ -217,8 +217,9 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 		// The error may quote the number; the log must not.
 		said.Name, said.Level, said.Err = "again", slog.LevelWarn, failed
 		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			o.Value.Due = api.At(tx.Now.Add(retryAfter[o.Value.Attempts-1]))
-			return messages.Replace(tx, o)
+			again := *o // a run that is undone leaves the claimed version as it is
+			again.Value.Due = api.At(tx.Now.Add(retryAfter[o.Value.Attempts-1]))
+			return messages.Replace(tx, &again)
 		})
 	}
 	if failed != nil {
@@ -226,8 +227,9 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 	}
 	if !caller.Live {
 		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			o.Value.Sent, o.Value.Due = true, api.At(tx.Now.Add(keepTest))
-			return messages.Replace(tx, o)
+			kept := *o // as above
+			kept.Value.Sent, kept.Value.Due = true, api.At(tx.Now.Add(keepTest))
+			return messages.Replace(tx, &kept)
 		})
 	}
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })

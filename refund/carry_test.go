@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -126,6 +128,37 @@ func TestALostRefund(t *testing.T) {
 			}
 			s.verified()
 		})
+	}
+}
+
+// A charger that reports the opposite of what was booked is told so, whichever way
+// round, and nothing is booked.
+func TestContradictions(t *testing.T) {
+	for first, then := range map[invoice.RefundOutcome]invoice.RefundOutcome{
+		invoice.Refunded: invoice.RefundDeclined, invoice.RefundDeclined: invoice.Refunded,
+	} {
+		var log bytes.Buffer
+		m := &moody{}
+		m.says(invoice.RefundResult{Outcome: invoice.RefundUndecided}, nil)
+		s := open(t, memory.New(), payments.Config{TestCharger: m, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
+		s.pass(0)
+		check(t, s.Refunds.Notify(t.Context(), r.ID, invoice.RefundResult{Outcome: first}))
+		before := s.get(r.ID)
+		for range 2 {
+			err := s.Refunds.Notify(t.Context(), r.ID, invoice.RefundResult{Outcome: then})
+			if !errors.Is(err, refund.ErrContradicted) {
+				t.Errorf("%s, then %s: %v", first, then, err)
+			}
+		}
+		check(t, s.Refunds.Notify(t.Context(), r.ID, invoice.RefundResult{Outcome: first})) // again, late
+		if diff := cmp.Diff(before, s.get(r.ID)); diff != "" {
+			t.Errorf("%s, then %s (-before +after)\n%s", first, then, diff)
+		}
+		if !strings.Contains(log.String(), "contradicts") {
+			t.Errorf("%s, then %s: the log does not tell: %s", first, then, &log)
+		}
+		s.verified()
 	}
 }
 

@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/shopspring/decimal"
+	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/payout"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The simulated rail of test mode holds all that one without a memory can: it
 // answers by the number alone, also for an order that it has never seen.

@@ -1,0 +1,186 @@
+package account_test
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// Whichever operation of the store fails, a call says so and may be made again.
+// What holds for every call of the library over every store is shown beside the
+// package payments; this goes through the branches that only arguments reach.
+func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+	store := faulty.New(memory.New())
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	svc, err := payments.New(t.Context(), store, payments.Config{
+		Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, ctx := svc.Accounts, t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.CreateMerchant(ctx, account.MerchantParams{Name: "M"})
+	must(err)
+	caller := api.Caller{Merchant: m.ID}
+	ama, err := b.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"})
+	must(err)
+	agent, err := b.CreateAgent(ctx, account.HolderParams{Name: "Kojo", Phone: "0241000001"})
+	must(err)
+	for range 4 {
+		now = now.Add(time.Hour)
+		for _, to := range []string{ama.ID, agent.ID, m.ID} {
+			must(b.Deposit(ctx, account.Deposit{To: to, Amount: decimal.NewFromInt(100), Source: "test"}))
+		}
+	}
+	key, err := b.CreateKey(ctx, caller, account.KeyParams{})
+	must(err)
+	entries, err := b.Entries(ctx, caller, account.EntryListParams{})
+	must(err)
+	named := func(key string) api.Caller {
+		return api.Caller{Merchant: m.ID, IdempotencyKey: key}
+	}
+	lastHours := api.Times{From: now.Add(-2 * time.Hour), Until: now}
+
+	png := []byte("\x89PNG\r\n\x1a\n…")
+	var customer *account.Customer
+	for _, call := range []struct {
+		name string
+		do   func() error
+	}{
+		{"CreateMerchant", func() error {
+			_, err := b.CreateMerchant(ctx, account.MerchantParams{Name: "Adom", Logo: png})
+			return err
+		}},
+		{"UpdateMerchant", func() error {
+			_, err := b.UpdateMerchant(ctx, m.ID, account.MerchantParams{Name: "M", Logo: png})
+			return err
+		}},
+		{"UpdateMerchant, another logo", func() error {
+			_, err := b.UpdateMerchant(ctx, m.ID, account.MerchantParams{Name: "M", Logo: png})
+			return err
+		}},
+		{"UpdateMerchant, no logo", func() error {
+			_, err := b.UpdateMerchant(ctx, m.ID, account.MerchantParams{Name: "M"})
+			return err
+		}},
+		{"Merchants", func() error { _, err := b.Merchants(ctx, api.Page{}); return err }},
+		{"CreateConsumer", func() error {
+			_, err := b.CreateConsumer(ctx, account.HolderParams{Name: "Esi", Phone: "0241000002"})
+			return err
+		}},
+		{"Consumer", func() error { _, err := b.Consumer(ctx, false, ama.ID); return err }},
+		{"SetConsumerStatus", func() error {
+			_, err := b.SetConsumerStatus(ctx, false, ama.ID, account.Active)
+			return err
+		}},
+		{"SetPIN", func() error { return b.SetPIN(ctx, false, ama.ID, "4321") }},
+		{"LookUpServiceID, of a merchant", func() error { _, err := b.LookUpServiceID(ctx, caller, m.ServiceID); return err }},
+		{"LookUpServiceID, of a consumer", func() error { _, err := b.LookUpServiceID(ctx, caller, ama.ServiceID); return err }},
+		{"LookUpServiceID, of an agent", func() error { _, err := b.LookUpServiceID(ctx, caller, agent.ServiceID); return err }},
+		{"LookUpServiceID, with a key", func() error {
+			_, err := b.LookUpServiceID(ctx, named("look up"), agent.ServiceID)
+			return err
+		}},
+		{"CreateKey", func() error { _, err := b.CreateKey(ctx, caller, account.KeyParams{}); return err }},
+		{"RollKey", func() error { _, err := b.RollKey(ctx, caller, key.ID, 0); return err }},
+		{"Keys", func() error { _, err := b.Keys(ctx, caller, api.Page{}); return err }},
+		{"CreateCustomer", func() (err error) {
+			customer, err = b.CreateCustomer(ctx, named("create"), account.CustomerParams{Name: "Akua", Email: "akua@example.com"})
+			return err
+		}},
+		{"UpdateCustomer", func() error {
+			_, err := b.UpdateCustomer(ctx, named("update"), customer.ID, account.CustomerUpdate{Metadata: api.Metadata{"note": "regular"}})
+			return err
+		}},
+		{"ListCustomers", func() error { _, err := b.ListCustomers(ctx, caller, account.CustomerListParams{}); return err }},
+		{"DeleteCustomer", func() error { _, err := b.DeleteCustomer(ctx, named("delete"), customer.ID); return err }},
+		{"ForgetCustomer", func() error { return b.ForgetCustomer(ctx, caller, "cus_host") }},
+		{"ForgetCustomer, again", func() error { return b.ForgetCustomer(ctx, caller, "cus_host") }},
+		{"Deposit", func() error {
+			return b.Deposit(ctx, account.Deposit{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "test", IdempotencyKey: "d"})
+		}},
+		{"Adjust", func() error {
+			_, err := b.Adjust(ctx, named("adjust"), account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "counted", Actor: "Efua"})
+			return err
+		}},
+		{"Adjustments", func() error { _, err := b.Adjustments(ctx, caller, api.Page{}); return err }},
+		{"Balance", func() error { _, err := b.Balance(ctx, caller); return err }},
+		{"WalletBalance", func() error { _, err := b.WalletBalance(ctx, false, ama.ID); return err }},
+		{"FloatBalance", func() error { _, err := b.FloatBalance(ctx, false, agent.ID); return err }},
+		{"Entries", func() error { _, err := b.Entries(ctx, caller, account.EntryListParams{}); return err }},
+		{"Entries, of a period", func() error {
+			_, err := b.Entries(ctx, caller, account.EntryListParams{Created: lastHours})
+			return err
+		}},
+		{"Entries, after one", func() error {
+			p := account.EntryListParams{Page: api.Page{StartingAfter: entries.Data[0].ID}}
+			_, err := b.Entries(ctx, caller, p)
+			return err
+		}},
+		{"Entries, before one", func() error {
+			p := account.EntryListParams{Page: api.Page{EndingBefore: entries.Data[2].ID}}
+			_, err := b.Entries(ctx, caller, p)
+			return err
+		}},
+		{"a statement", func() error {
+			st, err := b.Statement(ctx, caller, lastHours)
+			if err != nil {
+				return err
+			}
+			return st.CSV(ctx, io.Discard)
+		}},
+		{"a statement's PDF", func() error {
+			st, err := b.Statement(ctx, caller, lastHours)
+			if err != nil {
+				return err
+			}
+			_, err = st.PDF(ctx)
+			return err
+		}},
+		{"SealWith", func() error { return b.SealWith(ctx, nil) }},
+		{"Seal", func() error { _, err := b.Seal(ctx); return err }},
+		{"Verify", func() error {
+			v, err := b.Verify(ctx)
+			if err == nil && (len(v.Problems) > 0 || v.Sealed == 0) {
+				t.Errorf("verified %+v", v)
+			}
+			return err
+		}},
+	} {
+		store.Each(t, call.name, call.do)
+	}
+
+	// With a key the customer was made once, changed once and deleted once, and what
+	// has no key leaves nothing when it fails.
+	events, err := svc.Events.List(ctx, caller, event.ListParams{})
+	must(err)
+	var types []event.Type
+	for _, e := range events.Data {
+		types = append(types, e.Type)
+	}
+	if diff := cmp.Diff([]event.Type{event.CustomerDeleted, event.CustomerUpdated, event.CustomerCreated}, types); diff != "" {
+		t.Errorf("events (-want +got)\n%s", diff)
+	}
+	list, err := b.Merchants(ctx, api.Page{})
+	must(err)
+	if len(list.Data) != 2 || list.Data[1].HasLogo {
+		t.Errorf("merchants %+v", list.Data)
+	}
+}

@@ -1,0 +1,328 @@
+package disbursement_test
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+func refused(t *testing.T, what string, err error, code api.Code, param string) {
+	t.Helper()
+	var e *api.Error
+	if !errors.As(err, &e) || e.Code != code || e.Param != param {
+		t.Errorf("%s: got %v, want %s of %q", what, err, code, param)
+	}
+}
+
+func ghs(text string) decimal.Decimal { return decimal.RequireFromString(text) }
+
+// worth is what a consumer's wallet holds.
+func worth(t *testing.T, svc *payments.Service, consumer string) string {
+	t.Helper()
+	balance, err := svc.Accounts.WalletBalance(t.Context(), false, consumer)
+	check(t, err)
+	return balance.StringFixed(2)
+}
+
+// Every rule of a scanned code in turn: what pays, what it says when it does not, and
+// that nothing moves then.
+func TestScannedCodes(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	svc, caller := open(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
+	ctx := t.Context()
+	ama, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001"})
+	check(t, err)
+	issue := func(p qrcode.IssueParams) string {
+		t.Helper()
+		p.Account = ama.ID
+		code, err := svc.QRCodes.Issue(ctx, caller, p)
+		check(t, err)
+		return code.Payload
+	}
+	five, one := ghs("5"), int64(1)
+	tomorrow := now.Add(24 * time.Hour)
+	free, fixed, once, brief := issue(qrcode.IssueParams{}), issue(qrcode.IssueParams{Amount: &five}),
+		issue(qrcode.IssueParams{Type: qrcode.Dynamic, Amount: &five, UsageLimit: &one}), issue(qrcode.IssueParams{Amount: &five, ExpiresAt: tomorrow})
+	pay := func(payload, amount string) (*payout.Transfer, error) {
+		p := disbursement.QRParams{Payload: payload, Reference: "ref-1"}
+		if amount != "" {
+			d := ghs(amount)
+			p.Amount = &d
+		}
+		return svc.Disbursements.CreateQR(ctx, caller, p)
+	}
+
+	made, err := pay(fixed, "")
+	check(t, err)
+	if made.Status != payout.Completed || !made.Amount.Equal(ghs("5")) || !made.Fee.IsZero() || *made.Reference != "ref-1" || made.Destination.Type != payout.ServiceWallet || made.Destination.AccountID != ama.ID {
+		t.Errorf("made %+v", made)
+	}
+	got, err := svc.Disbursements.Get(ctx, caller, made.ID)
+	if diff := cmp.Diff(made, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if _, err = pay(fixed, "2.50"); err != nil { // goes before the code's
+		t.Error(err)
+	}
+	if _, err = pay(free, "0.01"); err != nil {
+		t.Error(err)
+	}
+	if _, err = pay(once, ""); err != nil {
+		t.Error(err)
+	}
+	if w := worth(t, svc, ama.ID); w != "12.51" {
+		t.Errorf("the wallet has %s", w)
+	}
+
+	_, err = pay(free, "")
+	refused(t, "no amount", err, api.AmountRequired, "amount")
+	_, err = pay(free, "0")
+	refused(t, "nothing", err, api.AmountTooSmall, "amount")
+	_, err = pay(free, "0.001")
+	refused(t, "less than a pesewa", err, api.ParameterInvalid, "amount")
+	_, err = pay(free, "5000.01")
+	refused(t, "more than the balance", err, api.InsufficientBalance, "")
+	_, err = pay("not base64!", "1")
+	refused(t, "no code", err, api.InvalidQR, "qr_payload")
+	_, err = pay("aGVsbG8=", "1")
+	refused(t, "another's code", err, api.InvalidConsumerQR, "qr_payload")
+	_, err = pay(once, "")
+	refused(t, "a code that was used", err, api.QRLimitReached, "")
+	now = tomorrow
+	_, err = pay(brief, "")
+	refused(t, "a code of yesterday", err, api.QRExpired, "")
+	for status, code := range map[account.Status]api.Code{
+		account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive, account.Closed: api.AccountNotFound,
+	} {
+		_, err = svc.Accounts.SetConsumerStatus(ctx, false, ama.ID, status)
+		check(t, err)
+		_, err = pay(fixed, "")
+		refused(t, string(status), err, code, "qr_payload")
+	}
+	if w := worth(t, svc, ama.ID); w != "12.51" {
+		t.Errorf("after refusals the wallet has %s", w)
+	}
+	live := api.Caller{Merchant: caller.Merchant, Live: true}
+	_, err = svc.Disbursements.CreateQR(ctx, live, disbursement.QRParams{Payload: fixed})
+	refused(t, "the other mode", err, api.InvalidConsumerQR, "qr_payload")
+}
+
+// A disbursement that the rail has not been told of can be taken back, once, with its
+// fee; one that is with the rail cannot.
+func TestCancelAndSettle(t *testing.T) {
+	svc, caller := open(t, memory.New(), payments.Config{})
+	ctx := t.Context()
+	create := func() *payout.Transfer {
+		t.Helper()
+		p := row(903).CreateParams // …0903 stays with the rail
+		p.Amount = ghs("100")
+		p.Destination.PhoneNumber = "0241230903"
+		made, err := svc.Disbursements.Create(ctx, caller, p)
+		check(t, err)
+		return made
+	}
+	available := func() string {
+		t.Helper()
+		b, err := svc.Accounts.Balance(ctx, caller)
+		check(t, err)
+		return b.Available.StringFixed(2)
+	}
+	first := create()
+	if first.Status != payout.Pending || available() != "899.00" {
+		t.Errorf("created %+v, and %s are left", first, available())
+	}
+	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
+		_, err := svc.Disbursements.Cancel(ctx, stranger, first.ID)
+		refused(t, name, err, api.ResourceMissing, "")
+		_, err = svc.Disbursements.Get(ctx, stranger, first.ID)
+		refused(t, name, err, api.ResourceMissing, "")
+	}
+	_, err := svc.Payouts.Cancel(ctx, caller, first.ID)
+	refused(t, "as a payout", err, api.ResourceMissing, "")
+	cancelled, err := svc.Disbursements.Cancel(ctx, caller, first.ID)
+	check(t, err)
+	if cancelled.Status != payout.Cancelled || available() != "1000.00" {
+		t.Errorf("cancelled %+v, and %s are left", cancelled, available())
+	}
+	if _, err = svc.Disbursements.Cancel(ctx, caller, first.ID); api.CodeOf(err) == "" {
+		t.Errorf("cancelled twice: %v", err)
+	}
+	second := create()
+	check(t, svc.Drain(ctx))
+	if _, err = svc.Disbursements.Cancel(ctx, caller, second.ID); api.CodeOf(err) == "" || available() != "899.00" {
+		t.Errorf("cancelled with the rail: %v, and %s are left", err, available())
+	}
+	settled, err := svc.Disbursements.Settle(ctx, caller, second.ID, payout.Result{Outcome: payout.Paid})
+	check(t, err)
+	if settled.Status != payout.Completed || settled.CompletedAt == nil || available() != "899.00" {
+		t.Errorf("settled %+v, and %s are left", settled, available())
+	}
+	statuses := disbursement.Statuses()
+	if slices.Contains(statuses, payout.Succeeded) || !slices.Contains(statuses, payout.Completed) {
+		t.Errorf("a filter may be %v", statuses)
+	}
+	list, err := svc.Disbursements.List(ctx, caller, payout.ListParams{Status: payout.Cancelled})
+	if err != nil || len(list.Data) != 1 || list.Data[0].ID != first.ID {
+		t.Errorf("listed %+v, %v", list, err)
+	}
+}
+
+// A batch with anything wrong in it is refused whole, and says where.
+func TestBatchesThatAreRefused(t *testing.T) {
+	svc, caller := open(t, memory.New(), payments.Config{})
+	bad := func(change func(*disbursement.BatchParams)) disbursement.BatchParams {
+		p := some(3)
+		change(&p)
+		return p
+	}
+	for name, test := range map[string]struct {
+		p     disbursement.BatchParams
+		code  api.Code
+		param string
+	}{
+		"no rows":            {disbursement.BatchParams{}, api.ParameterMissing, "rows"},
+		"too many rows":      {some(disbursement.MaxRows + 1), api.ParameterInvalid, "rows"},
+		"a long description": {bad(func(p *disbursement.BatchParams) { p.Description = strings.Repeat("d", 501) }), api.ParameterInvalid, "description"},
+		"a long reference":   {bad(func(p *disbursement.BatchParams) { p.Reference = strings.Repeat("r", 101) }), api.ParameterInvalid, "reference"},
+		"nested metadata":    {bad(func(p *disbursement.BatchParams) { p.Metadata = api.Metadata{"m": []any{}} }), api.ParameterInvalid, "metadata.m"},
+		"nothing to pay":     {bad(func(p *disbursement.BatchParams) { p.Rows[1].Amount = decimal.Zero }), api.AmountTooSmall, "rows[1].amount"},
+		"too much to pay":    {bad(func(p *disbursement.BatchParams) { p.Rows[1].Amount = ghs("1e12") }), api.AmountTooLarge, "rows[1].amount"},
+		"a huge exponent":    {bad(func(p *disbursement.BatchParams) { p.Rows[0].Amount = decimal.New(1, 1_000_000_000) }), api.AmountTooLarge, "rows[0].amount"},
+		"half a pesewa":      {bad(func(p *disbursement.BatchParams) { p.Rows[2].Amount = ghs("1.005") }), api.ParameterInvalid, "rows[2].amount"},
+		"another currency":   {bad(func(p *disbursement.BatchParams) { p.Rows[2].Currency = "USD" }), api.CurrencyNotSupported, "rows[2].currency"},
+		"no number":          {bad(func(p *disbursement.BatchParams) { p.Rows[2].Destination.PhoneNumber = "" }), api.ParameterMissing, "rows[2].destination.phone_number"},
+		"a wallet of nobody": {bad(func(p *disbursement.BatchParams) {
+			p.Rows[0].Destination = payout.DestinationParams{Type: payout.ServiceWallet, AccountID: "acc_1"}
+		}), api.AccountNotFound, "rows[0].destination.account_id"},
+		"a key with a newline":  {bad(func(p *disbursement.BatchParams) { p.Rows[1].IdempotencyKey = "a\nb" }), api.ParameterInvalid, "rows[1].idempotency_key"},
+		"two rows with one key": {bad(func(p *disbursement.BatchParams) { p.Rows[2].IdempotencyKey = p.Rows[0].IdempotencyKey }), api.ParameterInvalid, "rows[2].idempotency_key"},
+	} {
+		_, err := svc.Disbursements.CreateBatch(t.Context(), caller, test.p)
+		var e *api.Error
+		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
+			t.Errorf("%s: got %+v", name, err)
+		} else if strings.HasPrefix(test.param, "rows[") && !strings.Contains(e.Message, "rows[") {
+			t.Errorf("%s: the message does not say which row: %s", name, e.Message)
+		}
+	}
+	list, err := svc.Disbursements.List(t.Context(), caller, payout.ListParams{})
+	if err != nil || len(list.Data) != 0 {
+		t.Errorf("made %+v, %v", list, err)
+	}
+	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
+		b, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(1))
+		check(t, err)
+		_, err = svc.Disbursements.Batch(t.Context(), stranger, b.ID)
+		refused(t, name, err, api.ResourceMissing, "")
+		_, err = svc.Disbursements.Rows(t.Context(), stranger, b.ID, disbursement.RowListParams{})
+		refused(t, name, err, api.ResourceMissing, "")
+	}
+}
+
+// A batch is answered again under its key, though what it wants is not allowed any
+// more.
+func TestARepeatedBatchIsAnsweredAfterTheLimitsHaveChanged(t *testing.T) {
+	store := memory.New()
+	svc, caller := open(t, store, payments.Config{})
+	caller.IdempotencyKey = "batch-1"
+	first, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(2))
+	check(t, err)
+	strict, _ := open(t, store, payments.Config{DisbursementLimits: payout.Limits{Max: ghs("0.50")}})
+	again, err := strict.Disbursements.CreateBatch(t.Context(), caller, some(2))
+	if err != nil || again.ID != first.ID {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	_, err = strict.Disbursements.CreateBatch(t.Context(), api.Caller{Merchant: caller.Merchant}, some(2))
+	refused(t, "a new one", err, api.AmountTooLarge, "rows[0].amount")
+}
+
+// Whichever operation of the store fails, a call says so, and what was made was made
+// once.
+func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+	store := faulty.New(memory.New())
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	svc, err := payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }})
+	check(t, err)
+	_, caller := open(t, store, payments.Config{})
+	ctx, d := t.Context(), svc.Disbursements
+	ama, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001"})
+	check(t, err)
+	amount := ghs("5")
+	code, err := svc.QRCodes.Issue(ctx, caller, qrcode.IssueParams{Account: ama.ID, Amount: &amount})
+	check(t, err)
+	named := func(key string) api.Caller { return api.Caller{Merchant: caller.Merchant, IdempotencyKey: key} }
+
+	var outside *payout.Transfer
+	var batch *disbursement.Batch
+	wallet := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: ama.ID}
+	store.Each(t, "Create", func() (err error) {
+		outside, err = d.Create(ctx, named("c-1"), row(1).CreateParams)
+		return err
+	})
+	store.Each(t, "Create, to a wallet", func() error {
+		_, err := d.Create(ctx, caller, disbursement.CreateParams{Amount: ghs("3"), Destination: wallet})
+		return err
+	})
+	store.Each(t, "CreateQR", func() error {
+		_, err := d.CreateQR(ctx, caller, disbursement.QRParams{Payload: code.Payload})
+		return err
+	})
+	if w := worth(t, svc, ama.ID); w != "8.00" {
+		t.Errorf("the wallet has %s", w)
+	}
+	store.Each(t, "Get", func() error { _, err := d.Get(ctx, caller, outside.ID); return err })
+	store.Each(t, "Cancel", func() error { _, err := d.Cancel(ctx, named("x-1"), outside.ID); return err })
+	p := some(3)
+	p.Rows = append(p.Rows, disbursement.RowParams{CreateParams: disbursement.CreateParams{Amount: ghs("1"), Destination: wallet, Reference: "row-3"}})
+	store.Each(t, "CreateBatch", func() (err error) {
+		batch, err = d.CreateBatch(ctx, named("b-1"), p)
+		return err
+	})
+	store.Each(t, "Batch", func() error { _, err := d.Batch(ctx, caller, batch.ID); return err })
+	store.Each(t, "Rows", func() error { _, err := d.Rows(ctx, caller, batch.ID, disbursement.RowListParams{}); return err })
+
+	// The rows are made though the store fails at every operation of the work in turn.
+	hit := true
+	for k := 1; hit; k++ {
+		if k > 2000 {
+			t.Fatal("the work has no end")
+		}
+		store.FailAt(k)
+		now = now.Add(time.Hour) // past every lease and wait
+		err := svc.Drain(ctx)
+		if hit = store.Heal(); err != nil && !errors.Is(err, faulty.Err) {
+			t.Fatal(err)
+		}
+	}
+	done, err := d.Batch(ctx, caller, batch.ID)
+	check(t, err)
+	if want := (disbursement.Counts{Total: 4, Made: 4}); done.Counts != want || done.Status != disbursement.BatchCompleted {
+		t.Errorf("the batch is %+v", done)
+	}
+	balance, err := svc.Accounts.Balance(ctx, caller)
+	check(t, err)
+	// Out went 3 and 5 to the wallet, three rows with their fees, and one to the wallet.
+	if want := "987.70"; balance.Available.StringFixed(2) != want || !balance.Reserved.IsZero() {
+		t.Errorf("the balance is %+v, want %s", balance, want)
+	}
+	store.Each(t, "Rows that are made", func() error { _, err := d.Rows(ctx, caller, batch.ID, disbursement.RowListParams{}); return err })
+	if w := worth(t, svc, ama.ID); w != "9.00" {
+		t.Errorf("in the end the wallet has %s", w)
+	}
+}

@@ -1,0 +1,314 @@
+package invoice_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// Each thing that can be wrong with the fields of an invoice, and where the refusal
+// says it is. A change that is refused changes nothing.
+func TestFieldsThatAreRefused(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	kept := s.draft(invoice.Fields{Name: new("Efua")})
+	long, huge := strings.Repeat("x", 501), decimal.New(1, 1_000_000_000)
+	cents, below, above := int64(100), int64(-1), int64(1<<62)
+	with := func(change func(*invoice.LineParams)) invoice.Fields {
+		l := line(cents)
+		change(&l)
+		return invoice.Fields{Lines: []invoice.LineParams{line(cents), l}}
+	}
+	pigeon := invoice.CollectionMethod("pigeon")
+	for name, test := range map[string]struct {
+		f     invoice.Fields
+		code  api.Code
+		param string
+	}{
+		"a long name":              {invoice.Fields{Name: new(strings.Repeat("n", 256))}, api.ParameterInvalid, "customer_name"},
+		"a long address":           {invoice.Fields{Address: &long}, api.ParameterInvalid, "customer_address"},
+		"a long description":       {invoice.Fields{Description: &long}, api.ParameterInvalid, "description"},
+		"a long footer":            {invoice.Fields{Footer: &long}, api.ParameterInvalid, "footer"},
+		"a long memo":              {invoice.Fields{Memo: &long}, api.ParameterInvalid, "memo"},
+		"two addresses":            {invoice.Fields{Email: new("a@example.com,b@example.com")}, api.ParameterInvalid, "customer_email"},
+		"a number abroad":          {invoice.Fields{Phone: new("+4412345678")}, api.InvalidPhoneNumber, "customer_phone"},
+		"another way to collect":   {invoice.Fields{CollectionMethod: &pigeon}, api.ParameterInvalid, "collection_method"},
+		"nested metadata":          {invoice.Fields{Metadata: api.Metadata{"m": []any{}}}, api.ParameterInvalid, "metadata.m"},
+		"a customer of nobody":     {invoice.Fields{Customer: new("cus_1")}, api.ResourceMissing, "customer"},
+		"a discount over the sum":  {invoice.Fields{Lines: []invoice.LineParams{line(cents)}, Discount: new(int64(101))}, api.ParameterInvalid, "discount"},
+		"a discount below nothing": {invoice.Fields{Lines: []invoice.LineParams{line(cents)}, Discount: &below}, api.ParameterInvalid, "discount"},
+		"a sum that nobody has": {
+			invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: new(int64(1e14)), Quantity: new(decimal.New(1, 6))}}},
+			api.ParameterInvalid, "line_items[0].unit_amount",
+		},
+		"a line of nothing":       {with(func(l *invoice.LineParams) { l.Description = "" }), api.ParameterMissing, "line_items[1].description"},
+		"a long line":             {with(func(l *invoice.LineParams) { l.Description = long }), api.ParameterInvalid, "line_items[1].description"},
+		"no price":                {with(func(l *invoice.LineParams) { l.UnitAmount = nil }), api.ParameterMissing, "line_items[1].unit_amount"},
+		"a price below nothing":   {with(func(l *invoice.LineParams) { l.UnitAmount = &below }), api.ParameterInvalid, "line_items[1].unit_amount"},
+		"a price above all":       {with(func(l *invoice.LineParams) { l.UnitAmount = &above }), api.ParameterInvalid, "line_items[1].unit_amount"},
+		"none of it":              {with(func(l *invoice.LineParams) { l.Quantity = &decimal.Zero }), api.ParameterInvalid, "line_items[1].quantity"},
+		"less than none":          {with(func(l *invoice.LineParams) { l.Quantity = new(decimal.New(-1, 0)) }), api.ParameterInvalid, "line_items[1].quantity"},
+		"more than a million":     {with(func(l *invoice.LineParams) { l.Quantity = new(decimal.New(1_000_001, 0)) }), api.ParameterInvalid, "line_items[1].quantity"},
+		"seven decimals":          {with(func(l *invoice.LineParams) { l.Quantity = new(decimal.New(1, -7)) }), api.ParameterInvalid, "line_items[1].quantity"},
+		"a quantity of 1e9 zeros": {with(func(l *invoice.LineParams) { l.Quantity = &huge }), api.ParameterInvalid, "line_items[1].quantity"},
+		"a long product":          {with(func(l *invoice.LineParams) { l.Product = long }), api.ParameterInvalid, "line_items[1].product"},
+		"nested metadata of a line": {
+			with(func(l *invoice.LineParams) { l.Metadata = api.Metadata{"m": []any{}} }), api.ParameterInvalid, "line_items[1].metadata.m",
+		},
+		"a tax above all": {
+			with(func(l *invoice.LineParams) { l.Taxable, l.TaxPercent = true, new(decimal.New(101, 0)) }), api.ParameterInvalid, "line_items[1].tax_percent",
+		},
+		"a tax below nothing": {
+			with(func(l *invoice.LineParams) { l.Taxable, l.TaxPercent = true, new(decimal.New(-1, 0)) }), api.ParameterInvalid, "line_items[1].tax_percent",
+		},
+		"a tax of 1e9 zeros": {
+			with(func(l *invoice.LineParams) { l.Taxable, l.TaxPercent = true, &huge }), api.ParameterInvalid, "line_items[1].tax_percent",
+		},
+		"a tax without a name": {
+			with(func(l *invoice.LineParams) {
+				l.Taxable, l.Taxes = true, []invoice.Tax{{Percent: decimal.New(1, 0)}}
+			}), api.ParameterInvalid, "line_items[1].tax_percent",
+		},
+		"a discount over the line": {with(func(l *invoice.LineParams) { l.Discount = 101 }), api.ParameterInvalid, "line_items[1].discount"},
+	} {
+		_, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: test.f})
+		var e *api.Error
+		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
+			t.Errorf("create with %s: got %+v", name, err)
+		}
+		_, err = s.Invoices.Update(t.Context(), s.Caller, kept.ID, test.f)
+		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
+			t.Errorf("update with %s: got %+v", name, err)
+		}
+		if len(test.f.Lines) == 2 {
+			_, err = s.Invoices.AddLine(t.Context(), s.Caller, kept.ID, test.f.Lines[1])
+			if bare := strings.TrimPrefix(test.param, "line_items[1]."); !errors.As(err, &e) || e.Code != test.code || e.Param != bare {
+				t.Errorf("a line with %s: got %+v", name, err)
+			}
+		}
+	}
+	same(t, kept, s.get(kept.ID))
+	if next := s.draft(invoice.Fields{}); next.Number != "INV-2026-000002" {
+		t.Errorf("refusals took numbers: the next is %s", next.Number)
+	}
+}
+
+// same compares two invoices as everybody sees them.
+func same(t *testing.T, want, got *invoice.Invoice) {
+	t.Helper()
+	a, err := json.Marshal(want)
+	check(t, err)
+	b, err := json.Marshal(got)
+	check(t, err)
+	if diff := cmp.Diff(string(a), string(b)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// What each status allows. What it refuses leaves the invoice as it is.
+func TestWhatAStatusAllows(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	ctx := t.Context()
+	to := func(status invoice.Status) *invoice.Invoice {
+		t.Helper()
+		if status == invoice.Draft {
+			return s.draft(invoice.Fields{Phone: new("0245556666")})
+		}
+		v := s.openInvoice(invoice.Fields{Phone: new("0245556666")})
+		var err error
+		switch status {
+		case invoice.Paid:
+			v, err = s.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{})
+		case invoice.Void:
+			v, err = s.Invoices.Void(ctx, s.Caller, v.ID)
+		case invoice.Uncollectible:
+			v, err = s.Invoices.MarkUncollectible(ctx, s.Caller, v.ID)
+		}
+		check(t, err)
+		return v
+	}
+	do := map[string]func(id string) error{
+		"update": func(id string) error {
+			_, err := s.Invoices.Update(ctx, s.Caller, id, invoice.Fields{Memo: new("m")})
+			return err
+		},
+		"add":      func(id string) error { _, err := s.Invoices.AddLine(ctx, s.Caller, id, line(1)); return err },
+		"delete":   func(id string) error { _, err := s.Invoices.Delete(ctx, s.Caller, id); return err },
+		"finalize": func(id string) error { _, err := s.Invoices.Finalize(ctx, s.Caller, id); return err },
+		"send":     func(id string) error { _, err := s.Invoices.Send(ctx, s.Caller, id); return err },
+		"pay":      func(id string) error { _, err := s.Invoices.Pay(ctx, s.Caller, id, invoice.PayParams{}); return err },
+		"void":     func(id string) error { _, err := s.Invoices.Void(ctx, s.Caller, id); return err },
+		"mark":     func(id string) error { _, err := s.Invoices.MarkUncollectible(ctx, s.Caller, id); return err },
+	}
+	draftOnly := map[invoice.Status]api.Code{
+		invoice.Open: api.InvoiceNotDraft, invoice.Paid: api.InvoiceNotDraft, invoice.Void: api.InvoiceNotDraft, invoice.Uncollectible: api.InvoiceNotDraft,
+	}
+	for name, codes := range map[string]map[invoice.Status]api.Code{
+		"update": draftOnly, "add": draftOnly, "delete": draftOnly, "finalize": draftOnly,
+		"send": {invoice.Draft: api.InvoiceNotOpen},
+		"pay":  {invoice.Draft: api.InvoiceNotOpen, invoice.Paid: api.InvoiceAlreadyPaid, invoice.Void: api.InvoiceNotOpen, invoice.Uncollectible: api.InvoiceNotOpen},
+		"void": {invoice.Draft: api.InvoiceNotVoidable, invoice.Paid: api.InvoiceNotVoidable, invoice.Void: api.InvoiceNotVoidable},
+		"mark": {invoice.Draft: api.InvoiceNotOpen, invoice.Paid: api.InvoiceAlreadyPaid, invoice.Void: api.InvoiceNotOpen, invoice.Uncollectible: api.InvoiceNotOpen},
+	} {
+		for _, status := range []invoice.Status{invoice.Draft, invoice.Open, invoice.Paid, invoice.Void, invoice.Uncollectible} {
+			v := to(status)
+			before := s.get(v.ID)
+			err := do[name](v.ID)
+			wants(t, name+" of what is "+string(status), err, codes[status])
+			if err != nil {
+				same(t, before, s.get(v.ID))
+			}
+		}
+		wants(t, name+" of nothing", do[name]("inv_1"), api.ResourceMissing)
+	}
+	// Nobody can be told of an invoice without an address, and nothing is collected of
+	// one without lines.
+	_, err := s.Invoices.Send(ctx, s.Caller, s.openInvoice(invoice.Fields{}).ID)
+	wants(t, "send to nobody", err, api.InvoiceNoRecipient)
+	_, err = s.Invoices.Finalize(ctx, s.Caller, s.draft(invoice.Fields{Lines: []invoice.LineParams{}}).ID)
+	wants(t, "finalize nothing", err, api.InvoiceNoLines)
+	_, err = s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true})
+	wants(t, "finalize nothing at once", err, api.InvoiceNoLines)
+	_, err = s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{Source: "12"})
+	wants(t, "a receipt to no number", err, api.InvalidPhoneNumber)
+	_, err = s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})
+	wants(t, "a card that is declined", err, api.PaymentFailed)
+}
+
+// Lines come in pages, from either end, in the order in which they stand.
+func TestPagesOfLines(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	var lines []invoice.LineParams
+	for n := range int64(5) {
+		lines = append(lines, line(n))
+	}
+	v := s.draft(invoice.Fields{Lines: lines})
+	id := func(n int) string { return v.Lines.Data[n].ID }
+	for name, test := range map[string]struct {
+		p    api.Page
+		want []int64
+		more bool
+	}{
+		"all":                   {api.Page{}, []int64{0, 1, 2, 3, 4}, false},
+		"the first":             {api.Page{Limit: 2}, []int64{0, 1}, true},
+		"the next":              {api.Page{Limit: 2, StartingAfter: id(1)}, []int64{2, 3}, true},
+		"the last":              {api.Page{Limit: 2, StartingAfter: id(3)}, []int64{4}, false},
+		"after the last":        {api.Page{StartingAfter: id(4)}, nil, false},
+		"before the fourth":     {api.Page{Limit: 2, EndingBefore: id(3)}, []int64{1, 2}, true},
+		"all before the fourth": {api.Page{Limit: 3, EndingBefore: id(3)}, []int64{0, 1, 2}, false},
+		"before the first":      {api.Page{EndingBefore: id(0)}, nil, false},
+	} {
+		page, err := s.Invoices.Lines(t.Context(), s.Caller, v.ID, test.p)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var got []int64
+		for _, l := range page.Data {
+			got = append(got, l.UnitAmount)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" || page.HasMore != test.more || page.URL != "/v1/invoices/"+v.ID+"/lines" {
+			t.Errorf("%s: %+v (-want +got)\n%s", name, page, diff)
+		}
+	}
+	other := s.draft(invoice.Fields{})
+	for name, p := range map[string]api.Page{"after": {StartingAfter: other.Lines.Data[0].ID}, "before": {EndingBefore: "x"}} {
+		_, err := s.Invoices.Lines(t.Context(), s.Caller, v.ID, p)
+		wants(t, name+" another's line", err, api.ResourceMissing)
+	}
+	_, err := s.Invoices.Lines(t.Context(), s.Caller, v.ID, api.Page{Limit: 101})
+	wants(t, "too many", err, api.ParameterInvalid)
+	_, err = s.Invoices.Lines(t.Context(), s.Caller, "inv_1", api.Page{})
+	wants(t, "of nothing", err, api.ResourceMissing)
+}
+
+// A live invoice that nobody can charge goes its way all the same: each day that it
+// was to be charged counts, and after the last it is uncollectible.
+func TestAutomaticChargesWithoutACharger(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
+	automatic := invoice.ChargeAutomatically
+	v, err := s.Invoices.Create(t.Context(), live, invoice.CreateParams{
+		Fields: invoice.Fields{CollectionMethod: &automatic, Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true,
+	})
+	check(t, err)
+	at := s.now
+	for n, day := range []int{0, 1, 3, 5} {
+		s.pass(at.AddDate(0, 0, day).Sub(s.now) - time.Second)
+		is, err := s.Invoices.Get(t.Context(), live, v.ID)
+		check(t, err)
+		if day > 0 && (is.AttemptCount != n || is.Status != invoice.Open || !is.NextPaymentAttempt.Equal(at.AddDate(0, 0, day))) {
+			t.Errorf("a moment before day %d: %+v", day, is)
+		}
+		s.pass(time.Second)
+	}
+	is, err := s.Invoices.Get(t.Context(), live, v.ID)
+	check(t, err)
+	if is.Status != invoice.Uncollectible || is.AttemptCount != 4 || is.NextPaymentAttempt != nil || is.AmountPaid != 0 {
+		t.Errorf("in the end %+v", is)
+	}
+	events, err := s.Events.List(t.Context(), live, event.ListParams{})
+	check(t, err)
+	count := map[event.Type]int{}
+	for _, e := range events.Data {
+		count[e.Type]++
+	}
+	want := map[event.Type]int{
+		event.InvoiceCreated: 1, event.InvoiceFinalized: 1, event.InvoicePaymentFailed: 4, event.InvoiceMarkedUncollectible: 1,
+	}
+	if diff := cmp.Diff(want, count); diff != "" {
+		t.Errorf("events (-want +got)\n%s", diff)
+	}
+	_, err = s.Invoices.Pay(t.Context(), live, v.ID, invoice.PayParams{})
+	wants(t, "pay", err, api.InvoiceNotOpen)
+}
+
+// Of a customer who is deleted a draft forgets everything, and what was issued
+// nothing; the addresses of both are told.
+func TestErase(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	c, err := s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666", Address: "Osu"})
+	check(t, err)
+	draft, issued := s.draft(invoice.Fields{Customer: &c.ID, Phone: new("0245557777")}), s.openInvoice(invoice.Fields{Customer: &c.ID})
+	other := s.draft(invoice.Fields{Name: new("Esi")})
+	if _, err := s.Invoices.PDF(t.Context(), s.Caller, draft.ID); err != nil {
+		t.Fatal(err)
+	}
+	before, name, err := s.Invoices.Document(t.Context(), token(draft))
+	if err != nil || name != draft.Number+".pdf" || len(before) == 0 {
+		t.Fatalf("%s, %v", name, err)
+	}
+	told, err := s.Invoices.Erase(t.Context(), s.Caller, c.ID, nil)
+	check(t, err)
+	slices.Sort(told)
+	if diff := cmp.Diff([]string{"+233245556666", "+233245557777", "efua@example.com"}, told); diff != "" {
+		t.Errorf("told (-want +got)\n%s", diff)
+	}
+	is := s.get(draft.ID)
+	if is.Name != nil || is.Email != nil || is.Phone != nil || is.Address != nil || *is.Customer != c.ID || is.Total != draft.Total {
+		t.Errorf("the draft is %+v", is)
+	}
+	same(t, issued, s.get(issued.ID))
+	same(t, other, s.get(other.ID))
+	after, _, err := s.Invoices.Document(t.Context(), token(draft))
+	if err != nil || bytes.Equal(before, after) {
+		t.Errorf("the document of the draft is the old one (%v)", err)
+	}
+	stranger := api.Caller{Merchant: s.Caller.Merchant, Live: true}
+	if told, err := s.Invoices.Erase(t.Context(), stranger, c.ID, nil); err != nil || len(told) != 0 {
+		t.Errorf("in the other mode: %v, %v", told, err)
+	}
+}

@@ -1,0 +1,215 @@
+package message_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// mails is a Mailer that notes what it sends, and fails as often as it is told.
+type mails struct {
+	mu   sync.Mutex
+	sent []message.Email
+	fail int
+}
+
+func (m *mails) SendEmail(_ context.Context, e message.Email) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail > 0 {
+		m.fail--
+		return fmt.Errorf("no server for %s", e.To)
+	}
+	m.sent = append(m.sent, e)
+	return nil
+}
+
+// over makes the post another service on the same store, as after a restart.
+func (p *post) over(store storage.Store, c message.Config) {
+	p.engine.Store = store
+	p.Service = message.New(p.engine, c)
+	p.runner = &due.Runner{Store: store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
+	p.runner.Add(p.Job())
+}
+
+func (p *post) email(t *testing.T, caller api.Caller, e message.Email, attach string) {
+	t.Helper()
+	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.EmailTx(tx, e, attach) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var receipt = message.Email{
+	To: "ama@example.com", FromName: "Adom", Subject: "Receipt", Text: "Paid.", HTML: "<p>Paid.</p>",
+}
+
+func TestLiveEmailsAreSentAndLeave(t *testing.T) {
+	p, mailer := newPost(t, nil), &mails{}
+	if p.CanEmail(true) || !p.CanEmail(false) {
+		t.Error("CanEmail is wrong without a Mailer")
+	}
+	p.email(t, live, receipt, "")
+	if n := p.kept(t, true); n != 0 {
+		t.Errorf("%d e-mails are queued that nobody sends", n)
+	}
+	p.over(p.engine.Store, message.Config{Mailer: mailer})
+	if !p.CanEmail(true) {
+		t.Error("CanEmail is wrong with a Mailer")
+	}
+
+	// The attachment is asked for when the e-mail goes out, and each time anew.
+	var asked []string
+	missing := errors.New("no such file")
+	p.Attacher = func(_ context.Context, caller api.Caller, name string) (*message.Attachment, error) {
+		asked = append(asked, name)
+		if caller != live {
+			t.Errorf("asked for %+v", caller)
+		}
+		if len(asked) == 1 {
+			return nil, missing
+		}
+		return &message.Attachment{Name: name + ".pdf", Type: "application/pdf", Data: []byte("%PDF")}, nil
+	}
+	p.email(t, live, receipt, "inv_1")
+	p.email(t, live, message.Email{Text: "To nobody."}, "")
+	if len(asked) != 0 {
+		t.Error("an attachment was made before the e-mail was sent")
+	}
+	p.pass(t, 0)
+	if len(mailer.sent) != 0 || p.kept(t, true) != 1 {
+		t.Errorf("sent %+v without the attachment", mailer.sent)
+	}
+	mailer.fail = 1
+	p.pass(t, 5*time.Second)
+	p.pass(t, 30*time.Second)
+	if len(mailer.sent) != 1 || p.kept(t, true) != 0 {
+		t.Fatalf("sent %+v", mailer.sent)
+	}
+	got, want := mailer.sent[0], receipt
+	want.ID, want.Attachments = got.ID, []message.Attachment{{Name: "inv_1.pdf", Type: "application/pdf", Data: []byte("%PDF")}}
+	if diff := cmp.Diff(want, got); diff != "" || got.ID == "" {
+		t.Errorf("sent (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"inv_1", "inv_1", "inv_1"}, asked); diff != "" {
+		t.Errorf("asked (-want +got)\n%s", diff)
+	}
+}
+
+// In test mode an e-mail is listed, and sent only where the host gave a Mailer for
+// it: once, and never the live one.
+func TestEmailsOfTestMode(t *testing.T) {
+	p, mailer, other := newPost(t, nil), &mails{fail: 1}, &mails{}
+	p.over(p.engine.Store, message.Config{Mailer: other})
+	p.email(t, test, receipt, "")
+	p.pass(t, time.Minute)
+	p.over(p.engine.Store, message.Config{Mailer: other, TestMailer: mailer})
+	p.email(t, test, receipt, "")
+	p.queue(t, test, number, "Hello.")
+	for _, wait := range []time.Duration{0, 5 * time.Second, time.Hour, 24 * time.Hour} {
+		p.pass(t, wait)
+	}
+	if len(mailer.sent) != 1 || len(other.sent) != 0 || mailer.fail != 0 {
+		t.Errorf("sent %+v and, as if live, %+v", mailer.sent, other.sent)
+	}
+	list, err := p.List(t.Context(), test, message.ListParams{Kind: message.KindEmail, To: receipt.To})
+	if err != nil || len(list.Data) != 2 || list.Data[0].Subject != "Receipt" || list.Data[0].ID != mailer.sent[0].ID {
+		t.Errorf("listed %+v, %v", list, err)
+	}
+	p.pass(t, 31*24*time.Hour)
+	if n := p.kept(t, false); n != 0 || len(mailer.sent) != 1 {
+		t.Errorf("%d are kept after a month, %d were sent", n, len(mailer.sent))
+	}
+}
+
+// What is erased is what goes to the person, in that merchant's mode, however much
+// of it there is.
+func TestErase(t *testing.T) {
+	p := newPost(t, &phones{})
+	for range api.MaxLimit + 1 {
+		p.queue(t, test, number, "Hello.")
+	}
+	p.queue(t, test, "+233201112223", "To another.")
+	p.queue(t, live, number, "Live.")
+	p.queue(t, api.Caller{Merchant: "mer_2"}, number, "Of another.")
+	p.email(t, test, receipt, "")
+	store := faulty.New(p.engine.Store)
+	p.engine.Store = store
+	store.Each(t, "Erase", func() error {
+		more, err := p.Erase(t.Context(), test, "cus_1", []string{number, receipt.To, "nobody@example.com"})
+		if len(more) > 0 {
+			t.Errorf("it knows %v besides", more)
+		}
+		return err
+	})
+	list, err := p.List(t.Context(), test, message.ListParams{Page: api.Page{Limit: 100}})
+	if err != nil || len(list.Data) != 1 || list.Data[0].Text != "To another." {
+		t.Errorf("kept %+v, %v", list, err)
+	}
+	if n := p.kept(t, true); n != 1 {
+		t.Errorf("%d live messages are kept", n)
+	}
+	others, err := p.List(t.Context(), api.Caller{Merchant: "mer_2"}, message.ListParams{})
+	if err != nil || len(others.Data) != 1 {
+		t.Errorf("kept of another merchant %+v, %v", others, err)
+	}
+}
+
+// A try whose outcome is undone and written again counts as one, and comes again by
+// the schedule.
+func TestTriesThatAreWrittenTwice(t *testing.T) {
+	texter, mailer := &phones{fail: 2}, &mails{fail: 2}
+	p := newPost(t, nil)
+	p.over(faulty.Undone(p.engine.Store), message.Config{Texter: texter, TestMailer: mailer})
+	p.queue(t, live, number, "Hello.")
+	p.email(t, test, receipt, "")
+	for i, wait := range []time.Duration{0, 5 * time.Second, 30 * time.Second} {
+		p.pass(t, max(0, wait-time.Millisecond))
+		if i > 0 && (len(texter.sent) > 0 || len(mailer.sent) > 0 || texter.fail != 2-i || mailer.fail != 2-i) {
+			t.Errorf("%d and %d failures are left before try %d", texter.fail, mailer.fail, i+1)
+		}
+		p.pass(t, min(wait, time.Millisecond))
+	}
+	p.pass(t, time.Hour)
+	if len(texter.sent) != 1 || len(mailer.sent) != 1 || p.kept(t, true) != 0 {
+		t.Errorf("sent %v and %v", texter.sent, mailer.sent)
+	}
+}
+
+// Whichever operation of the store fails, the call says so, and a message that was
+// queued is kept until it was sent.
+func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+	texter := &phones{}
+	p := newPost(t, nil)
+	store := faulty.New(p.engine.Store)
+	p.over(store, message.Config{Texter: texter})
+	queue := func() error {
+		return p.engine.Update(t.Context(), live, func(tx *engine.Tx) error { return p.TextTx(tx, number, "Hello.") })
+	}
+	store.Each(t, "TextTx", queue)
+	store.Each(t, "List", func() error { _, err := p.List(t.Context(), test, message.ListParams{}); return err })
+	if n := p.kept(t, true); n != 1 {
+		t.Errorf("%d messages are queued", n)
+	}
+	for k := 1; p.kept(t, true) > 0; k++ {
+		store.FailAt(k)
+		p.now = p.now.Add(time.Hour) // past every lease and wait
+		err := p.runner.Drain(t.Context())
+		hit := store.Heal()
+		if left := p.kept(t, true); left == 0 && len(texter.sent) == 0 || !hit && left > 0 || err != nil && !errors.Is(err, faulty.Err) {
+			t.Fatalf("operation %d failed: %v; %d are kept, %d were sent", k, err, left, len(texter.sent))
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package payment_test
+
+import (
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/payment"
+)
+
+// refund counts a refund of a payment; an amount of 0 is all that is left.
+func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) (*payment.Refunding, error) {
+	t.Helper()
+	var wanted *int64
+	if amount != 0 {
+		wanted = &amount
+	}
+	var counted *payment.Refunding
+	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
+		counted, err = s.RefundTx(tx, id, wanted)
+		return err
+	})
+	return counted, err
+}
+
+func (s *till) refundFailed(t *testing.T, caller api.Caller, id string, amount int64) error {
+	t.Helper()
+	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.RefundFailedTx(tx, id, amount) })
+}
+
+func (s *till) refunded(t *testing.T, caller api.Caller, id string) int64 {
+	t.Helper()
+	p, err := s.Get(t.Context(), caller, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.AmountRefunded
+}
+
+func TestRefundsAreCounted(t *testing.T) {
+	s := newTill(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	paid := s.take(t, caller, payment.Payment{Amount: 1000}, nil)
+	free := s.take(t, caller, payment.Payment{Amount: 0}, nil)
+
+	for _, step := range []struct {
+		amount int64 // 0 for all that is left
+		code   api.Code
+		give   int64
+		total  int64
+	}{
+		{-1, api.ParameterInvalid, 0, 0},
+		{1001, api.AmountTooLarge, 0, 0},
+		{400, "", 400, 400},
+		{601, api.AmountTooLarge, 0, 400},
+		{599, "", 599, 999},
+		{0, "", 1, 1000},
+		{0, api.PaymentRefunded, 0, 1000},
+		{1, api.PaymentRefunded, 0, 1000},
+		{-1, api.ParameterInvalid, 0, 1000},
+	} {
+		counted, err := s.refund(t, caller, paid.ID, step.amount)
+		if api.CodeOf(err) != step.code || (err == nil) != (step.code == "") {
+			t.Errorf("refund of %d: %v, want %q", step.amount, err, step.code)
+		}
+		if err == nil && (counted.Amount != step.give || counted.Payment.AmountRefunded != step.total || counted.Source.Payer != "acc_payer") {
+			t.Errorf("refund of %d: %+v", step.amount, counted)
+		}
+		if got := s.refunded(t, caller, paid.ID); got != step.total {
+			t.Errorf("after a refund of %d, %d are refunded and not %d", step.amount, got, step.total)
+		}
+	}
+	if _, err := s.refund(t, caller, free.ID, 0); api.CodeOf(err) != api.PaymentNotRefundable {
+		t.Errorf("of a payment of nothing: %v", err)
+	}
+	zero := int64(0)
+	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		_, err := s.RefundTx(tx, paid.ID, &zero)
+		return err
+	})
+	if api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("refund of 0: %v", err)
+	}
+
+	// What failed is free again, and no more than was counted.
+	for _, step := range []struct {
+		amount, total int64
+		ok            bool
+	}{{0, 1000, false}, {-1, 1000, false}, {1001, 1000, false}, {400, 600, true}, {601, 600, false}, {600, 0, true}, {1, 0, false}} {
+		if err := s.refundFailed(t, caller, paid.ID, step.amount); (err == nil) != step.ok || api.CodeOf(err) != "" {
+			t.Errorf("a failed refund of %d: %v", step.amount, err)
+		}
+		if got := s.refunded(t, caller, paid.ID); got != step.total {
+			t.Errorf("after a failed refund of %d, %d are refunded and not %d", step.amount, got, step.total)
+		}
+	}
+
+	// Nobody refunds another's payment, nor one of the other mode.
+	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: "mer_1", Live: true}} {
+		if _, err := s.refund(t, stranger, paid.ID, 1); api.CodeOf(err) != api.ResourceMissing {
+			t.Errorf("refund by %s: %v", name, err)
+		}
+		if err := s.refundFailed(t, stranger, paid.ID, 1); api.CodeOf(err) != api.ResourceMissing {
+			t.Errorf("failed refund by %s: %v", name, err)
+		}
+	}
+	// The events of a payment are those of its birth: refunds have their own.
+	list, err := s.events.List(t.Context(), caller, event.ListParams{})
+	if err != nil || len(list.Data) != 4 {
+		t.Errorf("%d events, %v", len(list.Data), err)
+	}
+}
+
+// Whatever is asked in whatever order: what is counted is what was granted, less
+// what failed, never below zero and never above the payment.
+func TestRefundsNeverExceedAPayment(t *testing.T) {
+	s := newTill(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	dice := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		amount := 1 + dice.Int64N(50)
+		id := s.take(t, caller, payment.Payment{Amount: amount}, nil).ID
+		var total int64
+		var granted []int64
+		for range 40 {
+			if n := len(granted); n > 0 && dice.IntN(3) == 0 {
+				i := dice.IntN(n)
+				if err := s.refundFailed(t, caller, id, granted[i]); err != nil {
+					t.Fatal(err)
+				}
+				total -= granted[i]
+				granted = append(granted[:i], granted[i+1:]...)
+			} else {
+				want := dice.Int64N(amount + 2)
+				r, err := s.refund(t, caller, id, want)
+				if fits := total < amount && want <= amount-total; (err == nil) != fits {
+					t.Fatalf("%d of %d with %d refunded: %v", want, amount, total, err)
+				}
+				if err == nil {
+					total += r.Amount
+					granted = append(granted, r.Amount)
+				}
+			}
+			if got := s.refunded(t, caller, id); got != total || got < 0 || got > amount {
+				t.Fatalf("%d of %d are refunded, and %d were granted", got, amount, total)
+			}
+		}
+	}
+}
+
+func TestSources(t *testing.T) {
+	s := newTill(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	paid := s.take(t, caller, payment.Payment{Amount: 1}, nil)
+	err := s.engine.View(t.Context(), caller, func(tx *engine.ReadTx) error {
+		from, err := payment.SourceTx(tx, caller.Scope(), paid.ID)
+		if err != nil || from != (payment.Source{Payer: "acc_payer"}) {
+			t.Errorf("from %+v, %v", from, err)
+		}
+		_, err = payment.SourceTx(tx, api.Caller{Merchant: "mer_2"}.Scope(), paid.ID)
+		if api.CodeOf(err) != api.ResourceMissing {
+			t.Errorf("a stranger: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Whichever operation of the store fails, nothing is counted.
+func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+	s := newTill(t)
+	store := faulty.New(s.engine.Store)
+	s.engine.Store = store
+	caller := api.Caller{Merchant: "mer_1"}
+	var paid *payment.Payment
+	store.Each(t, "CompletedTx", func() error {
+		return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
+			paid, err = s.CompletedTx(tx, payment.Payment{ID: payment.NewIDTx(tx), Amount: 10}, payment.Source{Charge: "ch_1"})
+			return err
+		})
+	})
+	list, err := s.List(t.Context(), caller, payment.ListParams{})
+	if err != nil || len(list.Data) != 1 || list.Data[0].ID != paid.ID {
+		t.Errorf("payments %+v, %v", list, err)
+	}
+	store.Each(t, "RefundTx", func() error { _, err := s.refund(t, caller, paid.ID, 3); return err })
+	if got := s.refunded(t, caller, paid.ID); got != 3 {
+		t.Errorf("%d are refunded", got)
+	}
+	store.Each(t, "RefundFailedTx", func() error { return s.refundFailed(t, caller, paid.ID, 2) })
+	if got := s.refunded(t, caller, paid.ID); got != 1 {
+		t.Errorf("%d are refunded", got)
+	}
+	store.Each(t, "Get", func() error { _, err := s.Get(t.Context(), caller, paid.ID); return err })
+	store.Each(t, "List", func() error { _, err := s.List(t.Context(), caller, payment.ListParams{}); return err })
+	store.Each(t, "Export", func() error {
+		return s.Export(t.Context(), caller, io.Discard, payment.ExportParams{})
+	})
+}

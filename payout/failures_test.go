@@ -1,0 +1,193 @@
+package payout_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// Everything that can be wrong with what is asked for, and where the refusal says it
+// is; nothing is taken.
+func TestTransfersThatAreRefused(t *testing.T) {
+	s := open(t, payments.Config{})
+	long := strings.Repeat("x", 501)
+	type params = disbursement.CreateParams
+	momoTo := func(change func(*payout.DestinationParams)) func(*params) {
+		return func(p *params) { change(&p.Destination) }
+	}
+	bankTo := func(change func(*payout.DestinationParams)) func(*params) {
+		return func(p *params) {
+			p.Destination = bank("1234567890")
+			change(&p.Destination)
+		}
+	}
+	for name, test := range map[string]struct {
+		change func(*params)
+		code   api.Code
+		param  string
+	}{
+		"another currency":    {func(p *params) { p.Currency = "USD" }, api.CurrencyNotSupported, "currency"},
+		"a long description":  {func(p *params) { p.Description = long }, api.ParameterInvalid, "description"},
+		"nested metadata":     {func(p *params) { p.Metadata = api.Metadata{"m": []any{}} }, api.ParameterInvalid, "metadata.m"},
+		"half a pesewa":       {func(p *params) { p.Amount = decimal.RequireFromString("1.005") }, api.ParameterInvalid, "amount"},
+		"nothing":             {func(p *params) { p.Amount = decimal.Zero }, api.AmountTooSmall, "amount"},
+		"less than nothing":   {func(p *params) { p.Amount = decimal.New(-1, 0) }, api.AmountTooSmall, "amount"},
+		"a pesewa too much":   {func(p *params) { p.Amount = decimal.RequireFromString("20000.01") }, api.AmountTooLarge, "amount"},
+		"more than there is":  {func(p *params) { p.Amount = decimal.New(1, 30) }, api.AmountTooLarge, "amount"},
+		"no type":             {momoTo(func(d *payout.DestinationParams) { d.Type = "" }), api.ParameterMissing, "destination.type"},
+		"another type":        {momoTo(func(d *payout.DestinationParams) { d.Type = "pigeon" }), api.ParameterInvalid, "destination.type"},
+		"a long name":         {momoTo(func(d *payout.DestinationParams) { d.AccountName = long }), api.ParameterInvalid, "destination.account_name"},
+		"a match with nobody": {momoTo(func(d *payout.DestinationParams) { d.MatchName = true }), api.ParameterMissing, "destination.account_name"},
+		"no number":           {momoTo(func(d *payout.DestinationParams) { d.PhoneNumber = "" }), api.ParameterMissing, "destination.phone_number"},
+		"a number abroad":     {momoTo(func(d *payout.DestinationParams) { d.PhoneNumber = "+4412345678" }), api.InvalidPhoneNumber, "destination.phone_number"},
+		"a landline":          {momoTo(func(d *payout.DestinationParams) { d.PhoneNumber = "0302123456" }), api.InvalidPhoneNumber, "destination.phone_number"},
+		"another provider":    {momoTo(func(d *payout.DestinationParams) { d.Provider = "glo" }), api.ParameterInvalid, "destination.provider"},
+		"no account":          {bankTo(func(d *payout.DestinationParams) { d.AccountNumber = "" }), api.ParameterMissing, "destination.account_number"},
+		"no bank":             {bankTo(func(d *payout.DestinationParams) { d.BankCode = "" }), api.ParameterMissing, "destination.bank_code"},
+		"another bank":        {bankTo(func(d *payout.DestinationParams) { d.BankCode = "999999" }), api.InvalidDestination, "destination.bank_code"},
+		"a short account":     {bankTo(func(d *payout.DestinationParams) { d.AccountNumber = "1234" }), api.InvalidDestination, "destination.account_number"},
+		"a long account":      {bankTo(func(d *payout.DestinationParams) { d.AccountNumber = strings.Repeat("1", 31) }), api.InvalidDestination, "destination.account_number"},
+		"letters":             {bankTo(func(d *payout.DestinationParams) { d.AccountNumber = "12345x7890" }), api.InvalidDestination, "destination.account_number"},
+		"a wallet of nobody": {
+			func(p *params) { p.Destination = payout.DestinationParams{Type: payout.ServiceWallet} }, api.ParameterMissing, "destination.service_id",
+		},
+	} {
+		p := params{Amount: decimal.NewFromInt(10), Destination: momo("0241234567")}
+		test.change(&p)
+		_, err := s.Disbursements.Create(t.Context(), s.Caller, p)
+		var e *api.Error
+		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
+			t.Errorf("%s: got %+v", name, err)
+		}
+		_, err = s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+			Amount: p.Amount, Currency: p.Currency, Destination: p.Destination, Description: p.Description, Metadata: p.Metadata, OTPCode: "123456",
+		})
+		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
+			t.Errorf("%s, of a payout: got %+v", name, err)
+		}
+	}
+	_, err := s.Disbursements.Create(t.Context(), s.Caller, params{Amount: decimal.NewFromInt(1), Destination: momo("0241234567"), Reference: strings.Repeat("r", 101)})
+	wants(t, "a long reference", err, api.ParameterInvalid)
+	for what, purpose := range map[string]payout.Purpose{"no purpose": "", "another purpose": "LOGIN"} {
+		_, err := s.Payouts.RequestOTP(t.Context(), s.Caller, purpose)
+		if api.CodeOf(err) == "" {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err = s.Payouts.VerifyOTP(t.Context(), s.Caller, purpose, "123456"); api.CodeOf(err) == "" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
+	_, err = s.Disbursements.Create(t.Context(), live, params{Amount: decimal.NewFromInt(1), Destination: momo("0241234567")})
+	wants(t, "live, without a rail", err, api.Unavailable)
+	_, err = s.Payouts.Settle(t.Context(), live, "po_1", payout.Result{Outcome: payout.Paid})
+	wants(t, "settled by hand in live mode", err, api.PermissionDenied)
+	balance, err := s.Accounts.Balance(t.Context(), s.Caller)
+	if err != nil || !balance.Available.Equal(decimal.NewFromInt(paymentstest.Begin)) || !balance.Reserved.IsZero() {
+		t.Errorf("the balance is %+v, %v", balance, err)
+	}
+	if banks := s.Payouts.Banks(); len(banks.Data) == 0 || banks.URL != "/v1/lookup/banks" {
+		t.Errorf("banks %+v", banks)
+	}
+}
+
+// Whichever operation of the store fails, a call says so, and under its key it has its
+// effect once when it is made again.
+func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+	store := faulty.New(memory.New())
+	s := &shop{t: t, now: time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)}
+	s.Shop = paymentstest.On(t, store, payments.Config{SingleUseOTP: true, Clock: func() time.Time {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.now
+	}})
+	ctx, p := t.Context(), s.Payouts
+	named := func(key string) api.Caller { return api.Caller{Merchant: s.Caller.Merchant, IdempotencyKey: key} }
+	code := ""
+	store.Each(t, "RequestOTP", func() error {
+		s.pass(11 * time.Minute) // past the limit on sends
+		_, err := p.RequestOTP(ctx, s.Caller, payout.ForPayout)
+		return err
+	})
+	code = s.OTP()
+	store.Each(t, "VerifyOTP", func() error {
+		_, err := p.VerifyOTP(ctx, s.Caller, payout.ForPayout, code)
+		if errors.Is(err, faulty.Err) { // guesses that were counted and not given back
+			s.pass(11 * time.Minute)
+			code = s.request()
+		}
+		return err
+	})
+	var made *payout.Transfer
+	store.Each(t, "Create", func() (err error) {
+		params := payout.CreateParams{Amount: decimal.NewFromInt(10), OTPCode: code, Destination: momo("0241230903")}
+		made, err = p.Create(ctx, named("create"), params)
+		if errors.Is(err, faulty.Err) {
+			s.pass(11 * time.Minute)
+			code = s.verified()
+		}
+		return err
+	})
+	store.Each(t, "Get", func() error { _, err := p.Get(ctx, s.Caller, made.ID); return err })
+	store.Each(t, "List", func() error {
+		list, err := p.List(ctx, s.Caller, payout.ListParams{})
+		if err == nil && (len(list.Data) != 1 || list.Data[0].ID != made.ID || list.URL != "/v1/payouts") {
+			t.Errorf("listed %+v", list)
+		}
+		return err
+	})
+	store.Each(t, "Cancel", func() error { _, err := p.Cancel(ctx, named("cancel"), made.ID); return err })
+	store.Each(t, "Stuck", func() error { _, err := p.Stuck(ctx); return err })
+
+	// With the rail: the work goes on at every operation, and the end is told by hand.
+	code = s.verified()
+	second, err := s.pay(code, 20_00, "0241230903")
+	check(t, err)
+	hit := true
+	for k := 1; hit; k++ {
+		store.FailAt(k)
+		s.pass(24 * time.Hour)
+		err := s.Drain(ctx)
+		if hit = store.Heal(); err != nil && !errors.Is(err, faulty.Err) {
+			t.Fatal(err)
+		}
+		if k > 500 {
+			t.Fatal("the work has no end")
+		}
+	}
+	store.Each(t, "Settle", func() error {
+		_, err := p.Settle(ctx, s.Caller, second.ID, payout.Result{Outcome: payout.Paid})
+		return err
+	})
+	_, err = p.Settle(ctx, s.Caller, second.ID, payout.Result{Outcome: payout.Refused})
+	wants(t, "settled otherwise", err, api.TransferSettled)
+	code = s.verified()
+	third, err := s.pay(code, 30_00, "0241230903")
+	check(t, err)
+	check(t, s.Drain(ctx))
+	store.Each(t, "Settle, refused", func() error {
+		_, err := p.Settle(ctx, s.Caller, third.ID, payout.Result{Outcome: payout.Refused})
+		return err
+	})
+	got, err := p.Get(ctx, s.Caller, third.ID)
+	if err != nil || got.Status != payout.Failed || got.FailureReason == nil || *got.FailureReason == "" {
+		t.Errorf("refused: %+v, %v", got, err)
+	}
+	// 10 were given back, 20 paid with a fee of 0.20, 30 given back.
+	balance, err := s.Accounts.Balance(ctx, s.Caller)
+	if err != nil || balance.Available.StringFixed(2) != "979.80" || !balance.Reserved.IsZero() {
+		t.Errorf("the balance is %+v, %v", balance, err)
+	}
+	verified(t, s)
+}

@@ -1,0 +1,186 @@
+package webhook_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// What can be wrong with an endpoint, when it is made and when it is changed; what is
+// refused changes nothing.
+func TestEndpointsThatAreRefused(t *testing.T) {
+	s := open(t, memory.New())
+	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
+	kept, err := s.Webhooks.Create(t.Context(), live, webhook.CreateParams{URL: "https://example.com/h", Events: []event.Type{"*"}})
+	check(t, err)
+	for name, test := range map[string]struct {
+		url    string
+		events []event.Type
+		code   api.Code
+		param  string
+	}{
+		"no encryption":      {"http://example.com/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
+		"an address inside":  {"https://10.0.0.1/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
+		"a name and a word":  {"https://a:b@example.com/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
+		"an unknown type":    {"https://example.com/h", []event.Type{"payment.created", "payment.lost"}, api.EventTypeUnknown, "events[1]"},
+		"no type":            {"https://example.com/h", []event.Type{}, api.ParameterMissing, "events"},
+		"another way to say": {"https://2130706433/h", []event.Type{"*"}, api.WebhookURLInvalid, "url"},
+	} {
+		_, err := s.Webhooks.Create(t.Context(), live, webhook.CreateParams{URL: test.url, Events: test.events})
+		var e *api.Error
+		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
+			t.Errorf("create with %s: got %+v", name, err)
+		}
+		_, err = s.Webhooks.Update(t.Context(), live, kept.ID, webhook.UpdateParams{URL: &test.url, Events: test.events})
+		if !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
+			t.Errorf("update with %s: got %+v", name, err)
+		}
+	}
+	_, err = s.Webhooks.Create(t.Context(), live, webhook.CreateParams{Events: []event.Type{"*"}})
+	if api.CodeOf(err) != api.ParameterMissing {
+		t.Errorf("no address: %v", err)
+	}
+	list, err := s.Webhooks.List(t.Context(), live, api.Page{})
+	check(t, err)
+	if len(list.Data) != 1 || list.Data[0].URL != kept.URL || !cmp.Equal(list.Data[0].Events, kept.Events) || list.Data[0].Secret != "" || list.URL != "/v1/webhooks" {
+		t.Errorf("listed %+v", list)
+	}
+	for name, do := range map[string]func() error{
+		"Get": func() error { _, err := s.Webhooks.Get(t.Context(), s.Caller, kept.ID); return err },
+		"Update": func() error {
+			_, err := s.Webhooks.Update(t.Context(), s.Caller, kept.ID, webhook.UpdateParams{})
+			return err
+		},
+		"Rotate":     func() error { _, err := s.Webhooks.Rotate(t.Context(), s.Caller, kept.ID); return err },
+		"Ping":       func() error { _, err := s.Webhooks.Ping(t.Context(), s.Caller, kept.ID); return err },
+		"Delete":     func() error { _, err := s.Webhooks.Delete(t.Context(), s.Caller, kept.ID); return err },
+		"Deliveries": func() error { _, err := s.Webhooks.Deliveries(t.Context(), s.Caller, kept.ID, api.Page{}); return err },
+		"ResendSince": func() error {
+			_, err := s.Webhooks.ResendSince(t.Context(), s.Caller, kept.ID, api.Times{})
+			return err
+		},
+		"Resend": func() error { _, err := s.Webhooks.Resend(t.Context(), s.Caller, "evt_1"); return err },
+	} {
+		if err := do(); api.CodeOf(err) != api.ResourceMissing {
+			t.Errorf("%s in the other mode: %v", name, err)
+		}
+	}
+}
+
+// Whichever operation of the store fails, a call says so; and every event reaches the
+// endpoint though the store fails at every operation of the work in turn.
+func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+	store := faulty.New(memory.New())
+	s := open(t, store)
+	r := listen(t)
+	ctx, w := t.Context(), s.Webhooks
+	named := func(key string) api.Caller { return api.Caller{Merchant: s.Caller.Merchant, IdempotencyKey: key} }
+	var e *webhook.Endpoint
+	events := []event.Type{"plan.created", "plan.updated"}
+	store.Each(t, "Create", func() (err error) {
+		e, err = w.Create(ctx, named("create"), webhook.CreateParams{URL: r.URL, Events: []event.Type{"plan.created"}})
+		return err
+	})
+	store.Each(t, "Update", func() error {
+		_, err := w.Update(ctx, named("update"), e.ID, webhook.UpdateParams{URL: &r.URL, Events: events})
+		return err
+	})
+	store.Each(t, "Get", func() error { _, err := w.Get(ctx, s.Caller, e.ID); return err })
+	store.Each(t, "List", func() error { _, err := w.List(ctx, s.Caller, api.Page{}); return err })
+	store.Each(t, "Rotate", func() error { _, err := w.Rotate(ctx, named("rotate"), e.ID); return err })
+	store.Each(t, "Ping", func() error { _, err := w.Ping(ctx, s.Caller, e.ID); return err })
+	happened := map[string]bool{}
+	for k, hit := 1, true; hit; k++ {
+		told, err := s.Events.Record(ctx, s.Caller, "plan.updated", struct{}{})
+		check(t, err)
+		happened[told.ID] = true
+		s.mu.Lock()
+		s.now = s.now.Add(time.Hour) // past every lease and wait
+		s.mu.Unlock()
+		store.FailAt(k)
+		err = s.Drain(ctx)
+		if hit = store.Heal(); err != nil && !errors.Is(err, faulty.Err) {
+			t.Fatal(err)
+		}
+		if k > 500 {
+			t.Fatal("the work has no end")
+		}
+	}
+	s.pass(24 * time.Hour)
+	for id := range happened {
+		is, err := s.Events.Get(ctx, s.Caller, id)
+		check(t, err)
+		if is.PendingWebhooks != 0 {
+			t.Errorf("%s waits", id)
+		}
+	}
+	if n := r.count(); n < len(happened) {
+		t.Errorf("%d deliveries of %d events", n, len(happened))
+	}
+	store.Each(t, "Deliveries", func() error { _, err := w.Deliveries(ctx, s.Caller, e.ID, api.Page{}); return err })
+	last := s.newest()
+	before := r.count()
+	store.Each(t, "Resend", func() error { _, err := w.Resend(ctx, named("again"), last.ID); return err })
+	s.pass(0)
+	if n := r.count(); n != before+1 {
+		t.Errorf("sent again %d times", n-before)
+	}
+	store.Each(t, "Delete", func() error { _, err := w.Delete(ctx, named("delete"), e.ID); return err })
+	s.happen()
+	s.pass(time.Hour)
+	if n := r.count(); n != before+1 {
+		t.Error("an endpoint that is gone was told")
+	}
+}
+
+// An endpoint hears of what happens from its creation on, though an older event is
+// still to be told to others.
+func TestEventsBeforeAnEndpoint(t *testing.T) {
+	s := open(t, memory.New())
+	old, late := listen(t), listen(t)
+	s.endpoint(old.URL, "*")
+	s.happen()
+	s.mu.Lock()
+	s.now = s.now.Add(time.Second) // nobody works meanwhile
+	s.mu.Unlock()
+	s.endpoint(late.URL, "*")
+	s.pass(0)
+	if old.count() != 1 || late.count() != 0 {
+		t.Errorf("%d and %d deliveries of an event before the second endpoint", old.count(), late.count())
+	}
+	s.happen()
+	s.pass(0)
+	if old.count() != 2 || late.count() != 1 {
+		t.Errorf("%d and %d deliveries in the end", old.count(), late.count())
+	}
+}
+
+// What an endpoint answers with 410 is not tried again, and waits for nothing.
+func TestAnEndpointThatIsGoneWaitsForNothing(t *testing.T) {
+	s := open(t, memory.New())
+	r := listen(t)
+	r.answers(410)
+	e := s.endpoint(r.URL, "plan.created")
+	told, err := s.Events.Record(t.Context(), s.Caller, "plan.created", struct{}{})
+	check(t, err)
+	s.pass(0)
+	d := s.deliveries(e.ID)[0]
+	if d.Status != webhook.Failed || d.NextAttemptAt != nil || len(d.Attempts) != 1 {
+		t.Errorf("the delivery is %+v", d)
+	}
+	is, err := s.Events.Get(t.Context(), s.Caller, told.ID)
+	if err != nil || is.PendingWebhooks != 0 {
+		t.Errorf("the event is %+v, %v", is, err)
+	}
+	if e, err := s.Webhooks.Get(t.Context(), s.Caller, e.ID); err != nil || e.Active {
+		t.Errorf("the endpoint is %+v, %v", e, err)
+	}
+}

@@ -28,6 +28,13 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(loadVariable) != "" {
+		if err := sendLoad(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "load:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if os.Getenv(workerURL) == "" {
 		goleak.VerifyTestMain(m)
 		return

@@ -187,12 +187,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Access, erro
 	if !wellFormed(secret) {
 		return Access{}, invalid
 	}
-	var o *storage.Object[keyRecord]
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		var err error
-		o, err = apiKeys.Find(tx, "hash", storage.Scope{}, hashSecret(secret))
-		return err
-	})
+	o, err := apiKeys.FindOne(ctx, s.engine.Store, "hash", storage.Scope{}, hashSecret(secret))
 	if errors.Is(err, storage.ErrNotFound) {
 		return Access{}, invalid
 	}

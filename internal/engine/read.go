@@ -12,13 +12,8 @@ import (
 // Get reads one of the caller's objects; noun is what it is called in the
 // refusal when there is none.
 func Get[T any](ctx context.Context, e *Engine, caller api.Caller, c *storage.Collection[T], id, noun string) (*storage.Object[T], error) {
-	var o *storage.Object[T]
-	err := e.Store.View(ctx, func(tx storage.ReadTx) error {
-		var err error
-		o, err = GetTx(tx, c, caller.Scope(), id, noun)
-		return err
-	})
-	return o, err
+	o, err := c.GetOne(ctx, e.Store, caller.Scope(), id)
+	return Found(o, err, noun)
 }
 
 // GetTx is Get in a transaction, and in any scope.

@@ -199,7 +199,7 @@ func newPgbench(b *testing.B) *pgbench {
 	if c.Password != "" {
 		p.url += " password=" + c.Password
 	}
-	if out, err := exec.CommandContext(b.Context(), p.program, "-i", "-s", "20", "-q", p.url).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(b.Context(), p.program, "-i", "-s", "32", "-q", p.url).CombinedOutput(); err != nil {
 		b.Fatalf("pgbench: %v: %s", err, out)
 	}
 	return p
@@ -209,7 +209,7 @@ var tps = regexp.MustCompile(`(?m)^tps = ([0-9.]+) \(without`)
 
 // run returns the transactions a second.
 func (p *pgbench) run(b *testing.B, d time.Duration) float64 {
-	out, err := exec.CommandContext(b.Context(), p.program, "-n", "-M", "prepared", "-c", "32", "-j", "2",
+	out, err := exec.CommandContext(b.Context(), p.program, "-n", "-c", "32", "-j", "2",
 		"-T", strconv.Itoa(int(d.Round(time.Second).Seconds())), p.url).CombinedOutput()
 	if err != nil {
 		b.Fatalf("pgbench: %v: %s", err, out)

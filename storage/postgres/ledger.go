@@ -238,7 +238,7 @@ func (t *tx) lookupAccount(name string) (account, bool) {
 	if a, ok := t.group.layer.accounts[name]; ok {
 		return a, true
 	}
-	a, ok := t.cache.accounts[name]
+	a, ok := t.cache.account(name)
 	return a, ok
 }
 
@@ -358,7 +358,7 @@ func (t *tx) Next(name string) (int64, error) {
 		q, ok = t.group.layer.sequences[name]
 	}
 	if !ok {
-		q, ok = t.cache.sequences[name]
+		q, ok = t.cache.sequence(name)
 	}
 	if !ok {
 		if _, err := t.session.one(t.io, []any{&q.value}, t.store.sql.sequence, name); err != nil {

@@ -60,6 +60,7 @@ type Store struct {
 	pool     *pgxpool.Pool
 	config   Config
 	writer   writer
+	reads    reads
 	tables   atomic.Pointer[map[*storage.Kind]*table]
 	counters counters
 	sql      ledgerSQL
@@ -117,6 +118,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	s.tables.Store(&map[*storage.Kind]*table{})
 	s.writer = writer{store: s, max: config.MaxGroup}
 	s.writer.cache.forget()
+	s.reads.store = s
 	commits := quote(config.Schema) + ".storage_commits"
 	s.newestCommit = "SELECT number, token, changed FROM " + commits + " ORDER BY number DESC LIMIT 1"
 	s.commitsSince = "SELECT number, token, changed FROM " + commits + " WHERE number >= $1 ORDER BY number DESC LIMIT 200"
@@ -134,6 +136,11 @@ func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 		return err
 	}
 	defer s.running.Done()
+	return s.view(ctx, fn)
+}
+
+// view is View for a store that is known to be open.
+func (s *Store) view(ctx context.Context, fn func(storage.ReadTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

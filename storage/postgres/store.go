@@ -65,7 +65,7 @@ type Store struct {
 	counters counters
 	sql      ledgerSQL
 
-	newestCommit, commitsSince, insertCommit, deleteCommits, findCommit string
+	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits, findCommit string
 
 	mu      sync.Mutex
 	closed  bool
@@ -122,6 +122,8 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	commits := quote(config.Schema) + ".storage_commits"
 	s.newestCommit = "SELECT number, token, changed FROM " + commits + " ORDER BY number DESC LIMIT 1"
 	s.commitsSince = "SELECT number, token, changed FROM " + commits + " WHERE number >= $1 ORDER BY number DESC LIMIT 200"
+	s.expectCommit = "SELECT " + quote(config.Schema) + ".storage_expect((SELECT count(*) FROM (SELECT token FROM " + commits +
+		" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1), 1)"
 	s.insertCommit = "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)"
 	s.deleteCommits = "DELETE FROM " + commits + " WHERE number < $1::bigint - 1000 AND at < now() - interval '3 minutes'"
 	s.findCommit = "SELECT token FROM " + commits + " WHERE number = $1"

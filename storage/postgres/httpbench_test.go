@@ -39,7 +39,7 @@ func BenchmarkHTTP(b *testing.B) {
 	m := newMarket(b)
 	address := m.serve(b)
 	keys := m.keys(b)
-	for _, connections := range []int{16, 32, 64} {
+	for _, connections := range []int{16, 64, 128} {
 		b.Run(fmt.Sprint("connections=", connections), func(b *testing.B) {
 			drive := func(keys []string, n int) load {
 				done, err := runLoad(b, load{Address: address, Connections: connections, Requests: n, Keys: keys, Wallets: m.serviceIDs()})

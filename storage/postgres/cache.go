@@ -17,9 +17,9 @@ const (
 //
 // When the young generation is full it becomes the old one, and what was old is
 // forgotten. Whatever is asked for is young again, so that what is busy stays,
-// however much is written beside it. (The cache began as one that was emptied when
-// it was full: a quarter of all disbursements then read their wallet and its
-// account again, at a tenth of the whole processor time.)
+// however much is written beside it. (When the cache was one that is emptied once it
+// is full, a third of all disbursements read their wallet and its account again, at a
+// tenth of this process's time.)
 type cache struct {
 	number, token int64 // of the commit; number is -1 when nothing is known
 

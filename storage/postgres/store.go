@@ -7,7 +7,8 @@
 // database. The connections are those of the host's pool.
 //
 // Updates run one after another, over all processes, and share commits (see
-// writer.go). Views read a snapshot and wait for nobody. The pool must allow two
+// writer.go); where several processes write at the same time, functions run again
+// more often. Reads of single records share round trips (see reads.go). Views read a snapshot and wait for nobody. The pool must allow two
 // connections at least, one to write and one to read.
 //
 // PostgreSQL 13 and later will do. A proxy that pools by transaction will, too,

@@ -201,12 +201,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Access, erro
 		return access, nil
 	}
 	reading, began := s.known.begin()
-	var o *storage.Object[keyRecord]
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		var err error
-		o, err = apiKeys.Find(tx, "hash", storage.Scope{}, hex.EncodeToString(hash[:]))
-		return err
-	})
+	o, err := apiKeys.FindOne(ctx, s.engine.Store, "hash", storage.Scope{}, hex.EncodeToString(hash[:]))
 	if errors.Is(err, storage.ErrNotFound) {
 		return Access{}, errKey
 	}

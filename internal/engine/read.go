@@ -13,13 +13,8 @@ import (
 // Get reads one of the caller's objects; noun is what it is called in the
 // refusal when there is none.
 func Get[T any](ctx context.Context, e *Engine, caller api.Caller, c *storage.Collection[T], id, noun string) (*storage.Object[T], error) {
-	var o *storage.Object[T]
-	err := e.Store.View(ctx, func(tx storage.ReadTx) error {
-		var err error
-		o, err = GetTx(tx, c, caller.Scope(), id, noun)
-		return err
-	})
-	return o, err
+	o, err := c.GetOne(ctx, e.Store, caller.Scope(), id)
+	return Found(o, err, noun)
 }
 
 // GetTx is Get in a transaction, and in any scope.
@@ -55,31 +50,24 @@ type Listing[T, O any] struct {
 // Get reads one of the caller's objects. Where ctx asks for JSON, that is where the
 // object is, and the value is empty; so is the list of List.
 func (l Listing[T, O]) Get(ctx context.Context, e *Engine, caller api.Caller, id string) (*O, error) {
-	var found *O
-	page := shown.Wanted(ctx)
-	err := e.Store.View(ctx, func(tx storage.ReadTx) error {
-		if page == nil {
-			o, err := GetTx(tx, l.Collection, caller.Scope(), id, l.Noun)
-			if err != nil {
-				return err
-			}
-			v := l.Show(&o.Value)
-			found = &v
-			return nil
-		}
-		r, err := tx.Get(l.Collection.Kind(), caller.Scope(), id)
-		if err != nil {
-			_, err := Found[T](nil, err, l.Noun)
-			return err
-		}
-		found = new(O)
+	r, err := storage.GetOne(ctx, e.Store, l.Collection.Kind(), caller.Scope(), id)
+	if err != nil {
+		_, err := Found[T](nil, err, l.Noun)
+		return nil, err
+	}
+	if page := shown.Wanted(ctx); page != nil {
 		page.Reset()
 		if err := l.show(e, page, &r); err != nil {
-			return err
+			return nil, err
 		}
-		return page.WriteByte('\n')
-	})
-	return found, err
+		return new(O), page.WriteByte('\n')
+	}
+	o, err := l.Collection.Decode(r)
+	if err != nil {
+		return nil, err
+	}
+	v := l.Show(&o.Value)
+	return &v, nil
 }
 
 // List reads one page.

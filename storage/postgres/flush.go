@@ -275,7 +275,7 @@ func (t *tx) undo() {
 	// In a transaction that has failed no statement is accepted before.
 	for _, text := range s.before {
 		ctx, cancel := s.context(t.io)
-		_, err := t.db.Exec(ctx, text)
+		_, err := s.db.Exec(ctx, text)
 		cancel()
 		if err != nil {
 			t.group.broken = err

@@ -44,7 +44,7 @@ func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 	}
 	changed := false
 	err := s.writer.update(ctx, func(t *tx) error {
-		m := &migration{ctx: t.ctx, db: t.db, schema: s.config.Schema, progress: s.config.Migrating}
+		m := &migration{ctx: t.ctx, db: t.session.db, schema: s.config.Schema, progress: s.config.Migrating}
 		for _, k := range kinds {
 			changes, err := m.missing(k)
 			if err != nil {

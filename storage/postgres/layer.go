@@ -52,12 +52,26 @@ type known struct {
 	dirty   bool
 }
 
+// inDatabase returns a record as it is known when the database has it.
+func (k known) inDatabase() known {
+	if !k.dirty {
+		return k
+	}
+	return known{record: k.record, table: k.table, stored: k.record.Version}
+}
+
 // account is a ledger account; stored is the number of entries in its row, 0
 // when there is none.
 type account struct {
 	storage.Balance
 	stored int64
 	dirty  bool
+}
+
+// inDatabase returns an account as it is known when the database has it.
+func (a account) inDatabase() account {
+	a.dirty, a.stored = false, a.Entries
+	return a
 }
 
 type sequence struct {
@@ -106,14 +120,10 @@ func merge[K comparable, V any](into *map[K]V, from map[K]V) {
 // written marks everything as being in the database.
 func (l *layer) written() {
 	for _, key := range l.dirty {
-		if r := l.records[key]; r.dirty {
-			l.records[key] = known{record: r.record, table: r.table, stored: r.record.Version}
-		}
+		l.records[key] = l.records[key].inDatabase()
 	}
 	for _, name := range l.moved {
-		a := l.accounts[name]
-		a.dirty, a.stored = false, a.Entries
-		l.accounts[name] = a
+		l.accounts[name] = l.accounts[name].inDatabase()
 	}
 	for _, name := range l.counted {
 		q := l.sequences[name]

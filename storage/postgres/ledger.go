@@ -238,7 +238,12 @@ func (t *tx) lookupAccount(name string) (account, bool) {
 	if a, ok := t.group.layer.accounts[name]; ok {
 		return a, true
 	}
-	a, ok := t.cache.accounts[name]
+	if b := t.group.below; b != nil {
+		if a, ok := b.accounts[name]; ok {
+			return a.inDatabase(), true
+		}
+	}
+	a, ok := t.cache.account(name)
 	return a, ok
 }
 
@@ -295,7 +300,7 @@ func (t *tx) Post(p storage.Posting) error {
 	if err := t.load(names); err != nil {
 		return err
 	}
-	if t.own.postings[p.ID] || t.group.layer.postings[p.ID] {
+	if t.own.postings[p.ID] || t.group.layer.postings[p.ID] || t.group.below != nil && t.group.below.postings[p.ID] {
 		return errBooked()
 	}
 	if t.isCareful("ledger_postings") {
@@ -357,8 +362,11 @@ func (t *tx) Next(name string) (int64, error) {
 	if !ok {
 		q, ok = t.group.layer.sequences[name]
 	}
+	if !ok && t.group.below != nil {
+		q, ok = t.group.below.sequences[name]
+	}
 	if !ok {
-		q, ok = t.cache.sequences[name]
+		q, ok = t.cache.sequence(name)
 	}
 	if !ok {
 		if _, err := t.session.one(t.io, []any{&q.value}, t.store.sql.sequence, name); err != nil {

@@ -124,7 +124,7 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 	// Nobody else's run depends on this one, so it looks before it inserts.
 	t := &tx{
 		readTx: readTx{ctx: ctx, io: ctx, store: h.store, session: &g.session},
-		db:     h.tx, group: g, cache: &cache{}, own: newLayer(), savepoint: true, lookFirst: true,
+		group:  g, cache: &cache{}, own: newLayer(), savepoint: true, lookFirst: true,
 	}
 	kept := false
 	defer func() {

@@ -38,7 +38,11 @@ func (t *readTx) table(k *storage.Kind) (*table, error) {
 	if err := t.usable(); err != nil {
 		return nil, err
 	}
-	if b, ok := (*t.store.tables.Load())[k]; ok {
+	return t.store.table(k)
+}
+
+func (s *Store) table(k *storage.Kind) (*table, error) {
+	if b, ok := (*s.tables.Load())[k]; ok {
 		return b, nil
 	}
 	return nil, fmt.Errorf("%w: kind is not defined", storage.ErrInvalid)
@@ -89,6 +93,10 @@ func (t *readTx) find(b *table, key *storage.Key, s storage.Scope, values []any)
 	if !allText(s.Merchant) || !allText(values...) {
 		return storage.Record{}, errAbsent(b)
 	}
+	return t.record(b, nil, b.find[key.Name], findArgs(key, s, values)...)
+}
+
+func findArgs(key *storage.Key, s storage.Scope, values []any) []any {
 	args := make([]any, 0, 8)
 	if !key.Global {
 		args = append(args, s.Merchant, s.Live)
@@ -96,7 +104,7 @@ func (t *readTx) find(b *table, key *storage.Key, s storage.Scope, values []any)
 	for _, v := range values {
 		args = append(args, stored(v))
 	}
-	return t.record(b, nil, b.find[key.Name], args...)
+	return args
 }
 
 // List implements [storage.ReadTx].

@@ -17,6 +17,16 @@ type session struct {
 	before []string
 	// limit bounds each round trip that has no deadline of its own; zero for none.
 	limit time.Duration
+	// open, unless it is nil, must be called before anything is sent.
+	open func() error
+}
+
+// ready opens the session if it is not open yet.
+func (s *session) ready() error {
+	if s.open == nil {
+		return nil
+	}
+	return s.open()
 }
 
 // context returns the context of a round trip.
@@ -29,6 +39,9 @@ func (s *session) context(ctx context.Context) (context.Context, context.CancelF
 
 // query runs a statement and calls scan for each row.
 func (s *session) query(ctx context.Context, scan func(pgx.Rows) error, text string, args ...any) error {
+	if err := s.ready(); err != nil {
+		return err
+	}
 	ctx, cancel := s.context(ctx)
 	defer cancel()
 	if len(s.before) == 0 {
@@ -85,6 +98,9 @@ func (s *session) one(ctx context.Context, dests []any, text string, args ...any
 // send runs what was queued in one round trip, and nothing after the first
 // statement that fails.
 func (s *session) send(ctx context.Context, queue func(*pgx.Batch)) error {
+	if err := s.ready(); err != nil {
+		return err
+	}
 	var b pgx.Batch
 	s.queueBefore(&b)
 	queue(&b)

@@ -7,7 +7,8 @@
 // database. The connections are those of the host's pool.
 //
 // Updates run one after another, over all processes, and share commits (see
-// writer.go). Views read a snapshot and wait for nobody. The pool must allow two
+// writer.go); where several processes write at the same time, functions run again
+// more often. Reads of single records share round trips (see reads.go). Views read a snapshot and wait for nobody. The pool must allow two
 // connections at least, one to write and one to read.
 //
 // PostgreSQL 13 and later will do. A proxy that pools by transaction will, too,
@@ -60,11 +61,12 @@ type Store struct {
 	pool     *pgxpool.Pool
 	config   Config
 	writer   writer
+	reads    reads
 	tables   atomic.Pointer[map[*storage.Kind]*table]
 	counters counters
 	sql      ledgerSQL
 
-	newestCommit, commitsSince, insertCommit, deleteCommits, findCommit string
+	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits, findCommit string
 
 	mu      sync.Mutex
 	closed  bool
@@ -117,9 +119,12 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	s.tables.Store(&map[*storage.Kind]*table{})
 	s.writer = writer{store: s, max: config.MaxGroup}
 	s.writer.cache.forget()
+	s.reads.store = s
 	commits := quote(config.Schema) + ".storage_commits"
 	s.newestCommit = "SELECT number, token, changed FROM " + commits + " ORDER BY number DESC LIMIT 1"
 	s.commitsSince = "SELECT number, token, changed FROM " + commits + " WHERE number >= $1 ORDER BY number DESC LIMIT 200"
+	s.expectCommit = "SELECT " + quote(config.Schema) + ".storage_expect((SELECT count(*) FROM (SELECT token FROM " + commits +
+		" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1), 1)"
 	s.insertCommit = "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)"
 	s.deleteCommits = "DELETE FROM " + commits + " WHERE number < $1::bigint - 1000 AND at < now() - interval '3 minutes'"
 	s.findCommit = "SELECT token FROM " + commits + " WHERE number = $1"
@@ -134,6 +139,11 @@ func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 		return err
 	}
 	defer s.running.Done()
+	return s.view(ctx, fn)
+}
+
+// view is View for a store that is known to be open.
+func (s *Store) view(ctx context.Context, fn func(storage.ReadTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 // tx is a member's part of the group's transaction.
 type tx struct {
 	readTx
-	db        querier
 	group     *group
 	cache     *cache
 	own       *layer
@@ -39,6 +38,11 @@ func (t *tx) lookup(key recordKey) (known, bool) {
 	if k, ok := t.group.layer.records[key]; ok {
 		return k, true
 	}
+	if b := t.group.below; b != nil {
+		if k, ok := b.records[key]; ok {
+			return k.inDatabase(), true
+		}
+	}
 	return t.cache.record(key)
 }
 
@@ -49,6 +53,9 @@ func (t *tx) owner(key string) (recordKey, bool) {
 		return r, true
 	}
 	r, ok := t.group.layer.owners[key]
+	if !ok && t.group.below != nil {
+		r, ok = t.group.below.owners[key]
+	}
 	return r, ok
 }
 

@@ -96,7 +96,7 @@ func scopesAreStrangers(t *testing.T, s storage.Store) {
 
 func takenID(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", nil))
-	update(t, s, func(tx storage.Tx) error {
+	lastly(t, s, func(t *findings, tx storage.Tx) error {
 		want(t, "Insert", tx.Insert(jobs, job(test1, "a", noon)), storage.ErrExists)
 		want(t, "Insert elsewhere", tx.Insert(jobs, job(live1, "a", nil)), nil)
 		return nil

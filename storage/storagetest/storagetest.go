@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		{"objects", objects},
 		{"keys", keys},
 		{"calls", calls},
+		{"reader", reader},
 		{"lists", lists},
 		{"money", money},
 		{"sequences", sequences},

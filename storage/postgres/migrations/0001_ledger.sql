@@ -45,9 +45,9 @@ CREATE TABLE ledger_postings (
 
 -- An entry is found by its account (a statement) and by its posting.
 CREATE TABLE ledger_entries (
-	account bigint NOT NULL REFERENCES ledger_accounts (id),
+	account bigint NOT NULL,
 	number  bigint NOT NULL CHECK (number > 0),
-	posting text COLLATE "C" NOT NULL REFERENCES ledger_postings (id),
+	posting text COLLATE "C" NOT NULL,
 	amount  bigint NOT NULL CHECK (amount <> 0),
 	balance bigint NOT NULL,
 	PRIMARY KEY (account, number),
@@ -65,6 +65,24 @@ CREATE TRIGGER ledger_postings_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON ledge
 
 CREATE TRIGGER ledger_entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_entries
 	FOR EACH STATEMENT EXECUTE FUNCTION ledger_stays();
+
+-- An entry's account and posting are there, and stay: for all entries of a statement
+-- at once. Foreign keys look for each row alone, which was a quarter of the
+-- server's time for everything that a disbursement writes.
+CREATE TRIGGER ledger_accounts_stay BEFORE DELETE OR TRUNCATE ON ledger_accounts
+	FOR EACH STATEMENT EXECUTE FUNCTION ledger_stays();
+
+CREATE FUNCTION ledger_refers() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+	IF EXISTS (SELECT FROM entered AS e WHERE NOT EXISTS (SELECT FROM ledger_accounts AS a WHERE a.id = e.account))
+		OR EXISTS (SELECT FROM entered AS e WHERE NOT EXISTS (SELECT FROM ledger_postings AS p WHERE p.id = e.posting)) THEN
+		RAISE EXCEPTION 'an entry has no account or no posting' USING ERRCODE = 'foreign_key_violation';
+	END IF;
+	RETURN NULL;
+END $$;
+
+CREATE TRIGGER ledger_entries_refer AFTER INSERT ON ledger_entries REFERENCING NEW TABLE AS entered
+	FOR EACH STATEMENT EXECUTE FUNCTION ledger_refers();
 
 -- A statement that met fewer rows than it was meant for ends the transaction, as
 -- a serialization failure does: somebody wrote without the lock.

@@ -217,7 +217,7 @@ func (s *server) run() error {
 		fsync = "on"
 	}
 	script := `"$0" -D "$1" -p "$2" -c listen_addresses=127.0.0.1 -c unix_socket_directories= ` +
-		`-c max_connections=200 -c fsync="$4" -c shared_buffers=128MB -c max_locks_per_transaction=256 >"$3/log" 2>&1 & ` +
+		`-c max_connections=200 -c fsync="$4" -c shared_buffers=128MB -c max_wal_size=4GB -c max_locks_per_transaction=256 >"$3/log" 2>&1 & ` +
 		`server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf "$3"`
 	cmd := exec.Command("/bin/sh", "-c", script, filepath.Join(s.bin, "postgres"), data, strconv.Itoa(port), s.dir, fsync)
 	cmd.Dir = s.dir

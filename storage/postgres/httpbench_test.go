@@ -1,0 +1,228 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+)
+
+// BenchmarkHTTP disburses to wallets over HTTP, through all of /v1, each
+// disbursement durable when it is answered; the load comes from another process.
+// It takes turns with pgbench, whose transactions are tpcb-like, with 32 clients on
+// the same server: of-pgbench is the rate of disbursements of a thousand merchants
+// as a multiple of pgbench's transactions, hot-of-spread the rate of a single
+// merchant's as a share of a thousand's. All processes share the processors.
+//
+// cpu-us/op is the processor time of this process for each disbursement,
+// server-us/op that of PostgreSQL, load-us/op that of the process which makes the
+// load.
+func BenchmarkHTTP(b *testing.B) {
+	limit := newPgbench(b)
+	m := newMarket(b)
+	address := m.serve(b)
+	keys := m.keys(b)
+	for _, connections := range []int{16, 64, 256} {
+		b.Run(fmt.Sprint("connections=", connections), func(b *testing.B) {
+			drive := func(keys []string, n int) load {
+				done, err := runLoad(b, load{Address: address, Connections: connections, Requests: n, Keys: keys, Wallets: m.serviceIDs()})
+				if err != nil {
+					b.Fatal(err)
+				}
+				return done
+			}
+			drive(keys, 2000)
+			const turns = 4
+			var spread, hot float64 // seconds
+			var transactions float64
+			var ours, theirs, makers, slowest time.Duration
+			before := m.store.Stats()
+			n := max(b.N/turns, connections)
+			for turn := range turns {
+				if turn%2 == 1 { // so that neither is always the one after pgbench
+					hot += drive(keys[:1], n).Took.Seconds()
+				}
+				own, server := processorTime(), m.serverTime(b)
+				done := drive(keys, n)
+				ours, theirs, makers = ours+processorTime()-own, theirs+m.serverTime(b)-server, makers+done.Processor
+				spread += done.Took.Seconds()
+				slowest = max(slowest, done.Within99)
+				if turn%2 == 0 {
+					hot += drive(keys[:1], n).Took.Seconds()
+				}
+				transactions += limit.run(b, min(max(done.Took, 2*time.Second), 6*time.Second))
+			}
+			now := m.store.Stats()
+			total := float64(turns * n)
+			b.ReportMetric(spread/total*1e9, "ns/op")
+			b.ReportMetric(total/spread/(transactions/turns), "of-pgbench")
+			b.ReportMetric(spread/hot, "hot-of-spread")
+			b.ReportMetric(float64(now.Updates-before.Updates)/float64(now.Commits-before.Commits), "group")
+			b.ReportMetric(float64(slowest.Milliseconds()), "p99-ms")
+			b.ReportMetric(float64(ours.Microseconds())/total, "cpu-us/op")
+			b.ReportMetric(float64(theirs.Microseconds())/total, "server-us/op")
+			b.ReportMetric(float64(makers.Microseconds())/total, "load-us/op")
+		})
+	}
+}
+
+// serve answers /v1 with the market's service.
+func (m *market) serve(b *testing.B) (address string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := httpapi.NewServer("", httpapi.New(m.svc, httpapi.Config{Logger: slog.New(slog.DiscardHandler)}))
+	go func() { _ = server.Serve(listener) }() // it ends by Close
+	b.Cleanup(func() { _ = server.Close() })
+	return listener.Addr().String()
+}
+
+// keys returns an API key of each merchant.
+func (m *market) keys(b *testing.B) []string {
+	keys := make([]string, len(m.merchants))
+	m.run2(b, len(keys), func(ctx context.Context, i int) error {
+		key, err := m.svc.Accounts.CreateKey(ctx, api.Caller{Merchant: m.merchants[i]}, account.KeyParams{Name: "bench"})
+		if err == nil {
+			keys[i] = key.Secret
+		}
+		return err
+	})
+	return keys
+}
+
+func (m *market) serviceIDs() []string {
+	ids := make([]string, len(m.wallets))
+	for i, w := range m.wallets {
+		ids[i] = w.ServiceID
+	}
+	return ids
+}
+
+// processorTime is what this process has used.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// serverTime is what the processes of PostgreSQL have used, as far as the system
+// tells; connections that have ended meanwhile do not count.
+func (m *market) serverTime(b *testing.B) time.Duration {
+	var backend int
+	if err := m.pool.QueryRow(b.Context(), "SELECT pg_backend_pid()").Scan(&backend); err != nil {
+		b.Fatal(err)
+	}
+	parent := ""
+	times := map[string]int64{}
+	parents := map[string]string{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(data), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 13 {
+			continue
+		}
+		user, _ := strconv.ParseInt(fields[11], 10, 64)
+		system, _ := strconv.ParseInt(fields[12], 10, 64)
+		pid := filepath.Base(filepath.Dir(path))
+		times[pid], parents[pid] = user+system, fields[1]
+		if pid == strconv.Itoa(backend) {
+			parent = fields[1]
+		}
+	}
+	sum := int64(0)
+	for pid, t := range times {
+		if parent != "" && parents[pid] == parent {
+			sum += t
+		}
+	}
+	return time.Duration(sum) * 10 * time.Millisecond // the system's ticks
+}
+
+// pgbench is a database of its own for pgbench.
+type pgbench struct{ program, url string }
+
+// newPgbench fills it, or skips the benchmark where there is no pgbench.
+func newPgbench(b *testing.B) *pgbench {
+	p := &pgbench{}
+	url := pgtest.URL(b)
+	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pgbench")
+	if len(programs) > 0 {
+		p.program = programs[len(programs)-1]
+	} else if path, err := exec.LookPath("pgbench"); err == nil {
+		p.program = path
+	} else {
+		b.Skip("pgbench is not installed")
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	name := fmt.Sprint("pgbench_", os.Getpid())
+	each := func(statement string) {
+		conn, err := pgx.ConnectConfig(context.Background(), config.ConnConfig)
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		defer conn.Close(context.Background())
+		if _, err := conn.Exec(context.Background(), statement); err != nil {
+			b.Error(err)
+		}
+	}
+	each("CREATE DATABASE " + name)
+	b.Cleanup(func() { each("DROP DATABASE " + name + " WITH (FORCE)") })
+	c := config.ConnConfig
+	p.url = fmt.Sprintf("host=%s port=%d user=%s dbname=%s", c.Host, c.Port, c.User, name)
+	if c.Password != "" {
+		p.url += " password=" + c.Password
+	}
+	if out, err := exec.CommandContext(b.Context(), p.program, "-i", "-s", "32", "-q", p.url).CombinedOutput(); err != nil {
+		b.Fatalf("pgbench: %v: %s", err, out)
+	}
+	return p
+}
+
+var tps = regexp.MustCompile(`(?m)^tps = ([0-9.]+) \(without`)
+
+// run returns the transactions a second.
+func (p *pgbench) run(b *testing.B, d time.Duration) float64 {
+	out, err := exec.CommandContext(b.Context(), p.program, "-n", "-c", "32", "-j", "2",
+		"-T", strconv.Itoa(int(d.Round(time.Second).Seconds())), p.url).CombinedOutput()
+	if err != nil {
+		b.Fatalf("pgbench: %v: %s", err, out)
+	}
+	found := tps.FindSubmatch(out)
+	if found == nil {
+		b.Fatalf("pgbench says no rate: %s", out)
+	}
+	rate, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return rate
+}

@@ -2,7 +2,11 @@ package disbursement_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,6 +31,15 @@ type payer struct {
 	caller  api.Caller
 	wallets []string
 	paid    atomic.Int64 // calls begun
+	random  bool         // keys come in no order
+}
+
+// key is the idempotency key of a call.
+func (p *payer) key(i int64) string {
+	if p.random {
+		return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+	}
+	return fmt.Sprintf("salary-%016d", i)
 }
 
 func openPayer(b *testing.B) *payer {
@@ -60,7 +73,7 @@ func (p *payer) pay(b *testing.B, callers, n int) time.Duration {
 					return
 				}
 				caller := p.caller
-				caller.IdempotencyKey = fmt.Sprintf("salary-%016d", i)
+				caller.IdempotencyKey = p.key(i)
 				caller.RequestID = fmt.Sprintf("req_%022d", i)
 				_, err := p.Disbursements.Create(b.Context(), caller, disbursement.CreateParams{
 					Amount:      decimal.New(1, -2),
@@ -120,4 +133,57 @@ func BenchmarkCreate(b *testing.B) {
 			b.ReportMetric(bare.Seconds()/mine.Seconds(), "of-limit")
 		})
 	}
+}
+
+// rowsVariable says with how many disbursements BenchmarkGrown begins.
+const rowsVariable = "PAYMENTS_TEST_ROWS"
+
+// BenchmarkGrown disburses where so many disbursements have been made before, with
+// all that each has left: six rows, under idempotency keys in no order, as clients make them. The
+// metric of-empty is the rate as a share of that on a database without them, with
+// which it takes turns; heap-of-empty is what the process holds then, with the
+// database open, to what it holds with the other one.
+//
+//	PAYMENTS_TEST_ROWS=1000000 go test ./disbursement -run '^$' -bench Grown -benchtime 20000x -timeout 60m
+func BenchmarkGrown(b *testing.B) {
+	rows := 30_000
+	if text := os.Getenv(rowsVariable); text != "" {
+		var err error
+		if rows, err = strconv.Atoi(text); err != nil || rows < 1000 {
+			b.Fatalf("%s is %q; it is a number from 1000 on", rowsVariable, text)
+		}
+	}
+	empty := openPayer(b)
+	empty.random = true
+	empty.pay(b, 64, 2000)
+	small := heap()
+	grown := openPayer(b)
+	grown.random = true
+	grown.pay(b, 1, 64)
+	bareloop.Call{
+		Path: grown.path, Insert: []string{"disbursements", "events", "events", "idempotency_keys"}, Moves: true,
+	}.Fill(b, rows)
+	grown.pay(b, 64, 2000)
+	b.Run(fmt.Sprint("rows=", rows), func(b *testing.B) {
+		turn := max(200, b.N/8)
+		var many, few time.Duration
+		for done := 0; done < b.N; done += turn {
+			n := min(turn, b.N-done)
+			many += grown.pay(b, 64, n)
+			b.StopTimer()
+			few += empty.pay(b, 64, n)
+			b.StartTimer()
+		}
+		b.StopTimer()
+		b.ReportMetric(few.Seconds()/many.Seconds(), "of-empty")
+		b.ReportMetric(float64(heap()-small)/float64(small), "heap-of-empty")
+	})
+}
+
+// heap is how many bytes the process holds that are in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

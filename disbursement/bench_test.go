@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,8 +19,10 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/bareloop"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
@@ -32,6 +35,7 @@ type payer struct {
 	wallets []string
 	paid    atomic.Int64 // calls begun
 	random  bool         // keys come in no order
+	ids     []string     // of disbursements, for reading
 }
 
 // key is the idempotency key of a call.
@@ -138,11 +142,12 @@ func BenchmarkCreate(b *testing.B) {
 // rowsVariable says with how many disbursements BenchmarkGrown begins.
 const rowsVariable = "PAYMENTS_TEST_ROWS"
 
-// BenchmarkGrown disburses where so many disbursements have been made before, with
-// all that each has left: six rows, under idempotency keys in no order, as clients make them. The
-// metric of-empty is the rate as a share of that on a database without them, with
-// which it takes turns; heap-of-empty is what the process holds then, with the
-// database open, to what it holds with the other one.
+// BenchmarkGrown works where so many disbursements have been made before, with all
+// that each has left: six rows, under idempotency keys in no order, as clients make
+// them; and a webhook delivery, one in a thousand of which is still to be made. The
+// metric of-empty is the rate as a share of that on a database with some thousand,
+// with which it takes turns; heap-of-empty is what the process holds on top, with the
+// large database open and used, to what it held with the small one alone.
 //
 //	PAYMENTS_TEST_ROWS=1000000 go test ./disbursement -run '^$' -bench Grown -benchtime 20000x -timeout 60m
 func BenchmarkGrown(b *testing.B) {
@@ -156,28 +161,120 @@ func BenchmarkGrown(b *testing.B) {
 	empty := openPayer(b)
 	empty.random = true
 	empty.pay(b, 64, 2000)
+	empty.owe(b, 1000)
+	empty.ids = empty.list(b, payout.ListParams{Page: api.Page{Limit: 100}})
 	small := heap()
 	grown := openPayer(b)
 	grown.random = true
-	grown.pay(b, 1, 64)
-	bareloop.Call{
-		Path: grown.path, Insert: []string{"disbursements", "events", "events", "idempotency_keys"}, Moves: true,
-	}.Fill(b, rows)
 	grown.pay(b, 64, 2000)
-	b.Run(fmt.Sprint("rows=", rows), func(b *testing.B) {
-		turn := max(200, b.N/8)
-		var many, few time.Duration
-		for done := 0; done < b.N; done += turn {
-			n := min(turn, b.N-done)
-			many += grown.pay(b, 64, n)
-			b.StopTimer()
-			few += empty.pay(b, 64, n)
-			b.StartTimer()
-		}
-		b.StopTimer()
-		b.ReportMetric(few.Seconds()/many.Seconds(), "of-empty")
+	grown.owe(b, 1)
+	bareloop.Call{
+		Path: grown.path, Insert: []string{"disbursements", "events", "events", "idempotency_keys", "webhook_deliveries"}, Moves: true,
+	}.Fill(b, rows)
+	made := grown.list(b, payout.ListParams{Page: api.Page{Limit: 1}})[0]
+	for i := range 1000 {
+		grown.ids = append(grown.ids, fmt.Sprintf("%s0%018d", made[:4], 1+(i*7919)%rows))
+	}
+
+	b.Run(fmt.Sprint("rows=", rows, "/create"), func(b *testing.B) {
+		turns(b, empty, grown, func(p *payer, n int) time.Duration { return p.pay(b, 64, n) })
 		b.ReportMetric(float64(heap()-small)/float64(small), "heap-of-empty")
 	})
+	for name, read := range map[string]func(p *payer, i int){
+		"get": func(p *payer, i int) {
+			_, err := p.Disbursements.Get(b.Context(), p.caller, p.ids[i%len(p.ids)])
+			check(b, err)
+		},
+		"list": func(p *payer, _ int) { p.list(b, payout.ListParams{Page: api.Page{Limit: 20}}) },
+		"list-deep": func(p *payer, i int) {
+			p.list(b, payout.ListParams{Page: api.Page{Limit: 20, StartingAfter: p.ids[1+i%50]}})
+		},
+		"list-by-status": func(p *payer, _ int) {
+			p.list(b, payout.ListParams{Page: api.Page{Limit: 20}, Status: payout.Completed})
+		},
+		"events-by-type": func(p *payer, _ int) {
+			all, err := p.Events.List(b.Context(), p.caller, event.ListParams{Page: api.Page{Limit: 20}, Type: "disbursement.completed"})
+			check(b, err)
+			if len(all.Data) != 20 {
+				b.Fatalf("%d events", len(all.Data))
+			}
+		},
+		"webhook-claim": func(p *payer, _ int) { p.claim(b) },
+	} {
+		b.Run(fmt.Sprint("rows=", rows, "/", name), func(b *testing.B) {
+			turns(b, empty, grown, func(p *payer, n int) time.Duration {
+				begun := time.Now()
+				for i := range n {
+					read(p, i)
+				}
+				return time.Since(begun)
+			})
+		})
+	}
+}
+
+// turns has two payers do the same in turns, and reports the rate of the grown one as
+// a share of the other's.
+func turns(b *testing.B, empty, grown *payer, do func(p *payer, n int) time.Duration) {
+	turn := max(10, b.N/8)
+	var many, few time.Duration
+	b.ResetTimer()
+	for done := 0; done < b.N; done += turn {
+		n := min(turn, b.N-done)
+		many += do(grown, n)
+		b.StopTimer()
+		few += do(empty, n)
+		b.StartTimer()
+	}
+	b.StopTimer()
+	b.ReportMetric(few.Seconds()/many.Seconds(), "of-empty")
+}
+
+// list returns the ids of a page.
+func (p *payer) list(b *testing.B, params payout.ListParams) (ids []string) {
+	all, err := p.Disbursements.List(b.Context(), p.caller, params)
+	check(b, err)
+	if len(all.Data) != params.Limit {
+		b.Fatalf("%d disbursements", len(all.Data))
+	}
+	for _, d := range all.Data {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+// owe records deliveries that are due.
+func (p *payer) owe(b *testing.B, n int) {
+	check(b, p.store.Update(b.Context(), func(tx storage.Tx) error {
+		for i := range n {
+			r := storage.Record{
+				Scope: storage.Scope{Merchant: p.caller.Merchant}, ID: fmt.Sprintf("wd_1%019d", i),
+				Columns: []any{"we_1", fmt.Sprintf("evt_%d", i), time.UnixMilli(1000)}, Data: []byte("{}"),
+			}
+			if err := tx.Insert(owed(), r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// claim claims one delivery, for no time.
+func (p *payer) claim(b *testing.B) {
+	now := time.Now()
+	check(b, p.store.Update(b.Context(), func(tx storage.Tx) error {
+		claimed, err := tx.Claim(owed(), storage.Claim{Due: now, Now: now, Lease: time.Millisecond, Limit: 1})
+		if err == nil && len(claimed) != 1 {
+			return fmt.Errorf("%d deliveries claimed", len(claimed))
+		}
+		return err
+	}))
+}
+
+// owed is the kind of webhook deliveries.
+func owed() *storage.Kind {
+	kinds := payments.Kinds()
+	return kinds[slices.IndexFunc(kinds, func(k *storage.Kind) bool { return k.Name == "webhook_deliveries" })]
 }
 
 // heap is how many bytes the process holds that are in use.

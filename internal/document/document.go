@@ -9,7 +9,6 @@ package document
 
 import (
 	"bytes"
-	"compress/zlib"
 	"fmt"
 	"image"
 	"strings"
@@ -366,8 +365,6 @@ func (d *Document) Bytes() ([]byte, error) {
 	// The compressor takes longer to be made than a page to be written.
 	if len(d.pages) == 1 {
 		d.pdf.SetNoCompression()
-	} else {
-		d.pdf.SetCompressLevel(zlib.BestSpeed)
 	}
 	// Into memory, since gopdf does not report a writer that fails.
 	var b bytes.Buffer

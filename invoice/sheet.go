@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/skip2/go-qrcode"
-
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/qrbits"
 )
 
 // sheet is a document under way.
@@ -227,13 +226,13 @@ func (s sheet) totals(sums []Sum) {
 // foot writes how to pay, and the merchant's own words.
 func (s sheet) foot(v *Invoice) error {
 	if v.Status == Open {
-		q, err := qrcode.New(v.HostedURL, qrcode.Medium)
+		code, err := qrbits.Encode(v.HostedURL)
 		if err != nil {
 			return fmt.Errorf("invoice: QR code: %w", err)
 		}
 		const side, beside = 84.0, document.Left + 84 + 14
 		s.Room(side + 8)
-		s.Code(document.Left, side, q.Bitmap())
+		s.Code(document.Left, side, code)
 		below := s.Y() + side
 		s.Space(22)
 		s.Line(document.Text{X: beside, Size: 10, Bold: true, Text: "Pay online"})

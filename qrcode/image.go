@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	qr "github.com/skip2/go-qrcode"
-
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/qrbits"
 )
 
 // Sizes of pictures, in pixels along one side.
@@ -109,11 +108,11 @@ func Terminal(text string) (string, error) {
 // matrix returns the modules of the code, true for dark ones, with a quiet zone
 // of four on each side.
 func matrix(text string) ([][]bool, error) {
-	code, err := qr.New(text, qr.Medium)
+	modules, err := qrbits.Encode(text)
 	if err != nil {
 		return nil, fmt.Errorf("qrcode: encode: %w", err)
 	}
-	return code.Bitmap(), nil
+	return modules, nil
 }
 
 func drawSVG(modules [][]bool, size int) []byte {

@@ -36,6 +36,8 @@ type Call struct {
 	// goes from a wallet into the merchant's account, and not the other way.
 	Moves bool
 	Into  bool
+	// From is the number of the first call, for a loop that has run on the file before.
+	From int
 	// With is how the names of the other accounts go on after the mode: "wallet/"
 	// when empty.
 	With string
@@ -94,7 +96,7 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 			w.run(begin)
 		}
 		for _, r := range rows {
-			r.insert(i)
+			r.insert(c.From + i)
 		}
 		for range cmp.Or(c.Times, 1) {
 			if touch != nil {
@@ -102,7 +104,7 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 			}
 		}
 		if c.Moves {
-			move(i)
+			move(c.From + i)
 		}
 		if i%group == group-1 || i == n-1 {
 			w.run(commit)

@@ -32,25 +32,45 @@ const (
 	Leading = 1.35
 )
 
+// family is a font. A font container knows fonts by their family alone, so that
+// bold is another one. The whole font is for texts with a letter that is not common.
+type family struct{ bold, whole bool }
+
+func (f family) name() string {
+	name := "regular"
+	if f.bold {
+		name = "bold"
+	}
+	if f.whole {
+		name += "-whole"
+	}
+	return name
+}
+
 // The fonts have the cedi sign and the letters of Ghana's languages. They are
-// parsed once. A font container knows fonts by their family alone, so that bold
-// has one of its own.
-const (
-	regular = "regular"
-	bold    = "bold"
+// parsed once; the whole ones, which few need, when they are needed.
+var (
+	fonts      = sync.OnceValues(func() (*gopdf.FontContainer, error) { return parse(false) })
+	wholeFonts = sync.OnceValues(func() (*gopdf.FontContainer, error) { return parse(true) })
 )
 
-var fonts = sync.OnceValues(func() (*gopdf.FontContainer, error) {
+func parse(whole bool) (*gopdf.FontContainer, error) {
 	c := &gopdf.FontContainer{}
 	// A letter that the font does not have shows as a mark, and not as a gap.
 	option := gopdf.TtfOption{OnGlyphNotFoundSubstitute: func(rune) rune { return '\uFFFD' }}
-	for family, data := range map[string][]byte{regular: dejavusanscondensed.TTF, bold: dejavusanscondensedbold.TTF} {
-		if err := c.AddTTFFontDataWithOption(family, data, option); err != nil {
+	for bold, data := range map[bool][]byte{false: dejavusanscondensed.TTF, true: dejavusanscondensedbold.TTF} {
+		var err error
+		if !whole {
+			if data, err = subset(data, common); err != nil {
+				return nil, err
+			}
+		}
+		if err := c.AddTTFFontDataWithOption(family{bold, whole}.name(), data, option); err != nil {
 			return nil, fmt.Errorf("document: parse font: %w", err)
 		}
 	}
 	return c, nil
-})
+}
 
 // Info is what is said of a document.
 type Info struct {
@@ -106,6 +126,7 @@ type Document struct {
 
 	info  Info
 	pdf   *gopdf.GoPdf
+	fonts map[family]bool // those that pdf has
 	pages []*page
 	y     float64
 	err   error
@@ -113,21 +134,34 @@ type Document struct {
 
 // New begins a document.
 func New(info Info) (*Document, error) {
-	shared, err := fonts()
-	if err != nil {
-		return nil, err
-	}
-	d := &Document{info: info, pdf: &gopdf.GoPdf{}}
+	d := &Document{info: info, pdf: &gopdf.GoPdf{}, fonts: map[family]bool{}}
 	d.pdf.Start(gopdf.Config{PageSize: gopdf.Rect{W: pageWidth, H: pageHeight}})
-	for _, family := range []string{regular, bold} {
-		if err := d.pdf.AddTTFFontFromFontContainer(family, shared); err != nil {
-			return nil, fmt.Errorf("document: font: %w", err)
+	for _, f := range []family{{}, {bold: true}} {
+		if err := d.add(f); err != nil {
+			return nil, err
 		}
 	}
 	d.pdf.SetInfo(gopdf.PdfInfo{Title: info.Title, Author: plain(info.Author), Creator: "payments", CreationDate: info.At.UTC()})
 	d.pdf.AddPage() // before the first, nothing can be measured
 	d.turn()
 	return d, nil
+}
+
+// add gives the document a font.
+func (d *Document) add(f family) error {
+	parsed := fonts
+	if f.whole {
+		parsed = wholeFonts
+	}
+	shared, err := parsed()
+	if err != nil {
+		return err
+	}
+	if err := d.pdf.AddTTFFontFromFontContainer(f.name(), shared); err != nil {
+		return fmt.Errorf("document: font: %w", err)
+	}
+	d.fonts[f] = true
+	return nil
 }
 
 func (d *Document) turn() {
@@ -259,18 +293,24 @@ func (d *Document) Fit(t Text, width float64) string {
 }
 
 func (d *Document) width(text string, size float64, isBold bool) float64 {
-	d.font(size, isBold)
+	d.font(text, size, isBold)
 	w, err := d.pdf.MeasureTextWidth(text)
 	d.keep(err)
 	return w
 }
 
-func (d *Document) font(size float64, isBold bool) {
-	family := regular
-	if isBold {
-		family = bold
+// font makes the font of a text the one that is written in. What a document writes
+// of fonts is in the order in which they came, so that the same texts make the same
+// bytes.
+func (d *Document) font(text string, size float64, isBold bool) {
+	f := family{bold: isBold, whole: !isCommon(text)}
+	if !d.fonts[f] {
+		if err := d.add(f); err != nil {
+			d.keep(err)
+			return
+		}
 	}
-	d.keep(d.pdf.SetFont(family, "", size))
+	d.keep(d.pdf.SetFont(f.name(), "", size))
 }
 
 func (d *Document) keep(err error) {
@@ -322,6 +362,10 @@ func (d *Document) Bytes() ([]byte, error) {
 	if d.err != nil {
 		return nil, fmt.Errorf("document: draw: %w", d.err)
 	}
+	// The compressor takes longer to be made than a page to be written.
+	if len(d.pages) == 1 {
+		d.pdf.SetNoCompression()
+	}
 	// Into memory, since gopdf does not report a writer that fails.
 	var b bytes.Buffer
 	if _, err := d.pdf.WriteTo(&b); err != nil {
@@ -359,7 +403,7 @@ func (d *Document) draw(t Text) {
 	if t.Right {
 		x -= d.width(t.Text, t.Size, t.Bold)
 	}
-	d.font(t.Size, t.Bold)
+	d.font(t.Text, t.Size, t.Bold)
 	d.pdf.SetTextColor(20, 20, 20)
 	if t.Grey {
 		d.pdf.SetTextColor(100, 100, 100)
@@ -381,22 +425,38 @@ func (d *Document) drawStamp(s stamp) {
 	d.keep(d.pdf.Cell(nil, s.word.Text))
 }
 
-// drawCode draws a code as rectangles, which stay sharp at every size.
+// drawCode draws a code as rectangles, which stay sharp at every size. Neighbours are
+// one rectangle, without seams between them, and so are equal rows of them.
 func (d *Document) drawCode(c code) {
 	side := c.width / float64(len(c.bits))
 	d.pdf.SetFillColor(0, 0, 0)
 	for y, row := range c.bits {
 		for x := 0; x < len(row); x++ {
-			run := 0 // neighbours are one rectangle, without seams between them
-			for x+run < len(row) && row[x+run] {
-				run++
+			width := run(row, x)
+			if width == 0 || y > 0 && run(c.bits[y-1], x) == width {
+				x += width
+				continue // it was drawn from above
 			}
-			if run > 0 {
-				d.pdf.RectFromUpperLeftWithStyle(c.x+float64(x)*side, c.y+float64(y)*side, float64(run)*side, side+0.05, "F")
-				x += run
+			height := 1
+			for y+height < len(c.bits) && run(c.bits[y+height], x) == width {
+				height++
 			}
+			d.pdf.RectFromUpperLeftWithStyle(c.x+float64(x)*side, c.y+float64(y)*side, float64(width)*side, float64(height)*side+0.05, "F")
+			x += width
 		}
 	}
+}
+
+// run is how many dark modules a run has that begins at x; 0 if none begins there.
+func run(row []bool, x int) int {
+	if x > 0 && row[x-1] {
+		return 0
+	}
+	n := 0
+	for x+n < len(row) && row[x+n] {
+		n++
+	}
+	return n
 }
 
 // plain leaves out what has no shape of its own and would change how the rest is

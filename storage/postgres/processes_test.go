@@ -210,10 +210,13 @@ func work(url, schema string) error {
 		return err
 	}
 	store, err := postgres.Open(ctx, pool, postgres.Config{Schema: schema})
-	if err != nil {
-		return err
+	if err == nil {
+		err = store.Define(ctx, notes)
 	}
-	if err := store.Define(ctx, notes); err != nil {
+	if ctx.Err() != nil {
+		return nil // it was told to end before it had begun
+	}
+	if err != nil {
 		return err
 	}
 	var out sync.Mutex

@@ -50,9 +50,10 @@ const (
 
 // setup holds the settings of a role that are not in the data source: cache
 // sizes in KiB (negative by SQLite's convention), and the wait for locks. The
-// writer waits in short steps, between which it looks at the caller's context.
+// writer waits in short steps, between which it looks at the caller's context,
+// and cuts a write-ahead log that a long View let grow, when it begins anew.
 var setup = map[role]string{
-	forWriting: "PRAGMA cache_size = -32768; PRAGMA busy_timeout = 100",
+	forWriting: fmt.Sprint("PRAGMA cache_size = -32768; PRAGMA busy_timeout = 100; PRAGMA journal_size_limit = ", (logLimit+1000)*4096),
 	forReading: "PRAGMA cache_size = -8192; PRAGMA query_only = ON",
 }
 

@@ -17,7 +17,7 @@ const (
 )
 
 // knownKeys are the keys that were read within the last second, so that a merchant who
-// calls often has his key looked up once a second, and not with every call: that was
+// calls often has its key looked up once a second, and not with every call: that was
 // half of what a GET by id cost more than a bare handler.
 //
 // What ends a key in this process has all of them forgotten before it returns, and what

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -100,8 +99,6 @@ func BenchmarkRead(b *testing.B) {
 			}
 			b.ReportMetric(float64(took)/float64(turns*share), "ns/op")
 			b.ReportMetric(float64(limitTook)/float64(took), "of-limit")
-			b.ReportMetric(float64(limit.cpu)/float64(ours.cpu), "cpu-of-limit")
-			b.ReportMetric(float64(ours.cpu)/float64(turns*share), "cpu-ns/op")
 		})
 	}
 }
@@ -152,7 +149,6 @@ type connections struct {
 	path      func(n int64) string
 	conns     []net.Conn
 	next      atomic.Int64
-	cpu       time.Duration
 }
 
 func dial(b *testing.B, server *httptest.Server, key string, path func(int64) string) *connections {
@@ -174,8 +170,6 @@ func (r *connections) read(b *testing.B, n int64) time.Duration {
 	end := r.next.Load() + n
 	var all sync.WaitGroup
 	start := time.Now()
-	var before syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
 	for _, c := range r.conns {
 		all.Go(func() {
 			answers := bufio.NewReaderSize(c, 32<<10)
@@ -199,9 +193,6 @@ func (r *connections) read(b *testing.B, n int64) time.Duration {
 	}
 	all.Wait()
 	took := time.Since(start)
-	var after syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
-	r.cpu += time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
 	r.next.Store(end)
 	return took
 }

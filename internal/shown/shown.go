@@ -2,8 +2,9 @@
 // the Go values that nobody would look at.
 //
 // Two thirds of a list over HTTP were the decoding of 20 documents and the encoding of
-// 20 objects, of which hardly one had changed since it was shown last. [Cache]
-// remembers what documents look like outside; [Page] is where a page is put together
+// 20 objects, of which hardly one had changed since it was shown last. Sparing it took a
+// list from 0.11 to 0.28 of the rate of a bare handler (BenchmarkRead of package
+// httpapi); one that nobody has seen lately stays at 0.12. [Cache] remembers what documents look like outside; [Page] is where a page is put together
 // out of such pieces. Package engine fills them in, for every noun alike, and package
 // httpapi asks for them.
 package shown
@@ -50,7 +51,7 @@ const (
 // byte by byte, so that no write need be told of, be it another process's, one that
 // was taken back, or a restored backup's. How a document is shown must therefore
 // depend on nothing but the document, its kind and what is fixed while the program
-// runs. Comparing costs a hundredth of decoding.
+// runs. Comparing costs less than a hundredth of decoding.
 //
 // There are two generations: what is used moves to the young one, and when that has
 // half of the bytes, the old one is dropped.

@@ -77,8 +77,9 @@ func newTable(k *storage.Kind) *table {
 	return b
 }
 
-// bareColumns names what conn.scan reads of a record whose columns nobody looks at. Each costs
-// a hundred nanoseconds on its way through the driver, ten times what SQLite takes.
+// bareColumns names what conn.scan reads of a record whose columns nobody looks at.
+// More than half of a list is the way of its values through the driver; without three
+// columns, a list of 20 over HTTP went from 0.32 to 0.36 of a bare handler's rate.
 const bareColumns = "id, version, data"
 
 // columns names what conn.scan reads. A scope that the caller knows is not

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -281,9 +282,12 @@ func TestASubscriberOfAnotherProcess(t *testing.T) {
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	d := newDiary(t)
 	caller, key := api.Caller{Merchant: "mer_1"}, api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
+	var mu sync.Mutex
 	heard := map[string]int{}
 	d.waiting = 1
 	d.Subscribe("ledger", func(_ context.Context, _ api.Caller, e event.Event) error {
+		mu.Lock()
+		defer mu.Unlock()
 		heard[e.ID]++
 		return nil
 	})

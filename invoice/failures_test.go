@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -229,14 +230,21 @@ func TestWorkersWhileTheStoreFails(t *testing.T) {
 }
 
 // counting is a charger that takes the money once for an id.
-type counting struct{ charged map[string]int }
+type counting struct {
+	mu      sync.Mutex
+	charged map[string]int
+}
 
 func (c *counting) Charge(_ context.Context, charge invoice.Charge) (invoice.ChargeResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.charged[charge.ID] = int(charge.Amount)
 	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
 }
 
 func (c *counting) Status(_ context.Context, charge invoice.Charge) (invoice.ChargeResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.charged[charge.ID] == 0 {
 		return invoice.ChargeResult{Outcome: invoice.Unseen}, nil
 	}

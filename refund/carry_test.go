@@ -158,6 +158,10 @@ func TestContradictions(t *testing.T) {
 		if !strings.Contains(log.String(), "contradicts") {
 			t.Errorf("%s, then %s: the log does not tell: %s", first, then, &log)
 		}
+		s.pass(24 * time.Hour)
+		if h, err := s.Health(t.Context()); err != nil || h.StuckTest != 0 {
+			t.Errorf("what has ended is stuck: %+v, %v", h, err)
+		}
 		s.verified()
 	}
 }

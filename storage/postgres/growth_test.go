@@ -94,8 +94,8 @@ var questions = []struct {
 			Scope: g.scope(n % rowsBy), Where: []storage.Equal{{Column: "type", Value: fmt.Sprint("type", (n%rowsBy+1)%rowsBy%8)}}, After: g.id(g.rows / 2),
 		})
 	}},
-	{"claim", func(ctx context.Context, g *grown, _ int) error {
-		now := time.Now()
+	{"claim", func(ctx context.Context, g *grown, n int) error {
+		now := time.Now().Add(time.Duration(n) * 10 * time.Millisecond) // the lease of the last one is over
 		return g.store.Update(ctx, func(tx storage.Tx) error {
 			found, err := tx.Claim(g.kind("webhook_deliveries"), storage.Claim{Due: now, Now: now, Lease: time.Nanosecond, Limit: 10})
 			if err == nil && len(found) != 10 {

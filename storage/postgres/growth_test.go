@@ -94,8 +94,9 @@ var questions = []struct {
 			Scope: g.scope(n % rowsBy), Where: []storage.Equal{{Column: "type", Value: fmt.Sprint("type", (n%rowsBy+1)%rowsBy%8)}}, After: g.id(g.rows / 2),
 		})
 	}},
-	{"claim", func(ctx context.Context, g *grown, n int) error {
-		now := time.Now().Add(time.Duration(n) * 10 * time.Millisecond) // the lease of the last one is over
+	{"claim", func(ctx context.Context, g *grown, _ int) error {
+		g.now = g.now.Add(time.Second) // the lease of the last one is over
+		now := g.now
 		return g.store.Update(ctx, func(tx storage.Tx) error {
 			found, err := tx.Claim(g.kind("webhook_deliveries"), storage.Claim{Due: now, Now: now, Lease: time.Nanosecond, Limit: 10})
 			if err == nil && len(found) != 10 {
@@ -113,10 +114,11 @@ type grown struct {
 	svc       *payments.Service
 	merchants []string
 	wallet    string
+	now       time.Time // of claims
 }
 
 func newGrown(b *testing.B, pool *pgxpool.Pool, rows int) *grown {
-	g := &grown{rows: rows}
+	g := &grown{rows: rows, now: time.Now()}
 	schema := pgtest.Schema(b)
 	check := func(err error) {
 		b.Helper()

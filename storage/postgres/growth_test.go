@@ -95,7 +95,8 @@ var questions = []struct {
 		})
 	}},
 	{"claim", func(ctx context.Context, g *grown, _ int) error {
-		now := time.Now()
+		g.now = g.now.Add(time.Second) // the lease of the last one is over
+		now := g.now
 		return g.store.Update(ctx, func(tx storage.Tx) error {
 			found, err := tx.Claim(g.kind("webhook_deliveries"), storage.Claim{Due: now, Now: now, Lease: time.Nanosecond, Limit: 10})
 			if err == nil && len(found) != 10 {
@@ -113,10 +114,11 @@ type grown struct {
 	svc       *payments.Service
 	merchants []string
 	wallet    string
+	now       time.Time // of claims
 }
 
 func newGrown(b *testing.B, pool *pgxpool.Pool, rows int) *grown {
-	g := &grown{rows: rows}
+	g := &grown{rows: rows, now: time.Now()}
 	schema := pgtest.Schema(b)
 	check := func(err error) {
 		b.Helper()

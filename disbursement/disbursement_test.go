@@ -107,9 +107,11 @@ func TestScannedCodes(t *testing.T) {
 	now = tomorrow
 	_, err = pay(brief, "")
 	refused(t, "a code of yesterday", err, api.QRExpired, "")
-	for status, code := range map[account.Status]api.Code{
-		account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive, account.Closed: api.AccountNotFound,
-	} {
+	for _, test := range []struct { // a closed account stays closed
+		status account.Status
+		code   api.Code
+	}{{account.Frozen, api.WalletNotActive}, {account.Suspended, api.WalletNotActive}, {account.Closed, api.AccountNotFound}} {
+		status, code := test.status, test.code
 		_, err = svc.Accounts.SetConsumerStatus(ctx, false, ama.ID, status)
 		check(t, err)
 		_, err = pay(fixed, "")

@@ -93,7 +93,8 @@ func TestPlans(t *testing.T) {
 		}
 		for name, shape := range shapes {
 			for _, cursor := range []string{"", "<", ">"} {
-				add("list "+name+" "+cursor, b.listing([]byte(shape+cursor)))
+				add("list "+name+" "+cursor, b.listing([]byte("c"+shape+cursor)))
+				add("list bare "+name+" "+cursor, b.listing([]byte("b"+shape+cursor)))
 			}
 		}
 	}

@@ -334,8 +334,14 @@ var errDoomed = &pgconn.PgError{SeverityUnlocalized: "ERROR", Code: "23505", Mes
 
 // settle writes what the group has, and commits. The transaction is over when it
 // returns, whatever it returns.
-func (w *writer) settle(g *group) error {
+func (w *writer) settle(g *group) (err error) {
 	defer w.release(g)
+	defer func() {
+		// A hook of the host's pool, say. Others wait for the outcome.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: panic: %v", ErrUnknown, p)
+		}
+	}()
 	if g.broken != nil {
 		return g.broken
 	}
@@ -363,7 +369,7 @@ func (w *writer) settle(g *group) error {
 			beginWrite, settings, lockWriter(w.store.config.Schema) + " NOWAIT",
 		}}
 	}
-	err := g.session.send(context.Background(), func(b *pgx.Batch) {
+	err = g.session.send(context.Background(), func(b *pgx.Batch) {
 		if !writes {
 			b.Queue("ROLLBACK")
 			return

@@ -219,7 +219,7 @@ func (m *migration) base() error {
 	if _, err := m.one("SELECT current_setting('search_path')", nil, &path); err != nil {
 		return err
 	}
-	if err := m.setPath(quote(m.schema)); err != nil {
+	if err := m.setPath(quote(m.schema) + ", pg_temp"); err != nil {
 		return err
 	}
 	if n == 0 {

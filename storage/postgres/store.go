@@ -217,8 +217,7 @@ func (s *Store) enter() error {
 const resolveWithin = time.Minute
 
 // resolve finds out whether a commit happened whose answer was lost: nil if it
-// did, errLost if not. Under the lock, which the lost transaction must have given
-// up, the answer is final.
+// did, errLost if not, which is final.
 func (s *Store) resolve(number, token int64, cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveWithin)
 	defer cancel()
@@ -238,18 +237,26 @@ func (s *Store) resolve(number, token int64, cause error) error {
 	}
 }
 
+// happened looks for a commit, under the lock. One that is not there may still be on
+// its way to a server that has not read it yet, so its number is given away: then it
+// fails whenever it arrives. If the answer to that is lost, too, whoever asks again
+// finds one or the other.
 func (s *Store) happened(ctx context.Context, number, token int64) (bool, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer giveBack(conn)
-	asking := session{db: conn.Conn(), limit: groupLimit, before: []string{
-		"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", settings, lockWriter(s.config.Schema),
-	}}
+	asking := session{db: conn.Conn(), limit: groupLimit, before: []string{beginWrite, settings, lockWriter(s.config.Schema)}}
 	var of int64
 	found, err := asking.one(ctx, []any{&of}, s.findCommit, number)
-	return found && of == token, err
+	if found || err != nil {
+		return of == token, err
+	}
+	return false, asking.send(ctx, func(b *pgx.Batch) {
+		b.Queue(s.insertCommit, number, token+1, []byte{})
+		b.Queue("COMMIT")
+	})
 }
 
 func hashOf(b []byte) uint64 { return binary.BigEndian.Uint64(b) }

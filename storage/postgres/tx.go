@@ -423,7 +423,10 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	})
 	if c.InTx {
 		for _, r := range records { // which are about to be written
-			t.cache.keep(recordKey{k.Name, r.Scope, r.ID}, known{record: copyRecord(r), table: b, stored: r.Version})
+			key := recordKey{k.Name, r.Scope, r.ID}
+			if _, ok := t.lookup(key); !ok { // not this transaction's own
+				t.cache.keep(key, known{record: copyRecord(r), table: b, stored: r.Version})
+			}
 		}
 		return records, nil
 	}

@@ -28,6 +28,7 @@ var claims = tests{
 	"due times move":                            claimMoves,
 	"only a write ends a lease":                 claimHolds,
 	"what is done at once is not leased":        claimInTx,
+	"what is done at once can be undone":        claimInTxUndone,
 }
 
 const lease = time.Minute
@@ -128,6 +129,37 @@ func claimInTx(t *testing.T, s storage.Store) {
 		equal(t, "while others hold them", ids(got), []string{})
 		return err
 	})
+}
+
+// What a transaction has written itself and then claimed is gone when it is undone.
+func claimInTxUndone(t *testing.T, s storage.Store) {
+	insert(t, s, jobs, job(test1, "a", second(0)))
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		r, err := tx.Get(jobs, test1, "a")
+		if err != nil {
+			return err
+		}
+		r.Columns = []any{second(1)}
+		if err := errors.Join(tx.Replace(jobs, r), tx.Insert(jobs, job(test1, "b", second(0)))); err != nil {
+			return err
+		}
+		got, err := tx.Claim(jobs, storage.Claim{Due: second(5), Now: second(5), InTx: true, Limit: 9})
+		if err != nil {
+			return err
+		}
+		equal(t, "claimed", ids(got), []string{"b", "a"})
+		return errPlanned
+	})
+	want(t, "the update", err, errPlanned)
+	update(t, s, func(tx storage.Tx) error {
+		r, err := tx.Get(jobs, test1, "a")
+		equal(t, "version", r.Version, int64(1))
+		equal(t, "columns", r.Columns, []any{second(0)})
+		_, gone := tx.Get(jobs, test1, "b")
+		want(t, "Get of what was undone", gone, storage.ErrNotFound)
+		return errors.Join(err, tx.Insert(jobs, job(test1, "b", second(3))))
+	})
+	equal(t, "afterwards", ids(claim(t, s, 5, 5, 9, nil)), []string{"a", "b"})
 }
 
 func claimScope(t *testing.T, s storage.Store) {

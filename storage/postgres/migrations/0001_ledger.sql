@@ -71,6 +71,8 @@ CREATE TRIGGER ledger_entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger
 -- server's time for everything that a disbursement writes.
 CREATE TRIGGER ledger_accounts_stay BEFORE DELETE OR TRUNCATE ON ledger_accounts
 	FOR EACH STATEMENT EXECUTE FUNCTION ledger_stays();
+CREATE TRIGGER ledger_accounts_keep_ids BEFORE UPDATE OF id ON ledger_accounts
+	FOR EACH STATEMENT EXECUTE FUNCTION ledger_stays();
 
 CREATE FUNCTION ledger_refers() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN

@@ -165,6 +165,7 @@ func (s *Service) RevokeKey(ctx context.Context, caller api.Caller, id string) e
 }
 
 func (s *Service) expire(tx *engine.Tx, o *storage.Object[keyRecord], in time.Duration) error {
+	tx.Committed(s.known.forget) // also when another process has ended it, which this one may not know
 	at := s.engine.Clock().Add(in)
 	if end := o.Value.ExpiresAt; end != nil && !at.Before(end.Time) {
 		return nil
@@ -173,7 +174,6 @@ func (s *Service) expire(tx *engine.Tx, o *storage.Object[keyRecord], in time.Du
 	if err := apiKeys.Replace(tx, o); err != nil {
 		return fmt.Errorf("account: expire key: %w", err)
 	}
-	tx.Committed(s.known.forget)
 	return nil
 }
 

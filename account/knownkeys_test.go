@@ -142,3 +142,20 @@ func TestKeysOfAHostsTransactionAreNotKnown(t *testing.T) {
 	_, err = here.Authenticate(t.Context(), key.Secret)
 	wantCode(t, "a key that never was", err, api.APIKeyInvalid)
 }
+
+// A key that another process has revoked, and this one still knows, is refused here
+// once it is revoked here, too.
+func TestARevocationAfterAnothers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there, _, caller, key := newWatched(t)
+		mustAuthenticate(t, here, key.Secret)
+		if err := there.RevokeKey(t.Context(), caller, key.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := here.RevokeKey(t.Context(), caller, key.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err := here.Authenticate(t.Context(), key.Secret)
+		wantCode(t, "a key that was revoked twice", err, api.APIKeyInvalid)
+	})
+}

@@ -271,9 +271,11 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 	w.begin()
 	defer w.end()
 	if w.InTx != nil {
-		if n, err := r.inTx(ctx, w, storage.Claim{Scope: scope, Due: due, Now: r.Clock(), InTx: true, Limit: w.Batch}); err == nil {
-			return n, nil
+		n, err := r.inTx(ctx, w, storage.Claim{Scope: scope, Due: due, Now: r.Clock(), InTx: true, Limit: w.Batch})
+		if err == nil || errors.Is(err, storage.ErrClosed) {
+			return n, err
 		}
+		r.Log.WarnContext(ctx, "due work is done one by one, because together it failed", "kind", w.Kind.Name, "error", err)
 	}
 	limit := w.Batch
 	if w.Do != nil {

@@ -162,6 +162,12 @@ func (e *Engine) View(ctx context.Context, caller api.Caller, fn func(*ReadTx) e
 // belongs to no single call, such as counting a try or a worker's outcome.
 func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) error) error {
 	var last *after // of the last run
+	committed := false
+	defer func() {
+		if !committed { // an error, or a panic that goes on from here
+			last.undo()
+		}
+	}()
 	err := e.Store.Update(ctx, func(stored storage.Tx) error {
 		last.undo()
 		last = &after{}
@@ -173,9 +179,9 @@ func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) err
 		return fn(tx)
 	})
 	if err != nil {
-		last.undo()
 		return refusal(err)
 	}
+	committed = true
 	if e.Host != nil {
 		e.Host.keep(last)
 		return nil

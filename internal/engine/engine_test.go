@@ -348,3 +348,31 @@ func check(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// What was set aside for a transaction is given back however that ends.
+func TestAPanicUndoes(t *testing.T) {
+	b := newBench(t)
+	undone, done := 0, 0
+	run := func(end func() error) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		return b.Update(t.Context(), api.Caller{Merchant: "mer_1"}, func(tx *engine.Tx) error {
+			tx.Undone(func() { undone++ })
+			tx.Committed(func() { done++ })
+			return end()
+		})
+	}
+	for _, end := range []func() error{func() error { panic("planned") }, func() error { return errors.New("planned") }} {
+		before := undone
+		if err := run(end); err == nil || undone != before+1 || done != 0 {
+			t.Errorf("undone %d times, done %d times, %v", undone-before, done, err)
+		}
+	}
+	before := undone
+	if err := run(func() error { return nil }); err != nil || undone != before || done != 1 {
+		t.Errorf("committed: undone %d times, done %d times, %v", undone-before, done, err)
+	}
+}

@@ -107,7 +107,9 @@ func (c *Cache) keep(at id, e entry) {
 	defer c.mu.Unlock()
 	if known, ok := c.young[at]; ok {
 		c.bytes -= known.size()
-	} else if c.bytes+e.size() > maxBytes/2 {
+		delete(c.young, at)
+	}
+	if c.bytes+e.size() > maxBytes/2 {
 		c.old, c.young, c.bytes = c.young, nil, 0
 	}
 	if c.young == nil {

@@ -97,3 +97,16 @@ func TestManyReaders(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// Documents that grow are bounded as new ones are.
+func TestDocumentsThatGrow(t *testing.T) {
+	var c Cache
+	for _, length := range []int{100, 4_000} {
+		for i := range 5_000 {
+			c.Keep(notes, &storage.Record{ID: fmt.Sprint(i), Data: make([]byte, length)}, make([]byte, length))
+			if c.bytes > maxBytes/2 {
+				t.Fatalf("%d bytes after %d of %d", c.bytes, i, length)
+			}
+		}
+	}
+}

@@ -161,6 +161,7 @@ func TestEverythingIsTold(t *testing.T) {
 		"payments.transfers.stuck{payments.live=false}":                                                       0,
 		"payments.work.duration{payments.live=false,payments.outcome=no_answer,payments.queue=disbursements}": 1,
 		"payments.work.wait{payments.queue=disbursements}":                                                    1,
+
 		"payments.request.duration{http.request.method=GET,http.response.status_code=200,http.route=/v1/disbursements/{id},payments.live=false}":                                1,
 		"payments.request.duration{http.request.method=GET,http.response.status_code=404,http.route=/v1/disbursements/{id},payments.code=resource_missing,payments.live=false}": 1,
 	} {

@@ -35,7 +35,7 @@ func (c *Collection[T]) GetOne(ctx context.Context, from Store, s Scope, id stri
 }
 
 // FindOne is Find outside of any transaction.
-func (c *Collection[T]) FindOne(ctx context.Context, from Store, key string, s Scope, values ...any) (*Object[T], error) {
+func (c *Collection[T]) FindOne(ctx context.Context, from Store, key string, s Scope, values ...any) (o *Object[T], err error) {
 	if r, ok := from.(Reader); ok {
 		record, err := r.FindOne(ctx, c.kind, key, s, values...)
 		if err != nil {
@@ -43,9 +43,7 @@ func (c *Collection[T]) FindOne(ctx context.Context, from Store, key string, s S
 		}
 		return c.Decode(record)
 	}
-	var o *Object[T]
-	err := from.View(ctx, func(tx ReadTx) error {
-		var err error
+	err = from.View(ctx, func(tx ReadTx) error {
 		o, err = c.Find(tx, key, s, values...)
 		return err
 	})

@@ -107,11 +107,7 @@ func (r *Runner) inTx(ctx context.Context, w *worker, c storage.Claim) (int, err
 	said := now.work.Outcome
 	now.work = r.work(w, done)
 	now.work.Outcome, now.work.Duration = said, time.Since(start)
-	ctx = now
-	if r.Observer != nil {
-		r.guard(ctx, func() { ctx = r.Observer.BeginWork(now, now.work) })
-	}
-	r.tell(ctx, &now.work, nil)
+	r.tell(r.tellBegin(now), &now.work, nil)
 	return len(done), nil
 }
 
@@ -121,14 +117,20 @@ func (r *Runner) act(ctx context.Context, w *worker, records []storage.Record, r
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
 	defer cancel()
 	now := &working{Context: bounded, work: r.work(w, records)}
-	ctx = now
-	if r.Observer != nil {
-		r.guard(ctx, func() { ctx = r.Observer.BeginWork(now, now.work) })
-	}
+	ctx = r.tellBegin(now)
 	start := time.Now()
 	err := protect(ctx, run, records)
 	now.work.Duration = time.Since(start)
 	r.tell(ctx, &now.work, err)
+}
+
+// tellBegin tells the observer that work begins, and returns the context for it.
+func (r *Runner) tellBegin(now *working) (ctx context.Context) {
+	ctx = now
+	if r.Observer != nil {
+		r.guard(ctx, func() { ctx = r.Observer.BeginWork(now, now.work) })
+	}
+	return ctx
 }
 
 // tell tells the log and the observer what became of a piece of work.

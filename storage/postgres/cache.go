@@ -80,48 +80,36 @@ func (c *cache) name(hash uint64, f forgettable) {
 	set(&c.young.byHash, hash, f)
 }
 
-func (c *cache) record(key recordKey) (known, bool) {
-	k, ok := c.young.records[key]
+// recall finds something in either generation. What is used moves to the young one.
+func recall[K comparable, V any](young, old map[K]V, key K, keep func(K, V)) (V, bool) {
+	v, ok := young[key]
 	if ok {
-		return k, true
+		return v, true
 	}
-	if k, ok = c.old.records[key]; ok {
-		c.keepRecord(key, k)
+	if v, ok = old[key]; ok {
+		keep(key, v)
 	}
-	return k, ok
+	return v, ok
+}
+
+func (c *cache) record(key recordKey) (known, bool) {
+	return recall(c.young.records, c.old.records, key, c.keepRecord)
 }
 
 func (c *cache) account(name string) (account, bool) {
-	a, ok := c.young.accounts[name]
-	if ok {
-		return a, true
-	}
-	if a, ok = c.old.accounts[name]; ok {
-		c.keepAccount(name, a)
-	}
-	return a, ok
+	return recall(c.young.accounts, c.old.accounts, name, c.keepAccount)
 }
 
 func (c *cache) sequence(name string) (sequence, bool) {
-	q, ok := c.young.sequences[name]
-	if ok {
-		return q, true
-	}
-	if q, ok = c.old.sequences[name]; ok {
-		c.keepSequence(name, q)
-	}
-	return q, ok
+	return recall(c.young.sequences, c.old.sequences, name, c.keepSequence)
 }
 
 // owner returns who has a unique key, if the record is remembered and still has
 // it.
 func (c *cache) owner(b *table, i int, key string) (recordKey, bool) {
-	owner, ok := c.young.owners[key]
+	owner, ok := recall(c.young.owners, c.old.owners, key, c.keepOwner)
 	if !ok {
-		if owner, ok = c.old.owners[key]; !ok {
-			return owner, false
-		}
-		c.keepOwner(key, owner)
+		return owner, false
 	}
 	k, ok := c.record(owner)
 	if !ok || k.record.Version == 0 {

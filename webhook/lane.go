@@ -77,14 +77,11 @@ type lane struct {
 // done follows when the outcome is written down.
 func (l *lanes) enter(endpoint string, expected bool, now time.Time) (ok bool, putOff time.Duration) {
 	l.mu.Lock()
-	one := l.lane(endpoint)
+	one := l.at(endpoint, now)
 	if expected {
 		l.come(one, -1)
 	}
 	l.inHand++
-	if one.inFlight == 0 {
-		one.progress = now
-	}
 	if len(one.waiting) == 0 && one.inFlight < one.width && l.inFlight < maxInFlight {
 		one.inFlight++
 		l.inFlight++
@@ -129,10 +126,7 @@ func (l *lanes) fills(one *lane) bool {
 func (l *lanes) expect(endpoint string, now time.Time) (putOff time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := l.lane(endpoint)
-	if one.inFlight == 0 {
-		one.progress = now
-	}
+	one := l.at(endpoint, now)
 	if l.fills(one) {
 		return one.putOff(now)
 	}
@@ -239,6 +233,16 @@ func (l *lanes) queue(one *lane) {
 		one.ready = true
 		l.ready = append(l.ready, one)
 	}
+}
+
+// at returns the lane of an endpoint, where time begins to count now if nothing is
+// under way.
+func (l *lanes) at(endpoint string, now time.Time) *lane {
+	one := l.lane(endpoint)
+	if one.inFlight == 0 {
+		one.progress = now
+	}
+	return one
 }
 
 // lane returns the lane of an endpoint. When too many are known, those that are idle

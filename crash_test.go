@@ -295,6 +295,9 @@ func (l *crashLoop) inspect(end bool) {
 	if err != nil || len(v.Problems) > 0 {
 		t.Errorf("after a death: %+v, %v", v, err)
 	}
+	// Each death may leave a try of the PIN counted, and five deaths without a payment
+	// between them would lock it.
+	check(svc.Accounts.SetPIN(ctx, false, l.consumer, "1234"))
 	caller := api.Caller{Merchant: l.shop.MerchantID}
 	found := map[string]map[string]bool{"disbursements": {}, "qr_codes": {}, "payments": {}}
 	references := map[string]bool{}

@@ -44,12 +44,15 @@ type Request struct {
 type record struct {
 	Event
 	// Due is when the event is to be fanned out to those who want to be told, or,
-	// once Told, when it is to be forgotten; nil for never. Until it is Told,
+	// once Told, when it is to be forgotten; nil for never. Until it is fanned out,
 	// PendingWebhooks is the count; then it is what it was at that moment, and the
 	// deliveries are counted when somebody asks: a count kept here would have the
 	// whole event written again for each.
 	Due  *api.Time `json:"due,omitempty"`
 	Told bool      `json:"told,omitempty"`
+	// Held says that the event was fanned out, but that not all of it is written down
+	// yet; see [Open].
+	Held bool `json:"held,omitempty"`
 	// Person is the customer whose data the snapshot holds; see package personal.
 	Person string `json:"person,omitempty"`
 }
@@ -100,8 +103,9 @@ type Service struct {
 	// [Service.FanOut] does. It is set before the first event is recorded.
 	Watch Watch
 	// Pending counts the endpoints that are still to be told of an event which has
-	// been fanned out. It is set with Watch.
-	Pending func(tx storage.ReadTx, scope storage.Scope, id string) (int, error)
+	// been fanned out; held says that it is not written down of all of them. It is set
+	// with Watch.
+	Pending func(tx storage.ReadTx, scope storage.Scope, e *Event, held bool) (int, error)
 	// Retention is for how long events are kept; zero for good.
 	Retention time.Duration
 
@@ -186,7 +190,7 @@ func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) 
 
 // told notes that nobody waits for an event any more.
 func (s *Service) told(r *record) {
-	r.Due, r.Told = nil, true
+	r.Due, r.Told, r.Held = nil, true, false
 	if s.Retention > 0 {
 		r.Due = api.AtOrNil(r.CreatedAt.Add(s.Retention))
 	}
@@ -224,10 +228,10 @@ func (s *Service) GetTx(tx storage.ReadTx, scope storage.Scope, id string) (*Eve
 
 // count sets how many are still to be told.
 func (s *Service) count(tx storage.ReadTx, scope storage.Scope, r *record) error {
-	if !r.Told || s.Pending == nil {
+	if !r.Told && !r.Held || s.Pending == nil {
 		return nil
 	}
-	n, err := s.Pending(tx, scope, r.ID)
+	n, err := s.Pending(tx, scope, &r.Event, r.Held)
 	if err != nil {
 		return fmt.Errorf("event: count pending webhooks: %w", err)
 	}

@@ -15,8 +15,8 @@ import (
 
 // Telling is what is done with the events somebody waits for.
 type Telling struct {
-	// Tell writes down who is to be told of an event, and returns how many they are.
-	Tell func(tx *engine.Tx, e *Event) (waiting int, err error)
+	// Teller returns what tells of the events of one transaction.
+	Teller func() Teller
 	// Forget removes what was written down of the telling of an event whose retention
 	// has ended.
 	Forget func(tx *engine.Tx, id string) error
@@ -24,7 +24,37 @@ type Telling struct {
 	Room func() int
 }
 
-// FanOut is the job that hands each event to Tell, once, in a transaction. That is
+// Teller writes down who is to be told of an event, and returns how many they are.
+type Teller func(tx *engine.Tx, o *Open) (waiting int, err error)
+
+// Open is an event that is fanned out.
+type Open struct {
+	service *Service
+	object  *storage.Object[record]
+	hold    time.Duration
+}
+
+// Event is what is told.
+func (o *Open) Event() *Event { return &o.object.Value.Event }
+
+// Again reports that the event was held before, by who did not come to close it: of
+// some it may be written down that they were told.
+func (o *Open) Again() bool { return o.object.Value.Held }
+
+// Hold says that it is written down only afterwards who was told, and that Close
+// follows. If it has not come after so long, the event is fanned out again.
+func (o *Open) Hold(d time.Duration) { o.hold = d }
+
+// Close notes that all is written down, in another transaction than the Teller's. If
+// the event was fanned out again meanwhile, or changed, it is ErrConflict, and left to
+// who finds it next.
+func (o *Open) Close(tx *engine.Tx) error {
+	r := *o.object // a run that is undone leaves the version as it is
+	o.service.told(&r.Value)
+	return events.Replace(tx, &r)
+}
+
+// FanOut is the job that hands each event to a Teller, once, in a transaction. That is
 // all there is to it, so many are done in one transaction, unleased, which spares
 // two of three writes of an event.
 func (s *Service) FanOut(t Telling) due.Job {
@@ -51,6 +81,7 @@ func (f *fanOut) inTx(ctx context.Context, c storage.Claim) (done []storage.Reco
 			return err
 		}
 		told = 0
+		tell := f.Teller()
 		for i, r := range done {
 			if told > room {
 				done = done[:i] // and the others stay due
@@ -60,7 +91,7 @@ func (f *fanOut) inTx(ctx context.Context, c storage.Claim) (done []storage.Reco
 			if err != nil {
 				return err
 			}
-			n, err := f.one(tx, o)
+			n, err := f.one(tx, o, tell)
 			if err != nil {
 				return err
 			}
@@ -84,7 +115,7 @@ func (f *fanOut) do(ctx context.Context, claimed storage.Record) error {
 	due.Report(ctx, due.Outcome{Name: "fanned_out", RequestID: callerOf(&o.Value.Event, o.Scope).RequestID, Level: slog.LevelDebug})
 	err = f.service.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 		r := *o // a run that is undone leaves the claimed version as it is
-		_, err := f.one(tx, &r)
+		_, err := f.one(tx, &r, f.Teller())
 		return err
 	})
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
@@ -94,7 +125,7 @@ func (f *fanOut) do(ctx context.Context, claimed storage.Record) error {
 }
 
 // one tells of an event, or forgets it when its time is over.
-func (f *fanOut) one(tx *engine.Tx, r *storage.Object[record]) (waiting int, err error) {
+func (f *fanOut) one(tx *engine.Tx, r *storage.Object[record], tell Teller) (waiting int, err error) {
 	tx, err = tx.For(callerOf(&r.Value.Event, r.Scope))
 	if err != nil {
 		return 0, err
@@ -105,14 +136,21 @@ func (f *fanOut) one(tx *engine.Tx, r *storage.Object[record]) (waiting int, err
 		}
 		return 0, events.Delete(tx, r)
 	}
-	if waiting, err = f.Tell(tx, &r.Value.Event); err != nil {
+	open := &Open{service: f.service, object: r}
+	if waiting, err = tell(tx, open); err != nil {
 		return 0, err
 	}
-	if err := f.service.subscribersTx(tx, &r.Value.Event); err != nil {
-		return 0, err
+	if !r.Value.Held {
+		if err := f.service.subscribersTx(tx, &r.Value.Event); err != nil {
+			return 0, err
+		}
 	}
 	r.Value.PendingWebhooks = waiting
-	f.service.told(&r.Value)
+	if open.hold > 0 {
+		r.Value.Due, r.Value.Held = api.AtOrNil(tx.Now.Add(open.hold)), true
+	} else {
+		f.service.told(&r.Value)
+	}
 	return waiting, events.Replace(tx, r)
 }
 

@@ -58,17 +58,17 @@ func newDiary(t *testing.T) *diary {
 func (d *diary) open() {
 	d.Service = event.New(d.engine)
 	d.Watch = func(storage.ReadTx, storage.Scope, event.Type) (int, error) { return d.waiting, nil }
-	d.Pending = func(storage.ReadTx, storage.Scope, string) (int, error) { return d.waiting, nil }
+	d.Pending = func(storage.ReadTx, storage.Scope, *event.Event, bool) (int, error) { return d.waiting, nil }
 	d.runner = &due.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
-	tell := func(tx *engine.Tx, e *event.Event) (int, error) {
-		d.fanned = append(d.fanned, e.ID+" "+tx.Caller.Merchant+" "+tx.Caller.RequestID+" "+tx.Caller.IdempotencyKey)
+	tell := func(tx *engine.Tx, o *event.Open) (int, error) {
+		d.fanned = append(d.fanned, o.Event().ID+" "+tx.Caller.Merchant+" "+tx.Caller.RequestID+" "+tx.Caller.IdempotencyKey)
 		return d.waiting, nil
 	}
 	forget := func(_ *engine.Tx, id string) error {
 		d.gone = append(d.gone, id)
 		return nil
 	}
-	d.runner.Add(d.FanOut(event.Telling{Tell: tell, Forget: forget, Room: func() int { return 100 }}))
+	d.runner.Add(d.FanOut(event.Telling{Teller: func() event.Teller { return tell }, Forget: forget, Room: func() int { return 100 }}))
 	d.runner.Add(d.TellSubscribers())
 }
 
@@ -240,7 +240,7 @@ func TestASubscriberOfAnotherProcess(t *testing.T) {
 	// The process ends after the fan-out; the next has no such subscriber.
 	d.runner = &due.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
 	d.runner.Add(d.FanOut(event.Telling{
-		Tell:   func(*engine.Tx, *event.Event) (int, error) { return 0, nil },
+		Teller: func() event.Teller { return func(*engine.Tx, *event.Open) (int, error) { return 0, nil } },
 		Forget: func(*engine.Tx, string) error { return nil }, Room: func() int { return 1 },
 	}))
 	d.pass(t, 0)
@@ -321,7 +321,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		}
 	}
 	fails := errors.New("planned")
-	d.Pending = func(storage.ReadTx, storage.Scope, string) (int, error) { return 0, fails }
+	d.Pending = func(storage.ReadTx, storage.Scope, *event.Event, bool) (int, error) { return 0, fails }
 	if _, err := d.Get(t.Context(), caller, e.ID); !errors.Is(err, fails) {
 		t.Errorf("Get: %v", err)
 	}

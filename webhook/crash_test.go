@@ -71,7 +71,8 @@ func TestDeaths(t *testing.T) {
 		m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
 		check(t, err)
 		caller := api.Caller{Merchant: m.ID}
-		for range 1 + dice.IntN(2) {
+		endpoints := 1 + dice.IntN(2)
+		for range endpoints {
 			_, err := svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
 			check(t, err)
 		}
@@ -80,16 +81,18 @@ func TestDeaths(t *testing.T) {
 		r.mu.Unlock()
 		for range 6 {
 			store.mu.Lock()
-			store.left, store.afterwards = 1+dice.IntN(12), dice.IntN(2) == 0
+			store.left, store.afterwards = 1+dice.IntN(20), dice.IntN(2) == 0
 			store.mu.Unlock()
-			for range 1 + dice.IntN(2) {
-				_, err := svc.Events.Record(t.Context(), caller, "plan.created", map[string]int{"a": 1})
-				if err != nil && !errors.Is(err, errDead) {
+			for range 2 { // what follows the first finds endpoints that are known to answer
+				for range 1 + dice.IntN(2) {
+					_, err := svc.Events.Record(t.Context(), caller, "plan.created", map[string]int{"a": 1})
+					if err != nil && !errors.Is(err, errDead) {
+						t.Fatal(err)
+					}
+				}
+				if err := svc.Drain(t.Context()); err != nil && !errors.Is(err, errDead) {
 					t.Fatal(err)
 				}
-			}
-			if err := svc.Drain(t.Context()); err != nil && !errors.Is(err, errDead) {
-				t.Fatal(err)
 			}
 			start()
 		}
@@ -112,6 +115,16 @@ func TestDeaths(t *testing.T) {
 				t.Errorf("seed %d: %d are still pending", seed, e.PendingWebhooks)
 			}
 			delete(told, e.ID)
+			made, err := svc.Webhooks.EventDeliveries(t.Context(), caller, e.ID, api.Page{})
+			check(t, err)
+			if len(made.Data) != endpoints {
+				t.Errorf("seed %d: %d deliveries of %s to %d endpoints", seed, len(made.Data), e.ID, endpoints)
+			}
+			for _, d := range made.Data {
+				if d.Status != webhook.Delivered {
+					t.Errorf("seed %d: %+v", seed, d)
+				}
+			}
 		}
 		if len(told) > 0 || n == 0 {
 			t.Errorf("seed %d: %d events, and %d were told that were not committed", seed, n, len(told))

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -107,99 +106,9 @@ func Watch(tx storage.ReadTx, scope storage.Scope, t event.Type) (int, error) {
 	return n, nil
 }
 
-// Waiting is the [event.Service]'s Pending of endpoints. What has a time at which it
-// is due is pending.
-func Waiting(tx storage.ReadTx, scope storage.Scope, id string) (int, error) {
-	// An event that was sent again has more deliveries than there are endpoints.
-	const enough = 10 * maxEndpoints
-	page, _, err := deliveries.List(tx, storage.Query{
-		Scope: scope, Where: []storage.Equal{{Column: "event", Value: id}},
-		Range: []storage.Range{{Column: "due", From: time.UnixMilli(1)}}, Limit: enough,
-	})
-	return len(page), err
-}
-
-// fanOut makes the deliveries of an event. As far as this process has hands free, it
-// begins with them as soon as they are committed: then each is written twice in all,
-// when it is made and when its outcome is known, and never read. One that must wait
-// for its turn is claimed and read as well; that is why events are left alone until
-// there is room for what they bring.
-func (s *Service) fanOut(tx *engine.Tx, e *event.Event) (int, error) {
-	o, err := subscriptionsOf(tx, tx.Caller.Scope())
-	if err != nil || o == nil {
-		return 0, err
-	}
-	names := map[string]event.Type{} // by endpoint
-	for i := range o.Value.List {
-		sub := &o.Value.List[i]
-		if name := sub.told(e.Type); name != "" && !e.CreatedAt.Before(sub.Since.Time) {
-			names[sub.Endpoint] = name
-		}
-	}
-	told := *e
-	told.PendingWebhooks = len(names)
-	var body []byte // as told says it
-	for i := range o.Value.List {
-		endpoint := o.Value.List[i].Endpoint
-		name := names[endpoint]
-		if name == "" {
-			continue
-		}
-		m := &message{now: tx.Now, expected: true}
-		begin := func(ctx context.Context) error { return s.attempt(ctx, m) }
-		id := tx.NewID("wd_")
-		putOff := s.lanes.expect(endpoint, s.engine.Clock())
-		hold := putOff == 0 && tx.Hand(deliveries.Kind(), id, begin)
-		switch leaveOut := func() { s.lanes.leaveOut(endpoint) }; {
-		case hold:
-			tx.Undone(leaveOut)
-		case putOff == 0:
-			leaveOut()
-		}
-		o, err := s.deliver(tx, id, endpoint, e.ID, name, hold, putOff)
-		if err != nil {
-			return 0, err
-		}
-		if !hold {
-			continue
-		}
-		m.held = held{o, tx.Caller}
-		if m.target, err = s.target(tx, tx.Caller.Scope(), endpoint); err != nil {
-			return 0, err
-		}
-		if told.Type != name || body == nil {
-			told.Type = name
-			if body, err = plainjson.Marshal(&told); err != nil {
-				return 0, fmt.Errorf("webhook: queue delivery: %w", err)
-			}
-		}
-		m.body = body
-	}
-	return len(names), nil
-}
-
-// deliver queues a delivery, for this process to begin with at once or for whoever
-// claims it after so long.
-func (s *Service) deliver(
-	tx *engine.Tx, id, endpoint, eventID string, name event.Type, hold bool, putOff time.Duration,
-) (*storage.Object[deliveryRecord], error) {
-	d := deliveryRecord{Delivery: Delivery{
-		ID: id, Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
-		Status: Pending, Attempts: []Attempt{}, NextAttemptAt: api.AtOrNil(tx.Now.Add(putOff)), CreatedAt: api.At(tx.Now),
-	}}
-	if hold {
-		d.HeldUntil = api.AtOrNil(tx.Now.Add(lease))
-	} else {
-		tx.DueIn(deliveries.Kind(), putOff)
-	}
-	o, err := deliveries.Insert(tx, tx.Caller.Scope(), d.ID, d)
-	if err != nil {
-		return nil, fmt.Errorf("webhook: queue delivery: %w", err)
-	}
-	return o, nil
-}
-
-// Deliveries lists what an endpoint was told, newest first, with all attempts.
+// Deliveries lists what an endpoint was told, newest first, with all attempts. The
+// first delivery of an event to an endpoint that answers well is listed from the end of
+// its first attempt on; until then it counts as pending only with the event.
 func (s *Service) Deliveries(ctx context.Context, caller api.Caller, endpoint string, p api.Page) (*api.List[Delivery], error) {
 	if _, err := s.Get(ctx, caller, endpoint); err != nil {
 		return nil, err
@@ -243,7 +152,8 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 		if name == "" || only != "" && sub.Endpoint != only {
 			continue
 		}
-		if _, err := s.deliver(tx, tx.NewID("wd_"), sub.Endpoint, e.ID, name, false, 0); err != nil {
+		o := newDelivery(tx, tx.NewID("wd_"), sub.Endpoint, e.ID, name)
+		if err := queue(tx, o, 0); err != nil {
 			return 0, err
 		}
 		n++
@@ -304,7 +214,7 @@ func forget(tx *engine.Tx, id string) error {
 // Jobs fan events out and deliver them.
 func (s *Service) Jobs() []due.Job {
 	return []due.Job{
-		s.events.FanOut(event.Telling{Tell: s.fanOut, Forget: forget, Room: s.lanes.room}),
+		s.events.FanOut(event.Telling{Teller: s.teller, Forget: forget, Room: s.lanes.room}),
 		{Kind: deliveries.Kind(), Lease: lease, Batch: maxInFlight, InHand: maxInHand, Do: s.work},
 	}
 }

@@ -122,16 +122,17 @@ func (l *lanes) fills(one *lane) bool {
 }
 
 // expect makes room for a delivery that is yet to be written, and then enters or is
-// given up by leaveOut. If there is none, it returns for how long to put it off.
-func (l *lanes) expect(endpoint string, now time.Time) (putOff time.Duration) {
+// given up by leaveOut. If there is none, it returns for how long to put it off. An
+// endpoint is brisk whose last attempt went well.
+func (l *lanes) expect(endpoint string, now time.Time) (putOff time.Duration, brisk bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	one := l.at(endpoint, now)
 	if l.fills(one) {
-		return one.putOff(now)
+		return one.putOff(now), false
 	}
 	l.come(one, 1)
-	return 0
+	return 0, one.width > 1
 }
 
 // leaveOut gives up the room of one that was expected.

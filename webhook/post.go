@@ -31,8 +31,7 @@ func client(allow []netip.Prefix, names *net.Resolver) *http.Client {
 		}
 	}
 	dialer := &net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(options...).Safe, Resolver: names}
-	return &http.Client{
-		Timeout: attemptTimeout,
+	return &http.Client{ // whoever calls it bounds the time
 		Transport: &http.Transport{
 			DialContext:         dialer.DialContext,
 			TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},

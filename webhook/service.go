@@ -77,15 +77,24 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 	return s.attempt(ctx, &message{held: held{o, api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}})
 }
 
-// attempt makes one attempt of a delivery, and writes down what became of it.
+// attempt makes one attempt of a delivery, and writes down what became of it. The
+// last of an event that is held closes that.
 func (s *Service) attempt(ctx context.Context, m *message) error {
+	err := s.attemptOne(ctx, m)
+	if err != nil || m.telling == nil || m.telling.left.Add(-1) > 0 {
+		return err
+	}
+	return s.write(&result{held: m.held, closes: m.telling.open})
+}
+
+func (s *Service) attemptOne(ctx context.Context, m *message) error {
 	d := m.held
 	said := due.Outcome{Attempt: len(d.Value.Attempts) + 1}
 	defer func() { due.Report(ctx, said) }()
 	defer s.lanes.done()
 	if ok, putOff := s.lanes.enter(d.Value.Endpoint, m.expected, s.engine.Clock()); !ok {
 		said = due.Outcome{Name: "put_off", Level: slog.LevelDebug}
-		return s.write(&result{held: d, putOff: putOff})
+		return s.write(&result{held: d, first: m.telling != nil, putOff: putOff})
 	}
 	// The place is given back before the outcome is written down, which is nothing
 	// to the endpoint.
@@ -100,11 +109,11 @@ func (s *Service) attempt(ctx context.Context, m *message) error {
 	}
 	if m.target == nil {
 		said = due.Outcome{Name: "not_wanted"}
-		return s.write(&result{held: d, status: Failed})
+		return s.write(&result{held: d, first: m.telling != nil, status: Failed})
 	}
 	made = s.post(ctx, d.caller.Live, m.target.URL, d.Value.Event, m.body, m.target.secrets(m.now))
 	leave()
-	r := &result{held: d, made: &made, status: Pending}
+	r := &result{held: d, first: m.telling != nil, made: &made, status: Pending}
 	switch {
 	case made.well():
 		r.status, said.Name = Delivered, string(Delivered)
@@ -127,6 +136,8 @@ type message struct {
 	now    time.Time
 	// expected says that the lanes have room for it.
 	expected bool
+	// telling is set when the delivery is not written before its outcome.
+	telling *telling
 }
 
 // messages reads what many deliveries bring from one snapshot. Many are of the same
@@ -190,9 +201,11 @@ func (s *Service) body(tx *engine.ReadTx, d *Delivery) ([]byte, error) {
 	return plainjson.Marshal(e)
 }
 
-// result is what became of a delivery that was claimed.
+// result is what became of a delivery, or of all those of an event that was held.
 type result struct {
 	held
+	closes *event.Open // nil when it is of a delivery
+	first  bool        // whether the delivery is yet to be written
 	status DeliveryStatus
 	made   *outcome // nil when no attempt was made
 	// putOff is for how long a delivery is given back that found no place.
@@ -200,10 +213,10 @@ type result struct {
 }
 
 // write writes down a result. If the lease has run out and another worker holds the
-// delivery, nothing is written.
+// delivery, or has told in our place, nothing is written.
 func (s *Service) write(r *result) error {
 	err := s.written.Do(r)
-	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) || r.first && errors.Is(err, storage.ErrExists) {
 		return nil
 	}
 	return err
@@ -227,6 +240,9 @@ func (s *Service) results(members []*result) error {
 }
 
 func (s *Service) resultTx(tx *engine.Tx, r *result, well map[string]bool) error {
+	if r.closes != nil {
+		return r.closes.Close(tx)
+	}
 	o := *r.Object // a run that is undone leaves the claimed version as it is
 	d := &o.Value
 	d.NextAttemptAt, d.HeldUntil = nil, nil
@@ -245,7 +261,11 @@ func (s *Service) resultTx(tx *engine.Tx, r *result, well map[string]bool) error
 	default:
 		d.Status = r.status
 	}
-	if err := deliveries.Replace(tx, &o); err != nil {
+	put := deliveries.Replace
+	if r.first {
+		put = insert
+	}
+	if err := put(tx, &o); err != nil {
 		return err
 	}
 	switch {

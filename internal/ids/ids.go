@@ -8,7 +8,9 @@ package ids
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -63,6 +65,23 @@ func (s *Source) Make(prefix string) string {
 	put(at[timeChars:timeChars+countChars], s.count)
 	randomText(s.random, at[timeChars+countChars:])
 	s.mu.Unlock()
+	return string(b)
+}
+
+// Derived returns the id that follows from another's and a name: always the same one,
+// which sorts by the time of that other.
+func Derived(prefix, from, name string) string {
+	const stamp = timeChars + countChars
+	_, of, ok := strings.Cut(from, "_")
+	if !ok || len(of) < stamp {
+		of = strings.Repeat("0", stamp)
+	}
+	b := make([]byte, 0, len(prefix)+Length)
+	b = append(append(b, prefix...), of[:stamp]...)
+	sum := sha256.Sum256([]byte(from + " " + name))
+	for _, n := range sum[:randomChars] {
+		b = append(b, alphabet[int(n)%len(alphabet)])
+	}
 	return string(b)
 }
 

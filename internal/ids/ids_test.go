@@ -145,3 +145,25 @@ func TestSecretsUseEveryCharacter(t *testing.T) {
 		}
 	}
 }
+
+// What follows from an id is always the same, sorts by its time, and differs with the
+// name; from what is no id follows one of no time.
+func TestDerived(t *testing.T) {
+	now := time.UnixMilli(1_700_000_000_000)
+	source := New(func() time.Time { return now }, nil)
+	one := source.Make("evt_")
+	other := source.Make("evt_")
+	seen := map[string]bool{}
+	for _, from := range []string{one, other, "evt", "evt_1", ""} {
+		for _, name := range []string{"", "a", "b"} {
+			got := Derived("wd_", from, name)
+			if got != Derived("wd_", from, name) || len(got) != len("wd_")+Length || seen[got] {
+				t.Errorf("from %q and %q: %s", from, name, got)
+			}
+			seen[got] = true
+		}
+	}
+	if a, b := Derived("wd_", one, "b"), Derived("wd_", other, "a"); a[:14] != "wd_"+one[4:15] || a >= b {
+		t.Errorf("from %s and %s follow %s and %s", one, other, a, b)
+	}
+}

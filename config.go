@@ -69,9 +69,9 @@ type Config struct {
 	// [payout.MatchNames] the host sets a tolerance. [payout.DefaultNameTolerance]
 	// percent of the letters may differ when nil.
 	NameMatch payout.NameMatch
-	// StuckAfter is how long a transfer or a refund may be on its way before the log
-	// tells of it, and [payout.Service.Stuck] or Stuck of the refunds lists it; one hour
-	// when zero.
+	// StuckAfter is how long a transfer, a refund or a charge may be on its way before
+	// the log tells of it, and [payout.Service.Stuck], or Stuck of the refunds or the
+	// invoices, lists it; one hour when zero.
 	StuckAfter time.Duration
 	// SingleUseOTP makes a one-time code good for one payout, instead of for 10
 	// minutes.

@@ -72,6 +72,7 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 	plain("refunds", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 		return svc.Refunds.List(ctx, c, refund.ListParams{})
 	})
+	plain("stuck charges", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) { return svc.Invoices.Stuck(ctx) })
 	plain("stuck refunds", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) { return svc.Refunds.Stuck(ctx) })
 	all = append(all, call{name: "credit note", prepare: returned, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		if _, err := svc.Refunds.CreditNote(ctx, c, id); err != nil {

@@ -22,9 +22,10 @@ type Health struct {
 	Queues []Queue `json:"queues"`
 	// OldestDue is the longest past due time of all queues; nil when nothing is due.
 	OldestDue *api.Time `json:"oldest_due"`
-	// StuckLive and StuckTest count the transfers to mobile money and banks, and the
-	// refunds, that have been on their way for longer than StuckAfter of the
-	// configuration; [payout.Service.Stuck] and [refund.Service.Stuck] list them.
+	// StuckLive and StuckTest count the transfers to mobile money and banks, the refunds
+	// and the charges of invoices that have been on their way for longer than StuckAfter
+	// of the configuration; [payout.Service.Stuck], [refund.Service.Stuck] and
+	// [invoice.Service.Stuck] list them.
 	StuckLive int `json:"stuck_live"`
 	StuckTest int `json:"stuck_test"`
 }
@@ -70,7 +71,9 @@ func (s *Service) Health(ctx context.Context) (*Health, error) {
 			}
 			h.Queues = append(h.Queues, q)
 		}
-		for _, count := range []func(storage.ReadTx, bool, int) (int, error){s.outgoing.CountStuckTx, s.Refunds.CountStuckTx} {
+		for _, count := range []func(storage.ReadTx, bool, int) (int, error){
+			s.outgoing.CountStuckTx, s.Refunds.CountStuckTx, s.Invoices.CountStuckTx,
+		} {
 			live, err := count(tx, true, HealthLimit)
 			if err != nil {
 				return err

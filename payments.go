@@ -141,7 +141,7 @@ func (s *Service) wire(c Config) error {
 	s.Invoices = invoice.New(s.engine, invoice.Config{
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
 		Charger: c.Charger, TestCharger: c.TestCharger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
-		Reminders: c.InvoiceReminders,
+		Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
 	})
 	s.Refunds = refund.New(s.engine, refund.Config{
 		Payments: s.Payments, Invoices: s.Invoices, Events: s.Events, Messages: s.Messages, StuckAfter: c.StuckAfter,

@@ -183,7 +183,7 @@ func timeOrNil(t *api.Time) any {
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{invoices.Kind(), pdfs.Kind(), notes.Kind(), reminders.Kind()}
+	return []*storage.Kind{invoices.Kind(), pdfs.Kind(), notes.Kind(), reminders.Kind(), undecided.Kind()}
 }
 
 func textOrNil(s string) *string {

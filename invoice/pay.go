@@ -66,6 +66,10 @@ type attempt struct {
 	Request string `json:"request,omitempty"`
 	Key     string `json:"key,omitempty"`
 	Asked   int    `json:"asked"`
+	// Undecided is when the charger first did not decide; nil if it always has. Stuck
+	// says that the log was told.
+	Undecided *api.Time `json:"undecided,omitempty"`
+	Stuck     bool      `json:"stuck,omitempty"`
 }
 
 // askAgain is how long to wait after each time that a charger was asked without
@@ -215,6 +219,9 @@ func (s *Service) postpone(ctx context.Context, caller api.Caller, id, charge st
 		wait := askAgain.After(o.Value.Attempt.Asked)
 		o.Value.Attempt.Asked++
 		o.Value.Due = api.AtOrNil(tx.Now.Add(wait))
+		if err := s.waits(ctx, tx, &o.Value); err != nil {
+			return err
+		}
 		return s.replace(tx, o)
 	})
 }
@@ -323,7 +330,10 @@ func (s *Service) settled(tx *engine.Tx, o *storage.Object[record], by *string, 
 	r.AmountPaid += r.AmountDue
 	r.enter(Paid)
 	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), by
-	r.Attempt, r.Due, r.NextPaymentAttempt = nil, nil, nil
+	r.NextPaymentAttempt = nil
+	if err := r.decided(tx); err != nil {
+		return err
+	}
 	if err := s.receipts(tx, r, phone); err != nil {
 		return err
 	}
@@ -345,7 +355,9 @@ func (s *Service) declined(ctx context.Context, caller api.Caller, id, charge st
 			}
 			return err
 		}
-		r.Attempt, r.Due = nil, nil
+		if err := r.decided(tx); err != nil {
+			return err
+		}
 		types := []event.Type{event.InvoicePaymentFailed}
 		if r.NextPaymentAttempt != nil && !r.scheduleNext() {
 			r.enter(Uncollectible)
@@ -405,6 +417,11 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 			caller.RequestID, caller.IdempotencyKey = r.Attempt.Request, r.Attempt.Key
 			charge, call = r.charge(caller.Live), payCall(r.ID, r.Attempt.PayParams)
 			r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
+			if s.charger(caller.Live) == nil { // nobody can say what became of it
+				if err := s.waits(ctx, tx, r); err != nil {
+					return err
+				}
+			}
 		case r.Status == Open && r.NextPaymentAttempt != nil:
 			scheduled = true
 			return nil

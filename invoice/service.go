@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/outside"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -36,6 +38,9 @@ type Config struct {
 	// open invoices: -3 is three days before, 0 the day itself, 7 a week later. Nobody
 	// is reminded when it is empty. [CheckReminders] says what is allowed.
 	Reminders []int
+	// StuckAfter is how long a charge may be undecided before it counts as stuck; one
+	// hour when zero.
+	StuckAfter time.Duration
 	// BaseURL is where the hosted pages are reached, without a slash at its end.
 	BaseURL string
 }
@@ -50,6 +55,9 @@ type Service struct {
 func New(e *engine.Engine, c Config) *Service {
 	if c.TestCharger == nil {
 		c.TestCharger = Simulated{}
+	}
+	if c.StuckAfter <= 0 {
+		c.StuckAfter = outside.DefaultStuckAfter
 	}
 	return &Service{engine: e, config: c}
 }

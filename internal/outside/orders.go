@@ -72,6 +72,18 @@ func (os *Orders) CloseTx(tx *engine.Tx, id string) error {
 	return nil
 }
 
+// DropTx forgets an order that was open: for those which nobody looks for afterwards.
+func (os *Orders) DropTx(tx *engine.Tx, id string) error {
+	o, err := os.kept.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+	if err == nil {
+		err = os.kept.Delete(tx, o)
+	}
+	if err != nil {
+		return fmt.Errorf("outside: drop order: %w", err)
+	}
+	return nil
+}
+
 // Find returns whose order an id is, and of which noun; word is what it is called
 // in the refusal when there is none.
 func (os *Orders) Find(ctx context.Context, e *engine.Engine, id, word string) (noun string, caller api.Caller, err error) {

@@ -1,0 +1,84 @@
+package invoice_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// A charge that nobody decides is listed after StuckAfter, counted, and told to the log
+// once; it goes on being asked for, and is forgotten when it is decided, either way.
+func TestAStuckCharge(t *testing.T) {
+	for _, outcome := range []invoice.ChargeOutcome{invoice.Charged, invoice.Declined} {
+		t.Run(string(outcome), func(t *testing.T) {
+			var log bytes.Buffer
+			m := &moody{}
+			says := func(o invoice.ChargeOutcome) {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				m.answer = func(invoice.Charge, bool) (invoice.ChargeResult, error) { return invoice.ChargeResult{Outcome: o}, nil }
+			}
+			says(invoice.Undecided)
+			s := open(t, memory.New(), payments.Config{TestCharger: m, StuckAfter: 30 * time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			v := s.openInvoice(invoice.Fields{})
+			stuck := func() []invoice.Stuck {
+				t.Helper()
+				list, err := s.Invoices.Stuck(t.Context())
+				check(t, err)
+				h, err := s.Health(t.Context())
+				check(t, err)
+				if h.StuckTest != len(list) || h.StuckLive != 0 {
+					t.Errorf("%d and %d are counted, %d listed", h.StuckTest, h.StuckLive, len(list))
+				}
+				return list
+			}
+			begin := s.now
+			_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
+			wants(t, "no answer", err, api.Unavailable)
+			s.pass(30*time.Minute - time.Second)
+			if list := stuck(); len(list) != 0 || strings.Contains(log.String(), "a charge is stuck") {
+				t.Errorf("before its time: %+v", list)
+			}
+			s.pass(time.Second)
+			list := stuck()
+			if len(list) != 1 {
+				t.Fatalf("%d are stuck", len(list))
+			}
+			if is := list[0]; is.Invoice.ID != v.ID || is.Merchant != s.Caller.Merchant || is.Live || !is.Since.Equal(begin) || !strings.HasPrefix(is.Charge, "att_") || is.Asked != 2 {
+				t.Errorf("stuck: %+v", is)
+			}
+			s.pass(time.Hour)
+			s.pass(2 * time.Hour)
+			if n := strings.Count(log.String(), "a charge is stuck"); n != 1 {
+				t.Errorf("the log tells %d times: %s", n, log.String())
+			}
+			says(outcome)
+			s.pass(2 * time.Hour)
+			if list := stuck(); len(list) != 0 {
+				t.Errorf("decided: %+v", list)
+			}
+			// The next one begins anew.
+			says("lost") // no answer at all
+			next, want := v, 1
+			if outcome == invoice.Charged {
+				next = s.openInvoice(invoice.Fields{})
+			}
+			_, err = s.Invoices.Pay(t.Context(), s.Caller, next.ID, invoice.PayParams{})
+			wants(t, "no answer", err, api.Unavailable)
+			if list := stuck(); len(list) != 0 {
+				t.Errorf("begun: %+v", list)
+			}
+			s.pass(30 * time.Minute)
+			if list := stuck(); len(list) != want {
+				t.Errorf("%d of the next are stuck", len(list))
+			}
+		})
+	}
+}

@@ -78,8 +78,8 @@ func inserts(ids ...string) *member {
 	}}
 }
 
-// change returns the counters' growth since before.
-func change(s *Store, before Stats) Stats {
+// growth returns the counters' growth since before.
+func growth(s *Store, before Stats) Stats {
 	now := s.Stats()
 	return Stats{Commits: now.Commits - before.Commits, Updates: now.Updates - before.Updates, Reruns: now.Reruns - before.Reruns}
 }
@@ -100,7 +100,7 @@ func TestUpdatesThatWaitShareACommit(t *testing.T) {
 				}
 			}
 			want := Stats{Commits: int64(test.commits), Updates: 20}
-			if diff := cmp.Diff(want, change(s, before)); diff != "" {
+			if diff := cmp.Diff(want, growth(s, before)); diff != "" {
 				t.Errorf("stats (-want +got):\n%s", diff)
 			}
 			if got := len(ids(t, s)); got != 20 {
@@ -208,7 +208,7 @@ func TestAFailedCommitIsNoAnswer(t *testing.T) {
 	if reader.err != nil && !errors.Is(reader.err, storage.ErrNotFound) {
 		t.Errorf("reader: %v", reader.err)
 	}
-	if diff := cmp.Diff(Stats{Commits: 2, Updates: 2, Reruns: 4}, change(s, before)); diff != "" {
+	if diff := cmp.Diff(Stats{Commits: 2, Updates: 2, Reruns: 4}, growth(s, before)); diff != "" {
 		t.Errorf("stats (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"n3", "n1"}, ids(t, s)); diff != "" {
@@ -295,7 +295,8 @@ func TestALostConnection(t *testing.T) {
 		if err := x.(*tx).conn.close(); err != nil {
 			return err
 		}
-		return x.Insert(notes, note("worse"))
+		_, err := x.List(notes, storage.Query{Scope: scope, Limit: 1})
+		return err
 	}}
 	last := inserts("n2")
 	together(t, s, first, offender, last)

@@ -138,7 +138,7 @@ func (c *conn) change(query string) error {
 }
 
 // rowsAtOnce are the numbers of rows that one statement inserts, as powers of two.
-const rowsAtOnce = 5
+const rowsAtOnce = 6
 
 // insertion is the statements that insert rows into one table: 1, 2, 4 … at once. A
 // statement costs as much as some rows, half of which is the opening of the indexes.

@@ -81,6 +81,13 @@ func (c *cache) keepAccount(a account) {
 	c.accounts[a.Account] = a
 }
 
+// raise notes an id that comes to be.
+func (c *cache) raise(of series, id string) {
+	if newest, known := c.newest[of]; known && id > newest {
+		c.newest[of] = id
+	}
+}
+
 // keepNewest remembers that there is no id above this one.
 func (c *cache) keepNewest(of series, id string) {
 	if len(c.newest) >= maxCached {

@@ -59,6 +59,22 @@ func (l *layer) change(key recordKey, c change) {
 	l.bytes += len(c.record.Data) + 256
 }
 
+// newest returns the highest id of a series that the layer has, or "".
+func (l *layer) newest(of series) (id string) {
+	if of.table == nil {
+		for _, posting := range l.postings.keys {
+			id = max(id, posting)
+		}
+		return id
+	}
+	for i := range l.records.keys {
+		if key := &l.records.keys[i]; key.table == of.table && key.scope == of.scope {
+			id = max(id, key.id)
+		}
+	}
+	return id
+}
+
 // take lays what stands in the layer above upon this one, and empties that.
 func (l *layer) take(above *layer) {
 	l.records.take(&above.records)

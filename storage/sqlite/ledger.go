@@ -278,6 +278,7 @@ func (t *tx) Post(p storage.Posting) error {
 			account: a.Account, number: a.Entries, posting: p.ID, amount: p.Moves[i].Amount, balance: a.Amount,
 		})
 	}
+	t.cache.raise(series{}, p.ID)
 	p.Moves = nil
 	t.own.postings.put(p.ID, p)
 	t.own.bytes += 256 * (1 + len(accounts))

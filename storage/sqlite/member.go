@@ -220,6 +220,7 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 	if err != nil {
 		return err
 	}
+	t.cache.raise(series{b, r.Scope}, r.ID)
 	t.own.change(key, change{record: r, stored: stored})
 	return t.noted()
 }
@@ -258,10 +259,10 @@ func (t *tx) taken(of series, id string) (bool, error) {
 		if _, err := c.one(query, c.args, &newest); err != nil {
 			return false, err
 		}
-		t.cache.keepNewest(of, max(newest, id))
+		newest = max(newest, t.own.newest(of), t.group.layer.newest(of))
+		t.cache.keepNewest(of, newest)
 	}
 	if id > newest {
-		t.cache.keepNewest(of, id)
 		return false, nil
 	}
 	query := existsPosting
@@ -281,7 +282,7 @@ func (t *tx) insertKeyed(b *table, r *storage.Record) error {
 		return err
 	}
 	t.cache.drop(recordKey{b, r.Scope, r.ID}) // of which it may know that it is not there
-	delete(t.cache.newest, series{b, r.Scope})
+	t.cache.raise(series{b, r.Scope}, r.ID)
 	c := t.conn
 	c.args = append(c.args[:0], r.Scope.Merchant, r.Scope.Live, r.ID, r.Version)
 	c.addDocument(r)

@@ -211,6 +211,24 @@ func TestTheNewestIDMayBePending(t *testing.T) {
 	}
 }
 
+// A key is free as soon as the record that had it is deleted, though another record of
+// the same id has come since, and nothing of it is in the database yet.
+func TestAPendingRecordWithoutTheKey(t *testing.T) {
+	s := openNotes(t, Config{})
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		keyed, other := note("a"), note("b")
+		keyed.Columns[3], other.Columns[3] = "x", "x"
+		err := errors.Join(tx.Insert(notes, keyed), tx.Delete(notes, scope, "a", 1), tx.Insert(notes, note("a")))
+		if _, findErr := tx.Find(notes, "reference", scope, "x"); !errors.Is(findErr, storage.ErrNotFound) {
+			t.Errorf("Find: %v, want ErrNotFound", findErr)
+		}
+		return errors.Join(err, tx.Insert(notes, other))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // A shelf is a map that remembers the order, whether it is indexed or not.
 func TestShelf(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

@@ -64,7 +64,8 @@ func (t *tx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, e
 }
 
 // Find implements [storage.ReadTx]. Who has a unique key is as the database says,
-// because a key is taken there at once; the record may have changed since, or gone.
+// because a key is taken there at once; the record may have changed since, or gone, or
+// another without the key may have come in its place.
 func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (storage.Record, error) {
 	r, err := t.readTx.Find(k, key, s, values...)
 	if err != nil {
@@ -77,7 +78,7 @@ func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (
 	switch c := t.pending(recordKey{b, r.Scope, r.ID}); {
 	case c == nil:
 		return r, nil
-	case c.record.Version == 0:
+	case c.record.Version == 0 || !b.sameKeys(&c.record, &r):
 		return storage.Record{}, fmt.Errorf("sqlite: %s: %w", k.Name, storage.ErrNotFound)
 	default:
 		return copyRecord(c.record), nil

@@ -112,15 +112,16 @@ func (p *payer) bare(b *testing.B, group, from, n int) time.Duration {
 // disk that has other work is slow for both.
 //
 // With 64 callers the writer hardly waits for the disk, and what counts is the
-// processor time of one call while it holds the baton, some 95 µs to the loop's 65–75:
-// 55 are SQL, less than the loop's, because rows are inserted many at a time and an
+// processor time of one call while it holds the baton, some 100 µs to the loop's 65–85:
+// 65 are SQL, no more than the loop's, because rows are inserted many at a time and an
 // account is written once a group; 3 of them go to foreign keys, which the loop has not.
-// 25 are the call itself, half of it JSON; 7 wake the next caller's thread, and the rest
-// is the collector's and the stacks'. It was 134, and 0.58 of the loop, when every call
-// ran its own statements in a savepoint: the layers of package sqlite brought 0.77, the
-// snapshots that are not compacted again and the times that are written without a layout
-// another 0.06. The commit and the next group's calls could overlap where a processor is
-// idle, which it is not in a server that is asked for all that it can do.
+// 25–30 are the call itself, a third of it JSON; 4–7 wake the next caller's thread, and the
+// rest is the collector's and the stacks'. It was 134, and 0.58 of the loop, when every
+// call ran its own statements in a savepoint: the layers of package sqlite brought 0.77,
+// the snapshots that are not compacted again and the times that are written without a
+// layout the rest. The driver without database/sql would spare another 2. The commit and
+// the next group's calls could overlap where a processor is idle, which it is not in a
+// server that is asked for all that it can do.
 //
 // The share grows a little with the number of calls: in turns of some thousand the loop
 // stops for its checkpoints as often as it would for good. With a caller alone it is the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
+	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
 )
@@ -82,6 +83,13 @@ func TestTimesInJSON(t *testing.T) {
 			t.Errorf("%s passes", wrong)
 		}
 	}
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Unix(rapid.Int64Range(-62_135_596_800, 300_000_000_000).Draw(t, "second"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanosecond"))
+		zone := time.FixedZone("", rapid.IntRange(-14*3600, 14*3600).Draw(t, "zone"))
+		if got, want := (api.Time{Time: at.In(zone)}).String(), at.UTC().Format("2006-01-02T15:04:05.000Z"); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
 	if api.AtOrNil(time.Time{}) != nil || api.AtOrNil(at.Time) == nil {
 		t.Error("AtOrNil is wrong")
 	}

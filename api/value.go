@@ -34,14 +34,24 @@ func AtOrNil(t time.Time) *Time {
 }
 
 // String returns the time as its JSON has it.
-func (t Time) String() string { return t.UTC().Format(timeLayout) }
+func (t Time) String() string { return string(t.append(nil)) }
 
 // MarshalJSON implements json.Marshaler.
 func (t Time) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, len(timeLayout)+2)
 	b = append(b, '"')
-	b = t.UTC().AppendFormat(b, timeLayout)
+	b = t.append(b)
 	return append(b, '"'), nil
+}
+
+// append writes the time in timeLayout. Package time writes RFC 3339 without looking at
+// a layout, but not with a fixed number of digits of the second; letter by letter, the
+// times were a third of the JSON of a disbursement.
+func (t Time) append(b []byte) []byte {
+	at := t.UTC()
+	b = at.AppendFormat(b, time.RFC3339)
+	ms := at.Nanosecond() / 1e6
+	return append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

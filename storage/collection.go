@@ -3,8 +3,7 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"reflect"
 )
 
 // Collection is the typed view of one kind: domain packages read and write
@@ -18,10 +17,13 @@ import (
 //		})
 //
 // Columns are derived from the value here and nowhere else, so they cannot
-// drift from it.
+// drift from it. A [json.RawMessage] in T must hold valid and compact JSON, as an
+// encoder made it: the first one goes into the document as it is.
 type Collection[T any] struct {
 	kind   *Kind
 	fields []Field[T]
+	// verbatim is where T has a json.RawMessage.
+	verbatim []int
 }
 
 // Field is a promoted column and how it follows from the value.
@@ -42,7 +44,7 @@ type Object[T any] struct {
 // NewCollection declares a kind and its Go type. It panics on a description
 // that [Kind.Validate] refuses: that is a bug found when the program starts.
 func NewCollection[T any](name string, fields []Field[T], options ...func(*Kind)) *Collection[T] {
-	c := &Collection[T]{kind: &Kind{Name: name}, fields: fields}
+	c := &Collection[T]{kind: &Kind{Name: name}, fields: fields, verbatim: verbatim(reflect.TypeFor[T]())}
 	for _, f := range fields {
 		c.kind.Columns = append(c.kind.Columns, f.Column)
 	}
@@ -188,7 +190,7 @@ func (c *Collection[T]) decodeAll(records []Record) ([]*Object[T], error) {
 }
 
 func (c *Collection[T]) encode(o *Object[T]) (Record, error) {
-	data, err := plainjson.Marshal(&o.Value)
+	data, err := c.marshal(&o.Value)
 	if err != nil {
 		return Record{}, fmt.Errorf("storage: encode %s: %w", c.kind.Name, err)
 	}

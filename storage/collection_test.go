@@ -1,6 +1,7 @@
 package storage_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -198,4 +200,45 @@ func TestNewCollectionPanics(t *testing.T) {
 	}()
 	storage.NewCollection[task]("two words", nil)
 	t.Error("a kind of two words is accepted")
+}
+
+// An object within another is kept as it came, and the value is left as it was.
+func TestAnObjectWithinAnother(t *testing.T) {
+	type inner struct {
+		Title string          `json:"title"`
+		Doc   json.RawMessage `json:"doc,omitempty"`
+	}
+	type outer struct {
+		inner
+		Other json.RawMessage `json:"other"`
+		Note  string          `json:"note"`
+	}
+	wraps := storage.NewCollection("wraps", []storage.Field[outer]{})
+	for _, v := range []outer{
+		{inner{"a", json.RawMessage(`{"b":[1,"\u0041"]}`)}, json.RawMessage(`"\u0041"`), `"\u0041"`},
+		{inner{"<a>", json.RawMessage(`"\u0041"`)}, json.RawMessage(`[]`), ""},
+		{inner{"", nil}, json.RawMessage(`{}`), "₵"},
+	} {
+		doc, err := plainjson.Marshal(&v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := string(v.Doc)
+		store := memory.New()
+		want(t, "Define", store.Define(t.Context(), wraps.Kind()), nil)
+		err = store.Update(t.Context(), func(tx storage.Tx) error {
+			if _, err := wraps.Insert(tx, storage.Scope{}, "w", v); err != nil {
+				return err
+			}
+			r, err := tx.Get(wraps.Kind(), storage.Scope{}, "w")
+			if string(r.Data) != string(doc) {
+				t.Errorf("kept %s, want %s", r.Data, doc)
+			}
+			return err
+		})
+		want(t, "Update", err, nil)
+		if string(v.Doc) != before {
+			t.Errorf("changed to %s", v.Doc)
+		}
+	}
 }

@@ -51,3 +51,39 @@ func TestTextSurvives(t *testing.T) {
 		}
 	})
 }
+
+// What is put into the hole comes out as it went in, whatever stands around it.
+func TestMarshalAround(t *testing.T) {
+	type outer struct {
+		Before string          `json:"before"`
+		Inner  json.RawMessage `json:"inner"`
+		After  []any           `json:"after"`
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{string(plainjson.Hole), `\u0041`, `"`, `\`, `A`}))
+		inner, err := plainjson.Marshal(rapid.MapOf(text, text).Draw(t, "inner"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := outer{text.Draw(t, "before"), inner, []any{text.Draw(t, "after")}}
+		want, err := plainjson.Marshal(&v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Inner = plainjson.Hole
+		got, found, err := plainjson.MarshalAround(&v, inner)
+		if err != nil || !found || string(got) != string(want) {
+			t.Errorf("got %s, %t, %v; want %s", got, found, err, want)
+		}
+	})
+	for name, v := range map[string]any{
+		"none": outer{}, "two": outer{Inner: plainjson.Hole, After: []any{plainjson.Hole}},
+	} {
+		if got, found, err := plainjson.MarshalAround(v, []byte("1")); got != nil || found || err != nil {
+			t.Errorf("%s: got %s, %t, %v", name, got, found, err)
+		}
+	}
+	if got, found, err := plainjson.MarshalAround(make(chan int), nil); err == nil {
+		t.Errorf("a channel: got %s, %t", got, found)
+	}
+}

@@ -187,9 +187,9 @@ func (w *bare) run(b *testing.B, from, until, size int) time.Duration {
 			exec("BEGIN IMMEDIATE")
 		}
 		posting := fmt.Sprintf("pst_%08d", i)
-		exec(w.table.insert, scope.Merchant, scope.Live, fmt.Sprintf("p%08d", i),
+		exec(w.table.insert, scope.Merchant, scope.Live, fmt.Sprintf("p%08d", i), int64(1),
 			"open", int64(7), true, nil, nil, data)
-		exec(insertPosting, posting, "payment", "pay_1", noon.UnixMilli())
+		exec(insertPostings[0], posting, "payment", "pay_1", noon.UnixMilli())
 		for _, a := range []*account{&w.wallet, &w.cash} {
 			amount := int64(1)
 			if a == &w.cash {
@@ -198,7 +198,7 @@ func (w *bare) run(b *testing.B, from, until, size int) time.Duration {
 			a.Amount += amount
 			a.Entries++
 			exec(updateAccount, a.Amount, a.Entries, a.id)
-			exec(insertEntry, a.id, a.Entries, posting, amount, a.Amount)
+			exec(insertEntries[0], a.id, a.Entries, posting, amount, a.Amount)
 		}
 		if (i-from)%size == size-1 || i == until-1 {
 			exec("COMMIT")

@@ -1,12 +1,6 @@
 package sqlite
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-
-	"github.com/seed-7082ffec/payments/storage"
-)
+import "github.com/seed-7082ffec/payments/storage"
 
 const (
 	// maxCached bounds how many records, and how many accounts, the writer
@@ -20,14 +14,24 @@ const (
 // belongs to whoever holds the baton.
 //
 // It is right as long as nobody else writes: SQLite tells by its data version
-// whether another connection has committed since, which begin asks. What a
-// member wrote and then took back is forgotten with all the rest, which costs
-// little, because refusals come before writes.
+// whether another connection has committed since, which begin asks. What members
+// have written is in layers over it until the database has it; what one wrote to the
+// database and then took back is forgotten with all the rest.
 type cache struct {
 	version  int64 // SQLite's data version, as the connection last saw it
 	records  map[recordKey]storage.Record
 	accounts map[string]account
 	bytes    int
+	// newest are ids above which there is none, by what has ids of its own. Ids ascend
+	// with time, so that nearly every new one is above, and need not be looked for.
+	newest map[series]string
+}
+
+// series is what has ids of its own: a table's part of one scope; or, without a table,
+// the postings.
+type series struct {
+	table *table
+	scope storage.Scope
 }
 
 type recordKey struct {
@@ -40,20 +44,12 @@ type recordKey struct {
 func (c *cache) forget() {
 	clear(c.records)
 	clear(c.accounts)
+	clear(c.newest)
 	c.bytes = 0
 }
 
-// record returns a copy of a remembered record, which is the caller's. One without
-// a version stands for what is not there.
-func (c *cache) record(key recordKey) (storage.Record, bool) {
-	r, ok := c.records[key]
-	if ok {
-		r.Columns, r.Data = slices.Clone(r.Columns), slices.Clone(r.Data)
-	}
-	return r, ok
-}
-
-// keep remembers a copy of a record.
+// keep remembers a record, which is the cache's from now on and must not be changed.
+// One without a version stands for what is not there.
 func (c *cache) keep(key recordKey, r storage.Record) {
 	c.drop(key)
 	if len(c.records) >= maxCached || c.bytes+len(r.Data) > maxCachedBytes {
@@ -62,11 +58,11 @@ func (c *cache) keep(key recordKey, r storage.Record) {
 	if c.records == nil {
 		c.records = map[recordKey]storage.Record{}
 	}
-	r.Columns, r.Data = slices.Clone(r.Columns), slices.Clone(r.Data)
 	c.records[key] = r
 	c.bytes += len(r.Data)
 }
 
+// drop forgets a record.
 func (c *cache) drop(key recordKey) {
 	if r, ok := c.records[key]; ok {
 		c.bytes -= len(r.Data)
@@ -85,43 +81,20 @@ func (c *cache) keepAccount(a account) {
 	c.accounts[a.Account] = a
 }
 
-// Get implements [storage.ReadTx].
-func (t *tx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
-	b, err := t.table(k)
-	if err != nil {
-		return storage.Record{}, err
+// raise notes an id that comes to be.
+func (c *cache) raise(of series, id string) {
+	if newest, known := c.newest[of]; known && id > newest {
+		c.newest[of] = id
 	}
-	key := recordKey{b, s, id}
-	if r, ok := t.cache.record(key); ok {
-		if r.Version == 0 {
-			return storage.Record{}, fmt.Errorf("sqlite: %s: %w", k.Name, storage.ErrNotFound)
-		}
-		return r, nil
-	}
-	r, err := t.readTx.Get(k, s, id)
-	if err == nil || errors.Is(err, storage.ErrNotFound) {
-		t.cache.keep(key, r)
-	}
-	return r, err
 }
 
-// Balance implements [storage.ReadTx].
-func (t *tx) Balance(name string) (storage.Balance, error) {
-	if err := t.usable(); err != nil {
-		return storage.Balance{}, err
+// keepNewest remembers that there is no id above this one.
+func (c *cache) keepNewest(of series, id string) {
+	if len(c.newest) >= maxCached {
+		clear(c.newest)
 	}
-	a, err := t.account(name)
-	return a.Balance, err
-}
-
-// account reads an account, which has no id if it is yet to come.
-func (t *tx) account(name string) (account, error) {
-	if a, ok := t.cache.accounts[name]; ok {
-		return a, nil
+	if c.newest == nil {
+		c.newest = map[series]string{}
 	}
-	a, err := t.readTx.account(name)
-	if err == nil && a.id != 0 {
-		t.cache.keepAccount(a)
-	}
-	return a, err
+	c.newest[of] = id
 }

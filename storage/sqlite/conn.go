@@ -38,6 +38,7 @@ type conn struct {
 	args   []any
 	values []any
 	dests  []any
+	fresh  []int
 }
 
 // role is what a connection is for.
@@ -178,6 +179,15 @@ func (c *conn) exec(query string, args ...any) (sql.Result, error) {
 		return nil, err
 	}
 	return s.ExecContext(context.Background(), args...)
+}
+
+// run is exec for those who want the number of changed rows.
+func (c *conn) run(query string, args []any) (rows int64, err error) {
+	result, err := c.exec(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 func (c *conn) query(query string, args ...any) (*sql.Rows, error) {

@@ -29,12 +29,19 @@ func (t *readTx) Sequences(after string, limit int) ([]storage.Sequence, error) 
 	return all, err
 }
 
+// Sequences implements [storage.Scanner].
+func (t *tx) Sequences(after string, limit int) ([]storage.Sequence, error) {
+	if err := t.spill(); err != nil {
+		return nil, err
+	}
+	return t.readTx.Sequences(after, limit)
+}
+
 // SetSequence implements [storage.SequenceSetter].
 func (t *tx) SetSequence(name string, value int64) error {
 	if err := t.usable(); err != nil {
 		return err
 	}
-	_, err := t.write("set", "sequence", `INSERT INTO storage_sequences (name, value) VALUES (?, ?)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	_, err := t.write("set", "sequence", setSequence, name, value)
 	return err
 }

@@ -122,7 +122,7 @@ func (t *tx) migrating(k *storage.Kind, done int64) {
 
 // script runs statements that change the schema.
 func (t *tx) script(text string) error {
-	if err := t.prepare(); err != nil {
+	if err := t.spill(); err != nil {
 		return err
 	}
 	if err := t.conn.script(text); err != nil {

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -20,10 +19,9 @@ const (
 		FROM ledger_entries e CROSS JOIN ledger_postings p ON p.id = e.posting
 		WHERE e.account = (SELECT id FROM ledger_accounts WHERE name = ?) AND e.number < ?
 		ORDER BY e.number DESC LIMIT ? + 0`
-	insertEntry = `INSERT INTO ledger_entries (account, number, posting, amount, balance) VALUES (?, ?, ?, ?, ?)`
 
 	existsPosting = `SELECT 1 FROM ledger_postings WHERE id = ?`
-	insertPosting = `INSERT INTO ledger_postings (id, type, ref, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	newestPosting = `SELECT coalesce(max(id), '') FROM ledger_postings`
 
 	selectPosting = bookedColumns + ` FROM ledger_postings p` + bookedJoins + `
 		WHERE p.id = ? ORDER BY a.name`
@@ -35,8 +33,14 @@ const (
 		CROSS JOIN ledger_entries e ON e.posting = p.id
 		CROSS JOIN ledger_accounts a ON a.id = e.account`
 
-	nextNumber = `INSERT INTO storage_sequences (name, value) VALUES (?, 1)
-		ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`
+	selectSequence = `SELECT value FROM storage_sequences WHERE name = ?`
+	setSequence    = `INSERT INTO storage_sequences (name, value) VALUES (?, ?)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+)
+
+var (
+	insertPostings = newInsertion("ledger_postings (id, type, ref, at)", 4)
+	insertEntries  = newInsertion("ledger_entries (account, number, posting, amount, balance)", 5)
 )
 
 // account is a row of ledger_accounts; id is zero for one that is yet to come.
@@ -165,6 +169,78 @@ func (t *readTx) each(doing string, limit int, scan func(*sql.Rows) error, query
 	return nil
 }
 
+// account reads an account, which has no id if it is yet to come.
+func (t *tx) account(name string) (account, error) {
+	if a := t.own.accounts.find(name); a != nil {
+		return *a, nil
+	}
+	if a := t.group.layer.accounts.find(name); a != nil {
+		return *a, nil
+	}
+	if a, ok := t.cache.accounts[name]; ok {
+		return a, nil
+	}
+	a, err := t.readTx.account(name)
+	if err == nil && a.id != 0 {
+		t.cache.keepAccount(a)
+	}
+	return a, err
+}
+
+// Balance implements [storage.ReadTx].
+func (t *tx) Balance(name string) (storage.Balance, error) {
+	if err := t.usable(); err != nil {
+		return storage.Balance{}, err
+	}
+	a, err := t.account(name)
+	return a.Balance, err
+}
+
+// Balances implements [storage.ReadTx].
+func (t *tx) Balances(after string, limit int) ([]storage.Balance, error) {
+	if err := t.settleLedger(); err != nil {
+		return nil, err
+	}
+	return t.readTx.Balances(after, limit)
+}
+
+// Entries implements [storage.ReadTx].
+func (t *tx) Entries(name string, before int64, limit int) ([]storage.Entry, error) {
+	if err := t.settleLedger(); err != nil {
+		return nil, err
+	}
+	return t.readTx.Entries(name, before, limit)
+}
+
+// Posting implements [storage.ReadTx].
+func (t *tx) Posting(id string) (storage.Booked, error) {
+	if err := t.settleLedger(); err != nil {
+		return storage.Booked{}, err
+	}
+	return t.readTx.Posting(id)
+}
+
+// Postings implements [storage.ReadTx].
+func (t *tx) Postings(after string, limit int) ([]storage.Booked, error) {
+	if err := t.settleLedger(); err != nil {
+		return nil, err
+	}
+	return t.readTx.Postings(after, limit)
+}
+
+// settleLedger writes what is pending if money is among it.
+func (t *tx) settleLedger() error {
+	switch {
+	case t.usable() != nil:
+		return t.usable()
+	case len(t.own.entries) > 0:
+		return t.spill()
+	case len(t.group.layer.entries) > 0:
+		return t.flushGroup()
+	}
+	return nil
+}
+
 // Post implements [storage.Tx]. A posting that is refused has written nothing,
 // and one whose id is taken is ErrExists whether or not it could be booked.
 func (t *tx) Post(p storage.Posting) error {
@@ -174,6 +250,16 @@ func (t *tx) Post(p storage.Posting) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
+	taken := t.own.postings.find(p.ID) != nil || t.group.layer.postings.find(p.ID) != nil
+	if !taken {
+		var err error
+		if taken, err = t.taken(series{}, p.ID); err != nil {
+			return t.fail("read", "posting", err)
+		}
+	}
+	if taken {
+		return fmt.Errorf("sqlite: posting: %w", storage.ErrExists)
+	}
 	var buffer [8]account
 	accounts := buffer[:0]
 	for _, m := range p.Moves {
@@ -182,68 +268,21 @@ func (t *tx) Post(p storage.Posting) error {
 			return err
 		}
 		if a.Balance, err = storage.Apply(a.Balance, m); err != nil {
-			return t.refuse(p.ID, err)
+			return fmt.Errorf("sqlite: posting: %w", err)
 		}
 		accounts = append(accounts, a)
 	}
-
-	n, err := t.write("book", "posting", insertPosting, p.ID, p.Type, p.Ref, p.At.UnixMilli())
-	if err != nil {
-		return err
+	for i, a := range accounts {
+		t.own.accounts.put(a.Account, a)
+		t.own.entries = append(t.own.entries, entry{
+			account: a.Account, number: a.Entries, posting: p.ID, amount: p.Moves[i].Amount, balance: a.Amount,
+		})
 	}
-	if n == 0 {
-		return fmt.Errorf("sqlite: posting: %w", storage.ErrExists)
-	}
-	for i := range accounts {
-		if err := t.book(&p, &accounts[i], p.Moves[i].Amount); err != nil {
-			// Part of the posting is written: nothing of it may be kept, even if
-			// the caller overlooks the error.
-			if t.failed == nil {
-				err = t.fail("book", "posting", err)
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// refuse returns the reason for which a posting cannot be booked.
-func (t *tx) refuse(id string, reason error) error {
-	var one int64
-	found, err := t.conn.one(existsPosting, []any{id}, &one)
-	if err != nil {
-		return t.fail("read", "posting", err)
-	}
-	if found {
-		return fmt.Errorf("sqlite: posting: %w", storage.ErrExists)
-	}
-	return fmt.Errorf("sqlite: posting: %w", reason)
-}
-
-// book writes an account as it is after a move, and the entry.
-func (t *tx) book(p *storage.Posting, a *account, amount int64) error {
-	if a.id == 0 {
-		result, err := t.conn.exec(insertAccount, a.Account, a.Guarded, a.Amount, a.Entries)
-		if err != nil {
-			return err
-		}
-		if a.id, err = result.LastInsertId(); err != nil {
-			return err
-		}
-	} else {
-		n, err := t.write("book", "account", updateAccount, a.Amount, a.Entries, a.id)
-		if err != nil {
-			return err
-		}
-		if n != 1 {
-			return errors.New("an account cannot be found by its id")
-		}
-	}
-	_, err := t.conn.exec(insertEntry, a.id, a.Entries, p.ID, amount, a.Amount)
-	if err == nil {
-		t.cache.keepAccount(*a)
-	}
-	return err
+	t.cache.raise(series{}, p.ID)
+	p.Moves = nil
+	t.own.postings.put(p.ID, p)
+	t.own.bytes += 256 * (1 + len(accounts))
+	return t.noted()
 }
 
 // Next implements [storage.Tx].
@@ -251,12 +290,15 @@ func (t *tx) Next(sequence string) (int64, error) {
 	if err := t.usable(); err != nil {
 		return 0, err
 	}
-	if err := t.prepare(); err != nil {
-		return 0, err
-	}
 	var n int64
-	if _, err := t.conn.one(nextNumber, []any{sequence}, &n); err != nil {
+	if known := t.own.sequences.find(sequence); known != nil {
+		n = *known
+	} else if known := t.group.layer.sequences.find(sequence); known != nil {
+		n = *known
+	} else if _, err := t.conn.one(selectSequence, []any{sequence}, &n); err != nil {
 		return 0, t.fail("count", "sequence", err)
 	}
+	n++
+	t.own.sequences.put(sequence, n)
 	return n, nil
 }

@@ -96,7 +96,7 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	defer leave()
 	// A member of a group in which others have written, so that there is a
 	// savepoint before its first write; and nothing is remembered from before.
-	t := &tx{readTx: readTx{ctx: ctx, store: h.store, conn: h.conn}, group: &group{wrote: 1}, cache: &cache{}}
+	t := &tx{readTx: readTx{ctx: ctx, store: h.store, conn: h.conn}, group: &group{wrote: 1, layer: &layer{}}, cache: &cache{}, own: &layer{}}
 	kept := false
 	defer func() {
 		t.ended = true
@@ -116,6 +116,11 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !t.own.empty() {
+		if err := t.spill(); err != nil {
+			return h.trouble(err)
+		}
 	}
 	if err := t.release(); err != nil {
 		return h.trouble(err)

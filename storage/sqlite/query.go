@@ -15,11 +15,14 @@ import (
 type table struct {
 	kind *storage.Kind
 
-	get, exists               string
-	insert, replace, remove   string
+	get, exists, newest       string
+	insert                    string // where a unique key decides
+	inserts                   insertion
+	rewrite, remove           string
 	claim, claimScoped, lease string
 	backlog                   string
 	find                      map[string]string // by name of the key
+	keys                      [][]int           // of each unique key the columns beside the id
 
 	mu    sync.RWMutex
 	lists map[string]string // by shape, so that a prepared statement is found again
@@ -33,6 +36,7 @@ func newTable(k *storage.Kind) *table {
 	b := &table{kind: k, find: map[string]string{}, lists: map[string]string{}}
 	b.get = "SELECT " + columns(k, true) + " FROM " + name + " WHERE " + record
 	b.exists = "SELECT 1 FROM " + name + " WHERE " + record
+	b.newest = "SELECT id FROM " + name + " WHERE merchant = ? AND live = ? ORDER BY id DESC LIMIT 1"
 	b.remove = "DELETE FROM " + name + " WHERE " + record + " AND version = ?"
 
 	var names, marks, sets strings.Builder
@@ -41,15 +45,23 @@ func newTable(k *storage.Kind) *table {
 		marks.WriteString("?, ")
 		sets.WriteString(quote(c.Name) + " = ?, ")
 	}
-	b.insert = "INSERT INTO " + name + " (merchant, live, id, version, " + names.String() + "data)" +
-		" VALUES (?, ?, ?, 1, " + marks.String() + "?) ON CONFLICT DO NOTHING"
+	into := name + " (merchant, live, id, version, " + names.String() + "data)"
+	b.insert = "INSERT INTO " + into + " VALUES (?, ?, ?, ?, " + marks.String() + "?) ON CONFLICT DO NOTHING"
+	b.inserts = newInsertion(into, len(k.Columns)+5)
 	if k.Due != "" {
 		sets.WriteString("lease = 0, ")
 	}
-	b.replace = "UPDATE " + name + " SET version = version + 1, " + sets.String() + "data = ?" +
+	b.rewrite = "UPDATE " + name + " SET version = ?, " + sets.String() + "data = ?" +
 		" WHERE " + record + " AND version = ?"
 
 	for _, key := range k.Keys {
+		var of []int
+		for _, c := range key.Columns {
+			if i := k.Column(c); i >= 0 {
+				of = append(of, i)
+			}
+		}
+		b.keys = append(b.keys, of)
 		conditions := make([]string, 0, len(key.Columns)+2)
 		if !key.Global {
 			conditions = append(conditions, "merchant = ?", "live = ?")

@@ -17,11 +17,13 @@ import (
 //
 //   - A caller takes the baton, or queues for it until its context ends.
 //   - If no transaction is open it begins one, and with it a group. Then it runs
-//     its function. Once an earlier member has written, a savepoint is opened
-//     before the function's first write; reads and refusals need none.
-//   - A function that fails, panics or calls runtime.Goexit is undone to its
-//     savepoint, and its group goes on without it. A panic then continues in
-//     the goroutine where it began.
+//     its function. What the function writes stands in memory, see layer, until the
+//     group commits; only where it asks for what it has written itself other than by
+//     id, or takes a unique key, it is written to the database at once, after a
+//     savepoint if earlier members have written.
+//   - A function that fails, panics or calls runtime.Goexit is undone by forgetting
+//     its layer, or to its savepoint, and its group goes on without it. A panic then
+//     continues in the goroutine where it began.
 //   - If somebody is queueing and the group is not full, the holder hands the
 //     baton on with the transaction open, and waits for the outcome. Else it
 //     commits, tells all members, and hands on the baton with no transaction.
@@ -33,8 +35,8 @@ import (
 // found, not even a refusal, is true before the commit: all wait for it. If the
 // commit fails, or a statement fails in such a way that SQLite drops the whole
 // transaction (a full disk, say), nothing of the group is kept. The member whose
-// statement it was gets the error. Every other runs again, once, in a group of
-// its own, where a further failure is its own and is returned.
+// statement it was gets the error, if it was one's alone. Every other runs again, once,
+// in a group of its own, where a further failure is its own and is returned.
 type writer struct {
 	db       *sql.DB
 	log      *checkpointer
@@ -50,6 +52,8 @@ type writer struct {
 	conn  *conn // nil after trouble, until the next begin
 	group *group
 	cache cache
+	// The layers of the group and of the member, kept to spare allocations.
+	pending, own layer
 }
 
 // waiter is a caller in the queue.
@@ -63,6 +67,9 @@ type group struct {
 	size  int  // members that have begun
 	wrote int  // members whose changes are in it
 	alone bool // takes no second member
+
+	layer  *layer // what is yet to be written of that
+	broken error  // why that could not be written
 
 	done chan struct{} // closed at the end; nil until somebody needs to wait
 	err  error         // why nothing was kept; set before done is closed
@@ -91,7 +98,7 @@ func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error, alone bool) 
 		return false, err
 	}
 	g := w.group
-	t := &tx{readTx: readTx{ctx: ctx, store: s, conn: w.conn}, group: g, cache: &w.cache}
+	t := &tx{readTx: readTx{ctx: ctx, store: s, conn: w.conn}, group: g, cache: &w.cache, own: &w.own}
 	own, err := w.run(t, fn)
 	waiting := w.pass()
 	if own {
@@ -128,7 +135,7 @@ func (w *writer) run(t *tx, fn func(*tx) error) (own bool, err error) {
 	}
 	w.undo(t)
 	if t.failed != nil {
-		return true, t.failed
+		return t.group.broken == nil, t.failed
 	}
 	if ended := t.ctx.Err(); ended != nil {
 		if errors.Is(err, ended) {
@@ -142,16 +149,20 @@ func (w *writer) run(t *tx, fn func(*tx) error) (own bool, err error) {
 // undo takes back what a member wrote, and ends the group where only a rollback
 // of the whole transaction does that.
 func (w *writer) undo(t *tx) {
-	dropped := endsTransaction(t.failed)
-	if !t.wrote && !dropped {
+	t.own.clear()
+	trouble := t.group.broken
+	dropped := trouble != nil || endsTransaction(t.failed)
+	if !t.direct && !dropped {
 		return
 	}
 	w.cache.forget()
-	trouble := t.failed
+	if trouble == nil {
+		trouble = t.failed
+	}
 	if t.savepoint && !dropped {
-		_, err := t.conn.exec("ROLLBACK TO member")
+		_, err := t.conn.run("ROLLBACK TO member", nil)
 		if err == nil {
-			_, err = t.conn.exec("RELEASE member")
+			_, err = t.conn.run("RELEASE member", nil)
 		}
 		if err == nil {
 			return
@@ -208,7 +219,7 @@ func (w *writer) join(ctx context.Context, alone bool) error {
 		if err := w.begin(ctx); err != nil {
 			return err
 		}
-		w.group = &group{alone: alone}
+		w.group = &group{alone: alone, layer: &w.pending}
 	}
 	w.group.size++
 	return nil
@@ -283,7 +294,10 @@ func (w *writer) pass() (waiting bool) {
 // commit makes the group durable, or drops it.
 func (w *writer) commit() {
 	wrote := w.group.wrote
-	_, err := w.conn.exec("COMMIT")
+	err := w.conn.flush(w.group.layer, &w.cache)
+	if err == nil {
+		_, err = w.conn.run("COMMIT", nil)
+	}
 	if err != nil {
 		w.reset()
 	}
@@ -299,6 +313,7 @@ func (w *writer) commit() {
 func (w *writer) finish(err error) {
 	g := w.group
 	w.group = nil
+	w.pending.clear()
 	g.err = err
 	if g.done != nil {
 		close(g.done)

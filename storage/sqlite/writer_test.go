@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -78,8 +79,8 @@ func inserts(ids ...string) *member {
 	}}
 }
 
-// change returns the counters' growth since before.
-func change(s *Store, before Stats) Stats {
+// growth returns the counters' growth since before.
+func growth(s *Store, before Stats) Stats {
 	now := s.Stats()
 	return Stats{Commits: now.Commits - before.Commits, Updates: now.Updates - before.Updates, Reruns: now.Reruns - before.Reruns}
 }
@@ -100,7 +101,7 @@ func TestUpdatesThatWaitShareACommit(t *testing.T) {
 				}
 			}
 			want := Stats{Commits: int64(test.commits), Updates: 20}
-			if diff := cmp.Diff(want, change(s, before)); diff != "" {
+			if diff := cmp.Diff(want, growth(s, before)); diff != "" {
 				t.Errorf("stats (-want +got):\n%s", diff)
 			}
 			if got := len(ids(t, s)); got != 20 {
@@ -118,8 +119,10 @@ func TestAMemberDoesNotHarmItsGroup(t *testing.T) {
 		"Goexit": func(context.CancelFunc) error { runtime.Goexit(); return nil },
 		"cancel": func(cancel context.CancelFunc) error { cancel(); return nil },
 	} {
-		for _, position := range []int{0, 1, 2} { // 0 runs without a savepoint, 2 ends the group
-			t.Run(fmt.Sprint(name, position), func(t *testing.T) {
+		for i := range 6 {
+			position := i % 3 // 0 has no savepoint, 2 ends the group
+			asks := i >= 3    // for what it has written, so that it is in the database
+			t.Run(fmt.Sprint(name, position, asks), func(t *testing.T) {
 				s := openNotes(t, Config{})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -127,6 +130,14 @@ func TestAMemberDoesNotHarmItsGroup(t *testing.T) {
 				offender := &member{ctx: ctx, fn: func(tx storage.Tx) error {
 					if err := inserts("bad1", "bad2").fn(tx); err != nil {
 						return err
+					}
+					if asks {
+						if _, err := tx.List(notes, storage.Query{Scope: scope, Limit: 9}); err != nil {
+							return err
+						}
+						if err := inserts("bad3").fn(tx); err != nil {
+							return err
+						}
 					}
 					return bad(cancel)
 				}}
@@ -208,7 +219,7 @@ func TestAFailedCommitIsNoAnswer(t *testing.T) {
 	if reader.err != nil && !errors.Is(reader.err, storage.ErrNotFound) {
 		t.Errorf("reader: %v", reader.err)
 	}
-	if diff := cmp.Diff(Stats{Commits: 2, Updates: 2, Reruns: 4}, change(s, before)); diff != "" {
+	if diff := cmp.Diff(Stats{Commits: 2, Updates: 2, Reruns: 4}, growth(s, before)); diff != "" {
 		t.Errorf("stats (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"n3", "n1"}, ids(t, s)); diff != "" {
@@ -226,6 +237,71 @@ func TestAFailedCommitAlone(t *testing.T) {
 		t.Errorf("kept %v after %d reruns", got, s.Stats().Reruns)
 	}
 	insert(t, s, "n2")
+}
+
+// What cannot be written though nothing was wrong with it harms the member whose it is
+// and nobody else, whoever happens to write it: the group, when it commits, or a member
+// that asks for the records.
+func TestWhatCannotBeWritten(t *testing.T) {
+	asks := func(tx storage.Tx) error {
+		_, err := tx.List(notes, storage.Query{Scope: scope, Limit: 9})
+		return err
+	}
+	for name, second := range map[string]func(storage.Tx) error{"the group": inserts("n2").fn, "a member": asks} {
+		t.Run(name, func(t *testing.T) {
+			s := openNotes(t, Config{})
+			if err := s.writer.conn.script(`CREATE TRIGGER broken BEFORE INSERT ON notes
+				WHEN new.id = 'bad' BEGIN SELECT RAISE(ABORT, 'broken'); END`); err != nil {
+				t.Fatal(err)
+			}
+			members := []*member{inserts("n1"), inserts("n0", "bad"), {fn: second}, inserts("n3")}
+			together(t, s, members...)
+			for i, m := range members {
+				if broken := m.err != nil && strings.Contains(m.err.Error(), "broken"); broken != (i == 1) || m.err != nil && i != 1 {
+					t.Errorf("member %d: %v", i, m.err)
+				}
+			}
+			want := []string{"n3", "n1"}
+			if name == "the group" {
+				want = []string{"n3", "n2", "n1"}
+			}
+			if diff := cmp.Diff(want, ids(t, s)); diff != "" {
+				t.Errorf("kept (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Many changes in one transaction are not held in memory until it ends, and are undone
+// or kept together all the same.
+func TestALargeTransaction(t *testing.T) {
+	for _, outcome := range []error{nil, errors.New("refused")} {
+		s := openNotes(t, Config{})
+		const n = 3 * maxUnwritten / 256
+		large := &member{fn: func(x storage.Tx) error {
+			for i := range n {
+				if err := x.Insert(notes, note(fmt.Sprintf("n%05d", i))); err != nil {
+					return err
+				}
+				if held := x.(*tx).own.bytes; held > maxUnwritten {
+					return fmt.Errorf("%d bytes are held", held)
+				}
+			}
+			return outcome
+		}}
+		first, last := inserts("first"), inserts("last")
+		together(t, s, first, large, last)
+		if first.err != nil || !errors.Is(large.err, outcome) || last.err != nil {
+			t.Errorf("got %v, %v, %v", first.err, large.err, last.err)
+		}
+		want := 2
+		if outcome == nil {
+			want += n
+		}
+		if got := len(ids(t, s)); got != want {
+			t.Errorf("%d records, want %d", got, want)
+		}
+	}
 }
 
 // A full disk makes SQLite drop the whole transaction in the middle of a
@@ -295,7 +371,8 @@ func TestALostConnection(t *testing.T) {
 		if err := x.(*tx).conn.close(); err != nil {
 			return err
 		}
-		return x.Insert(notes, note("worse"))
+		_, err := x.List(notes, storage.Query{Scope: scope, Limit: 1})
+		return err
 	}}
 	last := inserts("n2")
 	together(t, s, first, offender, last)

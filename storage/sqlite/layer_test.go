@@ -1,0 +1,269 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// step is one call of a transaction. It returns what it was told.
+type step func(tx storage.Tx) string
+
+func told(v any, err error) string {
+	for _, known := range []error{storage.ErrExists, storage.ErrNotFound, storage.ErrConflict, storage.ErrInsufficient} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return fmt.Sprint(v, err)
+}
+
+func shown(records ...storage.Record) string {
+	var s strings.Builder
+	for _, r := range records {
+		fmt.Fprintf(&s, "%s/%d %v %s; ", r.ID, r.Version, r.Columns, r.Data)
+	}
+	return s.String()
+}
+
+// drawRecord draws a note; few have a unique key, many have the same id.
+func drawRecord(t *rapid.T) storage.Record {
+	r := note(rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "id"))
+	r.Version = rapid.Int64Range(1, 3).Draw(t, "version")
+	r.Data = []byte(rapid.StringN(0, 4, 8).Draw(t, "data"))
+	if rapid.IntRange(0, 3).Draw(t, "keyed") == 0 {
+		r.Columns[3] = rapid.SampledFrom([]string{"x", "y"}).Draw(t, "reference")
+	}
+	if rapid.Bool().Draw(t, "due") {
+		r.Columns[4] = noon.Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "at")) * time.Hour)
+	}
+	return r
+}
+
+// drawStep draws a call. Most change something: the reads in between force what is
+// pending into the database, or not.
+func drawStep(t *rapid.T, number int) step {
+	kind := rapid.SampledFrom([]string{
+		"insert", "insert", "insert", "replace", "replace", "change", "change", "delete", "post", "post", "next",
+		"get", "find", "list", "balance", "balances", "entries", "posting", "postings", "claim", "claim in tx", "backlog",
+	}).Draw(t, "call")
+	r := drawRecord(t)
+	accounts := rapid.SampledFrom([][]string{{"cash", "w1"}, {"cash", "w2"}, {"w1", "w2"}, {"w1", "cash"}}).Draw(t, "accounts")
+	amount := rapid.Int64Range(1, 3).Draw(t, "amount")
+	return func(tx storage.Tx) string {
+		switch kind {
+		case "insert":
+			return told(nil, tx.Insert(notes, r))
+		case "replace":
+			return told(nil, tx.Replace(notes, r))
+		case "change": // with the right version
+			now, err := tx.Get(notes, scope, r.ID)
+			if err != nil {
+				return told(nil, err)
+			}
+			now.Columns, now.Data = r.Columns, r.Data
+			return told(now.Version, tx.Replace(notes, now))
+		case "delete":
+			return told(nil, tx.Delete(notes, scope, r.ID, r.Version))
+		case "post": // two in a row may have the same id
+			p := storage.Posting{ID: fmt.Sprintf("p%02d", number/2), Type: "test", Ref: r.ID, At: noon}
+			for i, name := range accounts {
+				p.Moves = append(p.Moves, storage.Move{Account: name, Guarded: name != "cash", Amount: []int64{-amount, amount}[i]})
+			}
+			return told(nil, tx.Post(p))
+		case "next":
+			return told(tx.Next("numbers"))
+		case "get":
+			got, err := tx.Get(notes, scope, r.ID)
+			return told(shown(got), err)
+		case "find":
+			got, err := tx.Find(notes, "reference", scope, "x")
+			return told(shown(got), err)
+		case "list":
+			got, err := tx.List(notes, storage.Query{Scope: scope, Limit: 9})
+			return told(shown(got...), err)
+		case "balance":
+			return told(tx.Balance(accounts[1]))
+		case "balances":
+			return told(tx.Balances("", 9))
+		case "entries":
+			return told(tx.Entries(accounts[0], 0, 9))
+		case "posting":
+			return told(tx.Posting(fmt.Sprintf("p%02d", number/4)))
+		case "postings":
+			return told(tx.Postings("", 99))
+		case "claim":
+			got, err := tx.Claim(notes, storage.Claim{Due: noon, Now: noon, Lease: time.Minute, Limit: 2})
+			return told(shown(got...), err)
+		case "claim in tx":
+			got, err := tx.Claim(notes, storage.Claim{Due: noon, Now: noon, InTx: true, Limit: 2})
+			return told(shown(got...), err)
+		default:
+			return told(tx.Backlog(notes, noon, 9))
+		}
+	}
+}
+
+// whole is everything that a store holds.
+func whole(t *testing.T, s storage.Store) (all []string) {
+	t.Helper()
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		all = nil
+		listed, err := tx.List(notes, storage.Query{Scope: scope, Limit: 99})
+		all = append(all, told(shown(listed...), err), told(tx.Postings("", 99)), told(tx.Balances("", 99)))
+		for _, name := range []string{"cash", "w1", "w2"} {
+			all = append(all, told(tx.Entries(name, 0, 99)))
+		}
+		all = append(all, told(tx.Next("numbers")))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// What the members of groups write, read and are refused, some of them undone, is what
+// it is in the memory store, where nothing is put off; and so is what stays.
+func TestLayersAreNotSeen(t *testing.T) {
+	refused := errors.New("refused")
+	rapid.Check(t, func(r *rapid.T) {
+		here, there := openNotes(t, Config{}), memory.New()
+		if err := there.Define(t.Context(), notes); err != nil {
+			t.Fatal(err)
+		}
+		number := 0
+		for range rapid.IntRange(1, 3).Draw(r, "groups") {
+			var members []*member
+			var outcomes []error
+			var got, want []string
+			for range rapid.IntRange(1, 5).Draw(r, "members") {
+				var steps []step
+				for range rapid.IntRange(0, 8).Draw(r, "steps") {
+					steps = append(steps, drawStep(r, number))
+					number++
+				}
+				outcome := rapid.SampledFrom([]error{nil, nil, nil, refused}).Draw(r, "outcome")
+				run := func(answers *[]string) func(storage.Tx) error {
+					return func(tx storage.Tx) error {
+						for _, call := range steps {
+							*answers = append(*answers, call(tx))
+						}
+						return outcome
+					}
+				}
+				outcomes = append(outcomes, outcome)
+				members = append(members, &member{fn: run(&got)})
+				if err := there.Update(t.Context(), run(&want)); !errors.Is(err, outcome) {
+					t.Fatal(err)
+				}
+			}
+			together(t, here, members...)
+			for i, m := range members {
+				if !errors.Is(m.err, outcomes[i]) {
+					r.Fatalf("member %d: %v, want %v", i, m.err, outcomes[i])
+				}
+			}
+			if n := here.Stats().Reruns; n > 0 {
+				r.Fatalf("%d reruns", n)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				r.Fatalf("answers (-memory +sqlite):\n%s", diff)
+			}
+			if diff := cmp.Diff(whole(t, there), whole(t, here)); diff != "" {
+				r.Fatalf("kept (-memory +sqlite):\n%s", diff)
+			}
+		}
+	})
+}
+
+// An id that nobody looked for, because it was known to be free, is taken once it is
+// used, also where the writer learns of the newest id only then.
+func TestTheNewestIDMayBePending(t *testing.T) {
+	s := openNotes(t, Config{})
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		if _, err := tx.Get(notes, scope, "d"); !errors.Is(err, storage.ErrNotFound) {
+			return err
+		}
+		return errors.Join(tx.Insert(notes, note("d")), tx.Insert(notes, note("b")))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Update(t.Context(), func(tx storage.Tx) error {
+		for _, id := range []string{"b", "d"} {
+			if err := tx.Insert(notes, note(id)); !errors.Is(err, storage.ErrExists) {
+				t.Errorf("%s: %v, want ErrExists", id, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A key is free as soon as the record that had it is deleted, though another record of
+// the same id has come since, and nothing of it is in the database yet.
+func TestAPendingRecordWithoutTheKey(t *testing.T) {
+	s := openNotes(t, Config{})
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		keyed, other := note("a"), note("b")
+		keyed.Columns[3], other.Columns[3] = "x", "x"
+		err := errors.Join(tx.Insert(notes, keyed), tx.Delete(notes, scope, "a", 1), tx.Insert(notes, note("a")))
+		if _, findErr := tx.Find(notes, "reference", scope, "x"); !errors.Is(findErr, storage.ErrNotFound) {
+			t.Errorf("Find: %v, want ErrNotFound", findErr)
+		}
+		return errors.Join(err, tx.Insert(notes, other))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A shelf is a map that remembers the order, whether it is indexed or not.
+func TestShelf(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var s, above shelf[int, int]
+		want := map[int]int{}
+		var order []int
+		put := func(into *shelf[int, int], k, v int) {
+			into.put(k, v)
+			if _, ok := want[k]; !ok {
+				order = append(order, k)
+			}
+			want[k] = v
+		}
+		for i := range rapid.IntRange(0, 4*few).Draw(r, "below") {
+			put(&s, rapid.IntRange(0, 3*few).Draw(r, "key"), i)
+		}
+		for i := range rapid.IntRange(0, 2*few).Draw(r, "above") {
+			put(&above, rapid.IntRange(0, 3*few).Draw(r, "key"), 100+i)
+		}
+		s.take(&above)
+		got := map[int]int{}
+		for k := range 3*few + 1 {
+			if v := s.find(k); v != nil {
+				got[k] = *v
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			r.Errorf("values (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(order, s.keys); diff != "" && len(order)+len(s.keys) > 0 {
+			r.Errorf("order (-want +got):\n%s", diff)
+		}
+		s.clear()
+		if s.find(1) != nil || len(s.keys) != 0 {
+			r.Error("something is left")
+		}
+	})
+}

@@ -9,11 +9,15 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/internal/contract"
+	"github.com/seed-7082ffec/payments/internal/httpload"
 )
 
 // TestMain fails where the tests, all together, have left something of the
 // description unseen, or a goroutine running.
 func TestMain(m *testing.M) {
+	if httpload.Wanted() {
+		os.Exit(httpload.Main())
+	}
 	status := m.Run()
 	whole := true
 	flag.Visit(func(f *flag.Flag) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -129,7 +130,7 @@ type served struct {
 	store   *sqlite.Store
 	server  *http.Server
 	address string
-	ended   chan error
+	close   func() error // may be called again
 }
 
 func serveFile(ctx context.Context, path string, config sqlite.Config) (*served, error) {
@@ -148,18 +149,18 @@ func serveFile(ctx context.Context, path string, config sqlite.Config) (*served,
 	}
 	s := &served{
 		svc: svc, store: store, server: httpapi.NewServer("", httpapi.New(svc, httpapi.Config{Logger: quiet})),
-		address: listener.Addr().String(), ended: make(chan error, 1),
+		address: listener.Addr().String(),
 	}
-	go func() { s.ended <- s.server.Serve(listener) }()
+	ended := make(chan error, 1)
+	go func() { ended <- s.server.Serve(listener) }()
+	s.close = sync.OnceValue(func() error {
+		err := s.server.Close()
+		if why := <-ended; !errors.Is(why, http.ErrServerClosed) {
+			err = errors.Join(err, why)
+		}
+		return errors.Join(err, s.store.Close())
+	})
 	return s, nil
-}
-
-func (s *served) close() error {
-	err := s.server.Close()
-	if ended := <-s.ended; !errors.Is(ended, http.ErrServerClosed) {
-		err = errors.Join(err, ended)
-	}
-	return errors.Join(err, s.store.Close())
 }
 
 func must(tb testing.TB, err error) {

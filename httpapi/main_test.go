@@ -18,6 +18,13 @@ func TestMain(m *testing.M) {
 	if httpload.Wanted() {
 		os.Exit(httpload.Main())
 	}
+	if path := os.Getenv(serveVariable); path != "" {
+		if err := serveAndTell(path, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "serve:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	status := m.Run()
 	whole := true
 	flag.Visit(func(f *flag.Flag) {

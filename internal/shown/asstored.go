@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -57,8 +58,8 @@ type object []member
 type member struct {
 	name  string // with quotes and colon
 	value form
-	// omit says that a value which is empty is left out.
-	omit bool
+	// omit are the values that are left out; none where the member is always there.
+	omit []string
 }
 
 // beginning returns the object that the documents of a pair begin with.
@@ -128,9 +129,19 @@ func objectOf(fields []reflect.StructField) (object, bool) {
 		if value == nil || (options != "" && options != "omitempty") {
 			return nil, false
 		}
-		o = append(o, member{name: `"` + nameOf(f) + `":`, value: value, omit: options != ""})
+		m := member{name: `"` + nameOf(f) + `":`, value: value}
+		if options != "" {
+			m.omit = empty[f.Type.Kind()]
+		}
+		o = append(o, m)
 	}
 	return o, true
+}
+
+// empty are the values that omitempty leaves out.
+var empty = map[reflect.Kind][]string{
+	reflect.Pointer: {"null"}, reflect.String: {`""`}, reflect.Bool: {"false"}, reflect.Int: {"0"}, reflect.Int64: {"0"},
+	reflect.Slice: {"null", "[]"}, reflect.Map: {"{}"},
 }
 
 // formOf returns the form of a type, or nil.
@@ -201,14 +212,14 @@ func (o object) members(b []byte) int {
 			next++
 		}
 		if (at > 1 && next == at) || !hasPrefix(b[next:], m.name) {
-			if m.omit {
+			if m.omit != nil {
 				continue
 			}
 			return 0
 		}
 		next += len(m.name)
 		n := m.value(b[next:])
-		if n == 0 || (m.omit && isEmpty(b[next:next+n])) {
+		if n == 0 || slices.Contains(m.omit, string(b[next:next+n])) {
 			return 0
 		}
 		at = next + n
@@ -226,15 +237,6 @@ func (o object) whole(b []byte) int {
 		return n + 1
 	}
 	return 0
-}
-
-// isEmpty reports whether a value may be one that is left out.
-func isEmpty(value []byte) bool {
-	switch string(value) {
-	case "null", `""`, "0", "false", "[]", "{}":
-		return true
-	}
-	return false
 }
 
 func orNull(of form) form {
@@ -336,6 +338,16 @@ func integer(b []byte) int {
 
 // decimal is a number without an exponent, and without zeros that say nothing.
 func decimal(b []byte) int {
+	n := number(b)
+	switch {
+	case n == 0, n > 32, string(b[:n]) == "-0", b[n-1] == '0' && bytes.IndexByte(b[:n], '.') >= 0:
+		return 0
+	}
+	return n
+}
+
+// number is a number without an exponent.
+func number(b []byte) int {
 	at := 0
 	if len(b) > 0 && b[0] == '-' {
 		at = 1
@@ -344,20 +356,14 @@ func decimal(b []byte) int {
 	if n == 0 || (b[at] == '0' && n > 1) {
 		return 0
 	}
-	zero := b[at] == '0'
 	at += n
 	if at < len(b) && b[at] == '.' {
 		n = digits(b[at+1:])
-		at += 1 + n
-		if n == 0 || b[at-1] == '0' {
+		if at += 1 + n; n == 0 {
 			return 0
 		}
-		zero = false
 	}
-	switch {
-	case at > 32, zero && b[0] == '-':
-		return 0
-	case at < len(b) && strings.IndexByte(".eE", b[at]) >= 0:
+	if at < len(b) && strings.IndexByte(".eE", b[at]) >= 0 {
 		return 0
 	}
 	return at
@@ -395,7 +401,8 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// metadata is an object of texts, booleans and decimals, its names in their order.
+// metadata is an object of texts, booleans and numbers, which go out as they came, its
+// names in their order.
 func metadata(b []byte) int {
 	if hasPrefix(b, "{}") {
 		return 2
@@ -416,7 +423,7 @@ func metadata(b []byte) int {
 			return 0
 		}
 		at++
-		n = max(text(b[at:]), boolean(b[at:]), decimal(b[at:]))
+		n = max(text(b[at:]), boolean(b[at:]), number(b[at:]))
 		at += n
 		if n == 0 || at == len(b) {
 			return 0

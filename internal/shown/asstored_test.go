@@ -225,6 +225,8 @@ func TestDocumentsWrittenOtherwise(t *testing.T) {
 		{`1.5,`, "-0.05,"},
 		{`"pieces":1`, `"pieces":-999999999999999999`},
 		{`"b":2`, `"b":false`},
+		{`"b":2`, `"b":-1.50`},
+		{`"r"`, `""`},
 		{`"b":2`, `"a ":"1","b":2`},
 	} {
 		if !taken(replaced(same[0], same[1])) {
@@ -261,9 +263,9 @@ func TestDocumentsWrittenOtherwise(t *testing.T) {
 		{`1.5,`, strings.Repeat("1", 33) + ","},
 		{`"s","code":null`, `"s","note":"","code":null`},
 		{`"s","code":null`, `"s","floor":null,"code":null`},
+		{`"r"`, "null"},
 		{`"s","code":null`, `"s","code":null,"later":1`},
 		{`"s","code":null`, `"s"`},
-		{`"r"`, "null"},
 		{`"gift":true`, `"gift":false`},
 		{`["t"]`, `["t",]`},
 		{`["t"]`, `["t" ]`},
@@ -272,6 +274,7 @@ func TestDocumentsWrittenOtherwise(t *testing.T) {
 		{`"a":"1","b":2`, `"a":"1","a":"1"`},
 		{`"a":"1","b":2`, `"a ":"1","a":"1"`},
 		{`"b":2`, `"b":null`},
+		{`"b":2`, `"b":1e3`},
 		{`"b":2`, `"b":{}`},
 		{`{"a":"1","b":2}`, `null`},
 		{`"2026-01-31T08:15:00.000Z"`, `"2026-01-31T08:15:00Z"`},

@@ -5,7 +5,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -219,8 +218,13 @@ func (o object) members(b []byte) int {
 		}
 		next += len(m.name)
 		n := m.value(b[next:])
-		if n == 0 || slices.Contains(m.omit, string(b[next:next+n])) {
+		if n == 0 {
 			return 0
+		}
+		for _, left := range m.omit {
+			if string(b[next:next+n]) == left { // slices.Contains would copy the value
+				return 0
+			}
 		}
 		at = next + n
 	}

@@ -189,7 +189,7 @@ func (s *Service) Customer(ctx context.Context, caller api.Caller, id string) (*
 // customerListing is how customers are read.
 var customerListing = engine.Listing[Customer, Customer]{
 	Collection: customers, Noun: "customer", URL: "/v1/customers",
-	Show: func(c *Customer) Customer { return *c },
+	Show: func(c *Customer) Customer { return *c }, AsStored: true,
 }
 
 // CustomerListParams selects customers; zero values select all.

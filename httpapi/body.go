@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -17,7 +16,8 @@ import (
 const maxBody = 256 << 10
 
 // readBody reads the whole body, which must be JSON by its headers unless it is
-// empty, and at most as long as the route takes, however it is sent.
+// empty, and at most as long as the route takes, however it is sent. It is in the
+// request's buffer, until that is used for something else.
 func (r *request) readBody() ([]byte, error) {
 	if r.Body == nil || r.ContentLength == 0 {
 		return nil, nil
@@ -26,27 +26,31 @@ func (r *request) readBody() ([]byte, error) {
 	if r.route != nil && r.route.maxBody > 0 {
 		limit = r.route.maxBody
 	}
-	tooLarge := api.Errorf(api.BodyTooLarge, "", "The body is longer than %d bytes.", limit)
 	if r.ContentLength > limit {
-		return nil, tooLarge
+		return nil, tooLarge(limit)
 	}
+	into := r.buffer()
 	stop := cutOff(r.Context(), r.writer)
-	data, err := io.ReadAll(http.MaxBytesReader(r.writer, r.Body, limit))
+	_, err := into.ReadFrom(http.MaxBytesReader(r.writer, r.Body, limit))
 	stop()
 	var exceeded *http.MaxBytesError
 	switch {
 	case errors.As(err, &exceeded):
-		return nil, tooLarge
+		return nil, tooLarge(limit)
 	case err != nil && r.Context().Err() != nil:
 		return nil, r.Context().Err()
 	case err != nil && isTimeout(err):
 		return nil, context.DeadlineExceeded // the server's own, which came first
 	case err != nil:
 		return nil, api.Errorf(api.InvalidJSON, "", "The body could not be read to its end.").WithCause(err)
-	case len(data) == 0:
+	case into.Len() == 0:
 		return nil, nil
 	}
-	return data, checkContent(r.Header)
+	return into.Bytes(), checkContent(r.Header)
+}
+
+func tooLarge(limit int64) error {
+	return api.Errorf(api.BodyTooLarge, "", "The body is longer than %d bytes.", limit)
 }
 
 // cutOff ends reading of the body when ctx ends; a client that sends slowly, or
@@ -71,19 +75,22 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
+var errNotJSON = api.Errorf(api.UnsupportedMediaType, "", "Send the body with Content-Type: application/json, in UTF-8.")
+
 // checkContent refuses a body that does not call itself plain JSON.
 func checkContent(h http.Header) error {
-	refusal := api.Errorf(api.UnsupportedMediaType, "", "Send the body with Content-Type: application/json, in UTF-8.")
 	types := h.Values("Content-Type")
 	if len(types) != 1 {
-		return refusal
+		return errNotJSON
 	}
-	mediaType, params, err := mime.ParseMediaType(types[0])
-	if err != nil || mediaType != "application/json" {
-		return refusal
-	}
-	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return refusal
+	if types[0] != "application/json" { // as nearly all send it
+		mediaType, params, err := mime.ParseMediaType(types[0])
+		if err != nil || mediaType != "application/json" {
+			return errNotJSON
+		}
+		if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+			return errNotJSON
+		}
 	}
 	for _, encoding := range h.Values("Content-Encoding") {
 		if !strings.EqualFold(encoding, "identity") {

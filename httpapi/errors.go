@@ -127,7 +127,7 @@ func (rt *router) refuse(r *request, err error) *raw {
 	answer := rt.refusalPage(r, status, refusal)
 	if answer == nil {
 		// Strings alone, so that encoding cannot fail.
-		answer, _ = encode(status, errorBody{errorDetail{
+		answer, _ = encode(r, status, errorBody{errorDetail{
 			Type: refusal.Type, Code: refusal.Code, Message: refusal.Message,
 			Param: refusal.Param, RequestID: r.caller.RequestID,
 		}})
@@ -197,5 +197,5 @@ func (rt *router) protect(r *request, fn func() (any, error)) (answer *raw, err 
 	if err != nil {
 		return nil, err
 	}
-	return render(v)
+	return render(r, v)
 }

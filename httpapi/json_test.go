@@ -267,7 +267,7 @@ func BenchmarkDisbursementBody(b *testing.B) {
 		if err := f.err(); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := encode(200, a); err != nil {
+		if _, err := encode(&request{}, 200, a); err != nil {
 			b.Fatal(err)
 		}
 		middle := time.Now()

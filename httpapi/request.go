@@ -30,7 +30,9 @@ type request struct {
 
 	writer http.ResponseWriter // for limits on reading the body, not for writing
 	parsed *fields
-	page   *shown.Page // what was read, as JSON; nil for other requests
+	// page is the request's buffer, see buffer; nil until it is used. After a handler
+	// that asked for reading it has what was read, as JSON.
+	page *shown.Page
 }
 
 // id returns the {id} of the path.
@@ -46,6 +48,7 @@ func (r *request) body() *fields {
 		if err == nil {
 			v, err = parseBody(data)
 		}
+		r.buffer() // no field shares its bytes
 		r.parsed = newFields(v, err)
 	}
 	return r.parsed
@@ -55,17 +58,25 @@ func (r *request) body() *fields {
 // call returns, as it is: what it reads is then answered as JSON without having been
 // a Go value.
 func (r *request) reading() context.Context {
-	r.page = shownPages.Get().(*shown.Page)
+	return shown.Into(r.Context(), r.buffer())
+}
+
+// buffer returns the request's buffer, emptied: the body is read into it, and the answer
+// put together there, one after the other. Its memory is another request's afterwards.
+func (r *request) buffer() *shown.Page {
+	if r.page == nil {
+		r.page = shownPages.Get().(*shown.Page)
+	}
 	r.page.Reset()
-	return shown.Into(r.Context(), r.page)
+	return r.page
 }
 
 var shownPages = sync.Pool{New: func() any { return new(shown.Page) }}
 
-// maxPage is the largest page whose memory is kept for the next request.
+// maxPage is the largest buffer whose memory is kept for the next request.
 const maxPage = 256 << 10
 
-// release gives the memory of the page back, once it has been written.
+// release gives the memory of the buffer back, once the answer has been written.
 func (r *request) release() {
 	if r.page != nil && r.page.Cap() <= maxPage {
 		shownPages.Put(r.page)

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -38,21 +37,21 @@ func redirect(location string) *raw {
 
 // render turns what a handler returned into an answer: a *raw as it is, nil into
 // 204 without a body, everything else into JSON with 200.
-func render(v any) (*raw, error) {
+func render(r *request, v any) (*raw, error) {
 	switch v := v.(type) {
 	case nil:
 		return &raw{status: http.StatusNoContent}, nil
 	case *raw:
 		return v, nil
 	}
-	return encode(http.StatusOK, v)
+	return encode(r, http.StatusOK, v)
 }
 
 // encode writes the whole JSON before any of it goes out, so that a failure half
-// way is still answered as one.
-func encode(status int, v any) (*raw, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+// way is still answered as one. It is in the request's buffer.
+func encode(r *request, status int, v any) (*raw, error) {
+	b := r.buffer()
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false) // the Content-Type is JSON's, and nosniff
 	if err := e.Encode(v); err != nil {
 		return nil, fmt.Errorf("httpapi: encode answer: %w", err)
@@ -69,21 +68,27 @@ func (a *raw) write(w http.ResponseWriter, r *request) int {
 		status = http.StatusOK
 	}
 	h := w.Header()
+	// The values share one allocation, each in a slice that cannot grow into the next.
+	values := make([]string, 0, 5)
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
 	// Answers are a merchant's own, and some hold secrets that are shown once.
-	h.Set("Cache-Control", "no-store")
+	set("Cache-Control", "no-store")
 	if a.kind != "" {
-		h.Set("Content-Type", a.kind)
+		set("Content-Type", a.kind)
 	}
 	for name, value := range a.header {
 		h.Set(name, value)
 	}
-	h.Set("Request-Id", r.caller.RequestID)
-	h.Set("X-Content-Type-Options", "nosniff")
+	set("Request-Id", r.caller.RequestID)
+	set("X-Content-Type-Options", "nosniff")
 	if r.replayed && status < http.StatusBadRequest {
 		h.Set("Idempotent-Replayed", "true")
 	}
 	if status != http.StatusNoContent && status != http.StatusNotModified {
-		h.Set("Content-Length", strconv.Itoa(len(a.body)))
+		set("Content-Length", strconv.Itoa(len(a.body)))
 	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead && len(a.body) > 0 {

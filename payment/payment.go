@@ -133,7 +133,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Payme
 func listing(url string) engine.Listing[record, Payment] {
 	return engine.Listing[record, Payment]{
 		Collection: payments, Noun: "payment", URL: url,
-		Show: func(r *record) Payment { return r.Payment },
+		Show: func(r *record) Payment { return r.Payment }, AsStored: true,
 	}
 }
 

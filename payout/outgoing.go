@@ -291,7 +291,7 @@ func (o *Outgoing) Get(ctx context.Context, caller api.Caller, n *Noun, id strin
 func (n *Noun) listing() engine.Listing[record, Transfer] {
 	return engine.Listing[record, Transfer]{
 		Collection: n.transfers, Noun: n.Object, URL: "/v1/" + n.transfers.Kind().Name,
-		Show: func(r *record) Transfer { return r.Transfer },
+		Show: func(r *record) Transfer { return r.Transfer }, AsStored: true,
 	}
 }
 

@@ -248,7 +248,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Refun
 // listing is how refunds are read.
 var listing = engine.Listing[record, Refund]{
 	Collection: refunds, Noun: "refund", URL: "/v1/refunds",
-	Show: func(r *record) Refund { return r.Refund },
+	Show: func(r *record) Refund { return r.Refund }, AsStored: true,
 }
 
 // ListParams selects refunds; zero values select all.

@@ -45,6 +45,8 @@ type Listing[T, O any] struct {
 	// changes while the program runs, and be the same in all listings of a kind: what it
 	// made is remembered, see [shown.Cache].
 	Show func(*T) O
+	// AsStored says that Show returns what a T embeds first, or the T, as it is.
+	AsStored bool
 }
 
 // Get reads one of the caller's objects. Where ctx asks for JSON, that is where the

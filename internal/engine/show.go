@@ -12,6 +12,12 @@ import (
 // show adds the JSON of a record's object to the page, as the encoder would have made
 // it of what Show returns.
 func (l Listing[T, O]) show(e *Engine, page *shown.Page, r *storage.Record) error {
+	if l.AsStored {
+		if json := shown.AsStored[T, O](r.Data); json != nil {
+			page.Write(json)
+			return page.WriteByte('}')
+		}
+	}
 	kind := l.Collection.Kind()
 	json := e.Shown.Find(kind, r)
 	if json == nil {

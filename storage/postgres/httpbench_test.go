@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
@@ -41,8 +41,8 @@ func BenchmarkHTTP(b *testing.B) {
 	keys := m.keys(b)
 	for _, connections := range []int{16, 64, 256} {
 		b.Run(fmt.Sprint("connections=", connections), func(b *testing.B) {
-			drive := func(keys []string, n int) load {
-				done, err := runLoad(b, load{Address: address, Connections: connections, Requests: n, Keys: keys, Wallets: m.serviceIDs()})
+			drive := func(keys []string, n int) httpload.Load {
+				done, err := httpload.Run(b.Context(), httpload.Load{Address: address, Connections: connections, Requests: n, Keys: keys, Wallets: m.serviceIDs()})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -59,11 +59,11 @@ func BenchmarkHTTP(b *testing.B) {
 				if turn%2 == 1 { // so that neither is always the one after pgbench
 					hot += drive(keys[:1], n).Took.Seconds()
 				}
-				own, server := processorTime(), m.serverTime(b)
+				own, server := httpload.ProcessorTime(), m.serverTime(b)
 				done := drive(keys, n)
-				ours, theirs, makers = ours+processorTime()-own, theirs+m.serverTime(b)-server, makers+done.Processor
+				ours, theirs, makers = ours+httpload.ProcessorTime()-own, theirs+m.serverTime(b)-server, makers+done.Processor
 				spread += done.Took.Seconds()
-				slowest = max(slowest, done.Within99)
+				slowest = max(slowest, httpload.Within(done.Each, 99))
 				if turn%2 == 0 {
 					hot += drive(keys[:1], n).Took.Seconds()
 				}
@@ -114,15 +114,6 @@ func (m *market) serviceIDs() []string {
 		ids[i] = w.ServiceID
 	}
 	return ids
-}
-
-// processorTime is what this process has used.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // serverTime is what the processes of PostgreSQL have used, as far as the system

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -28,12 +29,8 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(loadVariable) != "" {
-		if err := sendLoad(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "load:", err)
-			os.Exit(1)
-		}
-		return
+	if httpload.Wanted() {
+		os.Exit(httpload.Main())
 	}
 	if os.Getenv(workerURL) == "" {
 		goleak.VerifyTestMain(m)

@@ -1,0 +1,89 @@
+package httpload
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if Wanted() {
+		os.Exit(Main())
+	}
+	os.Exit(m.Run())
+}
+
+// sent counts what a server was asked for, and answers with a status.
+type sent struct {
+	mu     sync.Mutex
+	seen   map[string]int
+	keys   map[string]bool
+	status int
+}
+
+func (s *sent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	what := r.Method
+	if r.Method == http.MethodPost {
+		var body struct{ Destination struct{ Service_ID string } }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || body.Destination.Service_ID == "" {
+			what = "a broken POST"
+		}
+	} else if r.URL.Query().Has("starting_after") {
+		what = "list"
+	}
+	s.mu.Lock()
+	s.seen[what+" "+r.Header.Get("Authorization")]++
+	s.keys[r.Header.Get("X-Idempotency-Key")] = true
+	s.mu.Unlock()
+	w.WriteHeader(s.status)
+	_, _ = io.WriteString(w, strings.Repeat("x", 100))
+}
+
+func serve(t *testing.T, status int) (*sent, Load) {
+	s := &sent{seen: map[string]int{}, keys: map[string]bool{}, status: status}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return s, Load{
+		Address: strings.TrimPrefix(server.URL, "http://"), Connections: 3, Requests: 40, Keys: []string{"sk_1"}, Wallets: []string{"1", "2"},
+	}
+}
+
+func TestAnotherProcessSends(t *testing.T) {
+	s, l := serve(t, http.StatusOK)
+	done, err := Run(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(done.Each) != 40 || !slices.IsSorted(done.Each) || done.Each[0] <= 0 || done.Took < done.Each[39] {
+		t.Errorf("it took %v, each %v", done.Took, done.Each)
+	}
+	if s.seen["POST Bearer sk_1"] != 40 || len(s.seen) != 1 || len(s.keys) != 40 {
+		t.Errorf("sent %v with %d idempotency keys", s.seen, len(s.keys))
+	}
+}
+
+func TestAMixReadsToo(t *testing.T) {
+	s, l := serve(t, http.StatusOK)
+	l.Read = []string{"po_1", "po_2"}
+	if _, err := Run(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	for what, want := range map[string]int{"POST": 10, "GET": 20, "list": 10} {
+		if got := s.seen[what+" Bearer sk_1"]; got != want {
+			t.Errorf("%s: %d, want %d", what, got, want)
+		}
+	}
+}
+
+func TestARefusalIsAnError(t *testing.T) {
+	_, l := serve(t, http.StatusPaymentRequired)
+	if _, err := Run(t.Context(), l); err == nil || !strings.Contains(err.Error(), "not answered 200") {
+		t.Errorf("got %v", err)
+	}
+}

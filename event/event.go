@@ -84,7 +84,7 @@ var events = storage.NewCollection("events", []storage.Field[record]{
 			return r.Person
 		},
 	},
-}, storage.DueBy("due"))
+}, storage.DueBy("due")).Verbatim(func(r *record) *json.RawMessage { return &r.Data.Object })
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind { return []*storage.Kind{events.Kind(), tellings.Kind()} }

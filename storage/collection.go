@@ -3,7 +3,6 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 )
 
 // Collection is the typed view of one kind: domain packages read and write
@@ -17,13 +16,11 @@ import (
 //		})
 //
 // Columns are derived from the value here and nowhere else, so they cannot
-// drift from it. A [json.RawMessage] in T must hold valid and compact JSON, as an
-// encoder made it: the first one goes into the document as it is.
+// drift from it.
 type Collection[T any] struct {
-	kind   *Kind
-	fields []Field[T]
-	// verbatim is where T has a json.RawMessage.
-	verbatim []int
+	kind     *Kind
+	fields   []Field[T]
+	verbatim func(*T) *json.RawMessage // nil for nowhere
 }
 
 // Field is a promoted column and how it follows from the value.
@@ -44,7 +41,7 @@ type Object[T any] struct {
 // NewCollection declares a kind and its Go type. It panics on a description
 // that [Kind.Validate] refuses: that is a bug found when the program starts.
 func NewCollection[T any](name string, fields []Field[T], options ...func(*Kind)) *Collection[T] {
-	c := &Collection[T]{kind: &Kind{Name: name}, fields: fields, verbatim: verbatim(reflect.TypeFor[T]())}
+	c := &Collection[T]{kind: &Kind{Name: name}, fields: fields}
 	for _, f := range fields {
 		c.kind.Columns = append(c.kind.Columns, f.Column)
 	}

@@ -213,7 +213,7 @@ func TestAnObjectWithinAnother(t *testing.T) {
 		Other json.RawMessage `json:"other"`
 		Note  string          `json:"note"`
 	}
-	wraps := storage.NewCollection("wraps", []storage.Field[outer]{})
+	wraps := storage.NewCollection("wraps", []storage.Field[outer]{}).Verbatim(func(o *outer) *json.RawMessage { return &o.Doc })
 	for _, v := range []outer{
 		{inner{"a", json.RawMessage(`{"b":[1,"\u0041"]}`)}, json.RawMessage(`"\u0041"`), `"\u0041"`},
 		{inner{"<a>", json.RawMessage(`"\u0041"`)}, json.RawMessage(`[]`), ""},

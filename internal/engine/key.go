@@ -47,7 +47,7 @@ var keys = storage.NewCollection("idempotency_keys", []storage.Field[keyRecord]{
 			return k.Person
 		},
 	},
-}, storage.DueBy("expires"))
+}, storage.DueBy("expires")).Verbatim(func(k *keyRecord) *json.RawMessage { return &k.Answer })
 
 // fingerprint returns what tells one request from another, or "" when the
 // caller gave no key.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -266,4 +267,62 @@ func TestShelf(t *testing.T) {
 			r.Error("something is left")
 		}
 	})
+}
+
+// Whoever describes a kind once more means the same table; and what breaks a key that
+// only a newer process knows of is refused like any other, to whoever does it.
+func TestDescriptionsOfOneKind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes.db")
+	s := openAt(t, path, Config{})
+	first, second := *notes, *notes
+	first.Keys, second.Keys = nil, nil
+	for _, k := range []*storage.Kind{&first, &second} {
+		if err := s.Define(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	titled := func(id, title string) storage.Record {
+		r := note(id)
+		r.Columns[3] = title
+		return r
+	}
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		if err := tx.Insert(&first, titled("a", "x")); err != nil {
+			return err
+		}
+		if _, err := tx.Get(&second, scope, "a"); err != nil {
+			return err
+		}
+		if list, err := tx.List(&second, storage.Query{Scope: scope, Limit: 9}); err != nil || len(list) != 1 {
+			t.Errorf("listed %d, %v", len(list), err)
+		}
+		if err := tx.Insert(&second, note("a")); !errors.Is(err, storage.ErrExists) {
+			t.Errorf("a taken id: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	newer := openAt(t, path, Config{})
+	if err := newer.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	put := func(r storage.Record) error {
+		return s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(&first, r) })
+	}
+	if err := put(titled("b", "x")); !errors.Is(err, storage.ErrExists) {
+		t.Errorf("a taken key: %v", err)
+	}
+	if err := put(titled("b", "y")); err != nil {
+		t.Error(err)
+	}
+	err = s.Update(t.Context(), func(tx storage.Tx) error { return tx.Replace(&first, titled("b", "x")) })
+	if !errors.Is(err, storage.ErrExists) {
+		t.Errorf("a key taken by a change: %v", err)
+	}
+	if err := put(titled("c", "z")); err != nil {
+		t.Error(err)
+	}
 }

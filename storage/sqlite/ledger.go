@@ -300,5 +300,6 @@ func (t *tx) Next(sequence string) (int64, error) {
 	}
 	n++
 	t.own.sequences.put(sequence, n)
-	return n, nil
+	t.own.bytes += 64 + len(sequence)
+	return n, t.noted()
 }

@@ -20,6 +20,9 @@ type tx struct {
 	// direct says that the member has changed the database itself, and savepoint that
 	// it can be taken back there.
 	direct, savepoint bool
+	// atOnce has every record written to the database at once: the database has refused
+	// what stood in memory, and now says so to whoever writes it.
+	atOnce bool
 }
 
 // now returns a record as it stands, without Version when there is none, and the version
@@ -213,7 +216,7 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 		return err
 	}
 	r.Version = 1
-	if b.keyed(&r) {
+	if t.atOnce || b.keyed(&r) {
 		return t.insertKeyed(b, &r)
 	}
 	key := recordKey{b, r.Scope, r.ID}
@@ -277,7 +280,8 @@ func (t *tx) taken(of series, id string) (bool, error) {
 	return c.one(query, c.args, &one)
 }
 
-// insertKeyed inserts a record that has a unique key, which the database knows best.
+// insertKeyed inserts a record at once: one that has a unique key, which the database
+// knows best.
 func (t *tx) insertKeyed(b *table, r *storage.Record) error {
 	if err := t.spill(); err != nil {
 		return err
@@ -310,7 +314,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 		return err
 	}
 	r.Version++
-	if !b.sameKeys(&was, &r) {
+	if t.atOnce || !b.sameKeys(&was, &r) {
 		return t.replaceKeyed(b, key, &r)
 	}
 	t.own.change(key, change{record: r, stored: stored})
@@ -330,7 +334,7 @@ func (t *tx) current(doing string, b *table, key recordKey, version int64) (stor
 	return was, stored, err
 }
 
-// replaceKeyed replaces a record by one with another unique key.
+// replaceKeyed replaces a record at once, by one with another unique key.
 func (t *tx) replaceKeyed(b *table, key recordKey, r *storage.Record) error {
 	if err := t.spill(); err != nil {
 		return err

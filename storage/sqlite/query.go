@@ -212,7 +212,8 @@ func ceiling(t time.Time) int64 {
 func quote(name string) string { return `"` + name + `"` }
 
 // learn makes kinds known to transactions that begin from now on, and forgets
-// an earlier description of the same kind that had fewer columns.
+// an earlier description of the same kind that had fewer columns. Whoever describes a
+// kind as it is known already means the same table, of which much is kept by its address.
 func (s *Store) learn(kinds []*storage.Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,8 +223,18 @@ func (s *Store) learn(kinds []*storage.Kind) {
 			return old.Name == k.Name && len(old.Columns) < len(k.Columns)
 		})
 		if tables[k] == nil {
-			tables[k] = newTable(k)
+			tables[k] = tableOf(tables, k)
 		}
 	}
 	s.tables.Store(&tables)
+}
+
+// tableOf returns the table of a kind, which may be known by another description.
+func tableOf(tables map[*storage.Kind]*table, k *storage.Kind) *table {
+	for known, b := range tables {
+		if known.Name == k.Name && len(known.Columns) == len(k.Columns) && len(known.Keys) == len(k.Keys) {
+			return b
+		}
+	}
+	return newTable(k)
 }

@@ -78,17 +78,18 @@ type group struct {
 // update is Update for a store that is known to be open. alone asks for a group
 // of its own.
 func (s *Store) update(ctx context.Context, fn func(*tx) error, alone bool) error {
-	lost, err := s.updateOnce(ctx, fn, alone)
+	lost, err := s.updateOnce(ctx, fn, alone, false)
 	if lost {
 		s.counters.reruns.Add(1)
-		_, err = s.updateOnce(ctx, fn, true)
+		_, err = s.updateOnce(ctx, fn, true, true)
 	}
 	return err
 }
 
 // updateOnce reports whether the update was lost to trouble of its group that
-// need not be its own.
-func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error, alone bool) (lost bool, err error) {
+// need not be its own, or to a key that this process does not know of, because a newer
+// one has declared it. atOnce has the database asked about every record.
+func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error, alone, atOnce bool) (lost bool, err error) {
 	w := &s.writer
 	if err := w.take(ctx, alone); err != nil {
 		return false, err
@@ -98,17 +99,17 @@ func (s *Store) updateOnce(ctx context.Context, fn func(*tx) error, alone bool) 
 		return false, err
 	}
 	g := w.group
-	t := &tx{readTx: readTx{ctx: ctx, store: s, conn: w.conn}, group: g, cache: &w.cache, own: &w.own}
+	t := &tx{readTx: readTx{ctx: ctx, store: s, conn: w.conn}, group: g, cache: &w.cache, own: &w.own, atOnce: atOnce}
 	own, err := w.run(t, fn)
 	waiting := w.pass()
 	if own {
-		return false, err
+		return isUnique(err) && !atOnce, err
 	}
 	if waiting {
 		<-g.done
 	}
 	if g.err != nil {
-		return g.size > 1, fmt.Errorf("sqlite: commit: %w", g.err)
+		return g.size > 1 || isUnique(g.err) && !atOnce, fmt.Errorf("sqlite: commit: %w", g.err)
 	}
 	return false, err
 }

@@ -35,18 +35,18 @@ func newLedgerSQL(schema string) ledgerSQL {
 		sequence: `SELECT value FROM ` + s + `storage_sequences WHERE name = $1`,
 
 		insertAccounts: `INSERT INTO ` + s + `ledger_accounts (name, guarded, balance, entries)
-			SELECT * FROM ` + unnest([]string{"text[]", "boolean[]", "bigint[]", "bigint[]"}),
+			` + unnest([]string{"text[]", "boolean[]", "bigint[]", "bigint[]"}),
 		moveAccounts: expecting(schema, 5, `UPDATE `+s+`ledger_accounts AS t SET balance = v.balance, entries = v.entries
-			FROM `+unnest([]string{"text[]", "bigint[]", "bigint[]", "bigint[]"})+` AS v(name, balance, entries, stored)
+			FROM (`+unnest([]string{"text[]", "bigint[]", "bigint[]", "bigint[]"})+`) AS v(name, balance, entries, stored)
 			WHERE t.name = v.name AND t.entries = v.stored RETURNING 1`),
 		insertPostings: `INSERT INTO ` + s + `ledger_postings (id, type, ref, at)
-			SELECT * FROM ` + unnest([]string{"text[]", "text[]", "text[]", "bigint[]"}),
+			` + unnest([]string{"text[]", "text[]", "text[]", "bigint[]"}),
 		insertEntries: `INSERT INTO ` + s + `ledger_entries (account, number, posting, amount, balance)
 			SELECT a.id, v.number, v.posting, v.amount, v.balance
-			FROM ` + unnest([]string{"text[]", "bigint[]", "text[]", "bigint[]", "bigint[]"}) + ` AS v(account, number, posting, amount, balance)
+			FROM (` + unnest([]string{"text[]", "bigint[]", "text[]", "bigint[]", "bigint[]"}) + `) AS v(account, number, posting, amount, balance)
 			JOIN ` + s + `ledger_accounts a ON a.name = v.account`,
 		setSequences: `INSERT INTO ` + s + `storage_sequences (name, value)
-			SELECT * FROM ` + unnest([]string{"text[]", "bigint[]"}) + `
+			` + unnest([]string{"text[]", "bigint[]"}) + `
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 		existsPosting: `SELECT 1 FROM ` + s + `ledger_postings WHERE id = $1`,
 	}

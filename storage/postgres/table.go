@@ -52,13 +52,13 @@ func newTable(schema string, k *storage.Kind) *table {
 	if k.Due != "" {
 		sets = append(sets, "lease = 0")
 	}
-	b.insert = "INSERT INTO " + name + " (" + strings.Join(names, ", ") + ") SELECT * FROM " + unnest(types)
+	b.insert = "INSERT INTO " + name + " (" + strings.Join(names, ", ") + ") " + unnest(types)
 	same := " WHERE t.merchant = v.merchant AND t.live = v.live AND t.id = v.id AND t.version = v.stored RETURNING 1"
 	names, types = append(names, "stored"), append(types, "bigint[]")
 	b.replace = expecting(schema, len(types)+1, "UPDATE "+name+" AS t SET "+strings.Join(sets, ", ")+
-		" FROM "+unnest(types)+" AS v("+strings.Join(names, ", ")+")"+same)
-	b.remove = expecting(schema, 5, "DELETE FROM "+name+" AS t USING "+
-		unnest([]string{"text[]", "boolean[]", "text[]", "bigint[]"})+" AS v(merchant, live, id, stored)"+same)
+		" FROM ("+unnest(types)+") AS v("+strings.Join(names, ", ")+")"+same)
+	b.remove = expecting(schema, 5, "DELETE FROM "+name+" AS t USING ("+
+		unnest([]string{"text[]", "boolean[]", "text[]", "bigint[]"})+") AS v(merchant, live, id, stored)"+same)
 
 	for _, key := range k.Keys {
 		conditions, n := []string{}, 0
@@ -98,17 +98,19 @@ func newTable(schema string, k *storage.Kind) *table {
 	return b
 }
 
-// unnest turns arrays into rows.
+// unnest is a query that turns arrays, which are of one length, into rows. The
+// server makes each row when it is asked for. "SELECT * FROM unnest($1, $2)" puts all
+// values of each array aside first, which was a tenth of its time for an insert.
 func unnest(types []string) string {
 	var s strings.Builder
-	s.WriteString("unnest(")
+	s.WriteString("SELECT ")
 	for i, t := range types {
 		if i > 0 {
 			s.WriteString(", ")
 		}
-		fmt.Fprintf(&s, "$%d::%s", i+1, t)
+		fmt.Fprintf(&s, "unnest($%d::%s)", i+1, t)
 	}
-	return s.String() + ")"
+	return s.String()
 }
 
 // expecting makes a statement that returns a row for each that it changed fail

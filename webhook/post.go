@@ -18,10 +18,10 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// client returns one that goes to public addresses only, decided when it dials,
-// after names were looked up: through no proxy, along no redirect. A nil resolver is
-// the machine's.
-func client(allow []netip.Prefix, names *net.Resolver) *http.Client {
+// transport returns one that goes to public addresses only, decided when it dials,
+// after names were looked up: through no proxy, and along no redirect, which is the
+// business of an http.Client. A nil resolver is the machine's.
+func transport(allow []netip.Prefix, names *net.Resolver) *http.Transport {
 	options := []ssrf.Option{ssrf.WithAnyPort()}
 	for _, p := range allow {
 		if p.Addr().Is4() {
@@ -31,20 +31,17 @@ func client(allow []netip.Prefix, names *net.Resolver) *http.Client {
 		}
 	}
 	dialer := &net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(options...).Safe, Resolver: names}
-	return &http.Client{ // whoever calls it bounds the time
-		Transport: &http.Transport{
-			DialContext:         dialer.DialContext,
-			TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout: attemptTimeout,
-			DisableCompression:  true, // an answer that swells is not unpacked
-			MaxIdleConns:        maxInFlight,
-			MaxIdleConnsPerHost: maxInFlight, // endpoints may share a host
-			IdleConnTimeout:     90 * time.Second,
-			ForceAttemptHTTP2:   true,
+	return &http.Transport{
+		DialContext:         dialer.DialContext,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: attemptTimeout,
+		DisableCompression:  true, // an answer that swells is not unpacked
+		MaxIdleConns:        maxInFlight,
+		MaxIdleConnsPerHost: maxInFlight, // endpoints may share a host
+		IdleConnTimeout:     90 * time.Second,
+		ForceAttemptHTTP2:   true,
 
-			MaxResponseHeaderBytes: 16 << 10,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		MaxResponseHeaderBytes: 16 << 10,
 	}
 }
 
@@ -82,11 +79,11 @@ func (s *Service) post(ctx context.Context, live bool, address, id string, body 
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "payments-webhook/1")
 	sign(request.Header, id, body, start, secrets...)
-	c := s.test
+	by := s.test
 	if live {
-		c = s.live
+		by = s.live
 	}
-	response, err := c.Do(request)
+	response, err := by.RoundTrip(request)
 	if err != nil {
 		o.Error = explain(err)
 		return o
@@ -94,6 +91,9 @@ func (s *Service) post(ctx context.Context, live bool, address, id string, body 
 	defer response.Body.Close()
 	o.StatusCode = response.StatusCode
 	o.retryAfter = retryAfter(response.Header.Get("Retry-After"), start)
+	if response.ContentLength == 0 {
+		return o
+	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	o.Response = strings.ToValidUTF8(string(data), string(utf8.RuneError))
 	if err != nil && o.well() {

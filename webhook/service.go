@@ -38,12 +38,12 @@ type Service struct {
 	read    *engine.Group[*message]
 	written *engine.Group[*result]
 	// test carries what test mode delivers, live what live mode does.
-	test, live *http.Client
+	test, live *http.Transport
 }
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	s := &Service{engine: e, events: c.Events, test: client(c.Allow, nil), live: client(nil, nil)}
+	s := &Service{engine: e, events: c.Events, test: transport(c.Allow, nil), live: transport(nil, nil)}
 	s.read = engine.NewGroup(maxInFlight, 1, s.messages)
 	s.written = engine.NewGroup(maxInFlight, maxInHand/maxInFlight/2, s.results)
 	return s

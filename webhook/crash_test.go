@@ -100,6 +100,11 @@ func TestDeaths(t *testing.T) {
 			now = now.Add(2 * time.Minute)
 			check(t, svc.Drain(t.Context()))
 		}
+		h, err := svc.Health(t.Context())
+		check(t, err)
+		if h.OldestDue != nil {
+			t.Errorf("seed %d: work is left over: %+v", seed, h.Queues)
+		}
 		told := map[string]bool{}
 		for _, q := range r.got[before:] {
 			told[q.Header.Get("Webhook-Id")] = true

@@ -125,6 +125,9 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	if n := r.count(); n < len(happened) {
 		t.Errorf("%d deliveries of %d events", n, len(happened))
 	}
+	if n := w.InHand(); n != 0 {
+		t.Errorf("%d places are kept for deliveries that were undone", n)
+	}
 	store.Each(t, "Deliveries", func() error { _, err := w.Deliveries(ctx, s.Caller, e.ID, api.Page{}); return err })
 	last := s.newest()
 	before := r.count()

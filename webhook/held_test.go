@@ -1,8 +1,11 @@
 package webhook_test
 
 import (
+	"bytes"
+	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -62,36 +65,56 @@ func TestAHeldDeliveryIsMadeOnce(t *testing.T) {
 	}
 }
 
+// endings are the deliveries whose work has ended, for the test to wait for.
+type endings chan string
+
+func (endings) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
+
+func (e endings) EndWork(_ context.Context, w payments.Work) {
+	if w.Queue == "webhook_deliveries" {
+		e <- w.ID
+	}
+}
+
 // The first delivery to an endpoint that answers well is written with its outcome. Until
 // then the event is held: it is pending, nobody else tells of it, and when the process
-// that does is asleep for too long, another takes it over, whose outcome stands.
+// that does is asleep for too long, another takes over what is not written, and its
+// outcome stands.
 func TestAnEventIsHeldUntilItIsTold(t *testing.T) {
 	store := memory.New()
 	var mu sync.Mutex
 	now := time.Now()
-	var processes [2]*payments.Service
-	for i := range processes {
-		svc, err := payments.New(t.Context(), store, payments.Config{
-			WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler),
-			Clock: func() time.Time {
-				mu.Lock()
-				defer mu.Unlock()
-				return now
-			},
-		})
+	var log bytes.Buffer // of the first alone
+	ended := make(endings, 100)
+	process := func(c payments.Config) *payments.Service {
+		c.WebhookAllow = loopback
+		c.Clock = func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return now
+		}
+		svc, err := payments.New(t.Context(), store, c)
 		check(t, err)
-		processes[i] = svc
+		return svc
 	}
-	first, second := processes[0], processes[1]
+	first := process(payments.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Observer: ended})
+	second := process(payments.Config{Logger: slog.New(slog.DiscardHandler)})
 	m, err := first.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
 	check(t, err)
 	caller := api.Caller{Merchant: m.ID}
-	r := listen(t)
-	e, err := first.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
-	check(t, err)
+	awake, r := listen(t), listen(t)
+	endpoint := func(url string) string {
+		e, err := first.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: url, Events: []event.Type{"*"}})
+		check(t, err)
+		return e.ID
+	}
+	quick, slow := endpoint(awake.URL), endpoint(r.URL)
 	_, err = first.Events.Record(t.Context(), caller, "plan.created", struct{}{})
 	check(t, err)
-	check(t, first.Drain(t.Context())) // now it is known to answer
+	check(t, first.Drain(t.Context())) // now they are known to answer
+	for len(ended) > 0 {
+		<-ended
+	}
 
 	begun, release := make(chan struct{}), make(chan struct{})
 	asleep := make(chan struct{}, 1)
@@ -111,6 +134,7 @@ func TestAnEventIsHeldUntilItIsTold(t *testing.T) {
 	var drained sync.WaitGroup
 	drained.Go(func() { check(t, first.Drain(t.Context())) })
 	<-begun
+	<-ended // the quick one
 	state := func() (pending int, made []webhook.Delivery) {
 		t.Helper()
 		is, err := second.Events.Get(t.Context(), caller, told.ID)
@@ -120,24 +144,35 @@ func TestAnEventIsHeldUntilItIsTold(t *testing.T) {
 		return is.PendingWebhooks, list.Data
 	}
 	check(t, second.Drain(t.Context()))
-	if pending, made := state(); pending != 1 || len(made) != 0 || r.count() != 2 {
-		t.Errorf("while it is held: %d pending, %d posts, %+v", pending, r.count(), made)
+	if pending, made := state(); pending != 1 || len(made) != 1 || made[0].Endpoint != quick || awake.count() != 2 || r.count() != 2 {
+		t.Errorf("while it is held: %d pending, %d and %d posts, %+v", pending, awake.count(), r.count(), made)
 	}
 	mu.Lock()
 	now = now.Add(time.Minute)
 	mu.Unlock()
 	check(t, second.Drain(t.Context()))
 	_, by := state()
+	if awake.count() != 2 || r.count() != 3 {
+		t.Errorf("taken over: %d and %d posts", awake.count(), r.count())
+	}
 	close(release)
 	drained.Wait()
 	pending, made := state()
-	if pending != 0 || len(made) != 1 || made[0].Status != webhook.Delivered || len(made[0].Attempts) != 1 || r.count() != 3 {
-		t.Errorf("in the end: %d pending, %d posts, %+v", pending, r.count(), made)
+	if pending != 0 || len(made) != 2 || awake.count() != 2 || r.count() != 3 {
+		t.Errorf("in the end: %d pending, %d and %d posts, %+v", pending, awake.count(), r.count(), made)
+	}
+	for _, d := range made {
+		if d.Status != webhook.Delivered || len(d.Attempts) != 1 || d.Endpoint != quick && d.Endpoint != slow {
+			t.Errorf("made %+v", d)
+		}
 	}
 	if diff := cmp.Diff(by, made); diff != "" {
 		t.Errorf("who came too late has changed it\n%s", diff)
 	}
-	list, err := second.Webhooks.Deliveries(t.Context(), caller, e.ID, api.Page{})
+	if strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("who came too late complains: %s", log.String())
+	}
+	list, err := second.Webhooks.Deliveries(t.Context(), caller, slow, api.Page{})
 	if err != nil || len(list.Data) != 2 {
 		t.Errorf("%d deliveries to the endpoint, %v", len(list.Data), err)
 	}

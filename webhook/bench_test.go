@@ -30,7 +30,9 @@ import (
 // bare loop's that signs and posts the same bodies with one client, ten at a time for
 // each endpoint: of-posts of one that does nothing else, of-limit of one that also
 // writes down what became of each, as many a commit as there are. What the library
-// does beside that is to make the deliveries of an event, which is a row each.
+// does beside that is to read each event and to write it twice. A row for each delivery
+// before it is made, which is now spared to endpoints that answer well, was a fifth of
+// the time.
 func BenchmarkDeliveries(b *testing.B) {
 	for _, n := range []int{1, 7} {
 		b.Run(fmt.Sprint("endpoints=", n), func(b *testing.B) {

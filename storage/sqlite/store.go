@@ -6,11 +6,11 @@
 // constraints of the database. SQLite itself is modernc.org/sqlite, which needs
 // no C compiler.
 //
-// One connection writes, and the updates that wait for it share a commit, its sync to
-// disk and the statements before it (see writer.go and layer.go). Readers have connections of their own and
-// never wait for a writer. Several processes may use one file on a local disk;
-// SQLite then takes their groups in turn. A network file system is not a place
-// for the file.
+// One connection writes, and the updates that wait for it share a commit, its sync
+// to disk and the statements before it (see writer.go and layer.go). Readers have
+// connections of their own and never wait for a writer. Several processes may use
+// one file on a local disk; SQLite then takes their groups in turn. A network file
+// system is not a place for the file.
 package sqlite
 
 import (

@@ -38,28 +38,21 @@ func (s *Service) CountStuckTx(tx storage.ReadTx, live bool, limit int) (int, er
 // ask the provider.
 func (s *Service) Stuck(ctx context.Context) ([]Stuck, error) {
 	var all []Stuck
-	for _, live := range []bool{true, false} {
-		err := undecided.Each(ctx, s.engine, live, outside.OpenOnly(), func(id string, o *outside.Order, caller api.Caller) error {
-			return s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-				if tx.Now.Sub(o.CreatedAt.Time) < s.config.StuckAfter {
-					return nil
-				}
-				found, err := invoices.Get(tx, caller.Scope(), id)
-				if err != nil {
-					return err
-				}
-				if r := &found.Value; r.Attempt != nil {
-					all = append(all, Stuck{
-						Merchant: caller.Merchant, Live: live, Invoice: r.Invoice,
-						Charge: r.Attempt.ID, Since: o.CreatedAt.Time, Asked: r.Attempt.Asked - 1,
-					})
-				}
-				return nil
-			})
-		})
+	err := undecided.EachStuck(ctx, s.engine, s.config.StuckAfter, func(tx *engine.ReadTx, id string, o *outside.Order) error {
+		found, err := invoices.Get(tx, tx.Caller.Scope(), id)
 		if err != nil {
-			return nil, fmt.Errorf("invoice: list stuck charges: %w", err)
+			return err
 		}
+		if r := &found.Value; r.Attempt != nil {
+			all = append(all, Stuck{
+				Merchant: tx.Caller.Merchant, Live: tx.Caller.Live, Invoice: r.Invoice,
+				Charge: r.Attempt.ID, Since: o.CreatedAt.Time, Asked: r.Attempt.Asked - 1,
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("invoice: list stuck charges: %w", err)
 	}
 	return all, nil
 }

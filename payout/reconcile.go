@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/outside"
 	"github.com/seed-7082ffec/payments/storage"
@@ -99,10 +100,13 @@ func (o *Outgoing) Reconcile(ctx context.Context, rows RowReader, p ReconcilePar
 		SameAmount: func(row Row, t *Transfer) bool { return row.Amount.Equal(t.Amount.Decimal) },
 		SameStatus: func(row Row, t *Transfer) bool { return p.means(row.Status, t.Status) },
 		Told: func(ctx context.Context, do func(string, *Transfer, string)) error {
-			return o.eachOrder(ctx, p.Live, storage.Query{Range: api.InTimes(nil, "created", api.Times{From: p.From, Until: p.Until})}, func(_ storage.ReadTx, _ *Noun, caller api.Caller, r *record, _ time.Time) {
-				if r.SubmittedAt != nil {
-					do(r.ID, &r.Transfer, caller.Merchant)
+			q := storage.Query{Range: api.InTimes(nil, "created", api.Times{From: p.From, Until: p.Until})}
+			return orders.Each(ctx, o.engine, p.Live, q, func(tx *engine.ReadTx, id string, ordered *outside.Order) error {
+				found, err := nounOf(ordered.Noun).transfers.Get(tx, tx.Caller.Scope(), id)
+				if err == nil && found.Value.SubmittedAt != nil {
+					do(id, &found.Value.Transfer, tx.Caller.Merchant)
 				}
+				return err
 			})
 		},
 	})

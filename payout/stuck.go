@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/outside"
 	"github.com/seed-7082ffec/payments/storage"
@@ -27,21 +26,24 @@ type Stuck struct {
 // carried; the list is for people, who ask the provider.
 func (o *Outgoing) Stuck(ctx context.Context) ([]Stuck, error) {
 	var all []Stuck
-	for _, live := range []bool{true, false} {
-		err := o.eachOrder(ctx, live, outside.OpenOnly(),
-			func(tx storage.ReadTx, n *Noun, caller api.Caller, r *record, now time.Time) {
-				if now.Sub(r.CreatedAt.Time) < o.config.StuckAfter || r.Status.final() {
-					return
-				}
-				s := Stuck{Merchant: caller.Merchant, Live: live, Transfer: r.Transfer, Asked: r.Asked}
-				if r.SubmittedAt != nil {
-					s.SubmittedAt = r.SubmittedAt.Time
-				}
-				all = append(all, s)
-			})
+	err := orders.EachStuck(ctx, o.engine, o.config.StuckAfter, func(tx *engine.ReadTx, id string, ordered *outside.Order) error {
+		found, err := nounOf(ordered.Noun).transfers.Get(tx, tx.Caller.Scope(), id)
 		if err != nil {
-			return nil, fmt.Errorf("payout: list stuck transfers: %w", err)
+			return err
 		}
+		r := &found.Value
+		if r.Status.final() {
+			return nil
+		}
+		s := Stuck{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live, Transfer: r.Transfer, Asked: r.Asked}
+		if r.SubmittedAt != nil {
+			s.SubmittedAt = r.SubmittedAt.Time
+		}
+		all = append(all, s)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("payout: list stuck transfers: %w", err)
 	}
 	return all, nil
 }
@@ -49,21 +51,4 @@ func (o *Outgoing) Stuck(ctx context.Context) ([]Stuck, error) {
 // CountStuckTx counts the transfers of a mode that Stuck would list, up to limit.
 func (o *Outgoing) CountStuckTx(tx storage.ReadTx, live bool, limit int) (int, error) {
 	return orders.CountStuckTx(tx, o.engine, live, o.config.StuckAfter, limit)
-}
-
-// eachOrder calls do for the transfer of every order that the query selects,
-// newest first.
-func (o *Outgoing) eachOrder(ctx context.Context, live bool, q storage.Query,
-	do func(tx storage.ReadTx, n *Noun, caller api.Caller, r *record, now time.Time),
-) error {
-	return orders.Each(ctx, o.engine, live, q, func(id string, ordered *outside.Order, caller api.Caller) error {
-		n := nounOf(ordered.Noun)
-		return o.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-			found, err := n.transfers.Get(tx, caller.Scope(), id)
-			if err == nil {
-				do(tx, n, caller, &found.Value, tx.Now)
-			}
-			return err
-		})
-	})
 }

@@ -207,33 +207,24 @@ func (s *Service) CountStuckTx(tx storage.ReadTx, live bool, limit int) (int, er
 // the list is for people, who ask the provider.
 func (s *Service) Stuck(ctx context.Context) ([]Stuck, error) {
 	var all []Stuck
-	for _, live := range []bool{true, false} {
-		err := s.each(ctx, live, outside.OpenOnly(), func(tx *engine.ReadTx, r *record) {
-			if tx.Now.Sub(r.CreatedAt.Time) < s.config.StuckAfter || r.ended() {
-				return
-			}
-			stuck := Stuck{Merchant: tx.Caller.Merchant, Live: live, Refund: r.Refund, Asked: r.Asked}
-			if r.SubmittedAt != nil {
-				stuck.SubmittedAt = r.SubmittedAt.Time
-			}
-			all = append(all, stuck)
-		})
+	err := orders.EachStuck(ctx, s.engine, s.config.StuckAfter, func(tx *engine.ReadTx, id string, _ *outside.Order) error {
+		o, err := refunds.Get(tx, tx.Caller.Scope(), id)
 		if err != nil {
-			return nil, fmt.Errorf("refund: list stuck refunds: %w", err)
+			return err
 		}
+		r := &o.Value
+		if r.ended() {
+			return nil
+		}
+		stuck := Stuck{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live, Refund: r.Refund, Asked: r.Asked}
+		if r.SubmittedAt != nil {
+			stuck.SubmittedAt = r.SubmittedAt.Time
+		}
+		all = append(all, stuck)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("refund: list stuck refunds: %w", err)
 	}
 	return all, nil
-}
-
-// each calls do for the refund of every order that the query selects, newest first.
-func (s *Service) each(ctx context.Context, live bool, q storage.Query, do func(*engine.ReadTx, *record)) error {
-	return orders.Each(ctx, s.engine, live, q, func(id string, _ *outside.Order, caller api.Caller) error {
-		return s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-			o, err := refunds.Get(tx, caller.Scope(), id)
-			if err == nil {
-				do(tx, &o.Value)
-			}
-			return err
-		})
-	})
 }

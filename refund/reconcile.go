@@ -53,10 +53,12 @@ func (s *Service) Reconcile(ctx context.Context, rows payout.RowReader, p payout
 		SameStatus: func(row payout.Row, r *Refund) bool { return means(p.Outcome(row.Status), r.Status) },
 		Told: func(ctx context.Context, do func(string, *Refund, string)) error {
 			q := storage.Query{Range: api.InTimes(nil, "created", api.Times{From: p.From, Until: p.Until})}
-			return s.each(ctx, p.Live, q, func(tx *engine.ReadTx, r *record) {
-				if r.SubmittedAt != nil {
-					do(r.ID, &r.Refund, tx.Caller.Merchant)
+			return orders.Each(ctx, s.engine, p.Live, q, func(tx *engine.ReadTx, id string, _ *outside.Order) error {
+				o, err := refunds.Get(tx, tx.Caller.Scope(), id)
+				if err == nil && o.Value.SubmittedAt != nil {
+					do(id, &o.Value.Refund, tx.Caller.Merchant)
 				}
+				return err
 			})
 		},
 	})

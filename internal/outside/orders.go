@@ -105,14 +105,9 @@ func (os *Orders) Find(ctx context.Context, e *engine.Engine, id, word string) (
 // holds no snapshot for long.
 const orderPage = 200
 
-// OpenOnly selects the orders that are on their way.
-func OpenOnly() storage.Query {
-	return storage.Query{Where: []storage.Equal{{Column: "open", Value: true}}}
-}
-
-// Each calls do for every order of a mode that the query selects, newest first,
-// outside of any transaction.
-func (os *Orders) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(id string, o *Order, caller api.Caller) error) error {
+// Each calls do for every order of a mode that the query selects, newest first, each
+// in a View of its merchant's.
+func (os *Orders) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(tx *engine.ReadTx, id string, o *Order) error) error {
 	q.Scope, q.Limit = storage.Scope{Live: live}, orderPage
 	for more := true; more; {
 		var page []*storage.Object[Order]
@@ -126,9 +121,32 @@ func (os *Orders) Each(ctx context.Context, e *engine.Engine, live bool, q stora
 		}
 		for _, o := range page {
 			q.After = o.ID
-			if err := do(o.ID, &o.Value, api.Caller{Merchant: o.Value.Merchant, Live: live}); err != nil {
+			err := e.View(ctx, api.Caller{Merchant: o.Value.Merchant, Live: live}, func(tx *engine.ReadTx) error {
+				return do(tx, o.ID, &o.Value)
+			})
+			if err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// openOnly selects the orders that are on their way.
+var openOnly = []storage.Equal{{Column: "open", Value: true}}
+
+// EachStuck does so for the orders of both modes, live ones first, that have been open
+// for so long.
+func (os *Orders) EachStuck(ctx context.Context, e *engine.Engine, after time.Duration, do func(tx *engine.ReadTx, id string, o *Order) error) error {
+	for _, live := range []bool{true, false} {
+		err := os.Each(ctx, e, live, storage.Query{Where: openOnly}, func(tx *engine.ReadTx, id string, o *Order) error {
+			if tx.Now.Sub(o.CreatedAt.Time) < after {
+				return nil
+			}
+			return do(tx, id, o)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -141,7 +159,7 @@ func (os *Orders) Each(ctx context.Context, e *engine.Engine, live bool, q stora
 func (os *Orders) CountStuckTx(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
 	stuck, seen := 0, 0
 	q := storage.Query{
-		Scope: storage.Scope{Live: live}, Where: []storage.Equal{{Column: "open", Value: true}},
+		Scope: storage.Scope{Live: live}, Where: openOnly,
 		Before: " ", Limit: orderPage, // before every id, so that the oldest come first
 	}
 	for more := true; more && seen < limit; {

@@ -4,6 +4,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // Scan implements [storage.Scanner].
@@ -40,7 +41,7 @@ func (t *readTx) Sequences(after string, limit int) ([]storage.Sequence, error) 
 		err := rows.Scan(&s.Name, &s.Value)
 		all = append(all, s)
 		return err
-	}, "SELECT name, value FROM "+quote(t.store.config.Schema)+".storage_sequences WHERE name > $1 ORDER BY name LIMIT $2",
+	}, "SELECT name, value FROM "+sqltext.Quote(t.store.config.Schema)+".storage_sequences WHERE name > $1 ORDER BY name LIMIT $2",
 		cursor(after), limit)
 	if err != nil {
 		return nil, t.fail("read", "sequences", err)

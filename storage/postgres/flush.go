@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // column is an array parameter: the values of one column in many rows.
@@ -85,7 +86,7 @@ func (w *writes) add(key recordKey, k known) {
 	values := make([]any, 0, len(k.record.Columns)+6)
 	values = append(values, key.scope.Merchant, key.scope.Live, key.id, k.record.Version)
 	for _, v := range k.record.Columns {
-		values = append(values, stored(v))
+		values = append(values, sqltext.Stored(v))
 	}
 	values = append(values, k.record.Data)
 	if k.stored > 0 && !k.renewed {

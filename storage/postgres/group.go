@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // group is what shares a transaction.
@@ -62,7 +64,7 @@ const settings = `SELECT set_config('enable_seqscan', 'off', true), set_config('
 const beginWrite = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
 func lockWriter(schema string) string {
-	return "LOCK TABLE " + quote(schema) + ".storage_writer IN EXCLUSIVE MODE"
+	return "LOCK TABLE " + sqltext.Quote(schema) + ".storage_writer IN EXCLUSIVE MODE"
 }
 
 // errStale is what a group meets that has run on top of what did not last.

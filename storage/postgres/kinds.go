@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/internal/declared"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // The table of a kind is made from its declaration, as in storage/sqlite, which
@@ -92,26 +93,26 @@ var sqlType = map[storage.Type]string{
 }
 
 func oneOf(c storage.Column) string {
-	return quote(c.Name) + " IN ('" + strings.Join(c.OneOf, "', '") + "')"
+	return sqltext.Quote(c.Name) + " IN ('" + strings.Join(c.OneOf, "', '") + "')"
 }
 
 // createTable returns the statement that makes the table of a kind. Its
 // constraints have names, so that a later release can change them.
 func createTable(schema string, k *storage.Kind) string {
 	var s strings.Builder
-	s.WriteString("CREATE TABLE " + quote(schema) + "." + quote(k.Name) + ` (
+	s.WriteString("CREATE TABLE " + sqltext.Quote(schema) + "." + sqltext.Quote(k.Name) + ` (
 	merchant text COLLATE "C" NOT NULL,
 	live boolean NOT NULL,
 	id text COLLATE "C" NOT NULL CHECK (id <> ''),
 	version bigint NOT NULL CHECK (version > 0),
 `)
 	for _, c := range k.Columns {
-		s.WriteString("\t" + quote(c.Name) + " " + sqlType[c.Type])
+		s.WriteString("\t" + sqltext.Quote(c.Name) + " " + sqlType[c.Type])
 		if !c.Null {
 			s.WriteString(" NOT NULL")
 		}
 		if len(c.OneOf) > 0 {
-			s.WriteString(" CONSTRAINT " + quote(short(k.Name+".one_of."+c.Name)) + " CHECK (" + oneOf(c) + ")")
+			s.WriteString(" CONSTRAINT " + sqltext.Quote(short(k.Name+".one_of."+c.Name)) + " CHECK (" + oneOf(c) + ")")
 		}
 		s.WriteString(",\n")
 	}
@@ -120,13 +121,6 @@ func createTable(schema string, k *storage.Kind) string {
 	}
 	s.WriteString("\tdata bytea NOT NULL,\n\tPRIMARY KEY (merchant, live, id)\n) WITH (fillfactor = 85)")
 	return s.String()
-}
-
-// index is an index of a kind. No kind can have its name, because of the dots.
-type index struct{ name, unique, kind, on string }
-
-func (i index) create(schema string) string {
-	return "CREATE " + i.unique + "INDEX " + quote(i.name) + " ON " + quote(schema) + "." + quote(i.kind) + " " + i.on
 }
 
 // short keeps a name within what PostgreSQL keeps of it.
@@ -138,58 +132,20 @@ func short(name string) string {
 	return name[:50] + "." + hex.EncodeToString(sum[:6])
 }
 
-func indexes(k *storage.Kind) []index {
-	var all []index
-	add := func(unique, name string, columns, nullable []string) {
-		on := "(" + strings.Join(columns, ", ") + ")"
-		if len(nullable) > 0 {
-			on += " WHERE " + strings.Join(nullable, " IS NOT NULL AND ") + " IS NOT NULL"
-		}
-		all = append(all, index{short(k.Name + "." + name), unique, k.Name, on})
-	}
-	for _, key := range k.Keys {
-		var columns, nullable []string
-		if !key.Global {
-			columns = append(columns, "merchant", "live")
-		}
-		for _, name := range key.Columns {
-			columns = append(columns, quote(name))
-			if i := k.Column(name); i >= 0 && k.Columns[i].Null {
-				nullable = append(nullable, quote(name))
-			}
-		}
-		add("UNIQUE ", "key."+key.Name, columns, nullable)
-	}
-	for _, c := range k.Columns {
-		if !c.Indexed {
-			continue
-		}
-		var nullable []string
-		if c.Null {
-			nullable = append(nullable, quote(c.Name))
-		}
-		add("", "by."+c.Name, []string{"merchant", "live", quote(c.Name), "id"}, nullable)
-	}
-	if k.Due != "" {
-		add("", "due", []string{quote(k.Due), "id"}, []string{quote(k.Due)})
-	}
-	return all
-}
-
 // copyBatch is how many rows are in memory at once while columns are filled.
 const copyBatch = 200
 
 // alter brings an existing table to what is wanted. What is stored is kept to
 // the letter; only columns that are new come from [storage.Kind.Backfill].
 func (m *migration) alter(k *storage.Kind, kept declared.Kind) error {
-	table := "ALTER TABLE " + quote(m.schema) + "." + quote(k.Name)
+	table := "ALTER TABLE " + sqltext.Quote(m.schema) + "." + sqltext.Quote(k.Name)
 	if kept.Due == "" && k.Due != "" {
 		if err := m.script(table + " ADD COLUMN lease bigint NOT NULL DEFAULT 0"); err != nil {
 			return err
 		}
 	}
 	for i, c := range k.Columns {
-		check := quote(short(k.Name + ".one_of." + c.Name))
+		check := sqltext.Quote(short(k.Name + ".one_of." + c.Name))
 		if i < len(kept.Columns) {
 			if len(c.OneOf) == len(kept.Columns[i].OneOf) {
 				continue
@@ -197,7 +153,7 @@ func (m *migration) alter(k *storage.Kind, kept declared.Kind) error {
 			if err := m.script(table + " DROP CONSTRAINT " + check); err != nil {
 				return err
 			}
-		} else if err := m.script(table + " ADD COLUMN " + quote(c.Name) + " " + sqlType[c.Type]); err != nil {
+		} else if err := m.script(table + " ADD COLUMN " + sqltext.Quote(c.Name) + " " + sqlType[c.Type]); err != nil {
 			return err
 		}
 		if len(c.OneOf) > 0 {
@@ -216,7 +172,7 @@ func (m *migration) alter(k *storage.Kind, kept declared.Kind) error {
 		if c.Null {
 			continue
 		}
-		if err := m.script(table + " ALTER COLUMN " + quote(c.Name) + " SET NOT NULL"); err != nil {
+		if err := m.script(table + " ALTER COLUMN " + sqltext.Quote(c.Name) + " SET NOT NULL"); err != nil {
 			return err
 		}
 	}
@@ -226,10 +182,10 @@ func (m *migration) alter(k *storage.Kind, kept declared.Kind) error {
 // fill fills the columns from the given index on, row by row in the order of the
 // primary key.
 func (m *migration) fill(k *storage.Kind, from int) error {
-	name := quote(m.schema) + "." + quote(k.Name)
+	name := sqltext.Quote(m.schema) + "." + sqltext.Quote(k.Name)
 	var sets []string
 	for i, c := range k.Columns[from:] {
-		sets = append(sets, fmt.Sprintf("%s = $%d", quote(c.Name), i+4))
+		sets = append(sets, fmt.Sprintf("%s = $%d", sqltext.Quote(c.Name), i+4))
 	}
 	update := "UPDATE " + name + " SET " + strings.Join(sets, ", ") + " WHERE merchant = $1 AND live = $2 AND id = $3"
 	next := fmt.Sprintf(`SELECT merchant, live, id, data FROM %s
@@ -251,12 +207,12 @@ func (m *migration) fill(k *storage.Kind, from int) error {
 		}
 		var writes pgx.Batch
 		for _, r := range batch {
-			if r.Columns, err = backfill(k, r); err != nil {
+			if err := declared.Backfill(k, &r); err != nil {
 				return err
 			}
 			args := []any{r.Scope.Merchant, r.Scope.Live, r.ID}
 			for _, v := range r.Columns[from:] {
-				args = append(args, stored(v))
+				args = append(args, sqltext.Stored(v))
 			}
 			writes.Queue(update, args...)
 		}
@@ -265,21 +221,4 @@ func (m *migration) fill(k *storage.Kind, from int) error {
 		}
 		last, done = batch[len(batch)-1], done+int64(len(batch))
 	}
-}
-
-// backfill returns the columns that follow from a record's document. An error
-// names no value, since it may be a person's.
-func backfill(k *storage.Kind, r storage.Record) ([]any, error) {
-	if k.Backfill == nil {
-		return nil, fmt.Errorf("%w: kind %s has new columns and no Backfill", storage.ErrInvalid, k.Name)
-	}
-	values, err := k.Backfill(r.Data)
-	if err != nil {
-		return nil, fmt.Errorf("backfill: %w", err)
-	}
-	r.Columns = values
-	if err := k.Check(&r); err != nil {
-		return nil, fmt.Errorf("backfill: %w", err)
-	}
-	return r.Columns, nil
 }

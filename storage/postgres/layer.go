@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // A layer is what is known of the database, or is yet to be written to it. There
@@ -164,7 +165,7 @@ func (b *table) uniqueKey(i int, r *storage.Record) (string, bool) {
 		if v == nil {
 			return "", false
 		}
-		values = append(values, stored(v))
+		values = append(values, sqltext.Stored(v))
 	}
 	return b.keyOf(i, r.Scope, values), true
 }

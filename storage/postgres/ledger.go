@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // ledgerSQL are the statements of what does not depend on kinds.
@@ -18,7 +19,7 @@ type ledgerSQL struct {
 }
 
 func newLedgerSQL(schema string) ledgerSQL {
-	s := quote(schema) + "."
+	s := sqltext.Quote(schema) + "."
 	booked := `SELECT p.id, p.type, p.ref, p.at, a.name, e.number, e.amount, e.balance FROM %s p
 		JOIN ` + s + `ledger_entries e ON e.posting = p.id JOIN ` + s + `ledger_accounts a ON a.id = e.account
 		ORDER BY p.id, a.name`

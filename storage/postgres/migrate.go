@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/internal/declared"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // The migrations, numbered from 1 without holes. A released file is never
@@ -180,7 +181,7 @@ func (m *migration) applied() (int, error) {
 		return 0, err
 	}
 	var n int
-	_, err = m.one("SELECT count(*) FROM "+quote(m.schema)+".storage_migrations", nil, &n)
+	_, err = m.one("SELECT count(*) FROM "+sqltext.Quote(m.schema)+".storage_migrations", nil, &n)
 	return n, err
 }
 
@@ -210,7 +211,7 @@ func (m *migration) base() error {
 		return err
 	}
 	if !there {
-		if err := m.script("CREATE SCHEMA " + quote(m.schema)); err != nil {
+		if err := m.script("CREATE SCHEMA " + sqltext.Quote(m.schema)); err != nil {
 			return err
 		}
 	}
@@ -219,7 +220,7 @@ func (m *migration) base() error {
 	if _, err := m.one("SELECT current_setting('search_path')", nil, &path); err != nil {
 		return err
 	}
-	if err := m.setPath(quote(m.schema) + ", pg_temp"); err != nil {
+	if err := m.setPath(sqltext.Quote(m.schema) + ", pg_temp"); err != nil {
 		return err
 	}
 	if n == 0 {
@@ -258,7 +259,7 @@ func errNewer(has, known int) error {
 
 // kept returns what the table of a kind was made from.
 func (m *migration) kept(k *storage.Kind) (kept declared.Kind, text string, found bool, err error) {
-	found, err = m.one("SELECT declaration FROM "+quote(m.schema)+".storage_kinds WHERE name = $1", []any{k.Name}, &text)
+	found, err = m.one("SELECT declaration FROM "+sqltext.Quote(m.schema)+".storage_kinds WHERE name = $1", []any{k.Name}, &text)
 	if err == nil && found {
 		if err = json.Unmarshal([]byte(text), &kept); err != nil {
 			err = fmt.Errorf("read declaration: %w", err)
@@ -281,8 +282,8 @@ func (m *migration) missing(k *storage.Kind) (bool, error) {
 	if err != nil || string(is) != text {
 		return true, err
 	}
-	for _, index := range indexes(k) {
-		there, err := m.hasIndex(index.name)
+	for _, index := range sqltext.Indexes(k) {
+		there, err := m.hasIndex(short(index.Name))
 		if !there || err != nil {
 			return true, err
 		}
@@ -324,17 +325,17 @@ func (m *migration) define(k *storage.Kind) error {
 			}
 		}
 	}
-	for _, index := range indexes(k) {
-		there, err := m.hasIndex(index.name)
+	for _, index := range sqltext.Indexes(k) {
+		there, err := m.hasIndex(short(index.Name))
 		if err != nil {
 			return err
 		}
 		if there {
 			continue
 		}
-		if err := m.script(index.create(m.schema)); err != nil {
+		if err := m.script(index.Create(short(index.Name), sqltext.Quote(m.schema)+"."+sqltext.Quote(k.Name))); err != nil {
 			if isUnique(err) {
-				return fmt.Errorf("%w: a record has what another one has in key %s", storage.ErrExists, index.name)
+				return fmt.Errorf("%w: a record has what another one has in key %s", storage.ErrExists, short(index.Name))
 			}
 			return err
 		}
@@ -343,7 +344,7 @@ func (m *migration) define(k *storage.Kind) error {
 	if err != nil || string(changed) == text {
 		return err
 	}
-	_, err = m.db.Exec(m.ctx, "INSERT INTO "+quote(m.schema)+`.storage_kinds (name, declaration) VALUES ($1, $2)
+	_, err = m.db.Exec(m.ctx, "INSERT INTO "+sqltext.Quote(m.schema)+`.storage_kinds (name, declaration) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET declaration = excluded.declaration`, k.Name, string(changed))
 	return err
 }

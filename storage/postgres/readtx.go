@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // readTx reads on one connection, inside its open transaction.
@@ -102,7 +103,7 @@ func findArgs(key *storage.Key, s storage.Scope, values []any) []any {
 		args = append(args, s.Merchant, s.Live)
 	}
 	for _, v := range values {
-		args = append(args, stored(v))
+		args = append(args, sqltext.Stored(v))
 	}
 	return args
 }
@@ -124,7 +125,7 @@ func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error
 			return nil, nil
 		}
 	}
-	text, args := b.list(q)
+	text, args := b.lists.List(q, make([]any, 0, 8))
 	records, err := t.records(b, &q.Scope, text, args...)
 	if q.Before != "" {
 		slices.Reverse(records)

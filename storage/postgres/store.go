@@ -28,6 +28,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // Config adjusts a store. Its zero value is a good choice.
@@ -120,10 +121,10 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	s.writer = writer{store: s, max: config.MaxGroup}
 	s.writer.cache.forget()
 	s.reads.store = s
-	commits := quote(config.Schema) + ".storage_commits"
+	commits := sqltext.Quote(config.Schema) + ".storage_commits"
 	s.newestCommit = "SELECT number, token, changed FROM " + commits + " ORDER BY number DESC LIMIT 1"
 	s.commitsSince = "SELECT number, token, changed FROM " + commits + " WHERE number >= $1 ORDER BY number DESC LIMIT 200"
-	s.expectCommit = "SELECT " + quote(config.Schema) + ".storage_expect((SELECT count(*) FROM (SELECT token FROM " + commits +
+	s.expectCommit = "SELECT " + sqltext.Quote(config.Schema) + ".storage_expect((SELECT count(*) FROM (SELECT token FROM " + commits +
 		" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1), 1)"
 	s.insertCommit = "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)"
 	s.deleteCommits = "DELETE FROM " + commits + " WHERE number < $1::bigint - 1000 AND at < now() - interval '3 minutes'"

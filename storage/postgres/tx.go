@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // tx is a member's part of the group's transaction.
@@ -102,7 +103,7 @@ func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (
 	}
 	at := make([]any, len(values))
 	for i, v := range values {
-		at[i] = stored(v)
+		at[i] = sqltext.Stored(v)
 	}
 	i := slices.IndexFunc(k.Keys, func(k storage.Key) bool { return k.Name == key })
 	text := b.keyOf(i, s, at)
@@ -228,7 +229,7 @@ func (t *tx) look(b *table, r *storage.Record, id bool, keys []int) (taken bool,
 	var text strings.Builder
 	var args []any
 	where := func(column string, v any) {
-		args = append(args, stored(v))
+		args = append(args, sqltext.Stored(v))
 		fmt.Fprintf(&text, " AND %s = $%d", column, len(args))
 	}
 	branch := func(scoped bool) {
@@ -252,7 +253,7 @@ func (t *tx) look(b *table, r *storage.Record, id bool, keys []int) (taken bool,
 			if column == "id" {
 				where("id", r.ID)
 			} else {
-				where(quote(column), r.Columns[b.kind.Column(column)])
+				where(sqltext.Quote(column), r.Columns[b.kind.Column(column)])
 			}
 		}
 	}
@@ -404,7 +405,7 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	if c.InTx {
 		query, scoped = b.due, b.dueScoped
 	} else {
-		args = append(args, ceiling(c.Now.Add(c.Lease)))
+		args = append(args, sqltext.Ceiling(c.Now.Add(c.Lease)))
 	}
 	if c.Scope != nil {
 		query = scoped

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // Scan implements [storage.Scanner].
@@ -13,7 +14,7 @@ func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int
 		return nil, err
 	}
 	t.conn.args = append(t.conn.args[:0], after.Merchant, after.Live, id, limit)
-	return t.records(b, limit, k.Columns, "SELECT "+columns(k, false)+" FROM "+quote(k.Name)+
+	return t.records(b, limit, k.Columns, "SELECT "+columns(k, false)+" FROM "+sqltext.Quote(k.Name)+
 		" WHERE (merchant, live, id) > (?, ?, ?) ORDER BY merchant, live, id LIMIT ?", nil)
 }
 

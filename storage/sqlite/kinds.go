@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/internal/declared"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // The table of a kind is made from its declaration, and not from SQL written
@@ -87,9 +88,9 @@ func (t *tx) define(k *storage.Kind) error {
 			}
 		}
 	}
-	for _, index := range indexes(k) {
+	for _, index := range sqltext.Indexes(k) {
 		var one int64
-		exists, err := t.conn.one("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", []any{index.name}, &one)
+		exists, err := t.conn.one("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", []any{index.Name}, &one)
 		if err != nil {
 			return t.fail("read", "schema", err)
 		}
@@ -100,7 +101,7 @@ func (t *tx) define(k *storage.Kind) error {
 			told = true
 			t.migrating(k, 0)
 		}
-		if err := t.script(index.create); err != nil {
+		if err := t.script(index.Create(index.Name, sqltext.Quote(k.Name))); err != nil {
 			return err
 		}
 	}
@@ -135,14 +136,14 @@ func (t *tx) script(text string) error {
 // name.
 func createTable(k *storage.Kind, name string) string {
 	var s strings.Builder
-	s.WriteString("CREATE TABLE " + quote(name) + ` (
+	s.WriteString("CREATE TABLE " + sqltext.Quote(name) + ` (
 	merchant TEXT NOT NULL,
 	live INTEGER NOT NULL CHECK (live IN (0, 1)),
 	id TEXT NOT NULL CHECK (id <> ''),
 	version INTEGER NOT NULL CHECK (version > 0),
 `)
 	for _, c := range k.Columns {
-		column := quote(c.Name)
+		column := sqltext.Quote(c.Name)
 		s.WriteString("\t" + column)
 		if c.Type == storage.Text {
 			s.WriteString(" TEXT")
@@ -165,47 +166,4 @@ func createTable(k *storage.Kind, name string) string {
 	}
 	s.WriteString("\tdata BLOB NOT NULL,\n\tUNIQUE (merchant, live, id)\n) STRICT")
 	return s.String()
-}
-
-// index is an index of a kind. No kind can have its name, because of the dots.
-type index struct{ name, create string }
-
-func indexes(k *storage.Kind) []index {
-	var all []index
-	add := func(unique, name string, columns, nullable []string) {
-		full := k.Name + "." + name
-		text := "CREATE " + unique + "INDEX " + quote(full) + " ON " + quote(k.Name) +
-			" (" + strings.Join(columns, ", ") + ")"
-		if len(nullable) > 0 {
-			text += " WHERE " + strings.Join(nullable, " IS NOT NULL AND ") + " IS NOT NULL"
-		}
-		all = append(all, index{full, text})
-	}
-	for _, key := range k.Keys {
-		var columns, nullable []string
-		if !key.Global {
-			columns = append(columns, "merchant", "live")
-		}
-		for _, name := range key.Columns {
-			columns = append(columns, quote(name))
-			if i := k.Column(name); i >= 0 && k.Columns[i].Null {
-				nullable = append(nullable, quote(name))
-			}
-		}
-		add("UNIQUE ", "key."+key.Name, columns, nullable)
-	}
-	for _, c := range k.Columns {
-		if !c.Indexed {
-			continue
-		}
-		var nullable []string
-		if c.Null {
-			nullable = append(nullable, quote(c.Name))
-		}
-		add("", "by."+c.Name, []string{"merchant", "live", quote(c.Name), "id"}, nullable)
-	}
-	if k.Due != "" {
-		add("", "due", []string{quote(k.Due), "id"}, []string{quote(k.Due)})
-	}
-	return all
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // tx is a member's part of the writer's transaction. What it writes stands in its own
@@ -400,7 +401,7 @@ func (t *tx) Claim(k *storage.Kind, claim storage.Claim) ([]storage.Record, erro
 	if err := t.spill(); err != nil {
 		return nil, err
 	}
-	until := ceiling(claim.Now.Add(claim.Lease))
+	until := sqltext.Ceiling(claim.Now.Add(claim.Lease))
 	for i := range records {
 		r := &records[i]
 		n, err := t.write("claim", k.Name, b.lease, until, r.Scope.Merchant, r.Scope.Live, r.ID)
@@ -419,7 +420,7 @@ func (t *tx) Claim(k *storage.Kind, claim storage.Claim) ([]storage.Record, erro
 // addDocument adds the promoted columns and the document to the arguments.
 func (c *conn) addDocument(r *storage.Record) {
 	for _, v := range r.Columns {
-		c.args = append(c.args, stored(v))
+		c.args = append(c.args, sqltext.Stored(v))
 	}
 	if r.Data == nil {
 		r.Data = []byte{} // nil would be NULL

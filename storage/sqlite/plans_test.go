@@ -1,10 +1,12 @@
 package sqlite
 
 import (
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-7082ffec/payments"
 	accounts "github.com/seed-7082ffec/payments/account"
@@ -77,27 +79,33 @@ func TestPlans(t *testing.T) {
 		for name, text := range b.find {
 			add("find "+name, text)
 		}
-		shapes := map[string]string{"all": ""}
-		for i, c := range k.Columns {
-			shape := string([]byte{'e', byte(i)})
+		some := time.UnixMilli(1)
+		queries := map[string]storage.Query{"all": {}}
+		for _, c := range k.Columns {
+			where := []storage.Equal{{Column: c.Name, Value: "x"}}
 			if c.Indexed {
-				shapes["by "+c.Name] = shape
+				queries["by "+c.Name] = storage.Query{Where: where}
 			}
 			if c.Type != storage.Time {
 				continue
 			}
-			between := string([]byte{'f', byte(i), 'u', byte(i)})
-			shapes["between "+c.Name] = between
-			for j, by := range k.Columns {
+			between := []storage.Range{{Column: c.Name, From: some, Until: some}}
+			queries["between "+c.Name] = storage.Query{Range: between}
+			for _, by := range k.Columns {
 				if by.Indexed {
-					shapes["by "+by.Name+" between "+c.Name] = string([]byte{'e', byte(j)}) + between
+					queries["by "+by.Name+" between "+c.Name] = storage.Query{
+						Where: []storage.Equal{{Column: by.Name, Value: "x"}}, Range: between,
+					}
 				}
 			}
 		}
-		for name, shape := range shapes {
-			for _, cursor := range []string{"", "<", ">"} {
-				add("list "+name+" "+cursor, b.listing([]byte("c"+shape+cursor)))
-				add("list bare "+name+" "+cursor, b.listing([]byte("b"+shape+cursor)))
+		for name, q := range queries {
+			for cursor, of := range map[string][2]string{"": {}, "after": {"x"}, "before": {"", "x"}} {
+				for _, bare := range []bool{false, true} {
+					q.After, q.Before, q.Bare, q.Limit = of[0], of[1], bare, 1
+					text, _ := b.lists.List(q, nil)
+					add(fmt.Sprint("list ", name, " ", cursor, " ", bare), text)
+				}
 			}
 		}
 	}

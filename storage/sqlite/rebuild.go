@@ -1,11 +1,11 @@
 package sqlite
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/internal/declared"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // copyBatch is how many rows are in memory at once while a table is rebuilt.
@@ -22,27 +22,27 @@ func (t *tx) rebuild(k *storage.Kind, kept declared.Kind) error {
 	if err := t.copyRows(k, kept, temporary); err != nil {
 		return err
 	}
-	return t.script("DROP TABLE " + quote(k.Name) + ";" +
-		"ALTER TABLE " + quote(temporary) + " RENAME TO " + quote(k.Name))
+	return t.script("DROP TABLE " + sqltext.Quote(k.Name) + ";" +
+		"ALTER TABLE " + sqltext.Quote(temporary) + " RENAME TO " + sqltext.Quote(k.Name))
 }
 
 func (t *tx) copyRows(k *storage.Kind, kept declared.Kind, target string) error {
 	names := []string{"merchant", "live", "id", "version"}
 	for _, c := range kept.Columns {
-		names = append(names, quote(c.Name))
+		names = append(names, sqltext.Quote(c.Name))
 	}
 	if kept.Due != "" {
 		names = append(names, "lease")
 	}
 	names = append(names, "data")
 	old := len(names)
-	from := "SELECT rowid, " + strings.Join(names, ", ") + " FROM " + quote(k.Name) +
+	from := "SELECT rowid, " + strings.Join(names, ", ") + " FROM " + sqltext.Quote(k.Name) +
 		" WHERE rowid > ? ORDER BY rowid LIMIT ?"
 	added := k.Columns[len(kept.Columns):]
 	for _, c := range added {
-		names = append(names, quote(c.Name))
+		names = append(names, sqltext.Quote(c.Name))
 	}
-	into := "INSERT INTO " + quote(target) + " (" + strings.Join(names, ", ") + ") VALUES (?" +
+	into := "INSERT INTO " + sqltext.Quote(target) + " (" + strings.Join(names, ", ") + ") VALUES (?" +
 		strings.Repeat(", ?", len(names)-1) + ")"
 
 	done := int64(0)
@@ -58,12 +58,12 @@ func (t *tx) copyRows(k *storage.Kind, kept declared.Kind, target string) error 
 				return err
 			}
 			if len(added) > 0 {
-				values, err := backfill(k, row)
-				if err != nil {
+				r := storage.Record{ID: row[2].(string), Data: row[len(row)-1].([]byte)}
+				if err := declared.Backfill(k, &r); err != nil {
 					return err
 				}
-				for _, v := range values[len(kept.Columns):] {
-					row = append(row, stored(v))
+				for _, v := range r.Columns[len(kept.Columns):] {
+					row = append(row, sqltext.Stored(v))
 				}
 			}
 			if _, err := t.write("copy", k.Name, into, row...); err != nil {
@@ -95,22 +95,4 @@ func (t *tx) readRows(query string, columns int, after int64) (batch [][]any, la
 		return nil, 0, t.fail("copy", "rows", err)
 	}
 	return batch, last, nil
-}
-
-// backfill returns the columns that follow from a row's document, which is its
-// last value. An error names no value, since it may be a person's.
-func backfill(k *storage.Kind, row []any) ([]any, error) {
-	if k.Backfill == nil {
-		return nil, fmt.Errorf("%w: kind %s has new columns and no Backfill", storage.ErrInvalid, k.Name)
-	}
-	data := row[len(row)-1].([]byte)
-	values, err := k.Backfill(data)
-	if err != nil {
-		return nil, fmt.Errorf("backfill: %w", err)
-	}
-	r := storage.Record{ID: row[2].(string), Columns: values, Data: data}
-	if err := k.Check(&r); err != nil {
-		return nil, fmt.Errorf("backfill: %w", err)
-	}
-	return r.Columns, nil
 }

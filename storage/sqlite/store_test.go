@@ -473,9 +473,9 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 	s := openNotes(t, Config{})
 	b := (*s.tables.Load())[notes]
 	where := []storage.Equal{{Column: "status", Value: "open"}}
-	byStatus, _ := b.list(storage.Query{Where: where, Limit: 1}, nil)
-	oldest, _ := b.list(storage.Query{Where: where, Before: " ", Limit: 1}, nil)
-	newest, _ := b.list(storage.Query{After: "x", Limit: 1}, nil)
+	byStatus, _ := b.lists.List(storage.Query{Where: where, Limit: 1}, nil)
+	oldest, _ := b.lists.List(storage.Query{Where: where, Before: " ", Limit: 1}, nil)
+	newest, _ := b.lists.List(storage.Query{After: "x", Limit: 1}, nil)
 	for _, test := range []struct{ query, want string }{
 		{b.get, "sqlite_autoindex_notes_1"},
 		{b.find["reference"], "notes.key.reference"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
 // readTx reads on one connection, inside its open transaction.
@@ -80,7 +81,7 @@ func (t *readTx) Find(k *storage.Kind, key string, s storage.Scope, values ...an
 		c.args = append(c.args, s.Merchant, s.Live)
 	}
 	for _, v := range values {
-		c.args = append(c.args, stored(v))
+		c.args = append(c.args, sqltext.Stored(v))
 	}
 	return t.record(b, b.find[key], scope)
 }
@@ -95,7 +96,7 @@ func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error
 		return nil, err
 	}
 	var text string
-	text, t.conn.args = b.list(q, t.conn.args[:0])
+	text, t.conn.args = b.lists.List(q, t.conn.args[:0])
 	wanted := k.Columns
 	if q.Bare {
 		wanted = nil
@@ -209,15 +210,7 @@ func (c *conn) scan(wanted []storage.Column, rows *sql.Rows, scope *storage.Scop
 	return r, nil
 }
 
-// stored returns a column's value as the database keeps it.
-func stored(v any) any {
-	if at, ok := v.(time.Time); ok {
-		return at.UnixMilli()
-	}
-	return v
-}
-
-// loaded is the inverse of stored.
+// loaded is the inverse of sqltext.Stored.
 func loaded(is storage.Type, v any) any {
 	if n, ok := v.(int64); ok {
 		switch is {

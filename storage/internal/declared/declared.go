@@ -102,3 +102,19 @@ func (c Column) String() string {
 var typeName = map[storage.Type]string{
 	storage.Text: "text", storage.Int: "int", storage.Bool: "bool", storage.Time: "time",
 }
+
+// Backfill gives a record the columns that follow from its document. An error names no
+// value, since it may be a person's.
+func Backfill(k *storage.Kind, r *storage.Record) error {
+	if k.Backfill == nil {
+		return fmt.Errorf("%w: kind %s has new columns and no Backfill", storage.ErrInvalid, k.Name)
+	}
+	var err error
+	if r.Columns, err = k.Backfill(r.Data); err == nil {
+		err = k.Check(r)
+	}
+	if err != nil {
+		return fmt.Errorf("backfill: %w", err)
+	}
+	return nil
+}

@@ -148,18 +148,19 @@ func (c *cache) keepSequence(name string, q sequence) {
 // take remembers what a group has committed, but for records that are new: most
 // are events and answers, which nobody writes again.
 func (c *cache) take(l *layer) {
-	c.room(len(l.records) + len(l.accounts) + len(l.sequences))
-	for key, k := range l.records {
+	c.room(len(l.records.Keys) + len(l.accounts.Keys) + len(l.sequences.Keys))
+	for i, key := range l.records.Keys {
+		k := l.records.Values[i]
 		if k.record.Version == 1 {
 			c.changed(key.hash()) // it was known to be absent, perhaps
 			continue
 		}
 		c.keepRecord(key, k)
 	}
-	for name, a := range l.accounts {
-		c.keepAccount(name, a)
+	for i, name := range l.accounts.Keys {
+		c.keepAccount(name, l.accounts.Values[i])
 	}
-	for name, q := range l.sequences {
-		c.keepSequence(name, q)
+	for i, name := range l.sequences.Keys {
+		c.keepSequence(name, l.sequences.Values[i])
 	}
 }

@@ -69,7 +69,7 @@ func (t *tx) SetSequence(name string, value int64) error {
 	if !isText(name) {
 		return errText("sequence")
 	}
-	set(&t.own.sequences, name, sequence{value: value, dirty: true})
+	t.own.sequences.Put(name, sequence{value: value, dirty: true})
 	t.own.counted = append(t.own.counted, name)
 	return t.wrote()
 }

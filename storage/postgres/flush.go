@@ -76,7 +76,7 @@ func newWrites(b *table) *writes {
 	return &writes{table: b, insert: newRows(types...), replace: newRows(append(types, int64(0))...), remove: remove}
 }
 
-func (w *writes) add(key recordKey, k known) {
+func (w *writes) add(key recordKey, k *known) {
 	if k.stored > 0 && (k.record.Version == 0 || k.renewed) {
 		w.remove.add(key.scope.Merchant, key.scope.Live, key.id, k.stored)
 	}
@@ -101,13 +101,11 @@ func (w *writes) add(key recordKey, k known) {
 func (l *layer) queue(b *pgx.Batch, sql *ledgerSQL, changed *changes) {
 	tables := map[string]*writes{}
 	var order []*writes
-	seen := make(map[recordKey]bool, len(l.dirty))
-	for _, key := range l.dirty {
-		k := l.records[key]
-		if !k.dirty || seen[key] {
+	for i, key := range l.records.Keys {
+		k := &l.records.Values[i]
+		if !k.dirty {
 			continue
 		}
-		seen[key] = true
 		w := tables[key.kind]
 		if w == nil {
 			w = newWrites(k.table)
@@ -136,7 +134,7 @@ func (l *layer) queueLedger(b *pgx.Batch, sql *ledgerSQL, changed *changes) {
 	fresh, moved := newRows("", false, int64(0), int64(0)), newRows("", int64(0), int64(0), int64(0))
 	slices.Sort(l.moved)
 	for _, name := range slices.Compact(l.moved) {
-		a := l.accounts[name]
+		a := l.accounts.Find(name)
 		changed.add(nameHash("account/", name))
 		if a.stored == 0 {
 			fresh.add(name, a.Guarded, a.Amount, a.Entries)
@@ -173,7 +171,7 @@ func (l *layer) queueSequences(b *pgx.Batch, sql *ledgerSQL, changed *changes) {
 	r := newRows("", int64(0))
 	slices.Sort(l.counted)
 	for _, name := range slices.Compact(l.counted) {
-		r.add(name, l.sequences[name].value)
+		r.add(name, l.sequences.Find(name).value)
 		changed.add(nameHash("sequence/", name))
 	}
 	b.Queue(sql.setSequences, r.args()...)

@@ -90,7 +90,7 @@ func (w *writer) open(m *member) (*group, error) {
 		w.eager = max(w.eager-1, 0)
 		return g, w.begin(m.ctx, g)
 	}
-	g.layer, g.base = newLayer(), commit{w.cache.number, w.cache.token}
+	g.layer, g.base = new(layer), commit{w.cache.number, w.cache.token}
 	if f != nil {
 		g.below, g.base = f.layer, f.base
 		if f.writes {
@@ -148,7 +148,7 @@ func (w *writer) begin(ctx context.Context, g *group) error {
 	g.conn = conn
 	raw := conn.Conn()
 	g.session = session{db: raw, limit: groupLimit}
-	g.layer, g.changes, g.wrote, g.broken, g.doomed = newLayer(), changes{}, false, nil, ""
+	g.layer, g.changes, g.wrote, g.broken, g.doomed = new(layer), changes{}, false, nil, ""
 	// Outside of the session, whose limit is not for waiting.
 	waiting := session{db: raw, before: []string{beginWrite, settings, lockWriter(w.store.config.Schema)}}
 	if err := w.refresh(ctx, &waiting, g); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/shelf"
 	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
@@ -17,14 +18,14 @@ import (
 // together with all others when the group ends, or before something is asked
 // that only the database can answer.
 type layer struct {
-	records   map[recordKey]known
-	owners    map[string]recordKey // who has a unique key; the zero key for nobody
-	accounts  map[string]account
-	sequences map[string]sequence
-	postings  map[string]bool // booked, or known to be absent
+	records   shelf.Of[recordKey, known]
+	owners    shelf.Of[string, recordKey] // who has a unique key; the zero key for nobody
+	accounts  shelf.Of[string, account]
+	sequences shelf.Of[string, sequence]
+	postings  shelf.Of[string, struct{}] // that are booked
 
 	// What the database does not have yet.
-	dirty   []recordKey // in the order of the first write; may repeat
+	dirty   []recordKey // may repeat
 	booked  []storage.Posting
 	entries []storage.Entry
 	moved   []string // accounts; may repeat
@@ -80,8 +81,6 @@ type sequence struct {
 	dirty bool
 }
 
-func newLayer() *layer { return &layer{} }
-
 func set[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}
@@ -94,50 +93,59 @@ func (l *layer) unwritten() bool {
 	return len(l.dirty)+len(l.booked)+len(l.moved)+len(l.counted) > 0
 }
 
-// take makes what a layer above holds part of this one.
+// take makes what a layer above holds part of this one, and empties that.
 func (l *layer) take(above *layer) {
-	merge(&l.records, above.records)
-	merge(&l.owners, above.owners)
-	merge(&l.accounts, above.accounts)
-	merge(&l.sequences, above.sequences)
-	merge(&l.postings, above.postings)
+	l.records.Take(&above.records)
+	l.owners.Take(&above.owners)
+	l.accounts.Take(&above.accounts)
+	l.sequences.Take(&above.sequences)
+	l.postings.Take(&above.postings)
 	l.dirty = append(l.dirty, above.dirty...)
 	l.booked = append(l.booked, above.booked...)
 	l.entries = append(l.entries, above.entries...)
 	l.moved = append(l.moved, above.moved...)
 	l.counted = append(l.counted, above.counted...)
+	above.clear()
 }
 
-func merge[K comparable, V any](into *map[K]V, from map[K]V) {
-	if len(*into) == 0 {
-		*into = from
-		return
-	}
-	for k, v := range from {
-		(*into)[k] = v
-	}
+// clear empties the layer, and keeps its room.
+func (l *layer) clear() {
+	l.records.Clear()
+	l.owners.Clear()
+	l.accounts.Clear()
+	l.sequences.Clear()
+	l.postings.Clear()
+	l.clean()
+}
+
+// clean forgets what the database does not have yet.
+func (l *layer) clean() {
+	clear(l.dirty)
+	clear(l.booked)
+	clear(l.entries)
+	clear(l.moved)
+	clear(l.counted)
+	l.dirty, l.booked, l.entries, l.moved, l.counted = l.dirty[:0], l.booked[:0], l.entries[:0], l.moved[:0], l.counted[:0]
 }
 
 // written marks everything as being in the database.
 func (l *layer) written() {
-	for _, key := range l.dirty {
-		l.records[key] = l.records[key].inDatabase()
+	for i, k := range l.records.Values {
+		l.records.Values[i] = k.inDatabase()
 	}
-	for _, name := range l.moved {
-		l.accounts[name] = l.accounts[name].inDatabase()
+	for i, a := range l.accounts.Values {
+		l.accounts.Values[i] = a.inDatabase()
 	}
-	for _, name := range l.counted {
-		q := l.sequences[name]
-		q.dirty = false
-		l.sequences[name] = q
+	for i := range l.sequences.Values {
+		l.sequences.Values[i].dirty = false
 	}
-	l.dirty, l.booked, l.entries, l.moved, l.counted = nil, nil, nil, nil, nil
+	l.clean()
 }
 
 // write notes a record as it now stands.
 func (l *layer) write(key recordKey, k known) {
 	k.dirty = true
-	set(&l.records, key, k)
+	l.records.Put(key, k)
 	l.dirty = append(l.dirty, key)
 }
 

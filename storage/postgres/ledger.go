@@ -233,14 +233,14 @@ func (t *tx) Postings(after string, limit int) ([]storage.Booked, error) {
 
 // lookupAccount returns what is known of an account.
 func (t *tx) lookupAccount(name string) (account, bool) {
-	if a, ok := t.own.accounts[name]; ok {
-		return a, true
+	if a := t.own.accounts.Find(name); a != nil {
+		return *a, true
 	}
-	if a, ok := t.group.layer.accounts[name]; ok {
-		return a, true
+	if a := t.group.layer.accounts.Find(name); a != nil {
+		return *a, true
 	}
 	if b := t.group.below; b != nil {
-		if a, ok := b.accounts[name]; ok {
+		if a := b.accounts.Find(name); a != nil {
 			return a.inDatabase(), true
 		}
 	}
@@ -301,7 +301,7 @@ func (t *tx) Post(p storage.Posting) error {
 	if err := t.load(names); err != nil {
 		return err
 	}
-	if t.own.postings[p.ID] || t.group.layer.postings[p.ID] || t.group.below != nil && t.group.below.postings[p.ID] {
+	if t.own.postings.Find(p.ID) != nil || t.group.layer.postings.Find(p.ID) != nil || t.group.below != nil && t.group.below.postings.Find(p.ID) != nil {
 		return errBooked()
 	}
 	if t.isCareful("ledger_postings") {
@@ -322,13 +322,13 @@ func (t *tx) Post(p storage.Posting) error {
 		accounts[i] = a
 	}
 	for i, a := range accounts {
-		set(&t.own.accounts, a.Account, a)
+		t.own.accounts.Put(a.Account, a)
 		t.own.moved = append(t.own.moved, a.Account)
 		t.own.entries = append(t.own.entries, storage.Entry{
 			Account: a.Account, Number: a.Entries, Amount: p.Moves[i].Amount, Balance: a.Amount, Posting: p.ID,
 		})
 	}
-	set(&t.own.postings, p.ID, true)
+	t.own.postings.Put(p.ID, struct{}{})
 	t.own.booked = append(t.own.booked, p)
 	return t.wrote()
 }
@@ -351,6 +351,22 @@ func (t *tx) lookPosting(id string, reason error) error {
 	return nil
 }
 
+// lookupSequence returns what is known of a sequence.
+func (t *tx) lookupSequence(name string) (sequence, bool) {
+	if q := t.own.sequences.Find(name); q != nil {
+		return *q, true
+	}
+	if q := t.group.layer.sequences.Find(name); q != nil {
+		return *q, true
+	}
+	if b := t.group.below; b != nil {
+		if q := b.sequences.Find(name); q != nil {
+			return *q, true
+		}
+	}
+	return t.cache.sequence(name)
+}
+
 // Next implements [storage.Tx].
 func (t *tx) Next(name string) (int64, error) {
 	if err := t.usable(); err != nil {
@@ -359,23 +375,14 @@ func (t *tx) Next(name string) (int64, error) {
 	if !isText(name) {
 		return 0, errText("sequence")
 	}
-	q, ok := t.own.sequences[name]
-	if !ok {
-		q, ok = t.group.layer.sequences[name]
-	}
-	if !ok && t.group.below != nil {
-		q, ok = t.group.below.sequences[name]
-	}
-	if !ok {
-		q, ok = t.cache.sequence(name)
-	}
+	q, ok := t.lookupSequence(name)
 	if !ok {
 		if _, err := t.session.one(t.io, []any{&q.value}, t.store.sql.sequence, name); err != nil {
 			return 0, t.trouble(t.fail("read", "sequence", err))
 		}
 	}
 	q = sequence{value: q.value + 1, dirty: true}
-	set(&t.own.sequences, name, q)
+	t.own.sequences.Put(name, q)
 	t.own.counted = append(t.own.counted, name)
 	return q.value, t.wrote()
 }

@@ -104,7 +104,7 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 	if err := checkIsolation(ctx, h.tx); err != nil {
 		return err
 	}
-	g := &group{layer: newLayer()}
+	g := &group{layer: new(layer)}
 	g.session.db = h.tx
 	g.session.before = []string{"SAVEPOINT payments", lockWriter(h.store.config.Schema)}
 	var host [5]string
@@ -124,7 +124,7 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 	// Nobody else's run depends on this one, so it looks before it inserts.
 	t := &tx{
 		readTx: readTx{ctx: ctx, io: ctx, store: h.store, session: &g.session},
-		group:  g, cache: &cache{}, own: newLayer(), savepoint: true, lookFirst: true,
+		group:  g, cache: &cache{}, own: new(layer), savepoint: true, lookFirst: true,
 	}
 	kept := false
 	defer func() {

@@ -33,14 +33,14 @@ type tx struct {
 
 // lookup returns what is known of a record.
 func (t *tx) lookup(key recordKey) (known, bool) {
-	if k, ok := t.own.records[key]; ok {
-		return k, true
+	if k := t.own.records.Find(key); k != nil {
+		return *k, true
 	}
-	if k, ok := t.group.layer.records[key]; ok {
-		return k, true
+	if k := t.group.layer.records.Find(key); k != nil {
+		return *k, true
 	}
 	if b := t.group.below; b != nil {
-		if k, ok := b.records[key]; ok {
+		if k := b.records.Find(key); k != nil {
 			return k.inDatabase(), true
 		}
 	}
@@ -50,14 +50,18 @@ func (t *tx) lookup(key recordKey) (known, bool) {
 // owner returns who has a unique key, the zero key for nobody; false when only
 // the database knows.
 func (t *tx) owner(key string) (recordKey, bool) {
-	if r, ok := t.own.owners[key]; ok {
-		return r, true
+	if r := t.own.owners.Find(key); r != nil {
+		return *r, true
 	}
-	r, ok := t.group.layer.owners[key]
-	if !ok && t.group.below != nil {
-		r, ok = t.group.below.owners[key]
+	if r := t.group.layer.owners.Find(key); r != nil {
+		return *r, true
 	}
-	return r, ok
+	if b := t.group.below; b != nil {
+		if r := b.owners.Find(key); r != nil {
+			return *r, true
+		}
+	}
+	return recordKey{}, false
 }
 
 // now returns a record as it stands, read if need be.
@@ -178,7 +182,7 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 		assumed: was.assumed || !ok && !t.isCareful(k.Name),
 	})
 	for _, unique := range keys {
-		set(&t.own.owners, unique, key)
+		t.own.owners.Put(unique, key)
 	}
 	return t.wrote()
 }
@@ -310,7 +314,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	was.record = r
 	t.own.write(key, was)
 	for _, unique := range keys {
-		set(&t.own.owners, unique, key)
+		t.own.owners.Put(unique, key)
 	}
 	return t.wrote()
 }
@@ -373,7 +377,7 @@ func (t *tx) release(b *table, key recordKey, freed []string) {
 		if owner, ok := t.owner(unique); ok && owner != key && owner != (recordKey{}) {
 			t.group.doomed = b.kind.Name
 		}
-		set(&t.own.owners, unique, recordKey{})
+		t.own.owners.Put(unique, recordKey{})
 	}
 }
 
@@ -434,7 +438,7 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	claimed := make([]storage.Record, len(records))
 	for i, r := range records {
 		key := recordKey{k.Name, r.Scope, r.ID}
-		set(&t.own.records, key, known{record: r, table: b, stored: r.Version})
+		t.own.records.Put(key, known{record: r, table: b, stored: r.Version})
 		t.group.changes.add(key.hash())
 		t.group.wrote = true
 		claimed[i] = copyRecord(r)

@@ -66,7 +66,8 @@ type writer struct {
 	group  *group // that is open
 	flight *group // that is being committed, or has been and was not looked at
 	cache  cache
-	eager  int // so many groups, from now on, lock before they run
+	own    layer // of the member that runs, kept to spare allocations
+	eager  int   // so many groups, from now on, lock before they run
 }
 
 // member is a caller of Update.
@@ -240,9 +241,10 @@ func (w *writer) run(m *member) {
 // tx returns a member's part of the group's transaction.
 func (w *writer) tx(m *member) *tx {
 	g := m.group
+	w.own.clear()
 	return &tx{
 		readTx: readTx{ctx: m.ctx, io: context.Background(), store: w.store, session: &g.session},
-		group:  g, cache: &w.cache, own: newLayer(),
+		group:  g, cache: &w.cache, own: &w.own,
 		careful: m.careful, strict: m.strict,
 	}
 }

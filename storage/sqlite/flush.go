@@ -21,14 +21,14 @@ func (c *conn) flush(l *layer, cache *cache) error {
 	if err := c.flushLedger(l, cache); err != nil {
 		return err
 	}
-	for i, name := range l.sequences.keys {
-		c.args = append(c.args[:0], name, l.sequences.values[i])
+	for i, name := range l.sequences.Keys {
+		c.args = append(c.args[:0], name, l.sequences.Values[i])
 		if err := c.change(setSequence); err != nil {
 			return err
 		}
 	}
-	for i, key := range l.records.keys {
-		if r := &l.records.values[i]; r.record.Version > 1 {
+	for i, key := range l.records.Keys {
+		if r := &l.records.Values[i]; r.record.Version > 1 {
 			cache.keep(key, r.record)
 		} else { // new, and hardly ever read again by the writer; or gone
 			cache.drop(key)
@@ -41,15 +41,15 @@ func (c *conn) flush(l *layer, cache *cache) error {
 func (c *conn) flushRecords(l *layer) error {
 	done := 0
 	var tables []*table
-	for i := range l.records.keys {
-		if b := l.records.keys[i].table; !slices.Contains(tables, b) {
+	for i := range l.records.Keys {
+		if b := l.records.Keys[i].table; !slices.Contains(tables, b) {
 			tables = append(tables, b)
 		}
 	}
 	for _, b := range tables {
 		fresh := c.fresh[:0]
-		for i := range l.records.keys {
-			key, r := &l.records.keys[i], &l.records.values[i]
+		for i := range l.records.Keys {
+			key, r := &l.records.Keys[i], &l.records.Values[i]
 			if key.table != b {
 				continue
 			}
@@ -73,14 +73,14 @@ func (c *conn) flushRecords(l *layer) error {
 		}
 		c.fresh = fresh
 		err := c.insertAll(&b.inserts, len(fresh), func(i int) {
-			r := &l.records.values[fresh[i]].record
+			r := &l.records.Values[fresh[i]].record
 			c.args = append(c.args, r.Scope.Merchant, r.Scope.Live, r.ID, r.Version)
 			c.addDocument(r)
 		})
 		if err != nil {
 			return err
 		}
-		if done == len(l.records.keys) {
+		if done == len(l.records.Keys) {
 			break
 		}
 	}
@@ -89,8 +89,8 @@ func (c *conn) flushRecords(l *layer) error {
 
 // flushLedger writes accounts, then postings, then entries, as foreign keys want it.
 func (c *conn) flushLedger(l *layer, cache *cache) error {
-	for i := range l.accounts.values {
-		a := &l.accounts.values[i]
+	for i := range l.accounts.Values {
+		a := &l.accounts.Values[i]
 		if a.id != 0 {
 			c.args = append(c.args[:0], a.Amount, a.Entries, a.id)
 			if err := c.change(updateAccount); err != nil {
@@ -107,15 +107,15 @@ func (c *conn) flushLedger(l *layer, cache *cache) error {
 		}
 		cache.keepAccount(*a)
 	}
-	err := c.insertAll(&insertPostings, len(l.postings.keys), func(i int) {
-		p := &l.postings.values[i]
+	err := c.insertAll(&insertPostings, len(l.postings.Keys), func(i int) {
+		p := &l.postings.Values[i]
 		c.args = append(c.args, p.ID, p.Type, p.Ref, p.At.UnixMilli())
 	})
 	if err != nil {
 		return err
 	}
 	for i := range l.entries {
-		l.entries[i].id = l.accounts.find(l.entries[i].account).id
+		l.entries[i].id = l.accounts.Find(l.entries[i].account).id
 	}
 	// One account's entries stand together.
 	slices.SortFunc(l.entries, func(a, b entry) int {

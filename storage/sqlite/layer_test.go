@@ -230,45 +230,6 @@ func TestAPendingRecordWithoutTheKey(t *testing.T) {
 	}
 }
 
-// A shelf is a map that remembers the order, whether it is indexed or not.
-func TestShelf(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		var s, above shelf[int, int]
-		want := map[int]int{}
-		var order []int
-		put := func(into *shelf[int, int], k, v int) {
-			into.put(k, v)
-			if _, ok := want[k]; !ok {
-				order = append(order, k)
-			}
-			want[k] = v
-		}
-		for i := range rapid.IntRange(0, 4*few).Draw(r, "below") {
-			put(&s, rapid.IntRange(0, 3*few).Draw(r, "key"), i)
-		}
-		for i := range rapid.IntRange(0, 2*few).Draw(r, "above") {
-			put(&above, rapid.IntRange(0, 3*few).Draw(r, "key"), 100+i)
-		}
-		s.take(&above)
-		got := map[int]int{}
-		for k := range 3*few + 1 {
-			if v := s.find(k); v != nil {
-				got[k] = *v
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			r.Errorf("values (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff(order, s.keys); diff != "" && len(order)+len(s.keys) > 0 {
-			r.Errorf("order (-want +got):\n%s", diff)
-		}
-		s.clear()
-		if s.find(1) != nil || len(s.keys) != 0 {
-			r.Error("something is left")
-		}
-	})
-}
-
 // Whoever describes a kind once more means the same table; and what breaks a key that
 // only a newer process knows of is refused like any other, to whoever does it.
 func TestDescriptionsOfOneKind(t *testing.T) {

@@ -171,10 +171,10 @@ func (t *readTx) each(doing string, limit int, scan func(*sql.Rows) error, query
 
 // account reads an account, which has no id if it is yet to come.
 func (t *tx) account(name string) (account, error) {
-	if a := t.own.accounts.find(name); a != nil {
+	if a := t.own.accounts.Find(name); a != nil {
 		return *a, nil
 	}
-	if a := t.group.layer.accounts.find(name); a != nil {
+	if a := t.group.layer.accounts.Find(name); a != nil {
 		return *a, nil
 	}
 	if a, ok := t.cache.accounts[name]; ok {
@@ -250,7 +250,7 @@ func (t *tx) Post(p storage.Posting) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
-	taken := t.own.postings.find(p.ID) != nil || t.group.layer.postings.find(p.ID) != nil
+	taken := t.own.postings.Find(p.ID) != nil || t.group.layer.postings.Find(p.ID) != nil
 	if !taken {
 		var err error
 		if taken, err = t.taken(series{}, p.ID); err != nil {
@@ -273,14 +273,14 @@ func (t *tx) Post(p storage.Posting) error {
 		accounts = append(accounts, a)
 	}
 	for i, a := range accounts {
-		t.own.accounts.put(a.Account, a)
+		t.own.accounts.Put(a.Account, a)
 		t.own.entries = append(t.own.entries, entry{
 			account: a.Account, number: a.Entries, posting: p.ID, amount: p.Moves[i].Amount, balance: a.Amount,
 		})
 	}
 	t.cache.raise(series{}, p.ID)
 	p.Moves = nil
-	t.own.postings.put(p.ID, p)
+	t.own.postings.Put(p.ID, p)
 	t.own.bytes += 256 * (1 + len(accounts))
 	return t.noted()
 }
@@ -291,15 +291,15 @@ func (t *tx) Next(sequence string) (int64, error) {
 		return 0, err
 	}
 	var n int64
-	if known := t.own.sequences.find(sequence); known != nil {
+	if known := t.own.sequences.Find(sequence); known != nil {
 		n = *known
-	} else if known := t.group.layer.sequences.find(sequence); known != nil {
+	} else if known := t.group.layer.sequences.Find(sequence); known != nil {
 		n = *known
 	} else if _, err := t.conn.one(selectSequence, []any{sequence}, &n); err != nil {
 		return 0, t.fail("count", "sequence", err)
 	}
 	n++
-	t.own.sequences.put(sequence, n)
+	t.own.sequences.Put(sequence, n)
 	t.own.bytes += 64 + len(sequence)
 	return n, t.noted()
 }

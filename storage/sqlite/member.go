@@ -45,10 +45,10 @@ func (t *tx) now(b *table, key recordKey) (r storage.Record, stored int64, err e
 
 // pending returns what is yet to be written of a record, or nil.
 func (t *tx) pending(key recordKey) *change {
-	if c := t.own.records.find(key); c != nil {
+	if c := t.own.records.Find(key); c != nil {
 		return c
 	}
-	return t.group.layer.records.find(key)
+	return t.group.layer.records.Find(key)
 }
 
 // Get implements [storage.ReadTx].
@@ -140,14 +140,14 @@ func (t *tx) flushGroup() error {
 		return t.fail("write", "what others of the group had written", err)
 	}
 	// What this member knows of the rows under its own changes.
-	for i, key := range t.own.records.keys {
-		if c := l.records.find(key); c != nil {
-			t.own.records.values[i].stored = c.record.Version
+	for i, key := range t.own.records.Keys {
+		if c := l.records.Find(key); c != nil {
+			t.own.records.Values[i].stored = c.record.Version
 		}
 	}
-	for i, name := range t.own.accounts.keys {
-		if a := l.accounts.find(name); a != nil {
-			t.own.accounts.values[i].id = a.id
+	for i, name := range t.own.accounts.Keys {
+		if a := l.accounts.Find(name); a != nil {
+			t.own.accounts.Values[i].id = a.id
 		}
 	}
 	l.clear()

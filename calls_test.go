@@ -179,11 +179,11 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			return accounts.Merchants(ctx, api.Page{StartingAfter: m.ID})
 		})
 		plain("logo", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) { return accounts.Logo(ctx, m.ID) })
-		plain("create consumer", func(ctx context.Context, _ api.Caller, n int, _ string) (any, error) {
-			return accounts.CreateConsumer(ctx, account.HolderParams{Name: "C", Phone: fmt.Sprintf("0242%06d", n), PIN: "1234"})
+		once("create consumer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+			return accounts.CreateConsumer(ctx, account.HolderParams{Name: "C", Phone: fmt.Sprintf("0242%06d", n), PIN: "1234", IdempotencyKey: c.IdempotencyKey})
 		})
-		plain("create agent", func(ctx context.Context, _ api.Caller, n int, _ string) (any, error) {
-			return accounts.CreateAgent(ctx, account.HolderParams{Name: "A", Phone: fmt.Sprintf("0242%06d", n)})
+		once("create agent", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+			return accounts.CreateAgent(ctx, account.HolderParams{Name: "A", Phone: fmt.Sprintf("0242%06d", n), IdempotencyKey: c.IdempotencyKey})
 		})
 		plain("consumer", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
 			return accounts.Consumer(ctx, false, ama.ID)
@@ -318,9 +318,9 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		onceOn("cancel payout", newPayout, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return svc.Payouts.Cancel(ctx, c, id)
 		})
-		all = append(all, call{name: "settle payout", prepare: newPayout, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		onceOn("settle payout", newPayout, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return svc.Payouts.Settle(ctx, c, id, payout.Result{Outcome: payout.Paid, Reference: "x"})
-		}})
+		})
 		all = append(all, call{name: "callback", prepare: newPayout, do: func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
 			return nil, svc.Payouts.Notify(ctx, id, payout.Result{Outcome: payout.Refused})
 		}})
@@ -345,9 +345,9 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		onceOn("cancel disbursement", newDisbursement, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return svc.Disbursements.Cancel(ctx, c, id)
 		})
-		all = append(all, call{name: "settle disbursement", prepare: newDisbursement, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		onceOn("settle disbursement", newDisbursement, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return svc.Disbursements.Settle(ctx, c, id, payout.Result{Outcome: payout.Refused})
-		}})
+		})
 		plain("disbursements", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return svc.Disbursements.List(ctx, c, payout.ListParams{})
 		})

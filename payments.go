@@ -214,9 +214,14 @@ const clockWait = 2 * time.Second
 // most two seconds; the rest runs on. It returns the time the clock then shows.
 //
 // The clock governs the times of objects, expiries, limits and due times of that
-// merchant's test mode; it never goes back. It exists only in a sandbox.
+// merchant's test mode; it never goes back. It exists only in a sandbox. With an
+// idempotency key a repetition moves nothing, and returns what the first call did.
 func (s *Service) MoveClock(ctx context.Context, caller api.Caller, by time.Duration, to time.Time) (api.Time, error) {
-	now, err := s.engine.MoveClock(ctx, caller, func(now time.Time) (time.Time, error) {
+	call := engine.Call{Name: "clock.move", Params: struct {
+		By time.Duration `json:"by"`
+		To time.Time     `json:"to"`
+	}{by, to}}
+	now, err := s.engine.MoveClock(ctx, caller, call, func(now time.Time) (time.Time, error) {
 		if by < 0 {
 			return now, api.Invalid("advance", "advance must not be negative; the clock never goes back.")
 		}
@@ -243,7 +248,7 @@ func (s *Service) MoveClock(ctx context.Context, caller api.Caller, by time.Dura
 	case <-wait.C:
 	case <-ctx.Done():
 	}
-	return api.At(now), nil
+	return *now, nil
 }
 
 // secret is what the server keeps for itself.

@@ -181,7 +181,7 @@ func TestKeysAreForgotten(t *testing.T) {
 	}{
 		{0, "a", ""}, {30*day - time.Second, "b", api.IdempotencyKeyReused}, {time.Second, "b", ""}, {day, "a", api.IdempotencyKeyReused},
 	} {
-		if _, err := svc.MoveClock(t.Context(), caller, step.move, time.Time{}); err != nil {
+		if _, err := svc.MoveClock(t.Context(), api.Caller{Merchant: m.ID}, step.move, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := create(step.name); api.CodeOf(err) != step.want {

@@ -499,6 +499,42 @@ func TestKeysOfDeposits(t *testing.T) {
 	}
 }
 
+// A key is one account, whoever asks at the same time; the PIN is no part of it.
+func TestKeysOfHolders(t *testing.T) {
+	b := newBench(t, nil)
+	ama := account.HolderParams{Name: "Ama", Phone: "0241234567", PIN: "1234", IdempotencyKey: "k"}
+	made := make([]*account.Consumer, 6)
+	var all sync.WaitGroup
+	for i := range made {
+		all.Go(func() {
+			p := ama
+			if i%2 == 1 {
+				p.Phone, p.PIN = "+233 24 123 4567", "4321"
+			}
+			c, err := b.CreateConsumer(t.Context(), p)
+			if err != nil {
+				t.Error(err)
+			}
+			made[i] = c
+		})
+	}
+	all.Wait()
+	for _, c := range made[1:] {
+		if diff := cmp.Diff(made[0], c); diff != "" {
+			t.Errorf("two accounts (-first +other):\n%s", diff)
+		}
+	}
+	kofi := ama
+	kofi.Name = "Kofi"
+	_, err := b.CreateConsumer(t.Context(), kofi)
+	wantCode(t, "the key for another", err, api.IdempotencyKeyReused)
+	_, err = b.CreateAgent(t.Context(), ama)
+	wantCode(t, "the key for an agent", err, api.IdempotencyKeyReused)
+	ama.IdempotencyKey = "another"
+	_, err = b.CreateConsumer(t.Context(), ama)
+	wantCode(t, "the phone under another key", err, api.ParameterInvalid)
+}
+
 func TestCustomers(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t), IdempotencyKey: "c-1"}

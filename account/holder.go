@@ -25,6 +25,9 @@ type HolderParams struct {
 	Status Status
 	// SubAgent makes a cash agent a sub-agent, who is not paid directly.
 	SubAgent bool
+	// IdempotencyKey makes it safe to repeat a call whose answer was lost, as that of a
+	// [Deposit] does. The PIN is not compared: secrets are kept nowhere.
+	IdempotencyKey string
 }
 
 func (p *HolderParams) check() error {
@@ -104,63 +107,58 @@ var agents = storage.NewCollection("cash_agents", []storage.Field[Agent]{
 
 // CreateConsumer makes a consumer with an empty wallet.
 func (s *Service) CreateConsumer(ctx context.Context, p HolderParams) (*Consumer, error) {
-	var c *Consumer
-	err := s.create(ctx, p, ownerConsumer, "acc_", func(tx *engine.Tx, h Holder) error {
-		c = &Consumer{Holder: h}
+	return create(ctx, s, p, ownerConsumer, "acc_", func(tx *engine.Tx, h Holder) (*Consumer, error) {
+		c := &Consumer{Holder: h}
 		_, err := consumers.Insert(tx, operator(p.Live), h.ID, *c)
-		return err
+		return c, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 // CreateAgent makes a cash agent with an empty float.
 func (s *Service) CreateAgent(ctx context.Context, p HolderParams) (*Agent, error) {
-	var a *Agent
-	err := s.create(ctx, p, ownerAgent, "cag_", func(tx *engine.Tx, h Holder) error {
-		a = &Agent{Holder: h, SubAgent: p.SubAgent}
+	return create(ctx, s, p, ownerAgent, "cag_", func(tx *engine.Tx, h Holder) (*Agent, error) {
+		a := &Agent{Holder: h, SubAgent: p.SubAgent}
 		_, err := agents.Insert(tx, operator(p.Live), h.ID, *a)
-		return err
+		return a, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
 }
 
-func (s *Service) create(ctx context.Context, p HolderParams, o owner, prefix string, insert func(*engine.Tx, Holder) error) error {
+func create[T any](ctx context.Context, s *Service, p HolderParams, o owner, prefix string, insert func(*engine.Tx, Holder) (*T, error)) (*T, error) {
 	if err := p.check(); err != nil {
-		return err
+		return nil, err
 	}
-	var hash string
-	if p.PIN != "" {
-		var err error
-		if hash, err = s.hasher.Hash(ctx, p.PIN); err != nil {
-			return fmt.Errorf("account: hash PIN: %w", err)
+	caller, pin := api.Caller{Live: p.Live, IdempotencyKey: p.IdempotencyKey}, p.PIN
+	p.IdempotencyKey, p.PIN = "", ""
+	call := engine.Call{Name: string(o) + ".create", Params: p}
+	return engine.Once(ctx, s.engine, caller, call, func() (*T, error) {
+		var hash string
+		if pin != "" {
+			var err error
+			if hash, err = s.hasher.Hash(ctx, pin); err != nil {
+				return nil, fmt.Errorf("account: hash PIN: %w", err)
+			}
 		}
-	}
-	return s.engine.Update(ctx, api.Caller{Live: p.Live}, func(tx *engine.Tx) error {
-		id := tx.NewID(prefix)
-		serviceID, err := newServiceID(tx, o, id, p.Live)
-		if err != nil {
-			return err
-		}
-		err = insert(tx, Holder{
-			ID: id, ServiceID: serviceID, Name: p.Name, Phone: p.Phone,
-			Status: p.Status, CreatedAt: api.At(tx.Now),
+		return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*T, error) {
+			id := tx.NewID(prefix)
+			serviceID, err := newServiceID(tx, o, id, p.Live)
+			if err != nil {
+				return nil, err
+			}
+			made, err := insert(tx, Holder{
+				ID: id, ServiceID: serviceID, Name: p.Name, Phone: p.Phone,
+				Status: p.Status, CreatedAt: api.At(tx.Now),
+			})
+			if errors.Is(err, storage.ErrExists) {
+				return nil, api.Invalid("phone_number", "Another account has this phone number. Use another number, or close that account first.")
+			}
+			if err != nil {
+				return nil, fmt.Errorf("account: create %s: %w", o, err)
+			}
+			if hash == "" {
+				return made, nil
+			}
+			return made, setPIN(tx, p.Live, id, hash)
 		})
-		if errors.Is(err, storage.ErrExists) {
-			return api.Invalid("phone_number", "Another account has this phone number. Use another number, or close that account first.")
-		}
-		if err != nil {
-			return fmt.Errorf("account: create %s: %w", o, err)
-		}
-		if hash == "" {
-			return nil
-		}
-		return setPIN(tx, p.Live, id, hash)
 	})
 }
 

@@ -113,7 +113,7 @@ var attacks = []attack{
 	sendGHS("an amount in an array", `[1]`, "400 parameter_invalid amount"),
 	sendGHS("true", `true`, "400 parameter_invalid amount"),
 	sendGHS("too much", `99999999999`, "400 amount_too_large amount"),
-	sendGHS("far too much", `1`+strings.Repeat("0", 5000), "400 parameter_invalid amount"),
+	sendGHS("far too much", `1`+strings.Repeat("0", 5000), "400 amount_too_large amount"),
 
 	// Headers.
 	{"a body that calls itself text", "POST /v1/qr_codes", "Content-Type: text/plain", `{}`, "415 unsupported_media_type"},

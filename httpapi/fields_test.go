@@ -126,9 +126,12 @@ func TestFieldsRefuse(t *testing.T) {
 		{"three decimals", `{"amount":0.001}`, func(f *fields) { f.ghs("amount") }, invalid + "amount"},
 		{"minus zero GHS", `{"amount":-0}`, func(f *fields) { f.ghs("amount") }, invalid + "amount"},
 		{"minus zero GHS with zeros", `{"amount":-0.00}`, func(f *fields) { f.optionalGHS("amount") }, invalid + "amount"},
-		{"huge GHS", `{"amount":` + huge + `}`, func(f *fields) { f.ghs("amount") }, invalid + "amount"},
 		{"seven decimals", `{"quantity":1.0000001}`, func(f *fields) { f.decimal("quantity", 6) }, invalid + "quantity"},
-		{"exponent of decimal", `{"quantity":1e-3}`, func(f *fields) { f.decimal("quantity", 6) }, invalid + "quantity"},
+		{"seven decimals by exponent", `{"quantity":1e-7}`, func(f *fields) { f.decimal("quantity", 6) }, invalid + "quantity"},
+		{"huge exponent", `{"quantity":1e999999999}`, func(f *fields) { f.decimal("quantity", 6) }, invalid + "quantity"},
+		{"tiny exponent", `{"quantity":1e-999999999}`, func(f *fields) { f.decimal("quantity", 6) }, invalid + "quantity"},
+		{"large by exponent", `{"quantity":1e15}`, func(f *fields) { f.decimal("quantity", 6) }, invalid + "quantity"},
+		{"minus zero by exponent", `{"quantity":-0e3}`, func(f *fields) { f.decimal("quantity", 6) }, invalid + "quantity"},
 		{"minus zero decimal", `{"quantity":-0.0}`, func(f *fields) { f.decimal("quantity", 6) }, invalid + "quantity"},
 		{"huge decimal", `{"quantity":` + huge + `}`, func(f *fields) { f.decimal("quantity", 6) }, invalid + "quantity"},
 		{"number for time", `{"at":1767225600}`, func(f *fields) { f.time("at") }, invalid + "at"},
@@ -188,7 +191,7 @@ func TestFieldsMessages(t *testing.T) {
 		{`{"n":1e3}`, func(f *fields) { f.pesewas("n") }, "n must be a whole number of pesewas, such as 1000; what was sent has an exponent."},
 		{`{"n":0.001}`, func(f *fields) { f.ghs("n") }, "n must be a number of GHS with at most two decimals, such as 150 or 150.50; what was sent has more decimals."},
 		{`{"n":-0}`, func(f *fields) { f.ghs("n") }, "n must be a number of GHS with at most two decimals, such as 150 or 150.50; what was sent is a negative zero."},
-		{`{"n":99999999999999999}`, func(f *fields) { f.ghs("n") }, "n must be a number of GHS with at most two decimals, such as 150 or 150.50; what was sent is out of range."},
+		{`{"n":99999999999999999}`, func(f *fields) { f.decimal("n", 2) }, "n must be a number with at most 2 decimals, such as 2.5; what was sent is out of range."},
 		{`{"n":"1"}`, func(f *fields) { f.ghs("n") }, "n must be a number of GHS with at most two decimals, such as 150 or 150.50."},
 		{`{"d":{"e":1}}`, func(f *fields) { f.object("d").text("e") }, "d.e must be a string."},
 	} {
@@ -201,15 +204,42 @@ func TestFieldsMessages(t *testing.T) {
 	}
 }
 
+// What is too long to be an amount stands for one that is above every limit, and keeps
+// its sign. A decimal may have an exponent.
+func TestNumbersAtTheEdge(t *testing.T) {
+	for _, literal := range []string{"9999999999999999", strings.Repeat("9", 100_000), strings.Repeat("9", 30) + ".55"} {
+		for sign, want := range map[string]decimal.Decimal{"": beyond, "-": beyond.Neg()} {
+			f := parseFields(t, `{"amount":`+sign+literal+`}`)
+			if got := f.ghs("amount"); f.err() != nil || !got.Equal(want) {
+				t.Errorf("%s and %d characters: %s, %v", sign, len(literal), got, f.err())
+			}
+		}
+	}
+	for literal, want := range map[string]string{
+		"1e-06": "0.000001", "1E-6": "0.000001", "1.50e-5": "0.000015", "1e1": "10", "2.5e+02": "250", "-1e-3": "-0.001", "0e0": "0", "1e-000006": "0.000001",
+	} {
+		f := parseFields(t, `{"quantity":`+literal+`}`)
+		if got := f.decimal("quantity", 6); f.err() != nil || got.String() != want {
+			t.Errorf("%s is read as %s, %v; want %s", literal, got, f.err(), want)
+		}
+	}
+}
+
 // FuzzAmounts checks that no literal is read as another amount than decimal
 // arithmetic says, however it is written.
 func FuzzAmounts(f *testing.F) {
-	for _, seed := range []string{"0", "-0", "1", "1000.0", "150.5", "0.01", "0.001", "1e3", "99999999999999999999", "-5.25", "1.000000"} {
+	for _, seed := range []string{"0", "-0", "1", "1000.0", "150.5", "0.01", "0.001", "1e3", "99999999999999999999", "-5.25", "1.000000", "1e-06", "2.5E+2"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, literal string) {
 		v, err := parseJSON([]byte(literal))
-		if err != nil || v.kind != jsonNumber || len(v.text) > 100 || strings.ContainsAny(v.text, "eE") {
+		if err != nil || v.kind != jsonNumber || len(v.text) > 100 {
+			return
+		}
+		if got, err := parseDecimal(v.text, 6); err == nil && (!decimal.RequireFromString(v.text).Equal(got) || got.Exponent() < -6) {
+			t.Errorf("parseDecimal(%s) = %s", v.text, got)
+		}
+		if strings.ContainsAny(v.text, "eE") {
 			return
 		}
 		want := decimal.RequireFromString(v.text)
@@ -217,10 +247,9 @@ func FuzzAmounts(f *testing.F) {
 			t.Errorf("parseWhole(%s) = %d", v.text, got)
 		}
 		if got, err := parseGHS(v.text); err == nil && (!want.Equal(got) || got.Exponent() < -2) {
-			t.Errorf("parseGHS(%s) = %s", v.text, got)
-		}
-		if got, err := parseDecimal(v.text, 6); err == nil && (!want.Equal(got) || got.Exponent() < -6) {
-			t.Errorf("parseDecimal(%s) = %s", v.text, got)
+			if !got.Abs().Equal(beyond) || want.Abs().LessThan(beyond) || want.Sign() != got.Sign() {
+				t.Errorf("parseGHS(%s) = %s", v.text, got)
+			}
 		}
 	})
 }

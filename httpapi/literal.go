@@ -47,6 +47,10 @@ func parseWhole(literal string) (int64, error) {
 	return n, nil
 }
 
+// beyond is an amount of GHS that is above every limit. It stands for what is too long
+// to be read, so that the service whose amount it is says what its limit is.
+var beyond = decimal.New(1, maxWhole)
+
 // parseGHS reads an amount of GHS.
 func parseGHS(literal string) (decimal.Decimal, error) {
 	if strings.ContainsAny(literal, "eE") {
@@ -58,33 +62,38 @@ func parseGHS(literal string) (decimal.Decimal, error) {
 		return amount, nil
 	case errors.Is(err, money.ErrPrecision):
 		return decimal.Decimal{}, errPlaces
+	case errors.Is(err, money.ErrRange) && literal[0] == '-':
+		return beyond.Neg(), nil
 	case errors.Is(err, money.ErrRange):
-		return decimal.Decimal{}, errRange
+		return beyond, nil
 	}
 	// The syntax is JSON's and there is no exponent, so only this is left.
 	return decimal.Decimal{}, errMinusZero
 }
 
-// parseDecimal reads a JSON number with at most that many decimals.
+// parseDecimal reads a JSON number with at most that many decimals. It may have an
+// exponent, with which many programs write what is small: 1e-06.
 func parseDecimal(literal string, places int) (decimal.Decimal, error) {
-	if strings.ContainsAny(literal, "eE") {
-		return decimal.Decimal{}, errExponent
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(literal), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	if len(strings.TrimPrefix(whole, "-")) > maxWhole || len(strings.TrimLeft(exponent, "+-0")) > 2 {
+		return decimal.Decimal{}, errRange
 	}
-	whole, fraction, _ := strings.Cut(literal, ".")
-	if len(fraction) > places {
+	if len(fraction) > maxWhole {
 		return decimal.Decimal{}, errPlaces
 	}
-	if len(strings.TrimPrefix(whole, "-")) > maxWhole {
+	d, err := decimal.NewFromString(literal)
+	if err != nil || !money.Writable(d) || d.Abs().Cmp(beyond) >= 0 {
 		return decimal.Decimal{}, errRange
 	}
-	d, err := decimal.NewFromString(literal)
-	if err != nil {
-		return decimal.Decimal{}, errRange
+	short := d.Truncate(int32(places))
+	if exponent == "" && len(fraction) > places || !short.Equal(d) {
+		return decimal.Decimal{}, errPlaces
 	}
 	if d.IsZero() && literal[0] == '-' {
 		return decimal.Decimal{}, errMinusZero
 	}
-	return d, nil
+	return short, nil
 }
 
 // wantTime says what parseTime reads.

@@ -1,7 +1,12 @@
 package httpapi_test
 
 import (
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 )
@@ -53,4 +58,121 @@ func TestReplaysAreTheSame(t *testing.T) {
 		}
 	}
 	verified(t, s)
+}
+
+// What stands beside the routes for customers remembers keys, too: the test helpers and
+// the ping. Another body, or another object, under the same key is refused.
+func TestHelpersRememberKeys(t *testing.T) {
+	s := paymentstest.New(t)
+	transfer := func(path, more string) string {
+		_, data := s.Do("POST", path, `{"amount":20,"destination":{"type":"mobile_money","phone_number":"0241230903"}`+more+`}`)
+		return path + "/" + field(t, data, "id")
+	}
+	payout, other := transfer("/v1/payouts", `,"otp_code":"`+verifiedOTP(t, s)+`"`), transfer("/v1/disbursements", "")
+	hooks := make([]string, 2)
+	for i := range hooks {
+		_, data := s.Do("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"http://127.0.0.1:1/%d","events":["*"]}`, i))
+		hooks[i] = "/v1/webhooks/" + field(t, data, "id") + "/ping"
+	}
+	balance := func() decimal.Decimal {
+		_, data := s.Do("GET", "/v1/balance", nil)
+		return decimal.RequireFromString(field(t, data, "available"))
+	}
+	for i, c := range []struct{ path, body, otherPath, otherBody string }{
+		{"/v1/test_helpers/balance", `{"amount":1}`, "", `{"amount":2}`},
+		{"/v1/test_helpers/consumers", `{"name":"Ama","balance":5}`, "", `{"name":"Ama","balance":6}`},
+		{"/v1/test_helpers/consumers", `{"name":"Ama","phone_number":"0249876543","pin":"1357"}`, "", `{"name":"Ama","phone_number":"0249876544","pin":"1357"}`},
+		{"/v1/test_helpers/cash_agents", `{"name":"Kofi","sub_agent":true}`, "/v1/test_helpers/consumers", `{"name":"Kofi"}`},
+		{strings.Replace(payout, "/v1/", "/v1/test_helpers/", 1) + "/settle", `{"outcome":"succeeded"}`, "", `{"outcome":"failed"}`},
+		{strings.Replace(other, "/v1/", "/v1/test_helpers/", 1) + "/settle", `{"outcome":"failed","failure_reason":"x"}`, "", `{"outcome":"failed"}`},
+		{hooks[0], "", hooks[1], ""},
+		{"/v1/test_helpers/clock", `{"advance":7}`, "", `{"advance":8}`},
+		{"/v1/test_helpers/clock", `{"advance":4000000}`, "", `{"advance":4000001}`}, // longer than keys are kept
+	} {
+		key := fmt.Sprint("helper-", i)
+		do := func(path, body string) (int, string, string) {
+			var sent any = body
+			if body == "" {
+				sent = nil
+			}
+			response, data := s.Do("POST", path, sent, "X-Idempotency-Key", key)
+			return response.StatusCode, response.Header.Get("Idempotent-Replayed"), string(data)
+		}
+		status, replayed, first := do(c.path, c.body)
+		if status != 200 || replayed != "" {
+			t.Errorf("%s: %d %s %s", c.path, status, replayed, first)
+			continue
+		}
+		had := balance()
+		s.Do("POST", "/v1/test_helpers/balance", `{"amount":1000}`) // the answer is the first one all the same
+		if status, replayed, again := do(c.path, c.body); status != 200 || replayed != "true" || again != first {
+			t.Errorf("%s again: %d %q\n%s\n%s", c.path, status, replayed, first, again)
+		}
+		if c.otherPath == "" {
+			c.otherPath = c.path
+		}
+		if status, _, refused := do(c.otherPath, c.otherBody); status != 422 || !strings.Contains(refused, `"idempotency_key_reused"`) {
+			t.Errorf("%s %s: %d %s", c.otherPath, c.otherBody, status, refused)
+		}
+		s.Do("POST", "/v1/test_helpers/balance", `{"amount":1000}`)
+		if now := balance(); !now.Equal(had.Add(decimal.NewFromInt(2000))) {
+			t.Errorf("%s: the balance went from %s to %s", c.path, had, now)
+		}
+	}
+	verified(t, s)
+}
+
+// However many ask at once, one account is opened, and money comes once.
+func TestOneAccountForAKey(t *testing.T) {
+	s := paymentstest.New(t)
+	answers := make([]string, 8)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() {
+			_, data := s.Do("POST", "/v1/test_helpers/consumers", `{"name":"Ama","balance":5}`, "X-Idempotency-Key", "one")
+			answers[i] = string(data)
+		})
+	}
+	all.Wait()
+	for _, answer := range answers[1:] {
+		if answer != answers[0] {
+			t.Errorf("%s, and %s", answers[0], answer)
+		}
+	}
+	_, data := s.Do("GET", "/v1/test_helpers/consumers/"+field(t, []byte(answers[0]), "account_id"), nil)
+	if got := field(t, data, "balance"); got != "5" {
+		t.Errorf("the account has %s", got)
+	}
+	verified(t, s)
+}
+
+// A verification under a used key says nothing of another code.
+func TestAnotherCodeIsAnotherRequest(t *testing.T) {
+	s := paymentstest.New(t)
+	code := requestOTP(t, s)
+	verify := func(code string) (int, string) {
+		response, data := s.Do("POST", "/v1/otp/verify", `{"purpose":"PAYOUT","code":"`+code+`"}`, "X-Idempotency-Key", "k")
+		return response.StatusCode, string(data)
+	}
+	status, first := verify(code)
+	if status != 200 {
+		t.Fatalf("%d %s", status, first)
+	}
+	if status, again := verify(code); status != 200 || again != first {
+		t.Errorf("again: %d %s", status, again)
+	}
+	if status, refused := verify(wrongCode(code)); status != 422 || !strings.Contains(refused, "idempotency_key_reused") {
+		t.Errorf("a wrong code: %d %s", status, refused)
+	}
+}
+
+// No lines at all is another request than lines left as they are.
+func TestNoLinesIsAnotherRequest(t *testing.T) {
+	s := paymentstest.New(t)
+	draft, _ := newInvoice(t, s, `{`+oneLine+`}`)
+	s.Do("POST", "/v1/invoices/"+draft, `{"memo":"x"}`, "X-Idempotency-Key", "k")
+	response, data := s.Do("POST", "/v1/invoices/"+draft, `{"memo":"x","line_items":[]}`, "X-Idempotency-Key", "k")
+	if response.StatusCode != 422 {
+		t.Errorf("%d %s", response.StatusCode, data)
+	}
 }

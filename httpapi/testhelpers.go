@@ -64,14 +64,21 @@ func (h testHelpers) fund(ctx context.Context, to string, amount decimal.Decimal
 	return h.svc.Accounts.Deposit(ctx, account.Deposit{To: to, Amount: amount, Source: "test", IdempotencyKey: key})
 }
 
-// depositKey makes the caller's key one of the operator's, apart from those of
-// other merchants.
-func depositKey(caller api.Caller) string {
+// operatorKey makes the caller's key one of the operator's, apart from those of other
+// merchants and for other uses; "" is none.
+func operatorKey(caller api.Caller, use string) string {
 	if caller.IdempotencyKey == "" {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(caller.Merchant + "\x00" + caller.IdempotencyKey))
-	return "test_helpers/balance/" + hex.EncodeToString(sum[:])
+	return "test_helpers/" + use + "/" + hex.EncodeToString(sum[:])
+}
+
+// funds is how a credit is answered.
+type funds struct {
+	Object    string  `json:"object"`
+	Available api.GHS `json:"available"`
+	Currency  string  `json:"currency"`
 }
 
 func (h testHelpers) balance(r *request) (any, error) {
@@ -81,18 +88,16 @@ func (h testHelpers) balance(r *request) (any, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	if err := h.fund(r.Context(), r.caller.Merchant, amount, depositKey(r.caller)); err != nil {
-		return nil, err
-	}
-	balance, err := h.svc.Accounts.Balance(r.Context(), r.caller)
-	if err != nil {
-		return nil, err
-	}
-	return struct {
-		Object    string  `json:"object"`
-		Available api.GHS `json:"available"`
-		Currency  string  `json:"currency"`
-	}{balance.Object, balance.Available, balance.Currency}, nil
+	return payments.Once(r.Context(), h.svc, r.caller, "test_helpers.balance", amount, func() (*funds, error) {
+		if err := h.fund(r.Context(), r.caller.Merchant, amount, operatorKey(r.caller, "balance")); err != nil {
+			return nil, err
+		}
+		balance, err := h.svc.Accounts.Balance(r.Context(), r.caller)
+		if err != nil {
+			return nil, err
+		}
+		return &funds{balance.Object, balance.Available, balance.Currency}, nil
+	})
 }
 
 // holder is how consumers and cash agents are answered. The PIN is known only
@@ -106,9 +111,29 @@ type holder struct {
 	Balance   api.GHS `json:"balance"`
 }
 
-// holderParams reads the body for a new consumer or cash agent. What a tester
-// leaves out is made up.
-func holderParams(r *request) (account.HolderParams, decimal.Decimal, error) {
+func (h testHelpers) createConsumer(r *request) (any, error) {
+	return h.open(r, "consumer", func(p account.HolderParams) (account.Holder, error) {
+		c, err := h.svc.Accounts.CreateConsumer(r.Context(), p)
+		if err != nil {
+			return account.Holder{}, err
+		}
+		return c.Holder, nil
+	})
+}
+
+func (h testHelpers) createAgent(r *request) (any, error) {
+	return h.open(r, "cash_agent", func(p account.HolderParams) (account.Holder, error) {
+		a, err := h.svc.Accounts.CreateAgent(r.Context(), p)
+		if err != nil {
+			return account.Holder{}, err
+		}
+		return a.Holder, nil
+	})
+}
+
+// open makes an account of a consumer or a cash agent, and puts money into it. What a
+// tester leaves out is made up.
+func (h testHelpers) open(r *request, object string, create func(account.HolderParams) (account.Holder, error)) (any, error) {
 	b := r.body()
 	p := account.HolderParams{
 		Name: b.text("name"), Phone: b.text("phone_number"), PIN: b.text("pin"),
@@ -116,76 +141,55 @@ func holderParams(r *request) (account.HolderParams, decimal.Decimal, error) {
 	}
 	balance := b.ghs("balance")
 	if err := b.err(); err != nil {
-		return p, balance, err
+		return nil, err
 	}
 	if !balance.IsZero() {
 		if _, err := account.CheckAmount("balance", balance); err != nil {
-			return p, balance, err
-		}
-	}
-	if p.PIN == "" {
-		p.PIN = digits(4)
-	}
-	return p, balance, nil
-}
-
-func (h testHelpers) createConsumer(r *request) (any, error) {
-	p, balance, err := holderParams(r)
-	if err != nil {
-		return nil, err
-	}
-	var c *account.Consumer
-	err = withPhone(p, func(p account.HolderParams) error {
-		c, err = h.svc.Accounts.CreateConsumer(r.Context(), p)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return h.holder(r, "consumer", c.Holder, p.PIN, balance)
-}
-
-func (h testHelpers) createAgent(r *request) (any, error) {
-	p, balance, err := holderParams(r)
-	if err != nil {
-		return nil, err
-	}
-	var a *account.Agent
-	err = withPhone(p, func(p account.HolderParams) error {
-		a, err = h.svc.Accounts.CreateAgent(r.Context(), p)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return h.holder(r, "cash_agent", a.Holder, p.PIN, balance)
-}
-
-// withPhone creates an account, with made-up numbers until one is free if none
-// was given.
-func withPhone(p account.HolderParams, create func(account.HolderParams) error) error {
-	if p.Phone != "" {
-		return create(p)
-	}
-	const tries = 20
-	var err error
-	for range tries {
-		p.Phone = "024" + digits(7)
-		if err = create(p); err == nil || paramOf(err) != "phone_number" {
-			return err
-		}
-	}
-	return err
-}
-
-// holder funds a new account and answers it.
-func (h testHelpers) holder(r *request, object string, a account.Holder, pin string, balance decimal.Decimal) (any, error) {
-	if !balance.IsZero() {
-		if err := h.fund(r.Context(), a.ID, balance, ""); err != nil {
 			return nil, err
 		}
 	}
-	return holder{object, a.ID, a.ServiceID, a.Phone, pin, api.GHS{Decimal: balance}}, nil
+	asked := struct {
+		account.HolderParams
+		Balance decimal.Decimal
+	}{p, balance}
+	asked.PIN = "" // secrets are kept nowhere
+	if p.PIN == "" {
+		p.PIN = madeUp(r.caller, "pin", 4)
+	}
+	opened, err := payments.Once(r.Context(), h.svc, r.caller, "test_helpers."+object, asked, func() (*holder, error) {
+		a, err := openAt(r.caller, object, p, create)
+		if err != nil {
+			return nil, err
+		}
+		if !balance.IsZero() {
+			if err := h.fund(r.Context(), a.ID, balance, operatorKey(r.caller, object+"/balance")); err != nil {
+				return nil, err
+			}
+		}
+		return &holder{object, a.ID, a.ServiceID, a.Phone, "", api.GHS{Decimal: balance}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	opened.PIN = p.PIN
+	return opened, nil
+}
+
+// openAt creates an account, with made-up numbers until one is free if none was given.
+func openAt(caller api.Caller, object string, p account.HolderParams, create func(account.HolderParams) (account.Holder, error)) (account.Holder, error) {
+	if p.Phone != "" {
+		p.IdempotencyKey = operatorKey(caller, object)
+		return create(p)
+	}
+	const tries = 20
+	for n := 1; ; n++ {
+		use := fmt.Sprintf("%s/%d", object, n)
+		p.Phone, p.IdempotencyKey = "024"+madeUp(caller, use, 7), operatorKey(caller, use)
+		a, err := create(p)
+		if err == nil || paramOf(err) != "phone_number" || n == tries {
+			return a, err
+		}
+	}
 }
 
 func (h testHelpers) consumer(r *request) (any, error) {
@@ -283,12 +287,16 @@ func (h testHelpers) clock(r *request) (any, error) {
 	}{"clock", now}, nil
 }
 
-// digits returns n random decimal digits.
-func digits(n int64) string {
-	limit := new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil)
-	// The error is always nil: crypto/rand never fails.
-	d, _ := rand.Int(rand.Reader, limit)
-	return fmt.Sprintf("%0*d", int(n), d)
+// madeUp returns n decimal digits for a use: random ones, or, where the caller gave a
+// key, those that follow from it, so that a repetition makes up the same.
+func madeUp(caller api.Caller, use string, n int) string {
+	seed := operatorKey(caller, use)
+	if seed == "" {
+		seed = rand.Text()
+	}
+	sum := sha256.Sum256([]byte(seed))
+	digits := new(big.Int).SetBytes(sum[:]).String()
+	return digits[len(digits)-n:]
 }
 
 // paramOf returns the parameter that an error is about, or "".

@@ -32,6 +32,7 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	r.FinalizedAt, r.InvoiceDate = api.AtOrNil(tx.Now), api.At(tx.Now)
 	r.PDF = new(r.HostedURL + "/pdf")
 	if r.CollectionMethod == ChargeAutomatically {
+		r.Origin = originOf(tx.Caller)
 		r.scheduleNext()
 		tx.Due(invoices.Kind())
 	}
@@ -82,7 +83,8 @@ func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id s
 // Send tells the customer of an invoice again, by e-mail and SMS, as far as it
 // has an address and a number.
 //
-// Refusals: invoice_not_open (a draft), invoice_no_recipient.
+// Refusals: invoice_not_open (a draft), invoice_no_recipient; service_unavailable in
+// live mode where nothing carries what the customer can be reached by.
 func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	call := engine.Call{Name: "invoice.send", Params: id}
 	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
@@ -96,6 +98,10 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 		}
 		if !told {
 			return api.Errorf(api.InvoiceNoRecipient, "", "This invoice has neither customer_email nor customer_phone.")
+		}
+		messages := s.config.Messages
+		if !(r.Phone != nil && messages.CanText(caller.Live)) && !(r.Email != nil && messages.CanEmail(caller.Live)) {
+			return api.Errorf(api.Unavailable, "", "The customer cannot be told in live mode at the moment. Pass on hosted_invoice_url yourself, or ask the operator.")
 		}
 		return s.config.Events.RecordTx(tx, &r.Invoice, event.InvoiceSent)
 	})

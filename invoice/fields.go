@@ -30,7 +30,7 @@ type Fields struct {
 	// Metadata is merged in an update: a key set to nil or "" is dropped.
 	Metadata api.Metadata `json:"metadata,omitempty"`
 	// Lines, when not nil, replace all lines.
-	Lines []LineParams `json:"line_items,omitempty"`
+	Lines []LineParams `json:"line_items,omitzero"`
 	// Discount, in pesewas, is taken off the whole; Coupon names why. Go callers
 	// only.
 	Discount *int64  `json:"discount,omitempty"`

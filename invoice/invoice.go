@@ -103,6 +103,8 @@ type record struct {
 	Off int64 `json:"off,omitempty"`
 	// Taxes are what the rates of lines are made of, by the lines' ids.
 	Taxes map[string][]Tax `json:"taxes,omitempty"`
+	// Origin is the request that finalized it: what it is charged by itself continues that.
+	Origin *origin `json:"origin,omitempty"`
 	// Attempt is a charge whose outcome is not known yet.
 	Attempt *attempt `json:"attempt,omitempty"`
 	// Outside and Refunded keep PaidOutside and AmountRefunded.

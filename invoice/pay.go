@@ -65,7 +65,9 @@ type attempt struct {
 	// finishes it.
 	Request string `json:"request,omitempty"`
 	Key     string `json:"key,omitempty"`
-	Asked   int    `json:"asked"`
+	// Origin is the request that an automatic charge continues; nil of any other.
+	Origin *origin `json:"origin,omitempty"`
+	Asked  int     `json:"asked"`
 	// Undecided is when the charger first did not decide; nil if it always has. Stuck
 	// says that the log was told.
 	Undecided *api.Time `json:"undecided,omitempty"`
@@ -92,6 +94,11 @@ func payCall(id string, p PayParams) engine.Call {
 // Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
 // idempotency_key_in_use, payment_failed.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Invoice, error) {
+	return s.pay(ctx, caller, id, p, nil)
+}
+
+// pay is Pay of what continues a request, or nil.
+func (s *Service) pay(ctx context.Context, caller api.Caller, id string, p PayParams, of *origin) (*Invoice, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -110,7 +117,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 		if s.engine.Host != nil {
 			return nil, fmt.Errorf("invoice: charge: %w", engine.ErrOutside)
 		}
-		charge, err := s.begin(ctx, caller, id, p)
+		charge, err := s.begin(ctx, caller, id, p, of)
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +133,7 @@ func (s *Service) charger(live bool) Charger {
 }
 
 // begin writes down an attempt, and returns the charge that is to be made.
-func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p PayParams) (*Charge, error) {
+func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p PayParams, of *origin) (*Charge, error) {
 	var charge *Charge
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := s.get(tx, caller.Scope(), id)
@@ -141,7 +148,7 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 			return api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
 		}
 		r.Attempt = &attempt{
-			ID: tx.NewID("att_"), PayParams: p, Request: caller.RequestID, Key: caller.IdempotencyKey, Asked: 1,
+			ID: tx.NewID("att_"), PayParams: p, Request: caller.RequestID, Key: caller.IdempotencyKey, Origin: of, Asked: 1,
 		}
 		r.AttemptCount++
 		r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
@@ -253,6 +260,7 @@ func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Ca
 			}
 			return err
 		}
+		r.Attempt.Origin.continues(tx)
 		return s.paid(tx, o, payer{
 			from: chart.Clearing(Clearing, caller.Live), source: payment.Source{Charge: c.ID}, phone: r.Attempt.Source,
 			payment: payment.Payment{PaymentMethod: methodOf(r.Attempt.PaymentMethod), Provider: textOrNil(result.Provider)},
@@ -355,6 +363,7 @@ func (s *Service) declined(ctx context.Context, caller api.Caller, id, charge st
 			}
 			return err
 		}
+		r.Attempt.Origin.continues(tx)
 		if err := r.decided(tx); err != nil {
 			return err
 		}
@@ -405,6 +414,7 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 	var charge *Charge
 	var call engine.Call
 	var scheduled bool
+	var of *origin
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		charge, scheduled = nil, false
 		o, err := s.get(tx, caller.Scope(), claimed.ID)
@@ -423,7 +433,7 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 				}
 			}
 		case r.Status == Open && r.NextPaymentAttempt != nil:
-			scheduled = true
+			scheduled, of = true, r.Origin
 			return nil
 		default:
 			r.Due = nil
@@ -434,7 +444,7 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 	case err != nil:
 		return err
 	case scheduled:
-		_, err = s.Pay(ctx, caller, claimed.ID, PayParams{OffSession: true})
+		_, err = s.pay(ctx, caller, claimed.ID, PayParams{OffSession: true}, of)
 		if api.CodeOf(err) == api.PaymentFailed && s.charger(caller.Live) == nil {
 			due.Report(ctx, due.Outcome{Name: "no_charger", Level: slog.LevelWarn})
 			err = s.skipped(ctx, caller, claimed.ID)
@@ -456,6 +466,7 @@ func (s *Service) skipped(ctx context.Context, caller api.Caller, id string) err
 			return err
 		}
 		r := &o.Value
+		r.Origin.continues(tx)
 		r.AttemptCount++
 		r.Due = nil
 		types := []event.Type{event.InvoicePaymentFailed}

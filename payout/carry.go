@@ -202,12 +202,21 @@ func (o *Outgoing) Settle(ctx context.Context, caller api.Caller, n *Noun, id st
 	if caller.Live {
 		return nil, api.Errorf(api.PermissionDenied, "", "A transfer can be settled by hand in test mode only.")
 	}
-	r, err := o.couriers[n].Report(ctx, caller, id, result)
-	if errors.Is(err, ErrContradicted) {
-		return nil, api.Errorf(api.TransferSettled, "", "This %s is %s already.", n.Object, r.Status)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &r.Transfer, nil
+	call := engine.Call{Name: n.Object + ".settle", Params: settling{id, result}}
+	return engine.Do(ctx, o.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
+		r, err := o.couriers[n].ReportTx(ctx, tx, id, result)
+		if errors.Is(err, ErrContradicted) {
+			return nil, api.Errorf(api.TransferSettled, "", "This %s is %s already.", n.Object, r.Status)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &r.Transfer, nil
+	})
+}
+
+// settling is what a call of Settle says.
+type settling struct {
+	ID     string `json:"id"`
+	Result Result `json:"result"`
 }

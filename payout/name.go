@@ -55,15 +55,17 @@ type AccountName struct {
 // [account.Service.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
 func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error) {
 	if s.engine.Host != nil {
-		return nil, fmt.Errorf("payout: %w", engine.ErrOutside)
-	}
-	call := engine.Call{Name: "account_name.look_up", Params: p}
-	if done, err := engine.Replay[AccountName](ctx, s.engine, caller, call); done != nil || err != nil {
-		return done, err
-	}
-	if s.engine.Host != nil {
 		return nil, fmt.Errorf("payout: look up a name: %w", engine.ErrOutside)
 	}
+	call := engine.Call{Name: "account_name.look_up", Params: p}
+	// Nothing is changed, but whoever gives a key gets the first answer again.
+	return engine.Kept(ctx, s.engine, caller, call, func() (*AccountName, error) {
+		return s.lookUpName(ctx, caller, p)
+	})
+}
+
+// lookUpName is LookUpAccountName of what is no repetition.
+func (s *Service) lookUpName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error) {
 	if p.Type == "" {
 		p.Type = MobileMoney
 		if p.PhoneNumber == "" && (p.AccountNumber != "" || p.BankCode != "") {
@@ -81,14 +83,9 @@ func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p De
 	if err != nil {
 		return nil, alone("destination", err)
 	}
-	found := AccountName{
+	return &AccountName{
 		Object: "account_name_lookup", Type: shown.Type, Provider: *shown.Provider, Number: shown.Number, Name: name,
-	}
-	if caller.IdempotencyKey == "" {
-		return &found, nil
-	}
-	// Nothing is changed, but whoever gives a key gets the first answer again.
-	return engine.Do(ctx, s.engine, caller, call, func(*engine.Tx) (*AccountName, error) { return &found, nil })
+	}, nil
 }
 
 // alone takes the name of the enclosing object off a refusal's parameter: the

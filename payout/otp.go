@@ -157,8 +157,11 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, purpose Purp
 	if err := checkSixDigits("code", code); err != nil {
 		return nil, err
 	}
-	// The code is no part of the call: secrets are in no fingerprint.
-	call := engine.Call{Name: "otp.verify", Params: purpose}
+	// Secrets are in no fingerprint, but one code is not another: the MAC tells.
+	call := engine.Call{Name: "otp.verify", Params: struct {
+		Purpose Purpose `json:"purpose"`
+		Code    []byte  `json:"code"`
+	}{purpose, s.otpMAC(caller.Scope(), purpose, "fingerprint", code)}}
 	return engine.Once(ctx, s.engine, caller, call, func() (*OTP, error) {
 		return s.verifyOTP(ctx, caller, call, purpose, code)
 	})

@@ -176,14 +176,23 @@ func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, resu
 	if caller.Live {
 		return nil, api.Errorf(api.PermissionDenied, "", "A refund can be settled by hand in test mode only.")
 	}
-	r, err := s.courier.Report(ctx, caller, id, result)
-	if errors.Is(err, ErrContradicted) {
-		return nil, api.Errorf(api.TransferSettled, "", "This refund is %s already.", r.Status)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &r.Refund, nil
+	call := engine.Call{Name: "refund.settle", Params: settling{id, result}}
+	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Refund, error) {
+		r, err := s.courier.ReportTx(ctx, tx, id, result)
+		if errors.Is(err, ErrContradicted) {
+			return nil, api.Errorf(api.TransferSettled, "", "This refund is %s already.", r.Status)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &r.Refund, nil
+	})
+}
+
+// settling is what a call of Settle says.
+type settling struct {
+	ID     string               `json:"id"`
+	Result invoice.RefundResult `json:"result"`
 }
 
 // Stuck is a refund that has been on its way for too long.

@@ -279,13 +279,13 @@ func (s *Service) resultTx(tx *engine.Tx, r *result, well map[string]bool) error
 	return s.failed(tx, d.Endpoint, r.made.StatusCode == http.StatusGone)
 }
 
-// jitter spreads a time by a tenth to either side, so that what failed together
-// does not come back together. It follows from the id of the delivery, and so a test
-// that has chosen the ids knows it.
+// jitter takes up to a tenth off a time, so that what failed together does not come back
+// together, and nothing comes later than the schedule says. It follows from the id of
+// the delivery, and so a test that has chosen the ids knows it.
 func jitter(d time.Duration, id string) time.Duration {
 	h := fnv.New64a()
 	fmt.Fprint(h, id, d)
-	return d - d/10 + time.Duration(h.Sum64()%uint64(d/5+1))
+	return d - time.Duration(h.Sum64()%uint64(d/10+1))
 }
 
 // succeeded ends a series of failures of an endpoint.
@@ -335,11 +335,17 @@ func (s *Service) failed(tx *engine.Tx, id string, gone bool) error {
 }
 
 // Ping delivers an event of type "ping" to an endpoint at once, through the same
-// guard, and returns the attempt. It is kept nowhere.
+// guard, and returns the attempt. It is kept nowhere, but for the answer under the
+// caller's key, which a repetition gets without another delivery.
 func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
 	if s.engine.Host != nil {
 		return nil, fmt.Errorf("webhook: ping: %w", engine.ErrOutside)
 	}
+	call := engine.Call{Name: "webhook_endpoint.ping", Params: id}
+	return engine.Kept(ctx, s.engine, caller, call, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
+}
+
+func (s *Service) ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
 	var target *endpointRecord
 	var now time.Time
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {

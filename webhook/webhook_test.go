@@ -232,7 +232,7 @@ func TestRetries(t *testing.T) {
 			if r.count() != i+1 {
 				t.Fatalf("attempt %d came too early", i+2)
 			}
-			s.pass(gap * 22 / 100)
+			s.pass(gap * 11 / 100)
 		}
 		d := s.deliveries(e.ID)[0]
 		if d.Status != webhook.Failed || len(d.Attempts) != 10 || len(d.Attempts[0].Response) != 4096 || d.Attempts[9].StatusCode != 500 || s.newest().PendingWebhooks != 0 {

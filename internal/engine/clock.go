@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,36 +46,43 @@ func (e *Engine) now(tx storage.ReadTx, caller api.Caller) (time.Time, error) {
 
 // MoveClock sets the merchant's test clock forward to the time that set derives
 // from its present one, and returns the time it then shows. A clock never goes
-// back.
-func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, set func(now time.Time) (time.Time, error)) (time.Time, error) {
+// back. With a key it moves once.
+func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, call Call, set func(now time.Time) (time.Time, error)) (*api.Time, error) {
 	if !e.Sandbox || caller.Live {
-		return time.Time{}, api.Errorf(api.PermissionDenied, "", "The clock can be moved in test mode only, and only where the test helpers are switched on.")
+		return nil, api.Errorf(api.PermissionDenied, "", "The clock can be moved in test mode only, and only where the test helpers are switched on.")
 	}
-	var now time.Time
-	err := e.Update(ctx, caller, func(tx *Tx) error {
+	digest, err := fingerprint(caller, call)
+	if err != nil {
+		return nil, err
+	}
+	return Do(ctx, e, caller, call, func(tx *Tx) (*api.Time, error) {
+		// Looked for first, by the clock as it is: by the one that this call sets a key
+		// may have expired.
+		if kept, err := lookUp[api.Time](tx, caller, tx.Now, digest); kept != nil || err != nil {
+			return nil, cmp.Or(err, errReplayed)
+		}
 		target, err := set(tx.Now)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		by := target.Sub(tx.Now)
 		if by < 0 {
-			return api.Invalid("now", "The clock never goes back; it shows %s.", api.At(tx.Now))
+			return nil, api.Invalid("now", "The clock never goes back; it shows %s.", api.At(tx.Now))
 		}
-		now = storage.Instant(target)
 		o, err := clocks.Get(tx, storage.Scope{}, caller.Merchant)
 		if errors.Is(err, storage.ErrNotFound) {
 			o, err = clocks.Insert(tx, storage.Scope{}, caller.Merchant, clockRecord{})
 		}
 		if err != nil {
-			return fmt.Errorf("engine: read test clock: %w", err)
+			return nil, fmt.Errorf("engine: read test clock: %w", err)
 		}
 		o.Value.AheadMS += by.Milliseconds()
 		if o.Value.AheadMS > maxAhead.Milliseconds() {
-			return api.Invalid("advance", "The clock may run at most 100 years ahead.")
+			return nil, api.Invalid("advance", "The clock may run at most 100 years ahead.")
 		}
-		return clocks.Replace(tx, o)
+		tx.Now = storage.Instant(target) // from which on the key is kept
+		return new(api.At(tx.Now)), clocks.Replace(tx, o)
 	})
-	return now, err
 }
 
 // AheadClocks lists the merchants whose test clocks run ahead.

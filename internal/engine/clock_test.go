@@ -41,7 +41,7 @@ func TestMoveClockRules(t *testing.T) {
 		{"a century", caller, to(begin.Add(100 * year)), "", 100 * year},
 		{"and no more", caller, to(begin.Add(100*year + time.Millisecond)), api.ParameterInvalid, 100 * year},
 	} {
-		got, err := b.MoveClock(t.Context(), step.caller, step.set)
+		got, err := b.MoveClock(t.Context(), step.caller, engine.Call{Name: "clock.move"}, step.set)
 		if api.CodeOf(err) != step.code || (step.code == "" && err != nil) {
 			t.Errorf("%s: got %v, want %q", step.name, err, step.code)
 		}
@@ -57,11 +57,11 @@ func TestMoveClockRules(t *testing.T) {
 			t.Errorf("%s: the clock shows %s, %v", step.name, shown, err)
 		}
 	}
-	if _, err := b.MoveClock(t.Context(), caller, func(time.Time) (time.Time, error) { return begin, planned }); !errors.Is(err, planned) {
+	if _, err := b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, func(time.Time) (time.Time, error) { return begin, planned }); !errors.Is(err, planned) {
 		t.Errorf("got %v", err)
 	}
 	b.Sandbox = false
-	if _, err := b.MoveClock(t.Context(), caller, to(begin.Add(200*year))); api.CodeOf(err) != api.PermissionDenied {
+	if _, err := b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, to(begin.Add(200*year))); api.CodeOf(err) != api.PermissionDenied {
 		t.Errorf("outside of a sandbox: %v", err)
 	}
 	if clocks, err := b.AheadClocks(t.Context()); err != nil || clocks != nil {
@@ -75,7 +75,7 @@ func TestAllClocksAreListed(t *testing.T) {
 	const merchants = 2*api.MaxLimit + 1
 	for n := range merchants {
 		caller := api.Caller{Merchant: fmt.Sprintf("mer_%03d", n)}
-		_, err := b.MoveClock(t.Context(), caller, func(now time.Time) (time.Time, error) { return now.Add(time.Duration(n) * time.Second), nil })
+		_, err := b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Duration(n) * time.Second), nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,6 +95,35 @@ func TestAllClocksAreListed(t *testing.T) {
 		if got := seen[storage.Scope{Merchant: fmt.Sprintf("mer_%03d", n)}]; got != time.Duration(n)*time.Second {
 			t.Errorf("clock %d is %s ahead", n, got)
 		}
+	}
+}
+
+// With a key the clock moves once, also by more than keys are kept for.
+func TestAKeyedMove(t *testing.T) {
+	b := newBench(t)
+	var replayed bool
+	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k", Replayed: &replayed}
+	move := func(days int) (*api.Time, error) {
+		return b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move", Params: days}, func(now time.Time) (time.Time, error) {
+			return now.AddDate(0, 0, days), nil
+		})
+	}
+	first, err := move(40)
+	if err != nil || replayed {
+		t.Fatalf("%v, replayed %t", err, replayed)
+	}
+	for range 2 {
+		again, err := move(40)
+		if err != nil || !replayed || !again.Equal(first.Time) {
+			t.Fatalf("again: %s, %v, replayed %t; want %s", again, err, replayed, first)
+		}
+	}
+	if _, err := move(41); api.CodeOf(err) != api.IdempotencyKeyReused {
+		t.Errorf("by another time: %v", err)
+	}
+	caller.IdempotencyKey, replayed = "another", false
+	if further, err := move(40); err != nil || replayed || !further.Equal(first.AddDate(0, 0, 40)) {
+		t.Errorf("with another key: %s, %v, replayed %t", further, err, replayed)
 	}
 }
 
@@ -142,7 +171,8 @@ func TestATransactionMayRunAgain(t *testing.T) {
 		t.Errorf("the answer is not what was kept: %+v, %v", kept, err)
 	}
 	for want := time.Hour; want <= 2*time.Hour; want += time.Hour {
-		now, err := b.MoveClock(t.Context(), caller, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil })
+		caller.IdempotencyKey = "for " + want.String()
+		now, err := b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil })
 		if err != nil || now.Sub(storage.Instant(b.now)) != want {
 			t.Errorf("moved to %s, %v; want %s ahead", now, err, want)
 		}

@@ -302,6 +302,23 @@ func Once[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, f
 	return nil, err
 }
 
+// Kept runs a call whose effects are made in transactions of their own, in fn, and then
+// keeps its answer under the caller's key. What fn does must do no harm when it is done
+// again: a process that dies in between leaves no answer, and two calls at the same time
+// may both run it.
+func Kept[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
+	if caller.IdempotencyKey == "" {
+		return fn()
+	}
+	return Once(ctx, e, caller, call, func() (*T, error) {
+		answer, err := fn()
+		if err != nil {
+			return nil, err
+		}
+		return Do(ctx, e, caller, call, func(*Tx) (*T, error) { return answer, nil })
+	})
+}
+
 // refusal turns what the store refuses into what the caller can act on.
 func refusal(err error) error {
 	var e *api.Error

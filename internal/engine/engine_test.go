@@ -183,7 +183,7 @@ func TestInsufficientBecomesARefusal(t *testing.T) {
 func TestTheTimeOfACall(t *testing.T) {
 	b := newBench(t)
 	ahead := api.Caller{Merchant: "mer_1"}
-	if _, err := b.MoveClock(t.Context(), ahead, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil }); err != nil {
+	if _, err := b.MoveClock(t.Context(), ahead, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil }); err != nil {
 		t.Fatal(err)
 	}
 	seen := func(c api.Caller) time.Duration {

@@ -140,39 +140,9 @@ func (c *Courier[T, O, R]) book(ctx context.Context, caller api.Caller, id strin
 	var shown *T
 	var contradiction string
 	err := c.Engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		contradiction = ""
-		found, err := engine.GetTx(tx, c.Records, caller.Scope(), id, c.Noun)
-		if err != nil {
-			return err
-		}
-		r := &found.Value
-		shown = r
-		if c.Trade.Ended(r) {
-			if answer != nil {
-				contradiction = c.Trade.Contradiction(r, *answer)
-			}
-			return nil
-		}
-		course := c.Trade.Course(r)
-		tx.Caller.RequestID, tx.Caller.IdempotencyKey = course.Request, course.Key
-		if course.submitted(tx.Now) { // a test helper is faster than the worker
-			if err := c.Trade.Told(tx, r); err != nil {
-				return err
-			}
-		}
-		var again time.Duration
-		if answer != nil {
-			var ended bool
-			if ended, again, err = c.Trade.Book(tx, found, *answer); ended || err != nil {
-				return err
-			}
-		}
-		if again <= 0 {
-			again = patience.After(course.Asked)
-		}
-		course.Due = api.AtOrNil(tx.Now.Add(again))
-		c.watch(ctx, tx, found)
-		return c.Records.Replace(tx, found)
+		var err error
+		shown, contradiction, err = c.bookTx(ctx, tx, id, answer)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -182,6 +152,52 @@ func (c *Courier[T, O, R]) book(ctx context.Context, caller api.Caller, id strin
 		return shown, ErrContradicted
 	}
 	return shown, nil
+}
+
+// ReportTx is Report of what somebody plays the other side with, in a transaction of
+// theirs.
+func (c *Courier[T, O, R]) ReportTx(ctx context.Context, tx *engine.Tx, id string, answer R) (*T, error) {
+	shown, contradiction, err := c.bookTx(ctx, tx, id, &answer)
+	if err == nil && contradiction != "" {
+		err = ErrContradicted
+	}
+	return shown, err
+}
+
+// bookTx books an answer, or says how it contradicts what is booked.
+func (c *Courier[T, O, R]) bookTx(ctx context.Context, tx *engine.Tx, id string, answer *R) (r *T, contradiction string, err error) {
+	found, err := engine.GetTx(tx, c.Records, tx.Caller.Scope(), id, c.Noun)
+	if err != nil {
+		return nil, "", err
+	}
+	r = &found.Value
+	if c.Trade.Ended(r) {
+		if answer != nil {
+			contradiction = c.Trade.Contradiction(r, *answer)
+		}
+		return r, contradiction, nil
+	}
+	course := c.Trade.Course(r)
+	defer func(caller api.Caller) { tx.Caller = caller }(tx.Caller)
+	tx.Caller.RequestID, tx.Caller.IdempotencyKey = course.Request, course.Key
+	if course.submitted(tx.Now) { // a test helper is faster than the worker
+		if err := c.Trade.Told(tx, r); err != nil {
+			return nil, "", err
+		}
+	}
+	var again time.Duration
+	if answer != nil {
+		var ended bool
+		if ended, again, err = c.Trade.Book(tx, found, *answer); ended || err != nil {
+			return r, "", err
+		}
+	}
+	if again <= 0 {
+		again = patience.After(course.Asked)
+	}
+	course.Due = api.AtOrNil(tx.Now.Add(again))
+	c.watch(ctx, tx, found)
+	return r, "", c.Records.Replace(tx, found)
 }
 
 // watch tells the log, once, of an order that takes too long.

@@ -1,0 +1,77 @@
+package payments_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// A call of the host's own is made once for a key, and its answer kept as those of the
+// library are: not that of a failure, not for another call, for thirty days.
+func TestOnce(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	svc := open(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failing error
+	made := 0
+	replayed := false
+	caller := api.Caller{Merchant: m.ID, IdempotencyKey: "k", Replayed: &replayed}
+	topUp := func(name string, amount int64) (int, error) {
+		replayed = false
+		receipt, err := payments.Once(t.Context(), svc, caller, name, amount, func() (*struct{ Number int }, error) {
+			if failing != nil {
+				return nil, failing
+			}
+			made++
+			return &struct{ Number int }{made}, svc.Accounts.Deposit(t.Context(), account.Deposit{
+				To: m.ID, Amount: decimal.NewFromInt(amount), Source: "bank", IdempotencyKey: "acme/" + caller.IdempotencyKey,
+			})
+		})
+		if err != nil {
+			return 0, err
+		}
+		return receipt.Number, nil
+	}
+	failing = errors.New("planned")
+	if _, err := topUp("acme.top_up", 5); !errors.Is(err, failing) {
+		t.Errorf("a failure: %v", err)
+	}
+	failing = nil
+	for i := range 3 {
+		if n, err := topUp("acme.top_up", 5); n != 1 || err != nil || replayed != (i > 0) {
+			t.Errorf("call %d: %d, %v, replayed %t", i, n, err, replayed)
+		}
+	}
+	for name, amount := range map[string]int64{"acme.top_up": 6, "acme.tip": 5} {
+		if _, err := topUp(name, amount); api.CodeOf(err) != api.IdempotencyKeyReused {
+			t.Errorf("%s of %d: %v", name, amount, err)
+		}
+	}
+	caller.IdempotencyKey = "another"
+	if n, err := topUp("acme.top_up", 5); n != 2 || err != nil || replayed {
+		t.Errorf("another key: %d, %v", n, err)
+	}
+	now = now.Add(31 * 24 * time.Hour)
+	if n, err := topUp("acme.top_up", 5); n != 3 || err != nil || replayed {
+		t.Errorf("after a month: %d, %v", n, err)
+	}
+	caller.IdempotencyKey = ""
+	for range 2 {
+		if _, err := topUp("acme.top_up", 5); err != nil || replayed {
+			t.Errorf("without a key: %v", err)
+		}
+	}
+	if made != 5 {
+		t.Errorf("made %d times", made)
+	}
+}

@@ -8,72 +8,24 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
-
-// column is an array parameter: the values of one column in many rows.
-type column struct {
-	values []any
-	of     any // a value of the elements' type
-}
-
-// Dimensions implements [pgtype.ArrayGetter].
-func (c column) Dimensions() []pgtype.ArrayDimension {
-	return []pgtype.ArrayDimension{{Length: int32(len(c.values)), LowerBound: 1}}
-}
-
-// Index implements [pgtype.ArrayGetter].
-func (c column) Index(i int) any { return c.values[i] }
-
-// IndexType implements [pgtype.ArrayGetter].
-func (c column) IndexType() any { return c.of }
-
-// rows collects rows by column.
-type rows []column
-
-func newRows(types ...any) rows {
-	r := make(rows, len(types))
-	for i, of := range types {
-		r[i].of = of
-	}
-	return r
-}
-
-func (r rows) add(values ...any) {
-	for i, v := range values {
-		r[i].values = append(r[i].values, v)
-	}
-}
-
-func (r rows) len() int { return len(r[0].values) }
-
-func (r rows) args(more ...any) []any {
-	args := make([]any, 0, len(r)+len(more))
-	for _, c := range r {
-		args = append(args, c)
-	}
-	return append(args, more...)
-}
-
-var goType = map[storage.Type]any{
-	storage.Text: "", storage.Int: int64(0), storage.Bool: false, storage.Time: int64(0),
-}
 
 // writes are the rows of one table.
 type writes struct {
 	table                   *table
+	used                    bool // in the draft
 	insert, replace, remove rows
 }
 
 func newWrites(b *table) *writes {
-	types := []any{"", false, "", int64(0)} // merchant, live, id, version
-	remove := newRows(types...)
+	elements := []uint32{pgtype.TextOID, pgtype.BoolOID, pgtype.TextOID, pgtype.Int8OID} // merchant, live, id, version
+	remove := newRows(elements...)
 	for _, c := range b.kind.Columns {
-		types = append(types, goType[c.Type])
+		elements = append(elements, elementOf[c.Type])
 	}
-	types = append(types, []byte{})
-	return &writes{table: b, insert: newRows(types...), replace: newRows(append(types, int64(0))...), remove: remove}
+	elements = append(elements, pgtype.ByteaOID)
+	return &writes{table: b, insert: newRows(elements...), replace: newRows(append(elements, pgtype.Int8OID)...), remove: remove}
 }
 
 func (w *writes) add(key recordKey, k *known) {
@@ -83,39 +35,78 @@ func (w *writes) add(key recordKey, k *known) {
 	if k.record.Version == 0 {
 		return
 	}
-	values := make([]any, 0, len(k.record.Columns)+6)
-	values = append(values, key.scope.Merchant, key.scope.Live, key.id, k.record.Version)
-	for _, v := range k.record.Columns {
-		values = append(values, sqltext.Stored(v))
+	into, replaces := w.insert, k.stored > 0 && !k.renewed
+	if replaces {
+		into = w.replace
 	}
-	values = append(values, k.record.Data)
-	if k.stored > 0 && !k.renewed {
-		w.replace.add(append(values, k.stored)...)
-	} else {
-		w.insert.add(values...)
+	into.add(key.scope.Merchant, key.scope.Live, key.id, k.record.Version)
+	const before = 4
+	for i, v := range k.record.Columns {
+		into[before+i].add(sqltext.Stored(v))
+	}
+	into[before+len(k.record.Columns)].bytes(k.record.Data)
+	if replaces {
+		into[len(into)-1].integer(k.stored)
+	}
+}
+
+// draft is what is about to be written, by table. It is kept for the room that it has.
+type draft struct {
+	tables                                     map[*table]*writes
+	order                                      []*writes
+	fresh, moved, postings, entries, sequences rows
+}
+
+func newDraft() *draft {
+	const text, number = pgtype.TextOID, pgtype.Int8OID
+	return &draft{
+		tables:    map[*table]*writes{},
+		fresh:     newRows(text, pgtype.BoolOID, number, number),
+		moved:     newRows(text, number, number, number),
+		postings:  newRows(text, text, text, number),
+		entries:   newRows(text, number, text, number, number),
+		sequences: newRows(text, number),
+	}
+}
+
+// of returns the rows of a table.
+func (d *draft) of(b *table) *writes {
+	w := d.tables[b]
+	if w == nil {
+		w = newWrites(b)
+		d.tables[b] = w
+	}
+	if !w.used {
+		w.used = true
+		d.order = append(d.order, w)
+	}
+	return w
+}
+
+func (d *draft) clear() {
+	for _, w := range d.order {
+		w.used = false
+		w.insert.clear()
+		w.replace.clear()
+		w.remove.clear()
+	}
+	clear(d.order)
+	d.order = d.order[:0]
+	for _, r := range []rows{d.fresh, d.moved, d.postings, d.entries, d.sequences} {
+		r.clear()
 	}
 }
 
 // queue adds the statements that write what a layer holds, each for all rows of
 // a table at once. What frees a unique key comes before what may take it.
-func (l *layer) queue(b *pgx.Batch, sql *ledgerSQL, changed *changes) {
-	tables := map[string]*writes{}
-	var order []*writes
+func (l *layer) queue(b *pgx.Batch, d *draft, sql *ledgerSQL, changed *changes) {
 	for i, key := range l.records.Keys {
-		k := &l.records.Values[i]
-		if !k.dirty {
-			continue
+		if k := &l.records.Values[i]; k.dirty {
+			d.of(k.table).add(key, k)
+			changed.add(key.hash())
 		}
-		w := tables[key.kind]
-		if w == nil {
-			w = newWrites(k.table)
-			tables[key.kind] = w
-			order = append(order, w)
-		}
-		w.add(key, k)
-		changed.add(key.hash())
 	}
-	for _, w := range order {
+	for _, w := range d.order {
 		if n := w.remove.len(); n > 0 {
 			b.Queue(w.table.remove, w.remove.args(n)...)
 		}
@@ -126,55 +117,65 @@ func (l *layer) queue(b *pgx.Batch, sql *ledgerSQL, changed *changes) {
 			b.Queue(w.table.insert, w.insert.args()...)
 		}
 	}
-	l.queueLedger(b, sql, changed)
-	l.queueSequences(b, sql, changed)
+	l.queueLedger(b, d, sql, changed)
+	l.queueSequences(b, d, sql, changed)
 }
 
-func (l *layer) queueLedger(b *pgx.Batch, sql *ledgerSQL, changed *changes) {
-	fresh, moved := newRows("", false, int64(0), int64(0)), newRows("", int64(0), int64(0), int64(0))
+func (l *layer) queueLedger(b *pgx.Batch, d *draft, sql *ledgerSQL, changed *changes) {
 	slices.Sort(l.moved)
 	for _, name := range slices.Compact(l.moved) {
 		a := l.accounts.Find(name)
 		changed.add(nameHash("account/", name))
 		if a.stored == 0 {
-			fresh.add(name, a.Guarded, a.Amount, a.Entries)
+			d.fresh.add(name, a.Guarded, a.Amount, a.Entries)
 		} else {
-			moved.add(name, a.Amount, a.Entries, a.stored)
+			d.moved.add(name, a.Amount, a.Entries, a.stored)
 		}
 	}
-	if n := moved.len(); n > 0 {
-		b.Queue(sql.moveAccounts, moved.args(n)...)
+	if n := d.moved.len(); n > 0 {
+		b.Queue(sql.moveAccounts, d.moved.args(n)...)
 	}
-	if fresh.len() > 0 {
-		b.Queue(sql.insertAccounts, fresh.args()...)
+	if d.fresh.len() > 0 {
+		b.Queue(sql.insertAccounts, d.fresh.args()...)
 	}
 	if len(l.booked) == 0 {
 		return
 	}
-	postings, entries := newRows("", "", "", int64(0)), newRows("", int64(0), "", int64(0), int64(0))
 	for i := range l.booked {
 		p := &l.booked[i]
-		postings.add(p.ID, p.Type, p.Ref, p.At.UnixMilli())
+		d.postings.add(p.ID, p.Type, p.Ref, p.At.UnixMilli())
 	}
 	for i := range l.entries {
 		e := &l.entries[i]
-		entries.add(e.Account, e.Number, e.Posting, e.Amount, e.Balance)
+		d.entries.add(e.Account, e.Number, e.Posting, e.Amount, e.Balance)
 	}
-	b.Queue(sql.insertPostings, postings.args()...)
-	b.Queue(sql.insertEntries, entries.args()...)
+	b.Queue(sql.insertPostings, d.postings.args()...)
+	b.Queue(sql.insertEntries, d.entries.args()...)
 }
 
-func (l *layer) queueSequences(b *pgx.Batch, sql *ledgerSQL, changed *changes) {
+func (l *layer) queueSequences(b *pgx.Batch, d *draft, sql *ledgerSQL, changed *changes) {
 	if len(l.counted) == 0 {
 		return
 	}
-	r := newRows("", int64(0))
 	slices.Sort(l.counted)
 	for _, name := range slices.Compact(l.counted) {
-		r.add(name, l.sequences.Find(name).value)
+		d.sequences.add(name, l.sequences.Find(name).value)
 		changed.add(nameHash("sequence/", name))
 	}
-	b.Queue(sql.setSequences, r.args()...)
+	b.Queue(sql.setSequences, d.sequences.args()...)
+}
+
+// drafted calls use with a draft of its own: the one that is kept, if nobody has it.
+func (s *Store) drafted(use func(*draft) error) error {
+	d := s.draft.Swap(nil)
+	if d == nil {
+		d = newDraft()
+	}
+	defer func() {
+		d.clear()
+		s.draft.Store(d)
+	}()
+	return use(d)
 }
 
 // flush writes to the database what the transaction has of its own and of the
@@ -229,7 +230,9 @@ func (t *tx) flushLedger() error {
 }
 
 func (t *tx) write(l *layer) error {
-	err := t.session.send(t.io, func(b *pgx.Batch) { l.queue(b, &t.store.sql, &t.group.changes) })
+	err := t.store.drafted(func(d *draft) error {
+		return t.session.send(t.io, func(b *pgx.Batch) { l.queue(b, d, &t.store.sql, &t.group.changes) })
+	})
 	if err == nil {
 		l.written()
 		t.group.wrote = true

@@ -90,7 +90,12 @@ func (w *writer) open(m *member) (*group, error) {
 		w.eager = max(w.eager-1, 0)
 		return g, w.begin(m.ctx, g)
 	}
-	g.layer, g.base = new(layer), commit{w.cache.number, w.cache.token}
+	if n := len(w.spare); n > 0 {
+		g.layer, w.spare = w.spare[n-1], w.spare[:n-1]
+	} else {
+		g.layer = new(layer)
+	}
+	g.base = commit{w.cache.number, w.cache.token}
 	if f != nil {
 		g.below, g.base = f.layer, f.base
 		if f.writes {
@@ -251,6 +256,11 @@ func (w *writer) note(f *group, me *member) (ended bool) {
 	}
 	if f.outcome == nil {
 		w.remember(f)
+		if len(w.spare) < 2 { // one flies while another is open
+			f.layer.clear()
+			w.spare = append(w.spare, f.layer)
+		}
+		f.layer = nil
 		return false
 	}
 	if g != nil && g.broken == nil {
@@ -371,20 +381,22 @@ func (w *writer) settle(g *group) (err error) {
 			beginWrite, settings, lockWriter(w.store.config.Schema) + " NOWAIT",
 		}}
 	}
-	err = g.session.send(context.Background(), func(b *pgx.Batch) {
-		if !writes {
-			b.Queue("ROLLBACK")
-			return
-		}
-		if late {
-			b.Queue(w.store.expectCommit, g.base.token)
-		}
-		g.layer.queue(b, &w.store.sql, &g.changes)
-		b.Queue(w.store.insertCommit, g.number, g.token, g.changes.bytes())
-		if g.number%256 == 0 {
-			b.Queue(w.store.deleteCommits, g.number)
-		}
-		b.Queue("COMMIT")
+	err = w.store.drafted(func(d *draft) error {
+		return g.session.send(context.Background(), func(b *pgx.Batch) {
+			if !writes {
+				b.Queue("ROLLBACK")
+				return
+			}
+			if late {
+				b.Queue(w.store.expectCommit, g.base.token)
+			}
+			g.layer.queue(b, d, &w.store.sql, &g.changes)
+			b.Queue(w.store.insertCommit, g.number, g.token, g.changes.bytes())
+			if g.number%256 == 0 {
+				b.Queue(w.store.deleteCommits, g.number)
+			}
+			b.Queue("COMMIT")
+		})
 	})
 	switch {
 	case err != nil && writes && isLost(err):

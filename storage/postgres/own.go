@@ -143,13 +143,15 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 	if err != nil {
 		return err
 	}
-	err = g.session.send(ctx, func(b *pgx.Batch) {
-		if t.own.unwritten() || g.wrote {
-			t.own.queue(b, &h.store.sql, &g.changes)
-			b.Queue(h.store.insertCommit, g.number, g.token, g.changes.bytes())
-		}
-		b.Queue(setPlanner, host[0], host[1], host[2], host[3], host[4])
-		b.Queue("RELEASE SAVEPOINT payments")
+	err = h.store.drafted(func(d *draft) error {
+		return g.session.send(ctx, func(b *pgx.Batch) {
+			if t.own.unwritten() || g.wrote {
+				t.own.queue(b, d, &h.store.sql, &g.changes)
+				b.Queue(h.store.insertCommit, g.number, g.token, g.changes.bytes())
+			}
+			b.Queue(setPlanner, host[0], host[1], host[2], host[3], host[4])
+			b.Queue("RELEASE SAVEPOINT payments")
+		})
 	})
 	if err != nil {
 		return h.trouble("write", err)

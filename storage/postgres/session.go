@@ -109,6 +109,12 @@ func (s *session) send(ctx context.Context, queue func(*pgx.Batch)) error {
 	}
 	ctx, cancel := s.context(ctx)
 	defer cancel()
+	switch db := s.db.(type) {
+	case *pgx.Conn:
+		teach(db)
+	case pgx.Tx:
+		teach(db.Conn())
+	}
 	results := s.db.SendBatch(ctx, &b)
 	for range b.Len() {
 		if _, err := results.Exec(); err != nil {

@@ -66,6 +66,7 @@ type Store struct {
 	tables   atomic.Pointer[map[*storage.Kind]*table]
 	counters counters
 	sql      ledgerSQL
+	draft    atomic.Pointer[draft] // nil while somebody has it
 
 	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits, findCommit string
 

@@ -66,8 +66,9 @@ type writer struct {
 	group  *group // that is open
 	flight *group // that is being committed, or has been and was not looked at
 	cache  cache
-	own    layer // of the member that runs, kept to spare allocations
-	eager  int   // so many groups, from now on, lock before they run
+	own    layer    // of the member that runs, kept to spare allocations
+	spare  []*layer // of groups that have ended, for the next ones
+	eager  int      // so many groups, from now on, lock before they run
 }
 
 // member is a caller of Update.

@@ -58,8 +58,15 @@ func (s *Of[K, V]) Take(above *Of[K, V]) {
 	}
 }
 
-// Clear empties the shelf, and keeps its room.
+// most is for how many keys a shelf keeps its room.
+const most = 4096
+
+// Clear empties the shelf, and keeps its room, unless that is large.
 func (s *Of[K, V]) Clear() {
+	if len(s.Keys) > most {
+		*s = Of[K, V]{}
+		return
+	}
 	clear(s.Keys)
 	clear(s.Values)
 	if len(s.Keys) > few {

@@ -44,6 +44,14 @@ func TestShelf(t *testing.T) {
 		if diff := cmp.Diff(order, s.Keys); diff != "" && len(order)+len(s.Keys) > 0 {
 			r.Errorf("order (-want +got):\n%s", diff)
 		}
+		if rapid.Bool().Draw(r, "many") {
+			for i := range 5000 {
+				s.Put(i, i)
+			}
+			if v := s.Find(4999); v == nil || *v != 4999 {
+				r.Error("one of many is not found")
+			}
+		}
 		s.Clear()
 		if s.Find(1) != nil || len(s.Keys) != 0 {
 			r.Error("something is left")

@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// taughtMap is the types of a connection that knows arrays.
+func taughtMap() *pgtype.Map {
+	m := pgtype.NewMap()
+	m.TryWrapEncodePlanFuncs = append([]pgtype.TryWrapEncodePlanFunc{planArray}, m.TryWrapEncodePlanFuncs...)
+	return m
+}
+
+// same compares an array with what pgx makes of the same values.
+func same[T any](r *rapid.T, m *pgtype.Map, of, element uint32, values []*T) {
+	a := array{element: element}
+	for range 2 { // and once more into the room that is there
+		a.clear()
+		for _, v := range values {
+			if v == nil {
+				a.add(nil)
+			} else if b, ok := any(*v).([]byte); ok {
+				a.bytes(b)
+			} else {
+				a.add(any(*v))
+			}
+		}
+		before := []byte("before")
+		want, err := m.Encode(of, pgtype.BinaryFormatCode, values, bytes.Clone(before))
+		if err != nil {
+			r.Fatal(err)
+		}
+		got, err := m.Encode(of, pgtype.BinaryFormatCode, &a, bytes.Clone(before))
+		if err != nil || !bytes.Equal(got, want) {
+			r.Fatalf("%v: %x, %v; want %x", values, got, err, want)
+		}
+		if format := m.FormatCodeForOID(of); format != pgtype.BinaryFormatCode {
+			r.Fatalf("arrays go out in format %d", format)
+		}
+	}
+}
+
+// An array is encoded as pgx would encode its values.
+func TestArraysAreAsThoseOfPgx(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		m := taughtMap()
+		same(r, m, pgtype.TextArrayOID, pgtype.TextOID, rapid.SliceOfN(rapid.Ptr(rapid.String(), true), 1, 20).Draw(r, "texts"))
+		same(r, m, pgtype.Int8ArrayOID, pgtype.Int8OID, rapid.SliceOfN(rapid.Ptr(rapid.Int64(), true), 1, 20).Draw(r, "numbers"))
+		same(r, m, pgtype.BoolArrayOID, pgtype.BoolOID, rapid.SliceOfN(rapid.Ptr(rapid.Bool(), true), 1, 20).Draw(r, "booleans"))
+		// The pointer to a nil slice would be a null to pgx.
+		data := rapid.SliceOfN(rapid.Byte(), 1, 50)
+		same(r, m, pgtype.ByteaArrayOID, pgtype.ByteaOID, rapid.SliceOfN(rapid.Ptr(data, true), 1, 20).Draw(r, "documents"))
+	})
+}
+
+// What can be no value of a column is an error, and none of the values is told to
+// whoever traces statements.
+func TestArraysOfAnythingElse(t *testing.T) {
+	a := array{element: pgtype.TextOID}
+	a.add("0241234567")
+	if text := a.String(); strings.Contains(text, "024") {
+		t.Errorf("a trace shows %q", text)
+	}
+	a.add(5.5)
+	if _, err := taughtMap().Encode(pgtype.TextArrayOID, pgtype.BinaryFormatCode, &a, nil); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("a float: %v", err)
+	}
+	a.clear()
+	a.add("x")
+	if _, err := taughtMap().Encode(pgtype.TextArrayOID, pgtype.BinaryFormatCode, &a, nil); err != nil {
+		t.Errorf("after it was emptied: %v", err)
+	}
+}

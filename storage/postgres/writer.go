@@ -44,6 +44,11 @@ import (
 // gained; and a group that takes nobody who comes after the one before it has landed
 // is sent sooner, and is smaller.
 //
+// What shortens it is to allocate less, because the collector takes a quarter of this
+// process's time: layers that are used again and have no maps while they are small are a
+// twentieth more disbursements, arrays that are encoded into kept room (see array.go) a
+// tenth.
+//
 // That an insert meets a taken key shows only at the end. Nothing of the group is
 // kept, and its functions run again in the same order; those that insert into the
 // table where it happened now look first, so that one of them gets

@@ -1,7 +1,9 @@
 package payments_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -74,4 +76,39 @@ func TestOnce(t *testing.T) {
 	if made != 5 {
 		t.Errorf("made %d times", made)
 	}
+}
+
+// A route of the host's tops a wallet up, once for a key.
+func ExampleOnce() {
+	ctx := context.Background()
+	svc, err := payments.New(ctx, memory.New(), payments.Config{})
+	check(err)
+	ama, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001"})
+	check(err)
+	merchant, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar"})
+	check(err)
+
+	type receipt struct{ Wallet, Amount string }
+	topUp := func(caller api.Caller, amount decimal.Decimal) (*receipt, error) {
+		params := []string{ama.ID, amount.String()}
+		return payments.Once(ctx, svc, caller, "acme.top_up", params, func() (*receipt, error) {
+			err := svc.Accounts.Deposit(ctx, account.Deposit{
+				To: ama.ID, Amount: amount, Source: "bank", IdempotencyKey: "acme.top_up/" + caller.Merchant + "/" + caller.IdempotencyKey,
+			})
+			return &receipt{ama.Name, amount.String()}, err
+		})
+	}
+	for range 2 {
+		again := false
+		r, err := topUp(api.Caller{Merchant: merchant.ID, IdempotencyKey: "order-7", Replayed: &again}, decimal.NewFromInt(20))
+		check(err)
+		fmt.Println(r.Wallet, r.Amount, again)
+	}
+	balance, err := svc.Accounts.WalletBalance(ctx, false, ama.ID)
+	check(err)
+	fmt.Println(balance)
+	// Output:
+	// Ama Mensah 20 false
+	// Ama Mensah 20 true
+	// 20
 }

@@ -68,13 +68,13 @@ func (a *array) boolean(v bool) {
 	a.data = appendBool(a.data, v)
 }
 
-// most is how many bytes of room an array keeps.
-const most = 1 << 20
+// maxRoom is how many bytes of room an array keeps.
+const maxRoom = 1 << 20
 
 // clear empties the array, and keeps its room.
 func (a *array) clear() {
 	a.n, a.nulls, a.err, a.data = 0, false, nil, a.data[:0]
-	if cap(a.data) > most {
+	if cap(a.data) > maxRoom {
 		a.data = nil
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/payout"
@@ -111,7 +112,7 @@ func TestFormPostedTwice(t *testing.T) {
 		t.Errorf("%d codes", len(list.Data))
 	}
 
-	// So does what the services give no idempotency key, however many click at once.
+	// However many click at once; and what was refused may be corrected.
 	token = s.token("")
 	if answer, _ := s.post("", token, "add-money", "amount", "0"); answer.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("no money: %s", answer.Status)
@@ -122,6 +123,39 @@ func TestFormPostedTwice(t *testing.T) {
 	}
 	clicks.Wait()
 	shows(t, s.page(""), "GHS 1,005.00")
+
+	token = s.token("sandbox")
+	clock := func() time.Time {
+		now, err := s.Now(t.Context(), s.Caller)
+		s.check(err)
+		return now.Time
+	}
+	before := clock()
+	for range 8 {
+		clicks.Go(func() {
+			s.post("sandbox", token, "consumer", "name", "Esi Boateng", "phone_number", "0249998877", "pin", "1234", "balance", "7")
+		})
+		clicks.Go(func() { s.post("sandbox", token, "move-clock", "unit", "days", "advance", "40") })
+	}
+	clicks.Wait()
+	if moved := clock().Sub(before); moved < 39*24*time.Hour || moved > 41*24*time.Hour {
+		t.Errorf("the clock moved by %s", moved)
+	}
+	people, err := s.Accounts.Consumers(t.Context(), false, api.Page{Limit: 100})
+	s.check(err)
+	n := 0
+	for _, c := range people.Data {
+		if c.Name == "Esi Boateng" {
+			n++
+			balance, err := s.Accounts.WalletBalance(t.Context(), false, c.ID)
+			if err != nil || balance.String() != "7" {
+				t.Errorf("a consumer has %s, %v", balance, err)
+			}
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d consumers", n)
+	}
 }
 
 func TestTransferForms(t *testing.T) { onEachStore(t, testTransferForms) }

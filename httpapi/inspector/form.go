@@ -29,21 +29,12 @@ type form struct {
 	Problem string
 
 	do func(v *visit, in *input) (*outcome, error)
-	// once says that do has no idempotency key to go by.
-	once bool
 }
 
 // run does what the form is for.
 func (f *form) run(v *visit, nonce string) (*outcome, error) {
 	v.caller.IdempotencyKey = "inspector-" + f.Name + "-" + nonce
-	if f.once && !v.in.done.begin(v.caller.IdempotencyKey) {
-		return nil, nil
-	}
-	done, err := f.do(v, &input{values: v.PostForm})
-	if f.once && err != nil {
-		v.in.done.failed(v.caller.IdempotencyKey)
-	}
-	return done, err
+	return f.do(v, &input{values: v.PostForm})
 }
 
 // field is an input of a form.

@@ -20,8 +20,8 @@ const (
 )
 
 // token is what a page's forms carry: a nonce, which makes a form that is posted
-// twice act once (by the services' idempotency keys, or by doneOnce), and a MAC over
-// it and the merchant, which other websites cannot know.
+// twice act once, by the services' idempotency keys, and a MAC over it and the
+// merchant, which other websites cannot know.
 func (v *visit) token() string {
 	nonce := ids.Secret(rand.Reader, nonceChars)
 	return nonce + v.mac(nonce)

@@ -60,7 +60,6 @@ type Inspector struct {
 	log    *slog.Logger
 	hosts  map[string]bool
 	cross  *http.CrossOriginProtection
-	done   doneOnce
 
 	// look is how often an open page looks for changes.
 	look time.Duration

@@ -44,7 +44,7 @@ func (v *visit) overview() (*page, error) {
 			Name: "add-money", Title: "Add money", Button: "Add money",
 			Hint:   "In test mode it comes from nowhere.",
 			Fields: []field{{Name: "amount", Label: "Amount in GHS", Required: true, Value: "1000.00"}},
-			do:     (*visit).addMoney, once: true,
+			do:     (*visit).addMoney,
 		}},
 		Still: []section{{Facts: known(
 			fact{Name: "Merchant", Value: v.merchant.ID, Code: true},
@@ -78,7 +78,9 @@ func (v *visit) addMoney(in *input) (*outcome, error) {
 	if err := in.err(); err != nil {
 		return nil, err
 	}
-	return nil, v.svc.Accounts.Deposit(v.Context(), account.Deposit{To: v.caller.Merchant, Amount: amount, Source: "test"})
+	return nil, v.svc.Accounts.Deposit(v.Context(), account.Deposit{
+		To: v.caller.Merchant, Amount: amount, Source: "test", IdempotencyKey: v.caller.IdempotencyKey,
+	})
 }
 
 // ledger lists the changes of the available balance.

@@ -58,7 +58,7 @@ func (v *visit) sandbox() (*page, error) {
 					{Name: "pin", Label: "PIN of 4 to 6 digits", Required: true},
 					{Name: "balance", Label: "Money in the wallet, in GHS", Value: "500.00"},
 				},
-				do: (*visit).createConsumer, once: true,
+				do: (*visit).createConsumer,
 			},
 			{
 				Name: "move-clock", Title: "Move the test clock", Button: "Move it forward", Hint: "It never goes back.",
@@ -66,7 +66,7 @@ func (v *visit) sandbox() (*page, error) {
 					{Name: "advance", Label: "By how much", Kind: "number", Required: true, Value: "1"},
 					{Name: "unit", Label: "Unit", Kind: "select", Value: "hours", Options: options("seconds", "minutes", "hours", "days")},
 				},
-				do: (*visit).moveClock, once: true,
+				do: (*visit).moveClock,
 			},
 		},
 		Still: []section{{Title: "Test clock", Facts: []fact{{Name: "It shows", Value: clockText(now)}}}},
@@ -159,11 +159,14 @@ func (v *visit) createConsumer(in *input) (*outcome, error) {
 	}
 	c, err := v.svc.Accounts.CreateConsumer(v.Context(), account.HolderParams{
 		Live: v.caller.Live, Name: in.text("name"), Phone: in.text("phone_number"), PIN: in.text("pin"),
+		IdempotencyKey: v.caller.IdempotencyKey,
 	})
 	if err != nil || balance == nil || balance.IsZero() {
 		return nil, err
 	}
-	return nil, v.svc.Accounts.Deposit(v.Context(), account.Deposit{To: c.ID, Live: v.caller.Live, Amount: *balance, Source: "test"})
+	return nil, v.svc.Accounts.Deposit(v.Context(), account.Deposit{
+		To: c.ID, Live: v.caller.Live, Amount: *balance, Source: "test", IdempotencyKey: v.caller.IdempotencyKey + "-balance",
+	})
 }
 
 func (v *visit) moveClock(in *input) (*outcome, error) {

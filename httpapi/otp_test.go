@@ -348,7 +348,7 @@ func TestOTPBelongsAndRepeats(t *testing.T) {
 			}
 		}
 		response, data = verify(wrongCode(code))
-		refused(t, "wrong under the key of the right one", response, data, 422, "idempotency_key_reused", "")
+		refused(t, "wrong under the key of the right one", response, data, 400, "otp_invalid", "code")
 		response, data = payOut(s, "1", toMobile, code)
 		wants(t, "verified once", response, data, 200, "", "")
 	})

@@ -161,8 +161,28 @@ func TestAnotherCodeIsAnotherRequest(t *testing.T) {
 	if status, again := verify(code); status != 200 || again != first {
 		t.Errorf("again: %d %s", status, again)
 	}
-	if status, refused := verify(wrongCode(code)); status != 422 || !strings.Contains(refused, "idempotency_key_reused") {
-		t.Errorf("a wrong code: %d %s", status, refused)
+	for i := range 6 { // and is counted as anywhere else
+		want := "otp_invalid"
+		if i == 5 {
+			want = "otp_attempts_exceeded"
+		}
+		if status, refused := verify(wrongCode(code)); status == 200 || !strings.Contains(refused, want) {
+			t.Errorf("wrong code %d: %d %s", i, status, refused)
+		}
+	}
+	response, data := s.Do("POST", "/v1/payouts", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"},"otp_code":"`+code+`"}`)
+	if response.StatusCode == 200 {
+		t.Errorf("a code that was guessed at makes a payout: %s", data)
+	}
+}
+
+// A PIN that is chosen is another request than one that is made up.
+func TestAChosenPINIsAnotherRequest(t *testing.T) {
+	s := paymentstest.New(t)
+	s.Do("POST", "/v1/test_helpers/consumers", `{"name":"Ama"}`, "X-Idempotency-Key", "k")
+	response, data := s.Do("POST", "/v1/test_helpers/consumers", `{"name":"Ama","pin":"1357"}`, "X-Idempotency-Key", "k")
+	if response.StatusCode != 422 {
+		t.Errorf("%d %s", response.StatusCode, data)
 	}
 }
 

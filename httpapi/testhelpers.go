@@ -150,8 +150,9 @@ func (h testHelpers) open(r *request, object string, create func(account.HolderP
 	}
 	asked := struct {
 		account.HolderParams
+		Chosen  bool // the PIN
 		Balance decimal.Decimal
-	}{p, balance}
+	}{p, p.PIN != "", balance}
 	asked.PIN = "" // secrets are kept nowhere
 	if p.PIN == "" {
 		p.PIN = madeUp(r.caller, "pin", 4)

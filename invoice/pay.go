@@ -416,7 +416,8 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 	var scheduled bool
 	var of *origin
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		charge, scheduled = nil, false
+		charge, scheduled, of = nil, false, nil
+		caller.RequestID, caller.IdempotencyKey = "", "" // an earlier run may have found an attempt
 		o, err := s.get(tx, caller.Scope(), claimed.ID)
 		if err != nil {
 			return err

@@ -162,9 +162,16 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, purpose Purp
 		Purpose Purpose `json:"purpose"`
 		Code    []byte  `json:"code"`
 	}{purpose, s.otpMAC(caller.Scope(), purpose, "fingerprint", code)}}
-	return engine.Once(ctx, s.engine, caller, call, func() (*OTP, error) {
+	verified, err := engine.Once(ctx, s.engine, caller, call, func() (*OTP, error) {
 		return s.verifyOTP(ctx, caller, call, purpose, code)
 	})
+	if api.CodeOf(err) == api.IdempotencyKeyReused {
+		// A used key must not tell a wrong code from the right one without counting it.
+		if _, wrong := s.guess(ctx, caller, purpose, code); wrong != nil {
+			return nil, wrong
+		}
+	}
+	return verified, err
 }
 
 // verifyOTP is VerifyOTP of what is no repetition.

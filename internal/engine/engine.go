@@ -230,7 +230,7 @@ func Do[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn 
 	err = e.Update(ctx, caller, func(tx *Tx) error {
 		var err error
 		if answer, err = fn(tx); err == nil {
-			if err = remember(tx, digest, answer); err == nil {
+			if err = remember(tx, caller, digest, answer); err == nil {
 				return nil
 			}
 		}

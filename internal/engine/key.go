@@ -108,9 +108,9 @@ func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest s
 	return answer, nil
 }
 
-// remember keeps the answer under the caller's key. It fails with ErrExists if
-// the key stands for an answer already.
-func remember(tx *Tx, digest string, answer any) error {
+// remember keeps the answer under the caller's key, whatever the transaction has made of
+// its own caller. It fails with ErrExists if the key stands for an answer already.
+func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 	if digest == "" {
 		return nil
 	}
@@ -118,7 +118,7 @@ func remember(tx *Tx, digest string, answer any) error {
 	if err != nil {
 		return fmt.Errorf("engine: encode answer: %w", err)
 	}
-	scope, key := tx.Caller.Scope(), tx.Caller.IdempotencyKey
+	scope, key := caller.Scope(), caller.IdempotencyKey
 	data, person, err := personal.Copy(tx, scope, data)
 	if err != nil {
 		return fmt.Errorf("engine: keep answer: %w", err)

@@ -1,0 +1,105 @@
+package invoice_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// stale is a store that runs the next update of an invoice on what does not last: it
+// drops the run, lets between happen, and runs it again, as a backend does whose group
+// came to nothing.
+type stale struct {
+	storage.Store
+	between func() // nil for no more
+}
+
+var errDropped = errors.New("dropped")
+
+func (s *stale) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if between := s.between; between != nil {
+		w := watched{}
+		err := s.Store.Update(ctx, func(tx storage.Tx) error {
+			w.Tx = tx
+			return errors.Join(fn(&w), errDropped)
+		})
+		if !errors.Is(err, errDropped) {
+			return err
+		}
+		if w.invoices {
+			s.between = nil
+			between()
+		}
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// watched notes that an invoice was written.
+type watched struct {
+	storage.Tx
+	invoices bool
+}
+
+func (w *watched) Replace(k *storage.Kind, r storage.Record) error {
+	w.invoices = w.invoices || k.Name == "invoices"
+	return w.Tx.Replace(k, r)
+}
+
+// The worker has found the payer's attempt in a run that did not last, and in the one that
+// did it was declined, and the next automatic charge due: that is nobody's but its own, and
+// what it takes is booked.
+func TestAnAttemptThatEndsBetweenTwoRuns(t *testing.T) {
+	outcome := invoice.Declined
+	m := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) {
+		return invoice.ChargeResult{Outcome: outcome}, nil
+	}}
+	slow := &slowCharger{
+		moody: m, begun: make(chan struct{}), decided: make(chan struct{}), ends: invoice.ChargeResult{Outcome: invoice.Declined},
+	}
+	slow.once.Do(func() {}) // it is slow with the payer, who comes later
+	store := &stale{Store: memory.New()}
+	s := open(t, store, payments.Config{TestCharger: slow})
+	method := invoice.ChargeAutomatically
+	draft := s.draft(invoice.Fields{CollectionMethod: &method})
+	finalizing := s.Caller
+	finalizing.RequestID, finalizing.IdempotencyKey = "req_finalize", "finalize"
+	_, err := s.Invoices.Finalize(t.Context(), finalizing, draft.ID)
+	check(t, err)
+	s.pass(0) // declined, and due again in a day
+
+	slow.once = sync.Once{}
+	paying := s.Caller
+	paying.RequestID, paying.IdempotencyKey = "req_pay", "pay"
+	declined := make(chan error, 1)
+	go func() {
+		_, err := s.Invoices.Pay(context.WithoutCancel(t.Context()), paying, draft.ID, invoice.PayParams{})
+		declined <- err
+	}()
+	<-slow.begun
+	m.mu.Lock()
+	outcome = invoice.Charged
+	m.mu.Unlock()
+	store.between = func() {
+		close(slow.decided)
+		wants(t, "the payer's", <-declined, api.PaymentFailed)
+	}
+	s.pass(2 * time.Minute) // the worker looks at what takes so long
+	s.pass(48 * time.Hour)
+	if store.between != nil {
+		t.Fatal("no run was dropped")
+	}
+	if is := s.get(draft.ID); is.Status != invoice.Paid {
+		t.Errorf("it is %s", is.Status)
+	}
+	_, err = s.Invoices.Pay(t.Context(), paying, draft.ID, invoice.PayParams{})
+	wants(t, "the payer's key, under which nothing was paid", err, api.InvoiceAlreadyPaid)
+	s.verified()
+}

@@ -65,7 +65,11 @@ func (a *array) integer(n int64) {
 
 func (a *array) boolean(v bool) {
 	a.length(1)
-	a.data = appendBool(a.data, v)
+	b := byte(0)
+	if v {
+		b = 1
+	}
+	a.data = append(a.data, b)
 }
 
 // maxRoom is how many bytes of room an array keeps.

@@ -1,22 +1,29 @@
 package postgres
 
-import "context"
+import (
+	"context"
+
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
+)
 
 // What tests of lost commits look into.
 
-func (s *Store) Newest() (number, token int64) { return s.writer.cache.number, s.writer.cache.token }
+func (s *Store) Newest() (number, token int64) {
+	c := s.store.Newest()
+	return c.Number, c.Token
+}
 
 // Resolve reports whether a commit that is not there was given up for good.
 func (s *Store) Resolve(number, token int64, cause error) (lost bool, err error) {
-	err = s.resolve(number, token, cause)
-	_, lost = err.(errLost)
+	err = s.resolve(sqlstore.Commit{Number: number, Token: token}, cause)
+	_, lost = err.(sqlstore.Dropped)
 	return lost, err
 }
 
 func (s *Store) Happened(ctx context.Context, number, token int64) (bool, error) {
-	return s.happened(ctx, number, token)
+	return s.happened(ctx, sqlstore.Commit{Number: number, Token: token})
 }
 
-// ExpectCommit and InsertCommit are what a group sends that has run on another.
-func (s *Store) ExpectCommit() string { return s.expectCommit }
-func (s *Store) InsertCommit() string { return s.insertCommit }
+// ExpectCommit and InsertCommit are what a batch sends that has run on another.
+func (s *Store) ExpectCommit() string { return s.sql.expectCommit }
+func (s *Store) InsertCommit() string { return s.sql.insertCommit }

@@ -10,82 +10,59 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/storage/internal/declared"
-	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
-// The table of a kind is made from its declaration, as in storage/sqlite, which
-// says why. What a table was made from is kept in storage_kinds.
+// Define implements [sqlstore.Driver].
+func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage.Kind) (changed bool, err error) {
+	m := &migration{ctx: ctx, db: s.(*session).db, schema: d.config.Schema, progress: d.config.Migrating}
+	for _, k := range kinds {
+		this, err := m.define(k)
+		if err != nil {
+			return false, fmt.Errorf("postgres: define %s: %w", k.Name, err)
+		}
+		changed = changed || this
+	}
+	return changed, nil
+}
 
-// Define implements [storage.Store]. All kinds are made ready in one
-// transaction, beside which no other update runs.
-//
-// What a later release may add to a kind, and what is then [storage.ErrNewer] to
-// the program before it, is as in storage/sqlite: a column at the end, a key, a
-// due column, values at the end of OneOf, an index. A program that defines a kind
-// with a further column while an older one runs makes the older one's writes of
-// that kind fail if the column must not be null. Stop it first.
-func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
-	if err := checkKinds(kinds); err != nil {
-		return err
+// define makes the table of a kind, or brings it up to date. While it does no other
+// update runs.
+func (m *migration) define(k *storage.Kind) (changed bool, err error) {
+	if missing, err := sqlstore.Missing(m, k); err != nil || !missing {
+		return false, err
 	}
-	if err := s.enter(); err != nil {
-		return err
+	if _, err := m.db.Exec(m.ctx, lockWriter(m.schema)); err != nil {
+		return false, err
 	}
-	defer s.running.Done()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if s.config.ReadOnlySchema {
-		if err := Validate(ctx, s.pool, s.config.Schema, kinds...); err != nil {
-			return err
-		}
-		s.learn(kinds)
-		return nil
-	}
-	changed := false
-	err := s.writer.update(ctx, func(t *tx) error {
-		m := &migration{ctx: t.ctx, db: t.session.db, schema: s.config.Schema, progress: s.config.Migrating}
-		for _, k := range kinds {
-			changes, err := m.missing(k)
-			if err != nil {
-				return fmt.Errorf("postgres: define %s: %w", k.Name, err)
-			}
-			if !changes {
-				continue
-			}
-			if err := t.direct(); err != nil {
-				return err
-			}
-			if err := t.session.send(t.io, func(*pgx.Batch) {}); err != nil { // the savepoint
-				return t.trouble(t.fail("define", k.Name, err))
-			}
-			changed, t.group.wrote = true, true
-			if err := m.define(k); err != nil {
-				return fmt.Errorf("postgres: define %s: %w", k.Name, err)
-			}
-		}
-		if changed {
-			t.group.changes.all = true // what is remembered has other columns
-		}
-		return nil
-	}, true)
-	if err == nil {
-		s.learn(kinds)
-	}
+	return sqlstore.Define(m, k, m.progress)
+}
+
+// Declaration implements [sqlstore.Schema].
+func (m *migration) Declaration(kind string) (text string, err error) {
+	_, err = m.one("SELECT declaration FROM "+sqlstore.Quote(m.schema)+".storage_kinds WHERE name = $1", []any{kind}, &text)
+	return text, err
+}
+
+// SetDeclaration implements [sqlstore.Schema].
+func (m *migration) SetDeclaration(kind, declaration string) error {
+	_, err := m.db.Exec(m.ctx, "INSERT INTO "+sqlstore.Quote(m.schema)+`.storage_kinds (name, declaration) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET declaration = excluded.declaration`, kind, declaration)
 	return err
 }
 
-func checkKinds(kinds []*storage.Kind) error {
-	for _, k := range kinds {
-		if err := k.Validate(); err != nil {
-			return err
-		}
-		if len(k.Columns) > 200 {
-			return fmt.Errorf("%w: kind %s has more than 200 columns", storage.ErrInvalid, k.Name)
-		}
+// HasIndex implements [sqlstore.Schema].
+func (m *migration) HasIndex(name string) (bool, error) {
+	return m.exists("SELECT 1 FROM pg_catalog.pg_indexes WHERE schemaname = $1 AND indexname = $2", m.schema, short(name))
+}
+
+// CreateIndex implements [sqlstore.Schema].
+func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
+	err := m.script(i.Create(short(i.Name), sqlstore.Quote(m.schema)+"."+sqlstore.Quote(k.Name)))
+	if isUnique(err) {
+		return fmt.Errorf("%w: a record has what another one has in key %s", storage.ErrExists, short(i.Name))
 	}
-	return nil
+	return err
 }
 
 var sqlType = map[storage.Type]string{
@@ -93,26 +70,26 @@ var sqlType = map[storage.Type]string{
 }
 
 func oneOf(c storage.Column) string {
-	return sqltext.Quote(c.Name) + " IN ('" + strings.Join(c.OneOf, "', '") + "')"
+	return sqlstore.Quote(c.Name) + " IN ('" + strings.Join(c.OneOf, "', '") + "')"
 }
 
-// createTable returns the statement that makes the table of a kind. Its
-// constraints have names, so that a later release can change them.
-func createTable(schema string, k *storage.Kind) string {
+// CreateTable implements [sqlstore.Schema]. The constraints have names, so that a
+// later release can change them.
+func (m *migration) CreateTable(k *storage.Kind) error {
 	var s strings.Builder
-	s.WriteString("CREATE TABLE " + sqltext.Quote(schema) + "." + sqltext.Quote(k.Name) + ` (
+	s.WriteString("CREATE TABLE " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(k.Name) + ` (
 	merchant text COLLATE "C" NOT NULL,
 	live boolean NOT NULL,
 	id text COLLATE "C" NOT NULL CHECK (id <> ''),
 	version bigint NOT NULL CHECK (version > 0),
 `)
 	for _, c := range k.Columns {
-		s.WriteString("\t" + sqltext.Quote(c.Name) + " " + sqlType[c.Type])
+		s.WriteString("\t" + sqlstore.Quote(c.Name) + " " + sqlType[c.Type])
 		if !c.Null {
 			s.WriteString(" NOT NULL")
 		}
 		if len(c.OneOf) > 0 {
-			s.WriteString(" CONSTRAINT " + sqltext.Quote(short(k.Name+".one_of."+c.Name)) + " CHECK (" + oneOf(c) + ")")
+			s.WriteString(" CONSTRAINT " + sqlstore.Quote(short(k.Name+".one_of."+c.Name)) + " CHECK (" + oneOf(c) + ")")
 		}
 		s.WriteString(",\n")
 	}
@@ -120,7 +97,7 @@ func createTable(schema string, k *storage.Kind) string {
 		s.WriteString("\tlease bigint NOT NULL DEFAULT 0,\n")
 	}
 	s.WriteString("\tdata bytea NOT NULL,\n\tPRIMARY KEY (merchant, live, id)\n) WITH (fillfactor = 85)")
-	return s.String()
+	return m.script(s.String())
 }
 
 // short keeps a name within what PostgreSQL keeps of it.
@@ -135,17 +112,17 @@ func short(name string) string {
 // copyBatch is how many rows are in memory at once while columns are filled.
 const copyBatch = 200
 
-// alter brings an existing table to what is wanted. What is stored is kept to
-// the letter; only columns that are new come from [storage.Kind.Backfill].
-func (m *migration) alter(k *storage.Kind, kept declared.Kind) error {
-	table := "ALTER TABLE " + sqltext.Quote(m.schema) + "." + sqltext.Quote(k.Name)
+// AlterTable implements [sqlstore.Schema].
+func (m *migration) AlterTable(k *storage.Kind, kept sqlstore.Declaration, tell func(done int64)) error {
+	tell(0)
+	table := "ALTER TABLE " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(k.Name)
 	if kept.Due == "" && k.Due != "" {
 		if err := m.script(table + " ADD COLUMN lease bigint NOT NULL DEFAULT 0"); err != nil {
 			return err
 		}
 	}
 	for i, c := range k.Columns {
-		check := sqltext.Quote(short(k.Name + ".one_of." + c.Name))
+		check := sqlstore.Quote(short(k.Name + ".one_of." + c.Name))
 		if i < len(kept.Columns) {
 			if len(c.OneOf) == len(kept.Columns[i].OneOf) {
 				continue
@@ -153,7 +130,7 @@ func (m *migration) alter(k *storage.Kind, kept declared.Kind) error {
 			if err := m.script(table + " DROP CONSTRAINT " + check); err != nil {
 				return err
 			}
-		} else if err := m.script(table + " ADD COLUMN " + sqltext.Quote(c.Name) + " " + sqlType[c.Type]); err != nil {
+		} else if err := m.script(table + " ADD COLUMN " + sqlstore.Quote(c.Name) + " " + sqlType[c.Type]); err != nil {
 			return err
 		}
 		if len(c.OneOf) > 0 {
@@ -165,14 +142,14 @@ func (m *migration) alter(k *storage.Kind, kept declared.Kind) error {
 	if len(k.Columns) == len(kept.Columns) {
 		return nil
 	}
-	if err := m.fill(k, len(kept.Columns)); err != nil {
+	if err := m.fill(k, len(kept.Columns), tell); err != nil {
 		return err
 	}
 	for _, c := range k.Columns[len(kept.Columns):] {
 		if c.Null {
 			continue
 		}
-		if err := m.script(table + " ALTER COLUMN " + sqltext.Quote(c.Name) + " SET NOT NULL"); err != nil {
+		if err := m.script(table + " ALTER COLUMN " + sqlstore.Quote(c.Name) + " SET NOT NULL"); err != nil {
 			return err
 		}
 	}
@@ -181,11 +158,11 @@ func (m *migration) alter(k *storage.Kind, kept declared.Kind) error {
 
 // fill fills the columns from the given index on, row by row in the order of the
 // primary key.
-func (m *migration) fill(k *storage.Kind, from int) error {
-	name := sqltext.Quote(m.schema) + "." + sqltext.Quote(k.Name)
+func (m *migration) fill(k *storage.Kind, from int, tell func(done int64)) error {
+	name := sqlstore.Quote(m.schema) + "." + sqlstore.Quote(k.Name)
 	var sets []string
 	for i, c := range k.Columns[from:] {
-		sets = append(sets, fmt.Sprintf("%s = $%d", sqltext.Quote(c.Name), i+4))
+		sets = append(sets, fmt.Sprintf("%s = $%d", sqlstore.Quote(c.Name), i+4))
 	}
 	update := "UPDATE " + name + " SET " + strings.Join(sets, ", ") + " WHERE merchant = $1 AND live = $2 AND id = $3"
 	next := fmt.Sprintf(`SELECT merchant, live, id, data FROM %s
@@ -193,7 +170,7 @@ func (m *migration) fill(k *storage.Kind, from int) error {
 	var last storage.Record
 	done := int64(0)
 	for {
-		m.tell(k, done)
+		tell(done)
 		rows, err := m.db.Query(m.ctx, next, last.Scope.Merchant, last.Scope.Live, last.ID)
 		if err != nil {
 			return err
@@ -207,12 +184,12 @@ func (m *migration) fill(k *storage.Kind, from int) error {
 		}
 		var writes pgx.Batch
 		for _, r := range batch {
-			if err := declared.Backfill(k, &r); err != nil {
+			if err := sqlstore.Backfill(k, &r); err != nil {
 				return err
 			}
 			args := []any{r.Scope.Merchant, r.Scope.Live, r.ID}
 			for _, v := range r.Columns[from:] {
-				args = append(args, sqltext.Stored(v))
+				args = append(args, sqlstore.Stored(v))
 			}
 			writes.Queue(update, args...)
 		}

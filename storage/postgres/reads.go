@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
 // reads are reads of single records, outside of any transaction of their callers:
@@ -35,11 +35,7 @@ const (
 
 // read is one of them.
 type read struct {
-	table *table
-	scope *storage.Scope // nil to read it
-	query string
-	args  []any
-
+	sqlstore.Question
 	done   chan struct{} // closed when what follows is there
 	record storage.Record
 	found  bool
@@ -48,54 +44,37 @@ type read struct {
 
 // GetOne implements [storage.Reader].
 func (s *Store) GetOne(ctx context.Context, k *storage.Kind, scope storage.Scope, id string) (storage.Record, error) {
-	return s.read(ctx, k, func(b *table) (*read, error) {
-		if !allText(scope.Merchant, id) {
-			return nil, errAbsent(b)
-		}
-		return &read{scope: &scope, query: b.get, args: []any{scope.Merchant, scope.Live, id}}, nil
-	}, func(tx storage.ReadTx) (storage.Record, error) { return tx.Get(k, scope, id) })
+	return s.read(ctx, func() (sqlstore.Question, error) { return s.store.AskGet(k, scope, id) },
+		func(tx storage.ReadTx) (storage.Record, error) { return tx.Get(k, scope, id) })
 }
 
 // FindOne implements [storage.Reader].
 func (s *Store) FindOne(ctx context.Context, k *storage.Kind, key string, scope storage.Scope, values ...any) (storage.Record, error) {
-	return s.read(ctx, k, func(b *table) (*read, error) {
-		values := slices.Clone(values)
-		declared, err := k.CheckKey(key, values)
-		if err != nil {
-			return nil, err
-		}
-		if !allText(scope.Merchant) || !allText(values...) {
-			return nil, errAbsent(b)
-		}
-		return &read{query: b.find[declared.Name], args: findArgs(declared, scope, values)}, nil
-	}, func(tx storage.ReadTx) (storage.Record, error) { return tx.Find(k, key, scope, values...) })
+	return s.read(ctx, func() (sqlstore.Question, error) { return s.store.AskFind(k, key, scope, values) },
+		func(tx storage.ReadTx) (storage.Record, error) { return tx.Find(k, key, scope, values...) })
 }
 
-// read does what prepare says together with others, or, after trouble, in a View.
-func (s *Store) read(ctx context.Context, k *storage.Kind, prepare func(*table) (*read, error), alone func(storage.ReadTx) (storage.Record, error)) (storage.Record, error) {
-	if err := s.enter(); err != nil {
+// read asks a question together with others, or, after trouble, alone in a View.
+func (s *Store) read(ctx context.Context, ask func() (sqlstore.Question, error), alone func(storage.ReadTx) (storage.Record, error)) (storage.Record, error) {
+	if err := s.store.Enter(); err != nil {
 		return storage.Record{}, err
 	}
-	defer s.running.Done()
+	defer s.store.Leave()
 	if err := ctx.Err(); err != nil {
 		return storage.Record{}, err
 	}
-	b, err := s.table(k)
+	q, err := ask()
 	if err != nil {
 		return storage.Record{}, err
 	}
-	r, err := prepare(b)
-	if err != nil {
-		return storage.Record{}, err
-	}
-	r.table, r.done = b, make(chan struct{})
+	r := &read{Question: q, done: make(chan struct{})}
 	if err := s.reads.do(ctx, r); err != nil {
 		return storage.Record{}, err
 	}
 	if r.err != nil {
 		// It may be another's trouble, or the connection's.
 		var record storage.Record
-		err := s.view(ctx, func(tx storage.ReadTx) error {
+		err := s.store.ViewEntered(ctx, func(tx storage.ReadTx) error {
 			var err error
 			record, err = alone(tx)
 			return err
@@ -103,7 +82,7 @@ func (s *Store) read(ctx context.Context, k *storage.Kind, prepare func(*table) 
 		return record, err
 	}
 	if !r.found {
-		return storage.Record{}, errAbsent(b)
+		return storage.Record{}, s.store.ErrAbsent(q.Table)
 	}
 	return r.record, nil
 }
@@ -118,7 +97,7 @@ func (r *reads) do(ctx context.Context, one *read) error {
 	}
 	r.mu.Unlock()
 	if start {
-		r.store.running.Add(1)
+		_ = r.store.store.Enter() // which cannot fail beside the caller, who has entered
 		go r.send()
 	}
 	select {
@@ -131,7 +110,7 @@ func (r *reads) do(ctx context.Context, one *read) error {
 
 // send sends all that wait until nothing does.
 func (r *reads) send() {
-	defer r.store.running.Done()
+	defer r.store.store.Leave()
 	for {
 		r.mu.Lock()
 		n := min(len(r.waiting), maxReads)
@@ -171,7 +150,7 @@ func (r *reads) answer(left *[]*read) (err error) {
 			err = fmt.Errorf("postgres: panic: %v", p)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), groupLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), roundTrip)
 	defer cancel()
 	conn, err := r.store.pool.Acquire(ctx)
 	if err != nil {
@@ -181,7 +160,7 @@ func (r *reads) answer(left *[]*read) (err error) {
 	var b pgx.Batch
 	b.Queue(settings)
 	for _, one := range *left {
-		b.Queue(one.query, one.args...)
+		b.Queue(one.Text, one.Args...)
 	}
 	results := conn.Conn().SendBatch(ctx, &b)
 	defer func() { _ = results.Close() }() // it repeats the error
@@ -192,9 +171,9 @@ func (r *reads) answer(left *[]*read) (err error) {
 		one := (*left)[0]
 		rows, err := results.Query()
 		if err == nil {
-			err = each(rows, func(rows pgx.Rows) error {
+			err = each(rows, func(row sqlstore.Row) (err error) {
 				one.found = true
-				one.record, err = scan(one.table.kind, rows, one.scope)
+				one.record, err = one.Load(row)
 				return err
 			})
 		}

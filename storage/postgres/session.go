@@ -3,30 +3,34 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
-// session sends statements over one connection, inside one transaction.
+// session is one transaction on one connection. It implements [sqlstore.Session].
 type session struct {
-	db querier
+	store *Store
+	conn  *pgxpool.Conn // nil in a host's transaction, and when the session is over
+	db    querier
 	// before are statements without an answer that go out with the next one, and
 	// so cost no round trip of their own.
 	before []string
 	// limit bounds each round trip that has no deadline of its own; zero for none.
 	limit time.Duration
-	// open, unless it is nil, must be called before anything is sent.
-	open func() error
 }
 
-// ready opens the session if it is not open yet.
-func (s *session) ready() error {
-	if s.open == nil {
-		return nil
-	}
-	return s.open()
+// querier is what a connection and a transaction of pgx have in common.
+type querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
 // context returns the context of a round trip.
@@ -37,11 +41,8 @@ func (s *session) context(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, s.limit)
 }
 
-// query runs a statement and calls scan for each row.
-func (s *session) query(ctx context.Context, scan func(pgx.Rows) error, text string, args ...any) error {
-	if err := s.ready(); err != nil {
-		return err
-	}
+// Query implements [sqlstore.Session].
+func (s *session) Query(ctx context.Context, scan func(sqlstore.Row) error, text string, args ...any) error {
 	ctx, cancel := s.context(ctx)
 	defer cancel()
 	if len(s.before) == 0 {
@@ -76,7 +77,7 @@ func closed(results pgx.BatchResults) error {
 	return nil
 }
 
-func each(rows pgx.Rows, scan func(pgx.Rows) error) error {
+func each(rows pgx.Rows, scan func(sqlstore.Row) error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
@@ -86,21 +87,9 @@ func each(rows pgx.Rows, scan func(pgx.Rows) error) error {
 	return rows.Err()
 }
 
-// one scans the only row and reports whether there was one.
-func (s *session) one(ctx context.Context, dests []any, text string, args ...any) (found bool, err error) {
-	err = s.query(ctx, func(rows pgx.Rows) error {
-		found = true
-		return rows.Scan(dests...)
-	}, text, args...)
-	return found, err
-}
-
 // send runs what was queued in one round trip, and nothing after the first
 // statement that fails.
 func (s *session) send(ctx context.Context, queue func(*pgx.Batch)) error {
-	if err := s.ready(); err != nil {
-		return err
-	}
 	var b pgx.Batch
 	s.queueBefore(&b)
 	queue(&b)
@@ -134,29 +123,85 @@ func (s *session) queueBefore(b *pgx.Batch) int {
 	return n
 }
 
-// The classes of what goes wrong.
-
-// code returns PostgreSQL's code of an error by which the server has refused a
-// statement, and undone the transaction, or "".
-func code(err error) string {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && (e.SeverityUnlocalized == "ERROR" || e.SeverityUnlocalized == "" && e.Severity == "ERROR") {
-		return e.Code
-	}
-	return ""
+// Write implements [sqlstore.Session].
+func (s *session) Write(ctx context.Context, w *sqlstore.Writes) error {
+	return s.store.encoding(func(e *encoder) error {
+		return s.send(ctx, func(b *pgx.Batch) { e.queue(b, w, &s.store.sql) })
+	})
 }
 
-func isUnique(err error) bool { return code(err) == "23505" }
+// savepoint is the statement of Savepoint, which is not sent before another one is.
+const savepoint = "SAVEPOINT batch"
 
-// isTransient reports a refusal that is no fault of the statement: the
-// transactions of others came in between.
-func isTransient(err error) bool {
-	switch code(err) {
-	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
-		return true
-	}
-	return false
+// Savepoint implements [sqlstore.Session].
+func (s *session) Savepoint() error {
+	s.before = append(s.before, savepoint)
+	return nil
 }
 
-// isLost reports trouble of the connection or the server, after which the
-// connection is of no use.
-func isLost(err error) bool { return err != nil && code(err) == "" }
+// Release implements [sqlstore.Session].
+func (s *session) Release() error {
+	s.before = append(s.before, "RELEASE "+savepoint)
+	return nil
+}
+
+// Undo implements [sqlstore.Session].
+func (s *session) Undo(failed bool) error {
+	if n := len(s.before); n > 0 && s.before[n-1] == savepoint {
+		s.before = s.before[:n-1]
+		return nil
+	}
+	s.before = append(s.before, "ROLLBACK TO "+savepoint, "RELEASE "+savepoint)
+	if !failed {
+		return nil
+	}
+	// In a transaction that has failed no statement is accepted before.
+	before := slices.Clone(s.before)
+	s.before = nil
+	for _, text := range before {
+		ctx, cancel := s.context(context.Background())
+		_, err := s.db.Exec(ctx, text)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Commit implements [sqlstore.Session].
+func (s *session) Commit(next sqlstore.Commit, w *sqlstore.Writes) error {
+	return s.commit(nil, next, w)
+}
+
+// commit writes and commits in one round trip. base, unless it is nil, must be the
+// newest commit.
+func (s *session) commit(base *sqlstore.Commit, next sqlstore.Commit, w *sqlstore.Writes) error {
+	sql := &s.store.sql
+	err := s.store.encoding(func(e *encoder) error {
+		return s.send(context.Background(), func(b *pgx.Batch) {
+			if base != nil {
+				b.Queue(sql.expectCommit, base.Token)
+			}
+			e.queue(b, w, sql)
+			b.Queue(sql.insertCommit, next.Number, next.Token, w.Hashes)
+			if next.Number%256 == 0 {
+				b.Queue(sql.deleteCommits, next.Number)
+			}
+			b.Queue("COMMIT")
+		})
+	})
+	if err != nil && code(err) == "" { // the answer was lost
+		s.Close()
+		return s.store.resolve(next, err)
+	}
+	return err
+}
+
+// Close implements [sqlstore.Session].
+func (s *session) Close() {
+	if s.conn != nil {
+		giveBack(s.conn)
+		s.conn = nil
+	}
+}

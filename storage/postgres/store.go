@@ -7,8 +7,9 @@
 // database. The connections are those of the host's pool.
 //
 // Updates run one after another, over all processes, and share commits (see
-// writer.go); where several processes write at the same time, functions run again
-// more often. Reads of single records share round trips (see reads.go). Views read a snapshot and wait for nobody. The pool must allow two
+// storage/internal/sqlstore); where several processes write at the same time,
+// functions run again more often. Reads of single records share round trips (see
+// reads.go). Views read a snapshot and wait for no writer. The pool must allow two
 // connections at least, one to write and one to read.
 //
 // PostgreSQL 13 and later will do. A proxy that pools by transaction will, too,
@@ -17,18 +18,15 @@ package postgres
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
 // Config adjusts a store. Its zero value is a good choice.
@@ -59,20 +57,13 @@ var ErrUnknown = errors.New("postgres: it is not known whether the commit happen
 // the answer of a commit is lost, the store asks the database, as soon as it can
 // be reached again, whether the commit happened.
 type Store struct {
+	store    *sqlstore.Store
 	pool     *pgxpool.Pool
 	config   Config
-	writer   writer
+	sql      statements
 	reads    reads
-	tables   atomic.Pointer[map[*storage.Kind]*table]
-	counters counters
-	sql      ledgerSQL
-	draft    atomic.Pointer[draft] // nil while somebody has it
-
-	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits, findCommit string
-
-	mu      sync.Mutex
-	closed  bool
-	running sync.WaitGroup // Update, View and Define
+	encoded  atomic.Pointer[encoder] // nil while a write has it
+	resolved atomic.Int64
 }
 
 // Stats counts what a store has done since it was opened.
@@ -84,10 +75,6 @@ type Stats struct {
 	Reruns int64
 	// Resolved counts the commits whose answer was lost and found out.
 	Resolved int64
-}
-
-type counters struct {
-	updates, commits, reruns, resolved atomic.Int64
 }
 
 // Open opens the database that a pool leads to, and brings its schema up to date
@@ -117,161 +104,57 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{pool: pool, config: config, sql: newLedgerSQL(config.Schema)}
-	s.tables.Store(&map[*storage.Kind]*table{})
-	s.writer = writer{store: s, max: config.MaxGroup}
-	s.writer.cache.forget()
+	s := &Store{pool: pool, config: config, sql: newStatements(config.Schema)}
+	s.store = sqlstore.New(s.driver(), dialect(config.Schema), config.MaxGroup)
 	s.reads.store = s
-	commits := sqltext.Quote(config.Schema) + ".storage_commits"
-	s.newestCommit = "SELECT number, token, changed FROM " + commits + " ORDER BY number DESC LIMIT 1"
-	s.commitsSince = "SELECT number, token, changed FROM " + commits + " WHERE number >= $1 ORDER BY number DESC LIMIT 200"
-	s.expectCommit = "SELECT " + sqltext.Quote(config.Schema) + ".storage_expect((SELECT count(*) FROM (SELECT token FROM " + commits +
-		" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1), 1)"
-	s.insertCommit = "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)"
-	s.deleteCommits = "DELETE FROM " + commits + " WHERE number < $1::bigint - 1000 AND at < now() - interval '3 minutes'"
-	s.findCommit = "SELECT token FROM " + commits + " WHERE number = $1"
 	return s, nil
+}
+
+// Define implements [storage.Store]. All kinds are made ready in one
+// transaction, beside which no other update runs.
+//
+// What a later release may add to a kind, and what is then [storage.ErrNewer] to
+// the program before it, is as in storage/sqlite: a column at the end, a key, a
+// due column, values at the end of OneOf, an index. A program that defines a kind
+// with a further column while an older one runs makes the older one's writes of
+// that kind fail if the column must not be null. Stop it first.
+func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
+	if !s.config.ReadOnlySchema {
+		return s.store.Define(ctx, kinds...)
+	}
+	if err := s.store.Enter(); err != nil {
+		return err
+	}
+	defer s.store.Leave()
+	if err := Validate(ctx, s.pool, s.config.Schema, kinds...); err != nil {
+		return err
+	}
+	s.store.Learn(kinds)
+	return nil
 }
 
 // View implements [storage.Store]. The snapshot is taken by the first read of
 // fn. A View that lasts keeps PostgreSQL from clearing away what was replaced
 // since it began.
 func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
-	if err := s.enter(); err != nil {
-		return err
-	}
-	defer s.running.Done()
-	return s.view(ctx, fn)
-}
-
-// view is View for a store that is known to be open.
-func (s *Store) view(ctx context.Context, fn func(storage.ReadTx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("postgres: view: %w", err)
-	}
-	t := &readTx{ctx: ctx, io: ctx, store: s, session: &session{db: conn.Conn(), before: []string{
-		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", settings,
-	}}}
-	defer func() {
-		t.ended = true
-		giveBack(conn)
-	}()
-	return fn(t)
-}
-
-// giveBack ends a connection's transaction, if there is one, and gives it back. The
-// pool closes one whose transaction is still open.
-func giveBack(conn *pgxpool.Conn) {
-	if c := conn.Conn(); !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		_, _ = c.Exec(ctx, "ROLLBACK") // the pool sees whether it worked
-		cancel()
-	}
-	conn.Release()
+	return s.store.View(ctx, fn)
 }
 
 // Update implements [storage.Store]. fn runs in the goroutine of the caller, who
 // waits for others' functions before and after it, and for one commit. It may run
 // several times. Other processes are waited for as long as ctx allows.
 func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
-	if err := s.enter(); err != nil {
-		return err
-	}
-	defer s.running.Done()
-	return s.writer.update(ctx, func(t *tx) error { return fn(t) }, false)
+	return s.store.Update(ctx, fn)
 }
 
 // Stats returns the counters.
 func (s *Store) Stats() Stats {
-	return Stats{
-		Updates:  s.counters.updates.Load(),
-		Commits:  s.counters.commits.Load(),
-		Reruns:   s.counters.reruns.Load(),
-		Resolved: s.counters.resolved.Load(),
-	}
+	n := s.store.Stats()
+	return Stats{Updates: n.Updates, Commits: n.Commits, Reruns: n.Reruns, Resolved: s.resolved.Load()}
 }
 
 // Close implements [storage.Store]. The pool stays open.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	s.running.Wait()
-	return nil
-}
-
-// enter counts the caller as running, or returns ErrClosed.
-func (s *Store) enter() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return errClosed()
-	}
-	s.running.Add(1)
-	return nil
-}
-
-// resolveWithin is how long a commit's answer is looked for.
-const resolveWithin = time.Minute
-
-// resolve finds out whether a commit happened whose answer was lost: nil if it
-// did, errLost if not, which is final.
-func (s *Store) resolve(number, token int64, cause error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), resolveWithin)
-	defer cancel()
-	for n := 1; ; n++ {
-		happened, err := s.happened(ctx, number, token)
-		switch {
-		case err == nil && happened:
-			s.counters.resolved.Add(1)
-			return nil
-		case err == nil:
-			s.counters.resolved.Add(1)
-			return errLost{cause}
-		}
-		if pause(ctx, min(n, 50)) != nil {
-			return fmt.Errorf("%w: %w", ErrUnknown, errors.Join(cause, err))
-		}
-	}
-}
-
-// happened looks for a commit, under the lock. One that is not there may still be on
-// its way to a server that has not read it yet, so its number is given away: then it
-// fails whenever it arrives. If the answer to that is lost, too, whoever asks again
-// finds one or the other.
-func (s *Store) happened(ctx context.Context, number, token int64) (bool, error) {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer giveBack(conn)
-	asking := session{db: conn.Conn(), limit: groupLimit, before: []string{beginWrite, settings, lockWriter(s.config.Schema)}}
-	var of int64
-	found, err := asking.one(ctx, []any{&of}, s.findCommit, number)
-	if found || err != nil {
-		return of == token, err
-	}
-	return false, asking.send(ctx, func(b *pgx.Batch) {
-		b.Queue(s.insertCommit, number, token+1, []byte{})
-		b.Queue("COMMIT")
-	})
-}
-
-func hashOf(b []byte) uint64 { return binary.BigEndian.Uint64(b) }
-
-// checkIsolation refuses a transaction that would not see what was committed
-// while it waited for the lock.
-func checkIsolation(ctx context.Context, db querier) error {
-	var level string
-	if err := db.QueryRow(ctx, "SELECT current_setting('transaction_isolation')").Scan(&level); err != nil {
-		return fmt.Errorf("postgres: %w", err)
-	}
-	if level != "read committed" {
-		return fmt.Errorf("%w: postgres: the transaction is %s; begin it as READ COMMITTED", storage.ErrInvalid, level)
-	}
+	s.store.Close()
 	return nil
 }

@@ -145,10 +145,13 @@ func updates(b *testing.B, s *Store, callers int, from, until int64) {
 	wg.Wait()
 }
 
+// account is a row of ledger_accounts.
+type account struct{ id, balance, entries int64 }
+
 // bare writes what updates writes with statements alone.
 type bare struct {
 	conn         *conn
-	table        *table
+	insertNote   string
 	wallet, cash account
 }
 
@@ -162,12 +165,16 @@ func newBare(b *testing.B) *bare {
 	if err := s.Update(b.Context(), func(tx storage.Tx) error { return payment(tx, 99_999_999) }); err != nil {
 		b.Fatal(err)
 	}
-	w := &bare{conn: s.writer.conn, table: (*s.tables.Load())[notes]}
+	table, err := s.store.Table(notes)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := &bare{conn: s.writer.conn, insertNote: table.Own.(*tableSQL).insert[0]}
 	if err := w.conn.script("PRAGMA wal_autocheckpoint = 1000"); err != nil {
 		b.Fatal(err)
 	}
 	for name, a := range map[string]*account{"wallet": &w.wallet, "cash": &w.cash} {
-		if _, err := w.conn.one(selectAccount, []any{name}, &a.id, &a.Guarded, &a.Amount, &a.Entries); err != nil {
+		if _, err := w.conn.one("SELECT id, balance, entries FROM ledger_accounts WHERE name = ?", []any{name}, &a.id, &a.balance, &a.entries); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -187,7 +194,7 @@ func (w *bare) run(b *testing.B, from, until, size int) time.Duration {
 			exec("BEGIN IMMEDIATE")
 		}
 		posting := fmt.Sprintf("pst_%08d", i)
-		exec(w.table.insert, scope.Merchant, scope.Live, fmt.Sprintf("p%08d", i), int64(1),
+		exec(w.insertNote, scope.Merchant, scope.Live, fmt.Sprintf("p%08d", i), int64(1),
 			"open", int64(7), true, nil, nil, data)
 		exec(insertPostings[0], posting, "payment", "pay_1", noon.UnixMilli())
 		for _, a := range []*account{&w.wallet, &w.cash} {
@@ -195,10 +202,10 @@ func (w *bare) run(b *testing.B, from, until, size int) time.Duration {
 			if a == &w.cash {
 				amount = -1
 			}
-			a.Amount += amount
-			a.Entries++
-			exec(updateAccount, a.Amount, a.Entries, a.id)
-			exec(insertEntries[0], a.id, a.Entries, posting, amount, a.Amount)
+			a.balance += amount
+			a.entries++
+			exec(updateAccount, a.balance, a.entries, a.id, a.entries-1)
+			exec(insertEntries[0], a.id, a.entries, posting, amount, a.balance)
 		}
 		if (i-from)%size == size-1 || i == until-1 {
 			exec("COMMIT")

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -87,14 +86,14 @@ func TestTheCacheIsTrue(t *testing.T) {
 	want(there, 4, 3)
 }
 
-// A member that is undone takes nothing of the others' with it, and leaves
+// A update that is undone takes nothing of the others' with it, and leaves
 // nothing of its own in memory.
 func TestTheCacheAfterAnUndoneMember(t *testing.T) {
 	s := openNotes(t, Config{})
 	insert(t, s, "n1")
 	refused := errors.New("refused")
-	raise := func(outcome error) *member {
-		return &member{fn: func(tx storage.Tx) error {
+	raise := func(outcome error) *update {
+		return &update{fn: func(tx storage.Tx) error {
 			r, err := tx.Get(notes, scope, "n1")
 			if err == nil {
 				err = tx.Replace(notes, r)
@@ -102,10 +101,10 @@ func TestTheCacheAfterAnUndoneMember(t *testing.T) {
 			return errors.Join(err, outcome)
 		}}
 	}
-	members := []*member{inserts("n2"), raise(nil), raise(refused)}
-	together(t, s, members...)
-	if members[0].err != nil || members[1].err != nil || !errors.Is(members[2].err, refused) {
-		t.Errorf("got %v, %v, %v", members[0].err, members[1].err, members[2].err)
+	updates := []*update{inserts("n2"), raise(nil), raise(refused)}
+	together(t, s, updates...)
+	if updates[0].err != nil || updates[1].err != nil || !errors.Is(updates[2].err, refused) {
+		t.Errorf("got %v, %v, %v", updates[0].err, updates[1].err, updates[2].err)
 	}
 	if v, _ := seen(t, s, "n1", "cash"); v != 2 {
 		t.Errorf("version %d, want 2", v)
@@ -135,32 +134,6 @@ func TestTheCacheForgetsWhatIsDeleted(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestTheCacheIsBounded(t *testing.T) {
-	var c cache
-	for i := range maxCached + 10 {
-		c.keep(recordKey{id: fmt.Sprint(i)}, storage.Record{Data: []byte("x")})
-		c.keepAccount(account{Balance: storage.Balance{Account: fmt.Sprint(i)}})
-	}
-	if len(c.records) > maxCached || len(c.accounts) > maxCached {
-		t.Errorf("%d records, %d accounts", len(c.records), len(c.accounts))
-	}
-	big := bytes.Repeat([]byte("x"), maxCachedBytes/4)
-	for i := range 10 {
-		c.keep(recordKey{id: fmt.Sprint("big", i%5)}, storage.Record{Data: big})
-		if c.bytes > maxCachedBytes {
-			t.Fatalf("%d bytes", c.bytes)
-		}
-	}
-	c.drop(recordKey{id: "big4"})
-	sum := 0
-	for _, r := range c.records {
-		sum += len(r.Data)
-	}
-	if sum != c.bytes {
-		t.Errorf("counts %d bytes, has %d", c.bytes, sum)
 	}
 }
 

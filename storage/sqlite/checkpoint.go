@@ -27,8 +27,8 @@ const (
 // waits. Here the commit that fills a measure starts a goroutine, at most one,
 // which copies on a connection of its own beside readers and the writer. When
 // all is copied and no reader needs the log, SQLite begins it anew. Under
-// writes without a pause that moment may not come, so at a limit the holder of
-// the baton waits for the goroutine, and has the log begun anew while nobody
+// writes without a pause that moment may not come, so at a limit the commit
+// that reaches it waits for the goroutine, and has the log begun anew while nobody
 // writes; little is left to copy then. Only a View that outlasts that, here or in
 // another process, lets the log grow further, until it begins anew after it.
 //
@@ -37,12 +37,13 @@ const (
 // then waits for the file system's journal too: a caller alone, who waits for one
 // sync a commit, took 1.4 times as long, and the processor with it.
 type checkpointer struct {
-	logger   *slog.Logger
-	counters *counters
-	every    int64
-	limit    int64
+	logger *slog.Logger
+	every  int64
+	limit  int64
 
-	pages  int64        // written since the last checkpoint began; of the baton's holder
+	checkpoints atomic.Int64
+
+	pages  int64        // written since the last checkpoint began; of the connection that writes
 	length atomic.Int64 // pages in the log when the last checkpoint ended
 	busy   atomic.Bool  // whether a goroutine runs
 	// running is awaited by Close.
@@ -52,8 +53,7 @@ type checkpointer struct {
 	conn *conn
 }
 
-// committed is told of each commit by the holder of the baton, on the
-// connection that wrote.
+// committed is told of each commit, on the connection that wrote.
 func (c *checkpointer) committed(wrote *conn) {
 	c.pages += pagesWritten(wrote)
 	if c.pages < c.every {
@@ -94,7 +94,7 @@ func (c *checkpointer) run(pragma string) {
 		length = 0 // what is told is the length before
 	}
 	c.length.Store(max(length, 0))
-	c.counters.checkpoints.Add(1)
+	c.checkpoints.Add(1)
 }
 
 // pagesWritten returns how many pages a connection has written since it was

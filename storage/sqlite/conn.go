@@ -34,11 +34,17 @@ type conn struct {
 	tx         *sql.Tx   // the host's
 	statements map[string]*sql.Stmt
 
+	accounts map[string]int64 // numbers of ledger accounts, by name
+
 	// Kept between calls to spare allocations.
-	args   []any
-	values []any
-	dests  []any
-	fresh  []int
+	args    []any
+	values  []any
+	dests   []any
+	entries []entry
+}
+
+func newConn() *conn {
+	return &conn{statements: map[string]*sql.Stmt{}, accounts: map[string]int64{}}
 }
 
 // role is what a connection is for.
@@ -134,7 +140,8 @@ func connectOnce(ctx context.Context, db *sql.DB, r role) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{sql: raw, statements: map[string]*sql.Stmt{}}
+	c := newConn()
+	c.sql = raw
 	if err := c.script(setup[r]); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -223,6 +230,7 @@ func (c *conn) script(text string) error {
 // rollback ends the transaction, if there is one. When it returns an error the
 // state of the connection is unknown.
 func (c *conn) rollback() error {
+	clear(c.accounts) // some may not be there any more
 	_, err := c.exec("ROLLBACK")
 	if e, ok := errors.AsType[*sqlite.Error](err); ok &&
 		e.Code() == code.SQLITE_ERROR && strings.Contains(e.Error(), "no transaction is active") {
@@ -256,16 +264,6 @@ func isBusy(err error) bool {
 func isUnique(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (e.Code() == code.SQLITE_CONSTRAINT_UNIQUE || e.Code() == code.SQLITE_CONSTRAINT_PRIMARYKEY)
-}
-
-// endsTransaction reports an error after which SQLite may have rolled back the
-// whole transaction, and not just the statement.
-func endsTransaction(err error) bool {
-	switch primary(err) {
-	case code.SQLITE_ERROR, code.SQLITE_CONSTRAINT, code.SQLITE_TOOBIG, code.SQLITE_MISMATCH, code.SQLITE_RANGE:
-		return false
-	}
-	return err != nil
 }
 
 // readers are the connections of Views, the last used first, because its cache

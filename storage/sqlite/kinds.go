@@ -2,148 +2,74 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/storage/internal/declared"
-	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
-// The table of a kind is made from its declaration, and not from SQL written
-// beside it. So a column is declared once and cannot differ between the code
-// that fills it, the statement that filters by it and the table that holds it;
-// a host's kinds get the same constraints as ours; and a further backend needs
-// no second set of migrations. What a table was made from is kept in
-// storage_kinds, with which the next Define compares.
-
-// Define implements [storage.Store]. All kinds are made ready in one
-// transaction, beside which no other update runs.
-//
-// Beside a column at the end, a later release may add a key, a due column, and
-// values at the end of OneOf, which are [storage.ErrNewer] to the program
-// before it; and an index, which is not. Any other change of what was declared
-// is [storage.ErrInvalid]. Where a table must be made anew, its rows are copied
-// within the transaction.
-//
-// A program that defines a kind with a further column while an older one has
-// the file open takes the kind's table from under it: the older one's writes
-// fail if the column must not be null. Stop it first.
-func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
+// Define implements [sqlstore.Driver].
+func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage.Kind) (changed bool, err error) {
+	m := &migration{ctx: ctx, conn: s.(*session).conn}
 	for _, k := range kinds {
-		if err := k.Validate(); err != nil {
-			return err
+		this, err := sqlstore.Define(m, k, d.migrating)
+		if err != nil {
+			return false, fmt.Errorf("sqlite: define %s: %w", k.Name, err)
 		}
-		if len(k.Columns) > 200 {
-			return fmt.Errorf("%w: kind %s has more than 200 columns", storage.ErrInvalid, k.Name)
-		}
+		changed = changed || this
 	}
-	if err := s.enter(); err != nil {
-		return err
-	}
-	defer s.running.Done()
-	err := s.update(ctx, func(t *tx) error {
-		for _, k := range kinds {
-			if err := t.define(k); err != nil {
-				return fmt.Errorf("sqlite: define %s: %w", k.Name, err)
-			}
-		}
-		return nil
-	}, true)
-	if err == nil {
-		s.learn(kinds)
+	return changed, nil
+}
+
+// migration changes tables inside a transaction. It implements [sqlstore.Schema].
+type migration struct {
+	ctx  context.Context
+	conn *conn
+}
+
+// Declaration implements [sqlstore.Schema].
+func (m *migration) Declaration(kind string) (text string, err error) {
+	_, err = m.conn.one("SELECT declaration FROM storage_kinds WHERE name = ?", []any{kind}, &text)
+	return text, err
+}
+
+// SetDeclaration implements [sqlstore.Schema].
+func (m *migration) SetDeclaration(kind, declaration string) error {
+	_, err := m.conn.exec(`INSERT INTO storage_kinds (name, declaration) VALUES (?, ?)
+		ON CONFLICT (name) DO UPDATE SET declaration = excluded.declaration`, kind, declaration)
+	return err
+}
+
+// HasIndex implements [sqlstore.Schema].
+func (m *migration) HasIndex(name string) (bool, error) {
+	var one int64
+	return m.conn.one("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", []any{name}, &one)
+}
+
+// CreateIndex implements [sqlstore.Schema].
+func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
+	err := m.conn.script(i.Create(i.Name, sqlstore.Quote(k.Name)))
+	if isUnique(err) {
+		return fmt.Errorf("%w: a record has what another one has in key %s", storage.ErrExists, i.Name)
 	}
 	return err
 }
 
-func (t *tx) define(k *storage.Kind) error {
-	if err := t.usable(); err != nil {
-		return err
-	}
-	var text string
-	found, err := t.conn.one("SELECT declaration FROM storage_kinds WHERE name = ?", []any{k.Name}, &text)
-	if err != nil {
-		return t.fail("read", "kinds", err)
-	}
-	wanted, told := declared.Of(k), !found
-	if !found {
-		t.migrating(k, 0)
-		if err := t.script(createTable(k, k.Name)); err != nil {
-			return err
-		}
-	} else {
-		var kept declared.Kind
-		if err := json.Unmarshal([]byte(text), &kept); err != nil {
-			return fmt.Errorf("read declaration: %w", err)
-		}
-		copying, err := declared.Compare(kept, wanted)
-		if err != nil {
-			return err
-		}
-		if copying {
-			told = true
-			if err := t.rebuild(k, kept); err != nil {
-				return err
-			}
-		}
-	}
-	for _, index := range sqltext.Indexes(k) {
-		var one int64
-		exists, err := t.conn.one("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", []any{index.Name}, &one)
-		if err != nil {
-			return t.fail("read", "schema", err)
-		}
-		if exists {
-			continue
-		}
-		if !told { // an index alone
-			told = true
-			t.migrating(k, 0)
-		}
-		if err := t.script(index.Create(index.Name, sqltext.Quote(k.Name))); err != nil {
-			return err
-		}
-	}
-	changed, err := json.Marshal(wanted)
-	if err != nil || string(changed) == text {
-		return err
-	}
-	_, err = t.write("write", "kinds", `INSERT INTO storage_kinds (name, declaration) VALUES (?, ?)
-		ON CONFLICT (name) DO UPDATE SET declaration = excluded.declaration`, k.Name, string(changed))
-	return err
-}
+// CreateTable implements [sqlstore.Schema].
+func (m *migration) CreateTable(k *storage.Kind) error { return m.create(k, k.Name) }
 
-// migrating tells how far the change of a kind's table has come.
-func (t *tx) migrating(k *storage.Kind, done int64) {
-	if t.store.migrating != nil {
-		t.store.migrating(storage.Progress{What: k.Name, Done: done})
-	}
-}
-
-// script runs statements that change the schema.
-func (t *tx) script(text string) error {
-	if err := t.spill(); err != nil {
-		return err
-	}
-	if err := t.conn.script(text); err != nil {
-		return t.fail("change", "schema", err)
-	}
-	return nil
-}
-
-// createTable returns the statement that makes the table of a kind under some
-// name.
-func createTable(k *storage.Kind, name string) string {
+// create makes the table of a kind under some name.
+func (m *migration) create(k *storage.Kind, name string) error {
 	var s strings.Builder
-	s.WriteString("CREATE TABLE " + sqltext.Quote(name) + ` (
+	s.WriteString("CREATE TABLE " + sqlstore.Quote(name) + ` (
 	merchant TEXT NOT NULL,
 	live INTEGER NOT NULL CHECK (live IN (0, 1)),
 	id TEXT NOT NULL CHECK (id <> ''),
 	version INTEGER NOT NULL CHECK (version > 0),
 `)
 	for _, c := range k.Columns {
-		column := sqltext.Quote(c.Name)
+		column := sqlstore.Quote(c.Name)
 		s.WriteString("\t" + column)
 		if c.Type == storage.Text {
 			s.WriteString(" TEXT")
@@ -165,5 +91,90 @@ func createTable(k *storage.Kind, name string) string {
 		s.WriteString("\tlease INTEGER NOT NULL DEFAULT 0,\n")
 	}
 	s.WriteString("\tdata BLOB NOT NULL,\n\tUNIQUE (merchant, live, id)\n) STRICT")
-	return s.String()
+	return m.conn.script(s.String())
+}
+
+// copyBatch is how many rows are in memory at once while a table is rebuilt.
+const copyBatch = 200
+
+// AlterTable implements [sqlstore.Schema]. It makes the table anew, because SQLite
+// cannot add a column that must not be null, nor change a constraint.
+func (m *migration) AlterTable(k *storage.Kind, kept sqlstore.Declaration, tell func(done int64)) error {
+	temporary := k.Name + ".new"
+	if err := m.create(k, temporary); err != nil {
+		return err
+	}
+	if err := m.copyRows(k, kept, temporary, tell); err != nil {
+		return err
+	}
+	return m.conn.script("DROP TABLE " + sqlstore.Quote(k.Name) + ";" +
+		"ALTER TABLE " + sqlstore.Quote(temporary) + " RENAME TO " + sqlstore.Quote(k.Name))
+}
+
+func (m *migration) copyRows(k *storage.Kind, kept sqlstore.Declaration, target string, tell func(done int64)) error {
+	names := []string{"merchant", "live", "id", "version"}
+	for _, c := range kept.Columns {
+		names = append(names, sqlstore.Quote(c.Name))
+	}
+	if kept.Due != "" {
+		names = append(names, "lease")
+	}
+	names = append(names, "data")
+	old := len(names)
+	from := "SELECT rowid, " + strings.Join(names, ", ") + " FROM " + sqlstore.Quote(k.Name) +
+		" WHERE rowid > ? ORDER BY rowid LIMIT ?"
+	added := k.Columns[len(kept.Columns):]
+	for _, c := range added {
+		names = append(names, sqlstore.Quote(c.Name))
+	}
+	into := "INSERT INTO " + sqlstore.Quote(target) + " (" + strings.Join(names, ", ") + ") VALUES (?" +
+		strings.Repeat(", ?", len(names)-1) + ")"
+
+	done := int64(0)
+	for after := int64(0); ; {
+		tell(done)
+		batch, last, err := m.readRows(from, old, after)
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		after, done = last, done+int64(len(batch))
+		for _, row := range batch {
+			if err := m.ctx.Err(); err != nil {
+				return err
+			}
+			if len(added) > 0 {
+				r := storage.Record{ID: row[2].(string), Data: row[len(row)-1].([]byte)}
+				if err := sqlstore.Backfill(k, &r); err != nil {
+					return err
+				}
+				for _, v := range r.Columns[len(kept.Columns):] {
+					row = append(row, sqlstore.Stored(v))
+				}
+			}
+			if _, err := m.conn.exec(into, row...); err != nil {
+				return fmt.Errorf("copy: %w", err)
+			}
+		}
+	}
+}
+
+// readRows reads a batch of rows after a rowid, and returns the last rowid.
+func (m *migration) readRows(query string, columns int, after int64) (batch [][]any, last int64, err error) {
+	rows, err := m.conn.query(query, after, copyBatch)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		row := make([]any, columns)
+		dests := []any{&last}
+		for i := range row {
+			dests = append(dests, &row[i])
+		}
+		if err := rows.Scan(dests...); err != nil {
+			return nil, 0, err
+		}
+		batch = append(batch, row)
+	}
+	return batch, last, rows.Err()
 }

@@ -5,18 +5,17 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"strings"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
-// The migrations, numbered from 1 without holes. A released file is never
-// edited. The number of the last one that was applied is the database's
-// user_version.
+// The number of the last migration that was applied is the database's user_version.
 //
 //go:embed migrations/*.sql
-var migrations embed.FS
+var files embed.FS
+
+var migrations = sqlstore.ReadMigrations(files)
 
 // applicationID marks the file as ours, in the place that SQLite's header has
 // for it: "pays" in ASCII.
@@ -24,13 +23,10 @@ const applicationID = 0x70617973
 
 // migrate brings the tables up to date, all of it or nothing.
 func migrate(ctx context.Context, c *conn) error {
-	names, err := fs.Glob(migrations, "migrations/*.sql") // in ascending order
-	if err != nil {
+	if done, err := migrated(c); done || err != nil {
 		return err
 	}
-	if done, err := migrated(c, len(names)); done || err != nil {
-		return err
-	}
+	var err error
 	for {
 		if _, err = c.exec("BEGIN IMMEDIATE"); !isBusy(err) {
 			break
@@ -40,7 +36,7 @@ func migrate(ctx context.Context, c *conn) error {
 		}
 	}
 	if err == nil {
-		err = apply(c, names)
+		err = apply(c)
 	}
 	if err == nil {
 		_, err = c.exec("COMMIT")
@@ -51,34 +47,25 @@ func migrate(ctx context.Context, c *conn) error {
 	return nil
 }
 
-func apply(c *conn, names []string) error {
+func apply(c *conn) error {
 	// Another process may have been here since migrated was asked first.
-	if done, err := migrated(c, len(names)); done || err != nil {
+	if done, err := migrated(c); done || err != nil {
 		return err
 	}
 	version, err := pragma(c, "user_version")
 	if err != nil {
 		return err
 	}
-	for i, name := range names[version:] {
-		text, err := fs.ReadFile(migrations, name)
-		if err != nil {
-			return err
-		}
-		number := int(version) + i + 1
-		if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", number)) {
-			return fmt.Errorf("%s is not number %d", name, number)
-		}
-		if err := c.script(string(text)); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+	err = migrations.Apply(int(version), func(_ int, _, text string) error { return c.script(text) })
+	if err != nil {
+		return err
 	}
-	return c.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(names)))
+	return c.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, migrations.Len()))
 }
 
 // migrated reports whether nothing is left to apply, and refuses a file that is
 // not this program's.
-func migrated(c *conn, latest int) (bool, error) {
+func migrated(c *conn) (bool, error) {
 	application, err := pragma(c, "application_id")
 	if err != nil {
 		return false, err
@@ -88,10 +75,7 @@ func migrated(c *conn, latest int) (bool, error) {
 		return false, err
 	}
 	if application == applicationID {
-		if version > int64(latest) {
-			return false, fmt.Errorf("%w: its tables are version %d, this program knows %d", storage.ErrNewer, version, latest)
-		}
-		return version == int64(latest), nil
+		return version == int64(migrations.Len()), migrations.Check(int(version))
 	}
 	var one int64
 	used, err := c.one("SELECT 1 FROM sqlite_schema LIMIT 1", nil, &one)

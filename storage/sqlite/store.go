@@ -7,7 +7,7 @@
 // no C compiler.
 //
 // One connection writes, and the updates that wait for it share a commit, its sync
-// to disk and the statements before it (see writer.go and layer.go). Readers have
+// to disk and the statements before it (see storage/internal/sqlstore). Readers have
 // connections of their own and never wait for a writer. Several processes may use
 // one file on a local disk; SQLite then takes their groups in turn. A network file
 // system is not a place for the file.
@@ -20,12 +20,11 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"modernc.org/sqlite"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
 // Config adjusts a store. Its zero value is a good choice.
@@ -53,20 +52,15 @@ type Config struct {
 // the error, and should the machine lose power before the next commit, the
 // database may come back with what was refused.
 type Store struct {
+	store     *sqlstore.Store
 	migrating func(storage.Progress) // nil for nobody
-	logger    *slog.Logger
 	db        *sql.DB
 	writer    writer
 	readers   readers
 	log       checkpointer
-	tables    atomic.Pointer[map[*storage.Kind]*table]
-	counters  counters
 
-	mu      sync.Mutex
-	closed  bool
-	running sync.WaitGroup // Update, View and Define
-	done    chan struct{}  // closed when Close is through
-	failure error          // what Close returns
+	done    chan struct{} // closed when Close is through
+	failure error         // what Close returns
 }
 
 // Stats counts what a store has done since it was opened.
@@ -80,10 +74,6 @@ type Stats struct {
 	// Checkpoints counts how often the write-ahead log was copied into the
 	// database.
 	Checkpoints int64
-}
-
-type counters struct {
-	updates, commits, reruns, checkpoints atomic.Int64
 }
 
 // Open opens the database in the file of that name, which it creates, for its
@@ -115,13 +105,12 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 	if config.MaxGroup < 1 {
 		config.MaxGroup = 128
 	}
-	s := &Store{logger: config.Logger, migrating: config.Migrating, db: sql.OpenDB(connector), done: make(chan struct{})}
+	s := &Store{migrating: config.Migrating, db: sql.OpenDB(connector), done: make(chan struct{})}
+	s.store = sqlstore.New(driver{s}, &dialect, config.MaxGroup)
 	// A connection given back is a connection closed: this package keeps its own.
 	s.db.SetMaxIdleConns(-1)
-	s.tables.Store(&map[*storage.Kind]*table{})
 	s.readers = readers{db: s.db, places: make(chan struct{}, config.Readers)}
-	s.log = checkpointer{logger: config.Logger, counters: &s.counters, every: checkpointEvery, limit: logLimit}
-	s.writer = writer{db: s.db, log: &s.log, counters: &s.counters, max: config.MaxGroup}
+	s.log = checkpointer{logger: config.Logger, every: checkpointEvery, limit: logLimit}
 	if err := s.open(ctx); err != nil {
 		s.release()
 		return nil, fmt.Errorf("sqlite: open: %w", err)
@@ -131,7 +120,7 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 
 func (s *Store) open(ctx context.Context) error {
 	var err error
-	if s.writer.conn, err = connect(ctx, s.db, forWriting); err != nil {
+	if err = s.ready(ctx); err != nil {
 		return err
 	}
 	if s.log.conn, err = connect(ctx, s.db, forWriting); err != nil {
@@ -144,20 +133,7 @@ func (s *Store) open(ctx context.Context) error {
 // fn. A View that lasts keeps the write-ahead log from being emptied, which
 // then grows.
 func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
-	if err := s.enter(); err != nil {
-		return err
-	}
-	defer s.running.Done()
-	c, err := s.readers.take(ctx)
-	if err != nil {
-		return err
-	}
-	t := &readTx{ctx: ctx, store: s, conn: c}
-	defer func() {
-		t.ended = true
-		s.readers.give(c, t.failed)
-	}()
-	return fn(t)
+	return s.store.View(ctx, fn)
 }
 
 // Update implements [storage.Store]. fn runs in the goroutine of the caller,
@@ -165,37 +141,39 @@ func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 // disk. Other processes that write the same file are waited for as long as ctx
 // allows.
 func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
-	if err := s.enter(); err != nil {
-		return err
-	}
-	defer s.running.Done()
-	return s.update(ctx, func(t *tx) error { return fn(t) }, false)
+	return s.store.Update(ctx, fn)
+}
+
+// Define implements [storage.Store]. All kinds are made ready in one
+// transaction, beside which no other update runs.
+//
+// Beside a column at the end, a later release may add a key, a due column, and
+// values at the end of OneOf, which are [storage.ErrNewer] to the program
+// before it; and an index, which is not. Any other change of what was declared
+// is [storage.ErrInvalid]. Where a table must be made anew, its rows are copied
+// within the transaction.
+//
+// A program that defines a kind with a further column while an older one has
+// the file open takes the kind's table from under it: the older one's writes
+// fail if the column must not be null. Stop it first.
+func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
+	return s.store.Define(ctx, kinds...)
 }
 
 // Stats returns the counters.
 func (s *Store) Stats() Stats {
-	return Stats{
-		Updates:     s.counters.updates.Load(),
-		Commits:     s.counters.commits.Load(),
-		Reruns:      s.counters.reruns.Load(),
-		Checkpoints: s.counters.checkpoints.Load(),
-	}
+	n := s.store.Stats()
+	return Stats{Updates: n.Updates, Commits: n.Commits, Reruns: n.Reruns, Checkpoints: s.log.checkpoints.Load()}
 }
 
 // Close implements [storage.Store]. It copies the write-ahead log into the
 // database, so that the file alone can be moved, unless another process has it
 // open.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	if !s.store.Close() {
 		<-s.done
 		return s.failure
 	}
-	s.closed = true
-	s.mu.Unlock()
-
-	s.running.Wait()
 	s.log.running.Wait()
 	s.log.finish()
 	if err := s.release(); err != nil {
@@ -203,17 +181,6 @@ func (s *Store) Close() error {
 	}
 	close(s.done)
 	return s.failure
-}
-
-// enter counts the caller as running, or returns ErrClosed.
-func (s *Store) enter() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return fmt.Errorf("sqlite: %w", storage.ErrClosed)
-	}
-	s.running.Add(1)
-	return nil
 }
 
 func (s *Store) release() error {

@@ -3,9 +3,9 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -211,19 +211,17 @@ func TestSettingsInForce(t *testing.T) {
 	}
 	check(s.writer.conn, map[string]string{"query_only": "0", "busy_timeout": "100"})
 	check(s.log.conn, map[string]string{"query_only": "0", "busy_timeout": "100"})
-	err := s.View(t.Context(), func(tx storage.ReadTx) error {
-		c := tx.(*readTx).conn
-		check(c, map[string]string{"query_only": "1", "busy_timeout": "2000"})
-		if err := c.script(`DELETE FROM notes`); err == nil {
-			t.Error("a reader could write")
-		}
-		if err := c.script(`SELECT "no such column"`); err == nil {
-			t.Error("a mistyped name was taken for a string")
-		}
-		return nil
-	})
+	c, err := s.readers.take(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	defer s.readers.give(c, nil)
+	check(c, map[string]string{"query_only": "1", "busy_timeout": "2000"})
+	if err := c.script(`DELETE FROM notes`); err == nil {
+		t.Error("a reader could write")
+	}
+	if err := c.script(`SELECT "no such column"`); err == nil {
+		t.Error("a mistyped name was taken for a string")
 	}
 }
 
@@ -284,9 +282,6 @@ func TestReopenKeepsEverything(t *testing.T) {
 		if diff := cmp.Diff(wantBooked, booked); diff != "" {
 			t.Errorf("posting (-want +got):\n%s", diff)
 		}
-		if err := tx.Post(posting); !errors.Is(err, storage.ErrExists) {
-			t.Errorf("second Post: %v, want ErrExists", err)
-		}
 		n, err := tx.Next("invoice")
 		if n != 2 {
 			t.Errorf("Next is %d, want 2", n)
@@ -295,6 +290,10 @@ func TestReopenKeepsEverything(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	err = s.Update(t.Context(), func(tx storage.Tx) error { return tx.Post(posting) })
+	if !errors.Is(err, storage.ErrExists) {
+		t.Errorf("second Post: %v, want ErrExists", err)
 	}
 }
 
@@ -451,13 +450,8 @@ func TestCloseWaitsForViews(t *testing.T) {
 	}()
 	<-running
 	go func() { closed <- s.Close() }()
-	for { // until Close has begun
-		s.mu.Lock()
-		begun := s.closed
-		s.mu.Unlock()
-		if begun {
-			break
-		}
+	for s.View(t.Context(), func(storage.ReadTx) error { return nil }) == nil {
+		runtime.Gosched() // until Close has begun
 	}
 	close(proceed)
 	if err := <-viewed; err != nil {
@@ -471,49 +465,38 @@ func TestCloseWaitsForViews(t *testing.T) {
 // The planner must find the index that each kind of query was given.
 func TestQueriesUseTheirIndexes(t *testing.T) {
 	s := openNotes(t, Config{})
-	b := (*s.tables.Load())[notes]
 	where := []storage.Equal{{Column: "status", Value: "open"}}
-	byStatus, _ := b.lists.List(storage.Query{Where: where, Limit: 1}, nil)
-	oldest, _ := b.lists.List(storage.Query{Where: where, Before: " ", Limit: 1}, nil)
-	newest, _ := b.lists.List(storage.Query{After: "x", Limit: 1}, nil)
-	for _, test := range []struct{ query, want string }{
-		{b.get, "sqlite_autoindex_notes_1"},
-		{b.find["reference"], "notes.key.reference"},
-		{byStatus, "notes.by.status"},
-		{oldest, "notes.by.status (merchant=? AND live=? AND status=? AND id>?)"},
-		{newest, "sqlite_autoindex_notes_1"},
-		{b.claim, "notes.due"},
-		{b.claimScoped, "notes.due"},
-		{b.backlog, "COVERING INDEX notes.due"},
-		{selectEntries, "PRIMARY KEY"},
-		{selectPosting, "sqlite_autoindex_ledger_entries_2"},
+	list := func(q storage.Query) func(storage.Tx) error {
+		q.Limit = 1
+		return func(tx storage.Tx) error { _, err := tx.List(notes, q); return err }
+	}
+	claim := func(of *storage.Scope) func(storage.Tx) error {
+		return func(tx storage.Tx) error {
+			_, err := tx.Claim(notes, storage.Claim{Scope: of, Due: noon, Now: noon, Lease: time.Minute, Limit: 1})
+			return err
+		}
+	}
+	for want, ask := range map[string]func(storage.Tx) error{
+		"notes.key.reference": func(tx storage.Tx) error { _, err := tx.Find(notes, "reference", scope, "x"); return err },
+		"notes.by.status":     list(storage.Query{Where: where}),
+		"notes.by.status (merchant=? AND live=? AND status=? AND id>?)": list(storage.Query{Where: where, Before: " "}),
+		"sqlite_autoindex_notes_1 (merchant=? AND live=? AND id<?)":     list(storage.Query{After: "x"}),
+		"sqlite_autoindex_notes_1 (merchant=? AND live=? AND id=?)":     func(tx storage.Tx) error { _, err := tx.Get(notes, scope, "x"); return err },
+		"notes.due (due_at<?)":              claim(nil),
+		"INDEX notes.due":                   claim(&scope),
+		"COVERING INDEX notes.due":          func(tx storage.Tx) error { _, err := tx.Backlog(notes, noon, 1); return err },
+		"PRIMARY KEY":                       func(tx storage.Tx) error { _, err := tx.Entries("cash", 0, 1); return err },
+		"sqlite_autoindex_ledger_entries_2": func(tx storage.Tx) error { _, err := tx.Posting("x"); return err },
 	} {
-		args := make([]any, strings.Count(test.query, "?"))
-		for i := range args {
-			args[i] = 1
-		}
-		rows, err := s.writer.conn.query("EXPLAIN QUERY PLAN "+test.query, args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var plan strings.Builder
-		for rows.Next() {
-			var id, parent, unused int64
-			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				t.Fatal(err)
+		for _, text := range prepared(t, s, ask) {
+			plan := strings.Join(explain(t, s.writer.conn, text), "\n")
+			scans := strings.Contains(strings.NewReplacer("SCAN p", "", "SCAN found", "").Replace(plan), "SCAN")
+			if !strings.Contains(plan, want) || scans {
+				t.Errorf("%s\nis planned as\n%s\nwant %s", text, plan, want)
 			}
-			fmt.Fprintln(&plan, detail)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			t.Fatal(err)
-		}
-		scans := strings.Contains(strings.ReplaceAll(plan.String(), "SCAN (subquery-1)", ""), "SCAN")
-		if !strings.Contains(plan.String(), test.want) || scans {
-			t.Errorf("%s\nis planned as\n%swant %s", test.query, &plan, test.want)
-		}
-		if test.query != selectPosting && strings.Contains(plan.String(), "TEMP B-TREE") {
-			t.Errorf("%s\nsorts:\n%s", test.query, &plan)
+			if !strings.Contains(text, "ledger_postings") && strings.Contains(plan, "TEMP B-TREE") {
+				t.Errorf("%s\nsorts:\n%s", text, plan)
+			}
 		}
 	}
 }

@@ -1,6 +1,4 @@
-// Package declared keeps what the table of a kind was made from, so that the SQL
-// backends can tell what has changed since, and whether a change is allowed.
-package declared
+package sqlstore
 
 import (
 	"fmt"
@@ -9,43 +7,42 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Kind is what storage_kinds keeps of a kind, as JSON.
-type Kind struct {
-	Columns []Column `json:"columns"`
-	Keys    []Key    `json:"keys,omitempty"`
-	Due     string   `json:"due,omitempty"`
+// Declaration is what storage_kinds keeps of a kind, as JSON: what its table was made
+// from.
+type Declaration struct {
+	Columns []declaredColumn `json:"columns"`
+	Keys    []declaredKey    `json:"keys,omitempty"`
+	Due     string           `json:"due,omitempty"`
 }
 
-// Column is a promoted column.
-type Column struct {
+type declaredColumn struct {
 	Name  string       `json:"name"`
 	Type  storage.Type `json:"type"`
 	Null  bool         `json:"null,omitempty"`
 	OneOf []string     `json:"one_of,omitempty"`
 }
 
-// Key is a unique key.
-type Key struct {
+type declaredKey struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"`
 	Global  bool     `json:"global,omitempty"`
 }
 
-// Of returns the declaration of a kind.
-func Of(k *storage.Kind) Kind {
-	d := Kind{Due: k.Due}
+// declare returns the declaration of a kind.
+func declare(k *storage.Kind) Declaration {
+	d := Declaration{Due: k.Due}
 	for _, c := range k.Columns {
-		d.Columns = append(d.Columns, Column{Name: c.Name, Type: c.Type, Null: c.Null, OneOf: c.OneOf})
+		d.Columns = append(d.Columns, declaredColumn{Name: c.Name, Type: c.Type, Null: c.Null, OneOf: c.OneOf})
 	}
 	for _, key := range k.Keys {
-		d.Keys = append(d.Keys, Key(key))
+		d.Keys = append(d.Keys, declaredKey(key))
 	}
 	return d
 }
 
-// Compare says whether a kept table must be made anew for what is wanted, or
+// compare says whether a kept table must be made anew for what is wanted, or
 // why it cannot be.
-func Compare(kept, wanted Kind) (copying bool, err error) {
+func compare(kept, wanted Declaration) (copying bool, err error) {
 	for i, was := range kept.Columns {
 		if i >= len(wanted.Columns) {
 			return false, fmt.Errorf("%w: column %s is not known here", storage.ErrNewer, was.Name)
@@ -68,7 +65,7 @@ func Compare(kept, wanted Kind) (copying bool, err error) {
 		}
 	}
 	for _, was := range kept.Keys {
-		i := slices.IndexFunc(wanted.Keys, func(is Key) bool { return is.Name == was.Name })
+		i := slices.IndexFunc(wanted.Keys, func(is declaredKey) bool { return is.Name == was.Name })
 		if i < 0 {
 			return false, fmt.Errorf("%w: key %s is not known here", storage.ErrNewer, was.Name)
 		}
@@ -91,7 +88,7 @@ func Compare(kept, wanted Kind) (copying bool, err error) {
 }
 
 // String describes a column in an error.
-func (c Column) String() string {
+func (c declaredColumn) String() string {
 	s := c.Name + " (" + typeName[c.Type]
 	if c.Null {
 		s += " or null"

@@ -1,6 +1,4 @@
-// Package sqltext writes the SQL that is alike in the SQL backends: the indexes of a
-// kind, and its lists. What differs between databases is in a [Dialect].
-package sqltext
+package sqlstore
 
 import (
 	"strings"

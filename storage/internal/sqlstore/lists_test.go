@@ -1,4 +1,4 @@
-package sqltext_test
+package sqlstore_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
 var tasks = &storage.Kind{
@@ -24,19 +24,19 @@ var tasks = &storage.Kind{
 }
 
 func TestLists(t *testing.T) {
-	numbered := sqltext.Dialect{
+	numbered := sqlstore.Dialect{
 		Parameter: func(n int) string { return "$" + strconv.Itoa(n) },
 		Limit:     func(parameter string) string { return parameter },
 		Cursor:    func(id string) string { return "at " + id },
 	}
-	marked := sqltext.Dialect{
+	marked := sqlstore.Dialect{
 		Parameter: func(int) string { return "?" },
 		Limit:     func(parameter string) string { return parameter + " + 0" },
 	}
 	scope := storage.Scope{Merchant: "mer_1", Live: true}
 	noon := time.UnixMilli(1000)
 	for _, test := range []struct {
-		dialect *sqltext.Dialect
+		dialect *sqlstore.Dialect
 		query   storage.Query
 		text    string
 		args    []any
@@ -66,7 +66,7 @@ func TestLists(t *testing.T) {
 			[]any{"mer_1", true, 5},
 		},
 	} {
-		lists := sqltext.NewLists(test.dialect, tasks, "tasks", "id, data", "id")
+		lists := sqlstore.NewLists(test.dialect, tasks, "tasks", "id, data", "id")
 		for _, when := range []string{"written", "remembered"} {
 			text, args := lists.List(test.query, nil)
 			if text != test.text {
@@ -85,7 +85,7 @@ func TestManyShapes(t *testing.T) {
 	for i := range 200 {
 		k.Columns = append(k.Columns, storage.Column{Name: fmt.Sprint("c", i), Type: storage.Text})
 	}
-	lists := sqltext.NewLists(&sqltext.Dialect{
+	lists := sqlstore.NewLists(&sqlstore.Dialect{
 		Parameter: func(int) string { return "?" }, Limit: func(p string) string { return p },
 	}, k, "wide", "id", "id")
 	for range 2 {
@@ -105,7 +105,7 @@ func TestManyShapes(t *testing.T) {
 
 func TestIndexes(t *testing.T) {
 	var got []string
-	for _, i := range sqltext.Indexes(tasks) {
+	for _, i := range sqlstore.Indexes(tasks) {
 		got = append(got, i.Create(i.Name, "tasks"))
 	}
 	want := []string{

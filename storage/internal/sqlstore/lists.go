@@ -1,4 +1,4 @@
-package sqltext
+package sqlstore
 
 import (
 	"strings"
@@ -6,16 +6,6 @@ import (
 
 	"github.com/seed-7082ffec/payments/storage"
 )
-
-// Dialect is how a database has it.
-type Dialect struct {
-	// Parameter returns the n-th parameter of a statement, counted from 1.
-	Parameter func(n int) string
-	// Limit is the text of a limit with its parameter.
-	Limit func(parameter string) string
-	// Cursor returns what an id is compared with; nil for the id itself.
-	Cursor func(id string) string
-}
 
 // Lists has the statements that list the records of one table. It is safe for
 // concurrent use.
@@ -83,10 +73,10 @@ func (l *Lists) List(q storage.Query, args []any) (string, []any) {
 	switch {
 	case q.After != "":
 		shape = append(shape, older)
-		args = append(args, l.cursor(q.After))
+		args = append(args, l.dialect.cursor(q.After))
 	case q.Before != "":
 		shape = append(shape, newer)
-		args = append(args, l.cursor(q.Before))
+		args = append(args, l.dialect.cursor(q.Before))
 	}
 	args = append(args, q.Limit)
 
@@ -103,13 +93,6 @@ func (l *Lists) List(q storage.Query, args []any) (string, []any) {
 		l.mu.Unlock()
 	}
 	return text, args
-}
-
-func (l *Lists) cursor(id string) string {
-	if l.dialect.Cursor == nil {
-		return id
-	}
-	return l.dialect.Cursor(id)
 }
 
 // write writes the statement of a shape.

@@ -1,0 +1,166 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// The table of a kind is made from its declaration, and not from SQL written beside
+// it. So a column is declared once, and cannot differ between the code that fills it,
+// the statement that filters by it and the table that holds it. A host's kinds get
+// the same constraints as ours. What a table was made from is kept in storage_kinds,
+// with which the next Define compares.
+
+// Schema changes the tables of a database, inside a transaction.
+type Schema interface {
+	// Declaration returns what is kept of a kind, "" for nothing.
+	Declaration(kind string) (string, error)
+	// SetDeclaration keeps it.
+	SetDeclaration(kind, declaration string) error
+	// HasIndex reports whether there is an index of that name.
+	HasIndex(name string) (bool, error)
+	// CreateTable makes the table of a kind, without indexes.
+	CreateTable(k *storage.Kind) error
+	// AlterTable brings a table to what is wanted. What is stored stays as it is to
+	// the letter; only new columns come from [storage.Kind.Backfill]. tell is told
+	// how many rows are done.
+	AlterTable(k *storage.Kind, kept Declaration, tell func(done int64)) error
+	// CreateIndex makes an index of a kind's table.
+	CreateIndex(k *storage.Kind, i Index) error
+}
+
+// Define brings the table of a kind up to date and reports whether it changed
+// anything. progress, unless it is nil, is told how far that has come.
+func Define(s Schema, k *storage.Kind, progress func(storage.Progress)) (changed bool, err error) {
+	tell := func(done int64) {
+		if progress != nil {
+			progress(storage.Progress{What: k.Name, Done: done})
+		}
+	}
+	kept, text, err := kept(s, k)
+	if err != nil {
+		return false, err
+	}
+	wanted := declare(k)
+	if text == "" {
+		tell(0)
+		if err := s.CreateTable(k); err != nil {
+			return false, err
+		}
+		changed = true
+	} else {
+		altering, err := compare(kept, wanted)
+		if err != nil {
+			return false, err
+		}
+		if altering {
+			if err := s.AlterTable(k, kept, tell); err != nil {
+				return false, err
+			}
+			changed = true
+		}
+	}
+	for _, index := range Indexes(k) {
+		there, err := s.HasIndex(index.Name)
+		if err != nil {
+			return false, err
+		}
+		if there {
+			continue
+		}
+		if !changed {
+			tell(0)
+			changed = true
+		}
+		if err := s.CreateIndex(k, index); err != nil {
+			return false, err
+		}
+	}
+	is, err := json.Marshal(wanted)
+	if err != nil || string(is) == text {
+		return changed, err
+	}
+	return true, s.SetDeclaration(k.Name, string(is))
+}
+
+// Missing reports whether Define would change anything.
+func Missing(s Schema, k *storage.Kind) (bool, error) {
+	kept, text, err := kept(s, k)
+	if text == "" || err != nil {
+		return true, err
+	}
+	wanted := declare(k)
+	if _, err := compare(kept, wanted); err != nil {
+		return false, err
+	}
+	is, err := json.Marshal(wanted)
+	if err != nil || string(is) != text {
+		return true, err
+	}
+	for _, index := range Indexes(k) {
+		there, err := s.HasIndex(index.Name)
+		if !there || err != nil {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// kept returns what the table of a kind was made from.
+func kept(s Schema, k *storage.Kind) (d Declaration, text string, err error) {
+	text, err = s.Declaration(k.Name)
+	if err == nil && text != "" {
+		if err = json.Unmarshal([]byte(text), &d); err != nil {
+			err = fmt.Errorf("read declaration: %w", err)
+		}
+	}
+	return d, text, err
+}
+
+// Migrations are numbered SQL files, counted from 1 without holes. A released file is
+// never edited.
+type Migrations struct{ names, texts []string }
+
+// ReadMigrations reads migrations/*.sql.
+func ReadMigrations(files fs.FS) (m Migrations) {
+	names, err := fs.Glob(files, "migrations/*.sql") // in ascending order
+	for i, name := range names {
+		var text []byte
+		if err == nil {
+			text, err = fs.ReadFile(files, name)
+		}
+		if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", i+1)) {
+			err = fmt.Errorf("%s is not number %d", name, i+1)
+		}
+		m.names, m.texts = append(m.names, strings.TrimPrefix(name, "migrations/")), append(m.texts, string(text))
+	}
+	if err != nil {
+		panic(err) // the files are embedded: a test has read them
+	}
+	return m
+}
+
+// Len returns how many there are.
+func (m Migrations) Len() int { return len(m.names) }
+
+// Check returns ErrNewer if more have been applied than there are.
+func (m Migrations) Check(applied int) error {
+	if applied > len(m.names) {
+		return fmt.Errorf("%w: its tables are version %d, this program knows %d", storage.ErrNewer, applied, len(m.names))
+	}
+	return nil
+}
+
+// Apply calls run with each that has not been applied.
+func (m Migrations) Apply(applied int, run func(number int, name, text string) error) error {
+	for i := applied; i < len(m.names); i++ {
+		if err := run(i+1, m.names[i], m.texts[i]); err != nil {
+			return fmt.Errorf("%s: %w", m.names[i], err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package sqlstore
+
+import (
+	"encoding/binary"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Table is a defined kind with the statements that read its table. Values are
+// always bound. Only names are spliced into the text, and [storage.Kind.Validate]
+// has limited those to letters, digits and underscores.
+type Table struct {
+	Kind *storage.Kind
+	// Name is the name of the table, quoted, with its schema.
+	Name string
+	// Own holds the driver's own statements.
+	Own any
+
+	get            string
+	find           []string // by index of the key
+	scan           string
+	backlog        string
+	due, dueScoped string
+	lists          *Lists
+}
+
+// record is the condition that selects one record.
+func record(d *Dialect) string {
+	return "merchant = " + d.Parameter(1) + " AND live = " + d.Parameter(2) + " AND id = " + d.Parameter(3)
+}
+
+func newTable(d *Dialect, k *storage.Kind) *Table {
+	name := d.table(k.Name)
+	all, scoped := columns(k, false), columns(k, true)
+	t := &Table{Kind: k, Name: name, lists: NewLists(d, k, name, scoped, bareColumns)}
+	t.get = "SELECT " + scoped + " FROM " + name + " WHERE " + record(d)
+	t.scan = "SELECT " + all + " FROM " + name + " WHERE (merchant, live, id) > (" + d.Parameter(1) + ", " + d.Parameter(2) + ", " +
+		d.Parameter(3) + ") ORDER BY merchant, live, id LIMIT " + d.Limit(d.Parameter(4))
+	for _, key := range k.Keys {
+		var conditions []string
+		where := func(column string) {
+			conditions = append(conditions, column+" = "+d.Parameter(len(conditions)+1))
+		}
+		if !key.Global {
+			where("merchant")
+			where("live")
+		}
+		for _, c := range key.Columns {
+			where(Quote(c))
+		}
+		t.find = append(t.find, "SELECT "+all+" FROM "+name+" WHERE "+strings.Join(conditions, " AND "))
+	}
+	if k.Due != "" {
+		due, index := Quote(k.Due), ""
+		if d.Index != nil {
+			index = d.Index(k.Name + ".due")
+		}
+		// The index has all that is counted; no row is read.
+		t.backlog = "SELECT count(*), coalesce(min(" + due + "), 0) FROM (SELECT " + due + " FROM " + name + index +
+			" WHERE " + due + " <= " + d.Parameter(1) + " ORDER BY " + due + " LIMIT " + d.Limit(d.Parameter(2)) + ") AS found"
+		from := "SELECT " + all + " FROM " + name + index + " WHERE " + due + " <= " + d.Parameter(1) + " AND lease <= " + d.Parameter(2)
+		order := " ORDER BY " + due + ", id LIMIT "
+		t.due = from + order + d.Limit(d.Parameter(3))
+		t.dueScoped = from + " AND merchant = " + d.Parameter(3) + " AND live = " + d.Parameter(4) + order + d.Limit(d.Parameter(5))
+	}
+	return t
+}
+
+// bareColumns names what is read of a record whose columns nobody looks at. More
+// than half of the time of a list goes into its values' way through the driver.
+const bareColumns = "id, version, data"
+
+// columns names what [Table.load] reads. A scope that the caller knows is not among
+// it.
+func columns(k *storage.Kind, scoped bool) string {
+	var s strings.Builder
+	s.WriteString("id, version, ")
+	for _, c := range k.Columns {
+		s.WriteString(Quote(c.Name) + ", ")
+	}
+	s.WriteString("data")
+	if !scoped {
+		s.WriteString(", merchant, live")
+	}
+	return s.String()
+}
+
+// Load reads a row of what columns or bareColumns names; wanted are the promoted
+// columns among it. A nil scope is read, too.
+func Load(row Row, wanted []storage.Column, scope *storage.Scope) (storage.Record, error) {
+	v, err := row.Values()
+	if err != nil {
+		return storage.Record{}, err
+	}
+	n := len(wanted)
+	r := storage.Record{ID: v[0].(string), Version: v[1].(int64), Data: v[2+n].([]byte)}
+	if n > 0 {
+		r.Columns = v[2 : 2+n : 2+n]
+	}
+	for i, c := range wanted {
+		r.Columns[i] = loaded(c.Type, r.Columns[i])
+	}
+	if scope != nil {
+		r.Scope = *scope
+	} else {
+		live, _ := loaded(storage.Bool, v[4+n]).(bool)
+		r.Scope = storage.Scope{Merchant: v[3+n].(string), Live: live}
+	}
+	return r, nil
+}
+
+// loaded is the inverse of [Stored].
+func loaded(is storage.Type, v any) any {
+	if n, ok := v.(int64); ok {
+		switch is {
+		case storage.Bool:
+			return n != 0
+		case storage.Time:
+			return time.UnixMilli(n).UTC()
+		}
+	}
+	return v
+}
+
+// findArgs returns the arguments of the statement that finds a unique key.
+func findArgs(key *storage.Key, s storage.Scope, values []any) []any {
+	args := make([]any, 0, 8)
+	if !key.Global {
+		args = append(args, s.Merchant, s.Live)
+	}
+	for _, v := range values {
+		args = append(args, Stored(v))
+	}
+	return args
+}
+
+// eachKey calls f with every unique key that a record has, under a text that is its
+// alone.
+func (t *Table) eachKey(r *storage.Record, f func(i int, key string)) {
+	for i := range t.Kind.Keys {
+		if key, ok := t.keyOf(i, r); ok {
+			f(i, key)
+		}
+	}
+}
+
+// keyOf returns false when a null keeps the record out of the key.
+func (t *Table) keyOf(i int, r *storage.Record) (string, bool) {
+	k := &t.Kind.Keys[i]
+	var buffer [8]any
+	values := buffer[:0]
+	for _, column := range k.Columns {
+		if column == "id" {
+			values = append(values, r.ID)
+			continue
+		}
+		v := r.Columns[t.Kind.Column(column)]
+		if v == nil {
+			return "", false
+		}
+		values = append(values, Stored(v))
+	}
+	return t.keyText(i, r.Scope, values), true
+}
+
+// keyText writes a unique key as one text. values are as stored.
+func (t *Table) keyText(i int, s storage.Scope, values []any) string {
+	k := &t.Kind.Keys[i]
+	text := make([]byte, 0, 96)
+	add := func(s string) {
+		text = binary.AppendUvarint(text, uint64(len(s)))
+		text = append(text, s...)
+	}
+	add(t.Kind.Name)
+	text = append(text, byte(i))
+	if !k.Global {
+		add(s.Merchant)
+		text = appendBool(text, s.Live)
+	}
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			add(v)
+		case int64:
+			text = binary.BigEndian.AppendUint64(text, uint64(v))
+		case bool:
+			text = appendBool(text, v)
+		}
+	}
+	return string(text)
+}
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+// learn makes kinds known to transactions that begin from now on, and forgets an
+// earlier description of the same kind that had fewer columns. A second description
+// of a kind shares the table of the first.
+func (s *Store) learn(kinds []*storage.Kind) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tables := maps.Clone(*s.tables.Load())
+	for _, k := range kinds {
+		maps.DeleteFunc(tables, func(old *storage.Kind, _ *Table) bool {
+			return old.Name == k.Name && len(old.Columns) < len(k.Columns)
+		})
+		if tables[k] != nil {
+			continue
+		}
+		for known, t := range tables {
+			if known.Name == k.Name && len(known.Columns) == len(k.Columns) && len(known.Keys) == len(k.Keys) {
+				tables[k] = t
+				break
+			}
+		}
+		if tables[k] == nil {
+			tables[k] = newTable(s.Dialect, k)
+			s.driver.Prepare(tables[k])
+		}
+	}
+	s.tables.Store(&tables)
+}

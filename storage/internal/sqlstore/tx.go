@@ -1,0 +1,590 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// tx is a call's part of the batch's transaction.
+type tx struct {
+	readTx
+	batch     *batch
+	cache     *cache
+	own       *writeSet
+	savepoint bool
+	// careful names the tables in which the call looks before it inserts, because a
+	// key was taken there when the batch ran before.
+	careful map[string]bool
+	// strict sends every write at once, so that its error belongs to it.
+	strict bool
+	// lookFirst makes the call careful of all tables.
+	lookFirst bool
+	// assumed says that the call has written what a look might have forbidden.
+	assumed bool
+	// blameless says that failed is trouble which another run may be spared.
+	blameless bool
+}
+
+// lookup returns what is known of a record.
+func (t *tx) lookup(key Key) (State, bool) {
+	if s := t.own.records.find(key); s != nil {
+		return *s, true
+	}
+	if s := t.batch.written.records.find(key); s != nil {
+		return *s, true
+	}
+	if b := t.batch.below; b != nil {
+		if s := b.records.find(key); s != nil {
+			return s.inDatabase(), true
+		}
+	}
+	return t.cache.record(key)
+}
+
+// owner returns the record that has a unique key, the zero Key if it is free; false
+// when only the database knows.
+func (t *tx) owner(key string) (Key, bool) {
+	if k := t.own.owners.find(key); k != nil {
+		return *k, true
+	}
+	if k := t.batch.written.owners.find(key); k != nil {
+		return *k, true
+	}
+	if b := t.batch.below; b != nil {
+		if k := b.owners.find(key); k != nil {
+			return *k, true
+		}
+	}
+	return Key{}, false
+}
+
+// now returns a record as it stands, and reads it if need be.
+func (t *tx) now(b *Table, key Key) (State, error) {
+	if s, ok := t.lookup(key); ok {
+		return s, nil
+	}
+	r, err := t.readTx.Get(b.Kind, key.Scope, key.ID)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return State{}, t.trouble(err)
+	}
+	s := State{Table: b, Record: r, Stored: r.Version}
+	t.cache.keep(key, s)
+	return s, nil
+}
+
+// Get implements [storage.ReadTx].
+func (t *tx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
+	b, err := t.table(k)
+	if err != nil {
+		return storage.Record{}, err
+	}
+	now, err := t.now(b, Key{k.Name, s, id})
+	if err != nil {
+		return storage.Record{}, err
+	}
+	if now.Record.Version == 0 {
+		return storage.Record{}, t.store.ErrAbsent(b)
+	}
+	return copyRecord(now.Record), nil
+}
+
+// Find implements [storage.ReadTx].
+func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (storage.Record, error) {
+	b, err := t.table(k)
+	if err != nil {
+		return storage.Record{}, err
+	}
+	values = slices.Clone(values)
+	if _, err := k.CheckKey(key, values); err != nil {
+		return storage.Record{}, err
+	}
+	at := make([]any, len(values))
+	for i, v := range values {
+		at[i] = Stored(v)
+	}
+	i := b.keyIndex(key)
+	text := b.keyText(i, s, at)
+	owner, ok := t.owner(text)
+	if !ok {
+		owner, ok = t.cache.owner(b, i, text)
+	}
+	if ok {
+		if now, _ := t.lookup(owner); now.Record.Version > 0 {
+			return copyRecord(now.Record), nil
+		}
+		return storage.Record{}, t.store.ErrAbsent(b)
+	}
+	// No call of the batch has taken or freed the key: the row is as it is.
+	r, err := t.readTx.Find(k, key, s, values...)
+	if err != nil {
+		return storage.Record{}, t.trouble(err)
+	}
+	found := Key{k.Name, r.Scope, r.ID}
+	now, ok := t.lookup(found)
+	if !ok {
+		now = State{Table: b, Record: r, Stored: r.Version}
+		t.cache.keep(found, now)
+	}
+	t.cache.keepOwner(text, found)
+	return copyRecord(now.Record), nil
+}
+
+// List implements [storage.ReadTx].
+func (t *tx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
+	if _, err := t.table(k); err != nil {
+		return nil, err
+	}
+	if err := k.CheckQuery(q); err != nil {
+		return nil, err
+	}
+	if err := t.flushKind(k.Name); err != nil {
+		return nil, err
+	}
+	records, err := t.readTx.List(k, q)
+	return records, t.trouble(err)
+}
+
+// Scan implements [storage.Scanner].
+func (t *tx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
+	if _, err := t.table(k); err != nil {
+		return nil, err
+	}
+	if err := t.flushKind(k.Name); err != nil {
+		return nil, err
+	}
+	records, err := t.readTx.Scan(k, after, id, limit)
+	return records, t.trouble(err)
+}
+
+// Backlog implements [storage.ReadTx].
+func (t *tx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
+	if _, err := t.table(k); err != nil {
+		return storage.Backlog{}, err
+	}
+	if err := t.flushKind(k.Name); err != nil {
+		return storage.Backlog{}, err
+	}
+	all, err := t.readTx.Backlog(k, due, limit)
+	return all, t.trouble(err)
+}
+
+// Insert implements [storage.Tx].
+func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
+	b, err := t.table(k)
+	if err != nil {
+		return err
+	}
+	r = copyRecord(r) // Check rounds times in place
+	if err := k.Check(&r); err != nil {
+		return err
+	}
+	if !t.store.storable(r.Scope.Merchant, r.ID) || !t.store.storable(r.Columns...) {
+		return t.store.errText("insert of " + k.Name)
+	}
+	key := Key{k.Name, r.Scope, r.ID}
+	was, ok := t.lookup(key)
+	if was.Record.Version > 0 {
+		return t.errExists("insert", b)
+	}
+	keys, err := t.free(b, key, &r, nil, !ok)
+	if err != nil {
+		return err
+	}
+	r.Version = 1
+	t.write(key, State{
+		Table: b, Record: r, Stored: was.Stored, Renewed: was.Stored > 0,
+		assumed: was.assumed || !ok && !t.isCareful(k.Name),
+	})
+	for _, unique := range keys {
+		t.own.owners.put(unique, key)
+	}
+	return t.wrote()
+}
+
+// write notes a record as it now stands.
+func (t *tx) write(key Key, s State) {
+	if s.Record.Version > 0 && s.Record.Data == nil {
+		s.Record.Data = []byte{} // nil would be NULL
+	}
+	t.own.write(key, s)
+}
+
+// free makes sure that a record can have its unique keys, and returns those that it
+// does not have yet. was is the record before, if there is one. Unless the call is
+// careful, a key that no call of the batch has is thought to be free: if it is not,
+// the insert fails.
+func (t *tx) free(b *Table, key Key, r, was *storage.Record, unknown bool) ([]string, error) {
+	var keys []string
+	var look []int
+	taken := false
+	b.eachKey(r, func(i int, unique string) {
+		if was != nil {
+			if had, ok := b.keyOf(i, was); ok && had == unique {
+				return
+			}
+		}
+		keys = append(keys, unique)
+		switch owner, ok := t.owner(unique); {
+		case !ok:
+			look = append(look, i)
+		case owner != (Key{}) && owner != key:
+			taken = true
+		}
+	})
+	if !taken && (len(look) > 0 || unknown) {
+		if !t.isCareful(b.Kind.Name) {
+			t.assumed = true
+			return keys, nil
+		}
+		var err error
+		if taken, err = t.look(b, r, unknown, look); err != nil {
+			return nil, err
+		}
+	}
+	if taken {
+		return nil, t.errExists("write", b)
+	}
+	return keys, nil
+}
+
+func (t *tx) isCareful(table string) bool { return t.strict || t.lookFirst || t.careful[table] }
+
+// look asks the database whether a record's id, or one of its unique keys, is taken.
+func (t *tx) look(b *Table, r *storage.Record, id bool, keys []int) (taken bool, err error) {
+	var text strings.Builder
+	var args []any
+	where := func(column string, v any) {
+		args = append(args, Stored(v))
+		text.WriteString(" AND " + column + " = " + t.store.Parameter(len(args)))
+	}
+	branch := func(scoped bool) {
+		if text.Len() > 0 {
+			text.WriteString(" UNION ALL ")
+		}
+		text.WriteString("SELECT 1 FROM " + b.Name + " WHERE true")
+		if scoped {
+			where("merchant", r.Scope.Merchant)
+			where("live", r.Scope.Live)
+		}
+	}
+	if id {
+		branch(true)
+		where("id", r.ID)
+	}
+	for _, i := range keys {
+		key := b.Kind.Keys[i]
+		branch(!key.Global)
+		for _, column := range key.Columns {
+			if column == "id" {
+				where("id", r.ID)
+			} else {
+				where(Quote(column), r.Columns[b.Kind.Column(column)])
+			}
+		}
+	}
+	err = t.query("read", b.Kind.Name, func(Row) error {
+		taken = true
+		return nil
+	}, text.String()+" LIMIT 1", args...)
+	return taken, t.trouble(err)
+}
+
+func (t *tx) errExists(doing string, b *Table) error {
+	return fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, b.Kind.Name, storage.ErrExists)
+}
+
+// Replace implements [storage.Tx].
+func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
+	b, err := t.table(k)
+	if err != nil {
+		return err
+	}
+	r = copyRecord(r)
+	if err := k.Check(&r); err != nil {
+		return err
+	}
+	if !t.store.storable(r.Columns...) {
+		return t.store.errText("replace of " + k.Name)
+	}
+	key := Key{k.Name, r.Scope, r.ID}
+	was, err := t.current("replace", b, key, r.Version)
+	if err != nil {
+		return err
+	}
+	keys, err := t.free(b, key, &r, &was.Record, false)
+	if err != nil {
+		return err
+	}
+	var freed []string
+	b.eachKey(&was.Record, func(i int, had string) {
+		if has, ok := b.keyOf(i, &r); !ok || has != had {
+			freed = append(freed, had)
+		}
+	})
+	if len(freed) > 0 {
+		if was, err = t.settle(b, key, was); err != nil {
+			return err
+		}
+	}
+	t.release(b, key, freed)
+	r.Version++
+	was.Record, was.Leased = r, false
+	t.write(key, was)
+	for _, unique := range keys {
+		t.own.owners.put(unique, key)
+	}
+	return t.wrote()
+}
+
+// Delete implements [storage.Tx].
+func (t *tx) Delete(k *storage.Kind, s storage.Scope, id string, version int64) error {
+	b, err := t.table(k)
+	if err != nil {
+		return err
+	}
+	key := Key{k.Name, s, id}
+	was, err := t.current("delete", b, key, version)
+	if err != nil {
+		return err
+	}
+	if was, err = t.settle(b, key, was); err != nil {
+		return err
+	}
+	var freed []string
+	b.eachKey(&was.Record, func(_ int, had string) { freed = append(freed, had) })
+	t.release(b, key, freed)
+	t.write(key, State{Table: b, Stored: was.Stored})
+	return t.wrote()
+}
+
+// current returns a record that must have a version.
+func (t *tx) current(doing string, b *Table, key Key, version int64) (State, error) {
+	was, err := t.now(b, key)
+	if err != nil {
+		return State{}, err
+	}
+	switch was.Record.Version {
+	case 0:
+		return State{}, fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, b.Kind.Name, storage.ErrNotFound)
+	case version:
+		return was, nil
+	}
+	return State{}, fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, b.Kind.Name, storage.ErrConflict)
+}
+
+// settle makes sure that an insert which was only assumed to be possible is known to
+// be, before the record gives up the keys by which the database would refuse it.
+func (t *tx) settle(b *Table, key Key, was State) (State, error) {
+	if was.Stored > 0 || !was.assumed {
+		return was, nil
+	}
+	if err := t.flush(); err != nil {
+		return was, err
+	}
+	return t.now(b, key)
+}
+
+// release notes that a record gives up unique keys. If another record of the batch
+// was assumed to be able to have one of them, it was not: the batch runs again.
+func (t *tx) release(b *Table, key Key, freed []string) {
+	for _, unique := range freed {
+		if owner, ok := t.owner(unique); ok && owner != key && owner != (Key{}) {
+			t.batch.doomed = b.Kind.Name
+		}
+		t.own.owners.put(unique, Key{})
+	}
+}
+
+// Claim implements [storage.Tx]. The leases are buffered like every other write: the
+// lock keeps other writers from the same records.
+func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
+	b, err := t.table(k)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.CheckClaim(c); err != nil {
+		return nil, err
+	}
+	if c.Scope != nil && !t.store.storable(c.Scope.Merchant) {
+		return nil, nil
+	}
+	if err := t.flushKind(k.Name); err != nil {
+		return nil, err
+	}
+	query, args := b.due, []any{c.Due.UnixMilli(), c.Now.UnixMilli()}
+	if c.Scope != nil {
+		query, args = b.dueScoped, append(args, c.Scope.Merchant, c.Scope.Live)
+	}
+	records, err := t.records(b, c.Limit, k.Columns, c.Scope, query, append(args, c.Limit)...)
+	if err != nil {
+		return nil, t.trouble(err)
+	}
+	for i, r := range records {
+		key, s := Key{k.Name, r.Scope, r.ID}, State{Table: b, Record: copyRecord(r), Stored: r.Version}
+		if c.InTx {
+			if _, ok := t.lookup(key); !ok { // they are about to be written
+				t.cache.keep(key, s)
+			}
+			continue
+		}
+		s.Record.Version++
+		s.Leased, s.Lease = true, Ceiling(c.Now.Add(c.Lease))
+		t.own.write(key, s)
+		records[i].Version++
+	}
+	return records, t.wrote()
+}
+
+// Sequences implements [storage.Scanner].
+func (t *tx) Sequences(after string, limit int) ([]storage.Sequence, error) {
+	if err := t.usable(); err != nil {
+		return nil, err
+	}
+	if err := t.flush(); err != nil {
+		return nil, err
+	}
+	all, err := t.readTx.Sequences(after, limit)
+	return all, t.trouble(err)
+}
+
+// maxBuffered bounds the bytes that a call, and that a batch, keeps in memory
+// before they are written.
+const maxBuffered = 4 << 20
+
+// wrote follows every write.
+func (t *tx) wrote() error {
+	if !t.strict && t.own.bytes <= maxBuffered {
+		return nil
+	}
+	return t.flush()
+}
+
+// flush writes to the database what the call has written, and the calls before it,
+// so that a query meets it.
+func (t *tx) flush() error {
+	if err := t.flushBatch(); err != nil || !t.own.unwritten() {
+		return err
+	}
+	if err := t.mark(); err != nil {
+		return err
+	}
+	return t.send(t.own)
+}
+
+// flushBatch does so for the calls before. It comes before a savepoint, to which this
+// call may have to go back.
+func (t *tx) flushBatch() error {
+	if !t.batch.written.unwritten() {
+		return nil
+	}
+	return t.send(t.batch.written)
+}
+
+// mark makes a savepoint, if there is none, behind what the calls before have written.
+func (t *tx) mark() error {
+	if t.savepoint {
+		return nil
+	}
+	if err := t.flushBatch(); err != nil {
+		return err
+	}
+	s, err := t.session()
+	if err == nil {
+		err = s.Savepoint()
+	}
+	if err != nil {
+		return t.trouble(t.fail("open", "savepoint", err))
+	}
+	t.savepoint = true
+	return nil
+}
+
+// flushKind is flush for a question about the records of one kind.
+func (t *tx) flushKind(kind string) error {
+	if t.own.touches(kind) || t.batch.written.touches(kind) {
+		return t.flush()
+	}
+	return nil
+}
+
+// flushLedger is flush for a question about entries.
+func (t *tx) flushLedger() error {
+	if len(t.own.accounts.unwritten)+len(t.batch.written.accounts.unwritten) > 0 {
+		return t.flush()
+	}
+	return nil
+}
+
+func (t *tx) send(w *writeSet) error {
+	s, err := t.session()
+	if err == nil {
+		err = t.store.writing(w, &t.batch.changes, func(rows *Writes) error { return s.Write(t.io, rows) })
+	}
+	if err == nil {
+		w.written()
+		t.batch.wrote = true
+		return nil
+	}
+	t.failed = fmt.Errorf("%s: write: %w", t.store.Name, err)
+	switch fault, _ := t.store.driver.Fault(err); {
+	case !t.strict || w != t.own || fault == Lost || fault == Transient:
+		t.batch.broken, t.blameless = err, true
+	case fault == Taken: // a key that only a newer process knows of
+		t.failed = fmt.Errorf("%w: %w", storage.ErrExists, t.failed)
+	}
+	return t.failed
+}
+
+// trouble passes on an error of a read, after which, unless it is an answer, the
+// transaction is of no use to the others in the batch either.
+func (t *tx) trouble(err error) error {
+	if err == nil || t.failed == nil || errors.Is(err, t.ctx.Err()) {
+		return err
+	}
+	switch fault, _ := t.store.driver.Fault(err); {
+	case fault == Lost || fault == Transient:
+		t.batch.broken, t.blameless = err, true
+	case !t.savepoint:
+		t.batch.broken = err
+	}
+	return err
+}
+
+// undo takes back what the call wrote. What is in its own write set is simply
+// forgotten.
+func (t *tx) undo() {
+	if !t.savepoint || t.batch.broken != nil {
+		return
+	}
+	s, err := t.session()
+	if err == nil {
+		err = s.Undo(t.failed != nil)
+	}
+	if err != nil {
+		t.batch.broken = err
+	}
+}
+
+// join makes what the call wrote part of the batch.
+func (t *tx) join() error {
+	if t.savepoint {
+		s, err := t.session()
+		if err == nil {
+			err = s.Release()
+		}
+		if err != nil {
+			t.batch.broken, t.blameless = err, true
+			return t.fail("release", "savepoint", err)
+		}
+	}
+	t.batch.written.take(t.own)
+	if t.batch.written.bytes > maxBuffered {
+		return t.flushBatch()
+	}
+	return nil
+}

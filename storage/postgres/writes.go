@@ -1,0 +1,213 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
+)
+
+// tableSQL are the statements that write one kind, each of many rows at once.
+type tableSQL struct{ insert, replace, remove, lease string }
+
+var arrayOf = map[storage.Type]string{
+	storage.Text: "text[]", storage.Int: "bigint[]", storage.Bool: "boolean[]", storage.Time: "bigint[]",
+}
+
+// Prepare implements [sqlstore.Driver].
+func (d driver) Prepare(t *sqlstore.Table) {
+	schema := d.config.Schema
+	names := []string{"merchant", "live", "id", "version"}
+	types := []string{"text[]", "boolean[]", "text[]", "bigint[]"}
+	sets := []string{"version = v.version"}
+	for _, c := range t.Kind.Columns {
+		names = append(names, sqlstore.Quote(c.Name))
+		types = append(types, arrayOf[c.Type])
+		sets = append(sets, sqlstore.Quote(c.Name)+" = v."+sqlstore.Quote(c.Name))
+	}
+	names, types = append(names, "data"), append(types, "bytea[]")
+	sets = append(sets, "data = v.data")
+	if t.Kind.Due != "" {
+		sets = append(sets, "lease = 0")
+	}
+	const same = " WHERE t.merchant = v.merchant AND t.live = v.live AND t.id = v.id AND t.version = v.stored RETURNING 1"
+	own := &tableSQL{insert: "INSERT INTO " + t.Name + " (" + strings.Join(names, ", ") + ") " + unnest(types)}
+	names, types = append(names, "stored"), append(types, "bigint[]")
+	own.replace = expecting(schema, len(types)+1, "UPDATE "+t.Name+" AS t SET "+strings.Join(sets, ", ")+
+		" FROM ("+unnest(types)+") AS v("+strings.Join(names, ", ")+")"+same)
+	key := []string{"text[]", "boolean[]", "text[]", "bigint[]"}
+	own.remove = expecting(schema, 5, "DELETE FROM "+t.Name+" AS t USING ("+unnest(key)+") AS v(merchant, live, id, stored)"+same)
+	own.lease = expecting(schema, 6, "UPDATE "+t.Name+" AS t SET version = t.version + 1, lease = v.lease FROM ("+
+		unnest(append(key, "bigint[]"))+") AS v(merchant, live, id, stored, lease)"+same)
+	t.Own = own
+}
+
+// unnest is a query that turns arrays, which are of one length, into rows. The
+// server makes each row when it is asked for. "SELECT * FROM unnest($1, $2)" puts all
+// values of each array aside first, which was a tenth of its time for an insert.
+func unnest(types []string) string {
+	var s strings.Builder
+	s.WriteString("SELECT ")
+	for i, t := range types {
+		if i > 0 {
+			s.WriteString(", ")
+		}
+		fmt.Fprintf(&s, "unnest($%d::%s)", i+1, t)
+	}
+	return s.String()
+}
+
+// expecting makes a statement that returns a row for each that it changed fail
+// unless there are as many as the last parameter says.
+func expecting(schema string, parameter int, statement string) string {
+	return fmt.Sprintf("WITH done AS (%s) SELECT %s.storage_expect((SELECT count(*) FROM done), $%d)",
+		statement, sqlstore.Quote(schema), parameter)
+}
+
+// tableRows are the rows of one table as arrays.
+type tableRows struct{ insert, replace, remove, lease rows }
+
+func newTableRows(t *sqlstore.Table) *tableRows {
+	key := []uint32{pgtype.TextOID, pgtype.BoolOID, pgtype.TextOID, pgtype.Int8OID} // merchant, live, id, version
+	all := key
+	for _, c := range t.Kind.Columns {
+		all = append(all, elementOf[c.Type])
+	}
+	all = append(all, pgtype.ByteaOID)
+	return &tableRows{
+		insert: newRows(all...), replace: newRows(append(all, pgtype.Int8OID)...),
+		remove: newRows(key...), lease: newRows(append(key, pgtype.Int8OID)...),
+	}
+}
+
+func addRecord(into rows, w sqlstore.RowWrite) {
+	into.add(w.Scope.Merchant, w.Scope.Live, w.ID, w.Record.Version)
+	const before = 4
+	for i, v := range w.Record.Columns {
+		into[before+i].add(sqlstore.Stored(v))
+	}
+	into[before+len(w.Record.Columns)].bytes(w.Record.Data)
+}
+
+func (t *tableRows) queue(b *pgx.Batch, w *sqlstore.TableWrites) {
+	own := w.Table.Own.(*tableSQL)
+	for _, row := range w.Remove {
+		t.remove.add(row.Scope.Merchant, row.Scope.Live, row.ID, row.Stored)
+	}
+	for _, row := range w.Replace {
+		addRecord(t.replace, row)
+		t.replace[len(t.replace)-1].integer(row.Stored)
+	}
+	for _, row := range w.Lease {
+		t.lease.add(row.Scope.Merchant, row.Scope.Live, row.ID, row.Stored, row.State.Lease)
+	}
+	for _, row := range w.Insert {
+		addRecord(t.insert, row)
+	}
+	if n := t.remove.len(); n > 0 {
+		b.Queue(own.remove, t.remove.args(n)...)
+	}
+	if n := t.replace.len(); n > 0 {
+		b.Queue(own.replace, t.replace.args(n)...)
+	}
+	if n := t.lease.len(); n > 0 {
+		b.Queue(own.lease, t.lease.args(n)...)
+	}
+	if t.insert.len() > 0 {
+		b.Queue(own.insert, t.insert.args()...)
+	}
+}
+
+// encoder holds what is about to be written, as arrays. It is kept for the room that
+// it has.
+type encoder struct {
+	tables                                     map[*sqlstore.Table]*tableRows
+	used                                       []*tableRows
+	fresh, moved, postings, entries, sequences rows
+}
+
+func newEncoder() *encoder {
+	const text, number = pgtype.TextOID, pgtype.Int8OID
+	return &encoder{
+		tables:    map[*sqlstore.Table]*tableRows{},
+		fresh:     newRows(text, pgtype.BoolOID, number, number),
+		moved:     newRows(text, number, number, number),
+		postings:  newRows(text, text, text, number),
+		entries:   newRows(text, number, text, number, number),
+		sequences: newRows(text, number),
+	}
+}
+
+// encoding calls use with an encoder of its own: the one that is kept, if it is free.
+func (s *Store) encoding(use func(*encoder) error) error {
+	e := s.encoded.Swap(nil)
+	if e == nil {
+		e = newEncoder()
+	}
+	defer func() {
+		e.clear()
+		s.encoded.Store(e)
+	}()
+	return use(e)
+}
+
+func (e *encoder) clear() {
+	for _, t := range e.used {
+		t.insert.clear()
+		t.replace.clear()
+		t.remove.clear()
+		t.lease.clear()
+	}
+	e.used = e.used[:0]
+	for _, r := range []rows{e.fresh, e.moved, e.postings, e.entries, e.sequences} {
+		r.clear()
+	}
+}
+
+// queue adds the statements that write, each of all rows of a table at once.
+func (e *encoder) queue(b *pgx.Batch, w *sqlstore.Writes, sql *statements) {
+	for _, t := range w.Tables {
+		rows := e.tables[t.Table]
+		if rows == nil {
+			rows = newTableRows(t.Table)
+			e.tables[t.Table] = rows
+		}
+		e.used = append(e.used, rows)
+		rows.queue(b, t)
+	}
+	for _, a := range w.Accounts {
+		if a.Stored == 0 {
+			e.fresh.add(a.Account, a.Guarded, a.Amount, a.Entries)
+		} else {
+			e.moved.add(a.Account, a.Amount, a.Entries, a.Stored)
+		}
+	}
+	if n := e.moved.len(); n > 0 {
+		b.Queue(sql.moveAccounts, e.moved.args(n)...)
+	}
+	if e.fresh.len() > 0 {
+		b.Queue(sql.insertAccounts, e.fresh.args()...)
+	}
+	if len(w.Postings) > 0 {
+		for i := range w.Postings {
+			p := &w.Postings[i]
+			e.postings.add(p.ID, p.Type, p.Ref, p.At.UnixMilli())
+		}
+		for i := range w.Entries {
+			entry := &w.Entries[i]
+			e.entries.add(entry.Account, entry.Number, entry.Posting, entry.Amount, entry.Balance)
+		}
+		b.Queue(sql.insertPostings, e.postings.args()...)
+		b.Queue(sql.insertEntries, e.entries.args()...)
+	}
+	if len(w.Sequences) > 0 {
+		for _, q := range w.Sequences {
+			e.sequences.add(q.Name, q.Value)
+		}
+		b.Queue(sql.setSequences, e.sequences.args()...)
+	}
+}

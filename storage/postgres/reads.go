@@ -97,8 +97,7 @@ func (r *reads) do(ctx context.Context, one *read) error {
 	}
 	r.mu.Unlock()
 	if start {
-		_ = r.store.store.Enter() // which cannot fail beside the caller, who has entered
-		go r.send()
+		r.store.store.Go(r.send)
 	}
 	select {
 	case <-one.done:
@@ -110,7 +109,6 @@ func (r *reads) do(ctx context.Context, one *read) error {
 
 // send sends all that wait until nothing does.
 func (r *reads) send() {
-	defer r.store.store.Leave()
 	for {
 		r.mu.Lock()
 		n := min(len(r.waiting), maxReads)

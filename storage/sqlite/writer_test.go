@@ -504,7 +504,10 @@ func TestTwoStoresOnOneFile(t *testing.T) {
 
 	// Waiting for another process ends with the context.
 	ctx, cancel := context.WithCancel(t.Context())
-	err := stores[0].Update(t.Context(), func(storage.Tx) error {
+	err := stores[0].Update(t.Context(), func(tx storage.Tx) error {
+		if _, err := tx.Balance("none"); err != nil { // which takes the lock
+			return err
+		}
 		cancelled := make(chan error)
 		go func() { cancelled <- stores[1].Update(ctx, inserts("bad").fn) }()
 		cancel()

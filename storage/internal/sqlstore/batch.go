@@ -24,15 +24,36 @@ type batch struct {
 	broken error  // what the transaction will not survive
 	doomed string // a table in which an insert cannot have been possible
 
+	done      chan struct{} // closed when the commit has come back
+	landed    bool          // whether it has; under the writer's mutex
+	outcome   error         // nil, or why the batch must run again
 	committed bool
 
-	// While it is committed and others go on:
-
-	done    chan struct{} // closed when it has landed
-	landed  bool          // under the writer's mutex
-	outcome error         // nil, or why it must run again
-
 	err error // what its calls are told
+}
+
+// takes reports whether a call may join the batch.
+func (b *batch) takes(c *call, most int) bool {
+	return b.broken == nil && len(b.calls) < most && !b.alone && !c.alone
+}
+
+// waits reports whether a call waits for the outcome.
+func (b *batch) waits() bool {
+	return slices.ContainsFunc(b.calls, func(c *call) bool { return !c.left })
+}
+
+// join makes the call that has the turn part of the open batch, or opens one.
+func (w *writer) join(c *call) error {
+	if w.open == nil {
+		b, err := w.begin(c)
+		if err != nil {
+			return err
+		}
+		w.open = b
+	}
+	c.batch = w.open
+	c.batch.calls = append(c.batch.calls, c)
+	return nil
 }
 
 // patience bounds the wait for other processes, and for a connection, where no
@@ -53,14 +74,14 @@ func (w *writer) begin(c *call) (*batch, error) {
 	b := &batch{alone: c.alone, done: make(chan struct{})}
 	b.changes.ignored = !w.store.Logs
 	eager := c.alone || w.eager > 0
-	if f := w.committing; f != nil && (eager || w.hasLanded(f)) {
+	if f := w.committing; f != nil && (eager || f.broken != nil || f.doomed != "") {
 		select {
 		case <-f.done:
 		case <-c.ctx.Done():
 			return nil, c.ctx.Err()
 		}
-		w.note(f, nil)
 	}
+	w.look()
 	f := w.committing
 	if n := len(w.spare); n > 0 {
 		b.written, w.spare = w.spare[n-1], w.spare[:n-1]
@@ -85,10 +106,17 @@ func (w *writer) begin(c *call) (*batch, error) {
 // following names a commit after another one.
 func following(c Commit) Commit { return Commit{c.Number + 1, rand.Int64()} }
 
-func (w *writer) hasLanded(f *batch) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return f.landed
+// look takes in what has become of the batch that was being committed, if that is known.
+func (w *writer) look() {
+	f := w.committing
+	if f == nil {
+		return
+	}
+	select {
+	case <-f.done:
+		w.note(f)
+	default:
+	}
 }
 
 // writes reports whether there is anything to commit.
@@ -114,10 +142,10 @@ func (w *writer) sessionOf(b *batch) (Session, error) {
 func (w *writer) connect(b *batch) error {
 	if f := w.committing; f != nil {
 		<-f.done
-		if f.outcome != nil {
+		if f.outcome != nil { // which is for pass to look at, when no function runs
 			return ErrStale
 		}
-		w.note(f, nil)
+		w.note(f)
 	}
 	base := b.base
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -154,39 +182,9 @@ func (w *writer) lock(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// commit has a batch committed while the turn is with the next. It reports whether
-// the batch of me has ended, and whether the caller has the turn again.
-func (w *writer) commit(b *batch, me *call) (ended, holds bool) {
-	w.open = nil
-	if b.broken != nil || b.doomed != "" || b.last() == nil {
-		w.finish(b, w.complete(b, me))
-		return me != nil && me.batch == b, true
-	}
-	w.committing = b
-	w.mu.Lock()
-	w.next()
-	w.mu.Unlock()
-
-	err := w.settle(b)
-
-	w.mu.Lock()
-	b.landed, b.outcome = true, err
-	close(b.done)
-	holds = !w.held || w.parked
-	if holds {
-		w.held, w.parked = true, false
-	}
-	w.mu.Unlock()
-	if err != nil {
-		return false, holds
-	}
-	w.finish(b, nil)
-	return me != nil && me.batch == b, holds
-}
-
 // note takes in what has become of the batch that was being committed. If that is
-// nothing, note runs it again. It reports whether the batch of me has ended by that.
-func (w *writer) note(f *batch, me *call) (ended bool) {
+// nothing, it runs again.
+func (w *writer) note(f *batch) {
 	w.committing = nil
 	b := w.open
 	if b != nil {
@@ -194,27 +192,17 @@ func (w *writer) note(f *batch, me *call) (ended bool) {
 	}
 	if f.outcome == nil {
 		w.remember(f)
-		return false
+		return
 	}
 	if b != nil && b.broken == nil {
 		b.broken = ErrStale
 	}
-	w.finish(f, w.repeat(f, f.outcome, me))
-	return me != nil && me.batch == f
-}
-
-// complete makes a batch durable while the turn stays, and returns the outcome.
-func (w *writer) complete(b *batch, me *call) error {
-	if b.last() == nil { // all have their answers, and nothing was written
-		w.release(b)
-		return nil
-	}
-	return w.repeat(b, w.settle(b), me)
+	w.finish(f, w.repeat(f, f.outcome))
 }
 
 // repeat runs a batch again, after what went wrong, until it is durable, or drops it,
-// and returns the outcome. me is the call that has the turn, if it waits for that.
-func (w *writer) repeat(b *batch, err error, me *call) error {
+// and returns the outcome. The turn stays until then.
+func (w *writer) repeat(b *batch, err error) error {
 	for round := 1; err != nil; round++ {
 		w.cache.forget()
 		if _, dropped := errors.AsType[Dropped](err); dropped {
@@ -253,12 +241,6 @@ func (w *writer) repeat(b *batch, err error, me *call) error {
 			}
 			if c.ran == nil {
 				c.ran = make(chan struct{}, 1)
-			}
-			if c == me {
-				c.closing = true
-				w.run(c)
-				c.closing = false
-				continue
 			}
 			c.turn <- again
 			<-c.ran
@@ -366,16 +348,6 @@ func (w *writer) finish(b *batch, err error) {
 			c.turn <- over
 		}
 	}
-}
-
-// last returns the last call that waits for the outcome, or nil.
-func (b *batch) last() *call {
-	for _, c := range slices.Backward(b.calls) {
-		if !c.left {
-			return c
-		}
-	}
-	return nil
 }
 
 // release ends the session of a batch.

@@ -172,4 +172,7 @@ func (s *Store) Enter() error {
 // Leave ends what Enter began.
 func (s *Store) Leave() { s.running.Done() }
 
+// Go runs f in a goroutine that Close waits for. The caller has entered.
+func (s *Store) Go(f func()) { s.running.Go(f) }
+
 func hashOf(b []byte) uint64 { return binary.BigEndian.Uint64(b) }

@@ -2,14 +2,17 @@ package sqlstore
 
 import "slices"
 
+// The write turn goes from call to call. The call that has it runs its function, and
+// owns the batches and the cache until it passes the turn on.
+
 // take waits for the write turn.
 func (w *writer) take(c *call) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
 	w.mu.Lock()
-	if !w.held || w.parked && len(w.queue) == 0 && w.open.takes(c, w.max) {
-		w.held, w.parked = true, false
+	if !w.held && len(w.queue) == 0 && (w.open == nil || w.open.takes(c, w.max)) {
+		w.held = true
 		w.mu.Unlock()
 		return nil
 	}
@@ -19,7 +22,7 @@ func (w *writer) take(c *call) error {
 	select {
 	case <-c.turn:
 		if err := c.ctx.Err(); err != nil {
-			w.pass(nil)
+			w.pass()
 			return err
 		}
 		return nil
@@ -33,75 +36,66 @@ func (w *writer) take(c *call) error {
 	w.mu.Unlock()
 	if i < 0 { // the turn is on its way
 		<-c.turn
-		w.pass(nil)
+		w.pass()
 	}
 	return c.ctx.Err()
 }
 
-// takes reports whether a call may join the batch.
-func (b *batch) takes(c *call, most int) bool {
-	return b.broken == nil && len(b.calls) < most && !b.alone && !c.alone
-}
-
-// join makes the call that has the turn part of the open batch, or opens one.
-func (w *writer) join(c *call) error {
-	if w.open == nil {
-		b, err := w.begin(c)
-		if err != nil {
-			return err
-		}
-		w.open = b
-	}
-	c.batch = w.open
-	c.batch.calls = append(c.batch.calls, c)
-	return nil
-}
-
-// pass hands on the turn. It reports whether it has seen the end of the batch of me,
-// the call that has the turn. If not, me waits for an order.
-func (w *writer) pass(me *call) (ended bool) {
+// pass gives the turn to the next call, if the open batch takes it. If not, and no
+// other commit is under way, the open batch is committed.
+func (w *writer) pass() {
 	for {
-		b, f := w.open, w.committing
 		w.mu.Lock()
-		underway := f != nil && !f.landed
+		b, f := w.open, w.committing
 		switch {
-		case len(w.queue) > 0 && (b == nil || b.takes(w.queue[0], w.max)):
-			w.next()
+		case f != nil && f.landed:
 			w.mu.Unlock()
-			return ended
-		case b == nil && (f == nil || underway):
+			if f.outcome == nil {
+				w.note(f)
+				continue
+			}
+			// Its calls run again, each in its own goroutine. This one may be among them.
+			w.store.Go(func() {
+				w.note(f)
+				w.pass()
+			})
+			return
+		case len(w.queue) > 0 && (b == nil || b.takes(w.queue[0], w.max)):
+			next := w.queue[0]
+			w.queue = slices.Delete(w.queue, 0, 1)
+			w.mu.Unlock()
+			next.turn <- begin
+			return
+		case b == nil || f != nil:
 			w.held = false
 			w.mu.Unlock()
-			return ended
-		case b != nil && underway:
-			w.parked = true
-			w.mu.Unlock()
-			return ended
+			return
 		}
 		w.mu.Unlock()
-		if f != nil {
-			ended = w.note(f, me) || ended
-			continue
-		}
-		if last := b.last(); last != nil && last != me {
-			last.turn <- conclude
-			return ended
-		}
-		over, holds := w.commit(b, me)
-		ended = over || ended
-		if !holds {
-			return ended
+		w.open = nil
+		if b.waits() {
+			w.committing = b
+			w.store.Go(func() { w.land(b) })
+		} else { // all calls have their answers, and nothing was written
+			w.release(b)
 		}
 	}
 }
 
-// next gives the turn to the first of the queue, or to none. w.mu is held.
-func (w *writer) next() {
-	if len(w.queue) == 0 {
-		w.held = false
-		return
+// land commits a batch while the turn is with the next, and then has the outcome
+// looked at.
+func (w *writer) land(b *batch) {
+	err := w.settle(b)
+	w.mu.Lock()
+	b.landed, b.outcome = true, err
+	close(b.done)
+	free := !w.held
+	w.held = true
+	w.mu.Unlock()
+	if err == nil {
+		w.finish(b, nil)
 	}
-	next := w.queue[0]
-	w.queue = slices.Delete(w.queue, 0, 1)
-	next.turn <- begin
+	if free {
+		w.pass()
+	}
 }

@@ -16,8 +16,8 @@ import (
 // the updates that wait share a transaction, a batch, in which each sees what those
 // before it wrote.
 //
-// No goroutine works for the others. There is a write turn (see turn.go), and each
-// call runs its own function while it has the turn. What the function writes stays in
+// There is a write turn (see turn.go), and each call runs its own function, in its own
+// goroutine, while it has the turn. What the function writes stays in
 // memory (see writeset.go), and what it reads by id comes from there or from the cache
 // (see cache.go), so a function rarely waits for the database. When no call waits for
 // the turn, or the batch is full, the batch goes out, few statements for each table,
@@ -44,14 +44,11 @@ type writer struct {
 	mu    sync.Mutex
 	held  bool // whether a call has the turn
 	queue []*call
-	// parked says that no call has the turn, although held is set: the open batch is
-	// ready, and a further call may join it until the one before it is committed.
-	parked bool
 
 	// The call that has the turn owns the rest.
 
 	open       *batch // that further calls may join
-	committing *batch // that is being committed, or was and has not been looked at
+	committing *batch // whose commit is under way, or has come back and was not looked at
 	cache      cache
 	own        writeSet    // of the call that runs, kept to spare allocations
 	spare      []*writeSet // of batches that have ended, for the next ones
@@ -71,7 +68,6 @@ type call struct {
 	careful map[string]bool
 	strict  bool
 	left    bool  // it has its answer, and does not take part any more
-	closing bool  // runs again while it commits its batch
 	err     error // what its function answered
 }
 
@@ -79,10 +75,9 @@ type call struct {
 type order int
 
 const (
-	begin    order = iota // the turn is yours
-	again                 // run once more, and give the turn back
-	conclude              // the turn is yours; your batch can be committed
-	over                  // the batch has ended
+	begin order = iota // the turn is yours
+	again              // run once more; the turn is another's
+	over               // the batch has ended
 )
 
 // attempts is how often an update runs in batches that are dropped.
@@ -146,42 +141,26 @@ func (w *writer) once(c *call) error {
 		return err
 	}
 	if err := w.join(c); err != nil {
-		w.pass(nil)
+		w.pass()
 		return err
 	}
-	w.run(c)
-	if c.left {
-		w.pass(nil)
-		return c.err
+	w.first(c)
+	for !c.left && <-c.turn == again {
+		w.rerun(c)
 	}
-	if w.pass(c) {
-		return c.outcome()
-	}
-	for {
-		switch <-c.turn {
-		case again:
-			w.rerun(c)
-			if c.left {
-				return c.err
-			}
-		case conclude:
-			if w.pass(c) {
-				return c.outcome()
-			}
-		case over:
-			return c.outcome()
-		}
-	}
-}
-
-func (c *call) outcome() error {
 	if c.left || c.batch.err == nil {
 		return c.err
 	}
 	return c.batch.err
 }
 
-// rerun is run for a call that was told to, and gives the turn back.
+// first runs a call's function, and passes the turn on, whatever becomes of it.
+func (w *writer) first(c *call) {
+	defer w.pass()
+	w.run(c)
+}
+
+// rerun runs it once more, for the batch that is repeated.
 func (w *writer) rerun(c *call) {
 	defer func() { c.ran <- struct{}{} }()
 	w.run(c)
@@ -200,13 +179,6 @@ func (w *writer) run(c *call) {
 		// A panic or runtime.Goexit, which goes on from here.
 		c.left = true
 		t.undo()
-		switch {
-		case c.closing: // the last of its batch, whose end is still to come
-			w.finish(c.batch, w.complete(c.batch, nil))
-			w.pass(nil)
-		case c.ran == nil:
-			w.pass(nil)
-		}
 	}()
 	c.err = c.fn(t)
 	if c.err != nil && t.assumed && t.failed == nil && c.ctx.Err() == nil {

@@ -90,6 +90,7 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 
 	// No other call's run depends on this one, so it looks before it inserts.
 	t := &tx{readTx: h.read(ctx), batch: b, cache: &cache{}, own: new(writeSet), savepoint: true, lookFirst: true}
+	t.flush, t.broke = t.flushFor, t.trouble
 	kept := false
 	defer func() {
 		t.ended = true

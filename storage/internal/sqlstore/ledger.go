@@ -91,7 +91,7 @@ func (t *readTx) accounts(query string, args ...any) ([]storage.Balance, error) 
 
 // Balances implements [storage.ReadTx].
 func (t *readTx) Balances(after string, limit int) ([]storage.Balance, error) {
-	if err := t.usable(); err != nil || limit < 1 {
+	if err := t.settled(ledger); err != nil || limit < 1 {
 		return nil, err
 	}
 	return t.accounts(t.store.ledger.allAccounts, t.store.cursor(after), limit)
@@ -99,7 +99,7 @@ func (t *readTx) Balances(after string, limit int) ([]storage.Balance, error) {
 
 // Entries implements [storage.ReadTx].
 func (t *readTx) Entries(name string, before int64, limit int) ([]storage.Entry, error) {
-	if err := t.usable(); err != nil || limit < 1 || !t.store.storable(name) {
+	if err := t.settled(ledger); err != nil || limit < 1 || !t.store.storable(name) {
 		return nil, err
 	}
 	if before == 0 {
@@ -122,7 +122,7 @@ func (t *readTx) Entries(name string, before int64, limit int) ([]storage.Entry,
 
 // Posting implements [storage.ReadTx].
 func (t *readTx) Posting(id string) (storage.Booked, error) {
-	if err := t.usable(); err != nil {
+	if err := t.settled(ledger); err != nil {
 		return storage.Booked{}, err
 	}
 	if t.store.storable(id) {
@@ -139,7 +139,7 @@ func (t *readTx) Posting(id string) (storage.Booked, error) {
 
 // Postings implements [storage.ReadTx].
 func (t *readTx) Postings(after string, limit int) ([]storage.Booked, error) {
-	if err := t.usable(); err != nil || limit < 1 {
+	if err := t.settled(ledger); err != nil || limit < 1 {
 		return nil, err
 	}
 	return t.booked(t.store.ledger.postings, t.store.cursor(after), limit)
@@ -172,7 +172,7 @@ func (t *readTx) booked(query string, args ...any) ([]storage.Booked, error) {
 
 // Sequences implements [storage.Scanner].
 func (t *readTx) Sequences(after string, limit int) ([]storage.Sequence, error) {
-	if err := t.usable(); err != nil || limit < 1 {
+	if err := t.settled(""); err != nil || limit < 1 {
 		return nil, err
 	}
 	var all []storage.Sequence
@@ -200,66 +200,14 @@ func (t *tx) Balance(name string) (storage.Balance, error) {
 	return a.Balance, nil
 }
 
-// Balances implements [storage.ReadTx].
-func (t *tx) Balances(after string, limit int) ([]storage.Balance, error) {
-	if err := t.usable(); err != nil {
-		return nil, err
-	}
-	if err := t.flushLedger(); err != nil {
-		return nil, err
-	}
-	all, err := t.readTx.Balances(after, limit)
-	return all, t.trouble(err)
-}
-
-// Entries implements [storage.ReadTx].
-func (t *tx) Entries(name string, before int64, limit int) ([]storage.Entry, error) {
-	if err := t.usable(); err != nil {
-		return nil, err
-	}
-	if err := t.flushLedger(); err != nil {
-		return nil, err
-	}
-	all, err := t.readTx.Entries(name, before, limit)
-	return all, t.trouble(err)
-}
-
-// Posting implements [storage.ReadTx].
-func (t *tx) Posting(id string) (storage.Booked, error) {
-	if err := t.usable(); err != nil {
-		return storage.Booked{}, err
-	}
-	if err := t.flushLedger(); err != nil {
-		return storage.Booked{}, err
-	}
-	b, err := t.readTx.Posting(id)
-	return b, t.trouble(err)
-}
-
-// Postings implements [storage.ReadTx].
-func (t *tx) Postings(after string, limit int) ([]storage.Booked, error) {
-	if err := t.usable(); err != nil {
-		return nil, err
-	}
-	if err := t.flushLedger(); err != nil {
-		return nil, err
-	}
-	all, err := t.readTx.Postings(after, limit)
-	return all, t.trouble(err)
-}
-
 // account returns what is known of an account.
 func (t *tx) account(name string) (Account, bool) {
-	if a := t.own.accounts.find(name); a != nil {
+	a, below := find(t, func(w *writeSet) *ordered[string, Account] { return &w.accounts }, name)
+	switch {
+	case below:
+		return a.inDatabase(), true
+	case a != nil:
 		return *a, true
-	}
-	if a := t.batch.written.accounts.find(name); a != nil {
-		return *a, true
-	}
-	if b := t.batch.below; b != nil {
-		if a := b.accounts.find(name); a != nil {
-			return a.inDatabase(), true
-		}
 	}
 	return t.cache.account(name)
 }
@@ -278,7 +226,7 @@ func (t *tx) load(names []string) error {
 	}
 	all, err := t.balances(unknown)
 	if err != nil {
-		return t.trouble(err)
+		return err
 	}
 	for _, name := range unknown {
 		t.cache.keepAccount(name, Account{Balance: storage.Balance{Account: name}})
@@ -308,7 +256,7 @@ func (t *tx) Post(p storage.Posting) error {
 	if err := t.load(names); err != nil {
 		return err
 	}
-	if t.booked(p.ID) {
+	if t.buffered(p.ID) {
 		return t.errBooked()
 	}
 	if t.isCareful("ledger_postings") {
@@ -339,10 +287,10 @@ func (t *tx) Post(p storage.Posting) error {
 	return t.wrote()
 }
 
-// booked reports whether a posting is buffered.
-func (t *tx) booked(id string) bool {
-	return t.own.postings.find(id) != nil || t.batch.written.postings.find(id) != nil ||
-		t.batch.below != nil && t.batch.below.postings.find(id) != nil
+// buffered reports whether a posting is booked in a write set.
+func (t *tx) buffered(id string) bool {
+	p, _ := find(t, func(w *writeSet) *ordered[string, storage.Posting] { return &w.postings }, id)
+	return p != nil
 }
 
 func (t *tx) errBooked() error {
@@ -359,7 +307,7 @@ func (t *tx) lookPosting(id string, reason error) error {
 	}, t.store.ledger.existsPosting, id)
 	switch {
 	case err != nil:
-		return t.trouble(err)
+		return err
 	case taken:
 		return t.errBooked()
 	case reason != nil:
@@ -370,16 +318,9 @@ func (t *tx) lookPosting(id string, reason error) error {
 
 // sequence returns what is known of a sequence.
 func (t *tx) sequence(name string) (int64, bool) {
-	if n := t.own.sequences.find(name); n != nil {
+	n, _ := find(t, func(w *writeSet) *ordered[string, int64] { return &w.sequences }, name)
+	if n != nil {
 		return *n, true
-	}
-	if n := t.batch.written.sequences.find(name); n != nil {
-		return *n, true
-	}
-	if b := t.batch.below; b != nil {
-		if n := b.sequences.find(name); n != nil {
-			return *n, true
-		}
 	}
 	return t.cache.sequence(name)
 }
@@ -396,7 +337,7 @@ func (t *tx) Next(name string) (int64, error) {
 	if !ok {
 		err := t.query("read", "sequence", func(row Row) error { return row.Scan(&n) }, t.store.ledger.sequence, name)
 		if err != nil {
-			return 0, t.trouble(err)
+			return 0, err
 		}
 	}
 	t.own.sequences.put(name, n+1)

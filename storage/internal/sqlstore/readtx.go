@@ -16,10 +16,25 @@ type readTx struct {
 	store *Store
 	// session opens the transaction, if it is not open yet.
 	session func() (Session, error)
-	ended   bool
+	// flush writes what is buffered of a kind, of all kinds for "", or of the ledger;
+	// broke learns of trouble. Both are nil where nothing is written.
+	flush func(what string) error
+	broke func(error)
+	ended bool
 	// failed is the first error that is not an answer but trouble. Every method
 	// fails after it, and nothing of the transaction is kept.
 	failed error
+}
+
+// ledger is what flush is told for a question about entries.
+const ledger = "ledger_entries"
+
+// settled makes sure that the database has what a question is about.
+func (t *readTx) settled(what string) error {
+	if err := t.usable(); err != nil || t.flush == nil {
+		return err
+	}
+	return t.flush(what)
 }
 
 // usable reports why a method must not go on.
@@ -59,6 +74,9 @@ func (t *readTx) fail(doing, what string, err error) error {
 		t.failed = ended
 	} else {
 		t.failed = fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, what, err)
+	}
+	if t.broke != nil {
+		t.broke(err)
 	}
 	return t.failed
 }
@@ -117,6 +135,9 @@ func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error
 			return nil, nil
 		}
 	}
+	if err := t.settled(k.Name); err != nil {
+		return nil, err
+	}
 	text, args := b.lists.List(q, make([]any, 0, 8))
 	wanted := k.Columns
 	if q.Bare {
@@ -132,6 +153,9 @@ func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error
 // Scan implements [storage.Scanner].
 func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
 	b, err := t.table(k)
+	if err == nil {
+		err = t.settled(k.Name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +169,9 @@ func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Bac
 		return storage.Backlog{}, err
 	}
 	if err := k.CheckBacklog(due, limit); err != nil {
+		return storage.Backlog{}, err
+	}
+	if err := t.settled(k.Name); err != nil {
 		return storage.Backlog{}, err
 	}
 	var all storage.Backlog

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -30,18 +29,28 @@ type tx struct {
 	blameless bool
 }
 
+// find looks for a key in the write sets over the cache. below says that it is in the
+// set of the batch before, whose values are in the database when the next batch's are
+// written.
+func find[K comparable, V any](t *tx, in func(*writeSet) *ordered[K, V], key K) (v *V, below bool) {
+	if v = in(t.own).find(key); v != nil {
+		return v, false
+	}
+	if v = in(t.batch.written).find(key); v != nil || t.batch.below == nil {
+		return v, false
+	}
+	v = in(t.batch.below).find(key)
+	return v, v != nil
+}
+
 // lookup returns what is known of a record.
 func (t *tx) lookup(key Key) (State, bool) {
-	if s := t.own.records.find(key); s != nil {
+	s, below := find(t, func(w *writeSet) *ordered[Key, State] { return &w.records }, key)
+	switch {
+	case below:
+		return s.inDatabase(), true
+	case s != nil:
 		return *s, true
-	}
-	if s := t.batch.written.records.find(key); s != nil {
-		return *s, true
-	}
-	if b := t.batch.below; b != nil {
-		if s := b.records.find(key); s != nil {
-			return s.inDatabase(), true
-		}
 	}
 	return t.cache.record(key)
 }
@@ -49,18 +58,11 @@ func (t *tx) lookup(key Key) (State, bool) {
 // owner returns the record that has a unique key, the zero Key if it is free; false
 // when only the database knows.
 func (t *tx) owner(key string) (Key, bool) {
-	if k := t.own.owners.find(key); k != nil {
-		return *k, true
+	k, _ := find(t, func(w *writeSet) *ordered[string, Key] { return &w.owners }, key)
+	if k == nil {
+		return Key{}, false
 	}
-	if k := t.batch.written.owners.find(key); k != nil {
-		return *k, true
-	}
-	if b := t.batch.below; b != nil {
-		if k := b.owners.find(key); k != nil {
-			return *k, true
-		}
-	}
-	return Key{}, false
+	return *k, true
 }
 
 // now returns a record as it stands, and reads it if need be.
@@ -70,7 +72,7 @@ func (t *tx) now(b *Table, key Key) (State, error) {
 	}
 	r, err := t.readTx.Get(b.Kind, key.Scope, key.ID)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
-		return State{}, t.trouble(err)
+		return State{}, err
 	}
 	s := State{Table: b, Record: r, Stored: r.Version}
 	t.cache.keep(key, s)
@@ -122,7 +124,7 @@ func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (
 	// No call of the batch has taken or freed the key: the row is as it is.
 	r, err := t.readTx.Find(k, key, s, values...)
 	if err != nil {
-		return storage.Record{}, t.trouble(err)
+		return storage.Record{}, err
 	}
 	found := Key{k.Name, r.Scope, r.ID}
 	now, ok := t.lookup(found)
@@ -132,45 +134,6 @@ func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (
 	}
 	t.cache.keepOwner(text, found)
 	return copyRecord(now.Record), nil
-}
-
-// List implements [storage.ReadTx].
-func (t *tx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
-	if _, err := t.table(k); err != nil {
-		return nil, err
-	}
-	if err := k.CheckQuery(q); err != nil {
-		return nil, err
-	}
-	if err := t.flushKind(k.Name); err != nil {
-		return nil, err
-	}
-	records, err := t.readTx.List(k, q)
-	return records, t.trouble(err)
-}
-
-// Scan implements [storage.Scanner].
-func (t *tx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
-	if _, err := t.table(k); err != nil {
-		return nil, err
-	}
-	if err := t.flushKind(k.Name); err != nil {
-		return nil, err
-	}
-	records, err := t.readTx.Scan(k, after, id, limit)
-	return records, t.trouble(err)
-}
-
-// Backlog implements [storage.ReadTx].
-func (t *tx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
-	if _, err := t.table(k); err != nil {
-		return storage.Backlog{}, err
-	}
-	if err := t.flushKind(k.Name); err != nil {
-		return storage.Backlog{}, err
-	}
-	all, err := t.readTx.Backlog(k, due, limit)
-	return all, t.trouble(err)
 }
 
 // Insert implements [storage.Tx].
@@ -191,15 +154,12 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 	if was.Record.Version > 0 {
 		return t.errExists("insert", b)
 	}
-	keys, err := t.free(b, key, &r, nil, !ok)
+	keys, assumed, err := t.free(b, key, &r, nil, !ok)
 	if err != nil {
 		return err
 	}
 	r.Version = 1
-	t.write(key, State{
-		Table: b, Record: r, Stored: was.Stored, Renewed: was.Stored > 0,
-		assumed: was.assumed || !ok && !t.isCareful(k.Name),
-	})
+	t.write(key, State{Table: b, Record: r, Stored: was.Stored, assumed: was.assumed || assumed})
 	for _, unique := range keys {
 		t.own.owners.put(unique, key)
 	}
@@ -216,10 +176,9 @@ func (t *tx) write(key Key, s State) {
 
 // free makes sure that a record can have its unique keys, and returns those that it
 // does not have yet. was is the record before, if there is one. Unless the call is
-// careful, a key that no call of the batch has is thought to be free: if it is not,
-// the insert fails.
-func (t *tx) free(b *Table, key Key, r, was *storage.Record, unknown bool) ([]string, error) {
-	var keys []string
+// careful, a key that no call of the batch has is assumed to be free: if it is not,
+// the write fails.
+func (t *tx) free(b *Table, key Key, r, was *storage.Record, unknown bool) (keys []string, assumed bool, err error) {
 	var look []int
 	taken := false
 	b.eachKey(r, func(i int, unique string) {
@@ -239,17 +198,16 @@ func (t *tx) free(b *Table, key Key, r, was *storage.Record, unknown bool) ([]st
 	if !taken && (len(look) > 0 || unknown) {
 		if !t.isCareful(b.Kind.Name) {
 			t.assumed = true
-			return keys, nil
+			return keys, true, nil
 		}
-		var err error
 		if taken, err = t.look(b, r, unknown, look); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if taken {
-		return nil, t.errExists("write", b)
+		return nil, false, t.errExists("write", b)
 	}
-	return keys, nil
+	return keys, false, nil
 }
 
 func (t *tx) isCareful(table string) bool { return t.strict || t.lookFirst || t.careful[table] }
@@ -291,7 +249,7 @@ func (t *tx) look(b *Table, r *storage.Record, id bool, keys []int) (taken bool,
 		taken = true
 		return nil
 	}, text.String()+" LIMIT 1", args...)
-	return taken, t.trouble(err)
+	return taken, err
 }
 
 func (t *tx) errExists(doing string, b *Table) error {
@@ -316,7 +274,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	if err != nil {
 		return err
 	}
-	keys, err := t.free(b, key, &r, &was.Record, false)
+	keys, assumed, err := t.free(b, key, &r, &was.Record, false)
 	if err != nil {
 		return err
 	}
@@ -333,7 +291,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	}
 	t.release(b, key, freed)
 	r.Version++
-	was.Record, was.Leased = r, false
+	was.Record, was.Leased, was.assumed = r, false, was.assumed || assumed
 	t.write(key, was)
 	for _, unique := range keys {
 		t.own.owners.put(unique, key)
@@ -377,13 +335,13 @@ func (t *tx) current(doing string, b *Table, key Key, version int64) (State, err
 	return State{}, fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, b.Kind.Name, storage.ErrConflict)
 }
 
-// settle makes sure that an insert which was only assumed to be possible is known to
-// be, before the record gives up the keys by which the database would refuse it.
+// settle makes sure that a write which was only assumed to be possible is known to be,
+// before the record gives up the keys by which the database would refuse it.
 func (t *tx) settle(b *Table, key Key, was State) (State, error) {
-	if was.Stored > 0 || !was.assumed {
+	if !was.assumed {
 		return was, nil
 	}
-	if err := t.flush(); err != nil {
+	if err := t.flushAll(); err != nil {
 		return was, err
 	}
 	return t.now(b, key)
@@ -413,7 +371,7 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	if c.Scope != nil && !t.store.storable(c.Scope.Merchant) {
 		return nil, nil
 	}
-	if err := t.flushKind(k.Name); err != nil {
+	if err := t.settled(k.Name); err != nil {
 		return nil, err
 	}
 	query, args := b.due, []any{c.Due.UnixMilli(), c.Now.UnixMilli()}
@@ -422,7 +380,7 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	}
 	records, err := t.records(b, c.Limit, k.Columns, c.Scope, query, append(args, c.Limit)...)
 	if err != nil {
-		return nil, t.trouble(err)
+		return nil, err
 	}
 	for i, r := range records {
 		key, s := Key{k.Name, r.Scope, r.ID}, State{Table: b, Record: copyRecord(r), Stored: r.Version}
@@ -440,18 +398,6 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	return records, t.wrote()
 }
 
-// Sequences implements [storage.Scanner].
-func (t *tx) Sequences(after string, limit int) ([]storage.Sequence, error) {
-	if err := t.usable(); err != nil {
-		return nil, err
-	}
-	if err := t.flush(); err != nil {
-		return nil, err
-	}
-	all, err := t.readTx.Sequences(after, limit)
-	return all, t.trouble(err)
-}
-
 // maxBuffered bounds the bytes that a call, and that a batch, keeps in memory
 // before they are written.
 const maxBuffered = 4 << 20
@@ -461,12 +407,12 @@ func (t *tx) wrote() error {
 	if !t.strict && t.own.bytes <= maxBuffered {
 		return nil
 	}
-	return t.flush()
+	return t.flushAll()
 }
 
-// flush writes to the database what the call has written, and the calls before it,
+// flushAll writes to the database what the call has written, and the calls before it,
 // so that a query meets it.
-func (t *tx) flush() error {
+func (t *tx) flushAll() error {
 	if err := t.flushBatch(); err != nil || !t.own.unwritten() {
 		return err
 	}
@@ -482,7 +428,11 @@ func (t *tx) flushBatch() error {
 	if !t.batch.written.unwritten() {
 		return nil
 	}
-	return t.send(t.batch.written)
+	if err := t.send(t.batch.written); err != nil {
+		return err
+	}
+	t.own.rebase(t.batch.written)
+	return nil
 }
 
 // mark makes a savepoint, if there is none, behind what the calls before have written.
@@ -498,24 +448,16 @@ func (t *tx) mark() error {
 		err = s.Savepoint()
 	}
 	if err != nil {
-		return t.trouble(t.fail("open", "savepoint", err))
+		return t.fail("open", "savepoint", err)
 	}
 	t.savepoint = true
 	return nil
 }
 
-// flushKind is flush for a question about the records of one kind.
-func (t *tx) flushKind(kind string) error {
-	if t.own.touches(kind) || t.batch.written.touches(kind) {
-		return t.flush()
-	}
-	return nil
-}
-
-// flushLedger is flush for a question about entries.
-func (t *tx) flushLedger() error {
-	if len(t.own.accounts.unwritten)+len(t.batch.written.accounts.unwritten) > 0 {
-		return t.flush()
+// flushFor is flush for a question about a kind, the ledger, or, if what is "", anything.
+func (t *tx) flushFor(what string) error {
+	if t.own.touches(what) || t.batch.written.touches(what) {
+		return t.flushAll()
 	}
 	return nil
 }
@@ -540,11 +482,11 @@ func (t *tx) send(w *writeSet) error {
 	return t.failed
 }
 
-// trouble passes on an error of a read, after which, unless it is an answer, the
-// transaction is of no use to the others in the batch either.
-func (t *tx) trouble(err error) error {
-	if err == nil || t.failed == nil || errors.Is(err, t.ctx.Err()) {
-		return err
+// trouble learns of an error that is no answer. The transaction is of no use to the
+// others in the batch either, unless a savepoint keeps it from them.
+func (t *tx) trouble(err error) {
+	if ended := t.ctx.Err(); ended != nil && errors.Is(err, ended) {
+		return
 	}
 	switch fault, _ := t.store.driver.Fault(err); {
 	case fault == Lost || fault == Transient:
@@ -552,7 +494,6 @@ func (t *tx) trouble(err error) error {
 	case !t.savepoint:
 		t.batch.broken = err
 	}
-	return err
 }
 
 // undo takes back what the call wrote. What is in its own write set is simply

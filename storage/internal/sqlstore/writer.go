@@ -212,7 +212,7 @@ func (w *writer) run(c *call) {
 func (w *writer) tx(c *call) *tx {
 	b := c.batch
 	w.own.clear()
-	return &tx{
+	t := &tx{
 		readTx: readTx{
 			ctx: c.ctx, io: context.Background(), store: w.store,
 			session: func() (Session, error) { return w.sessionOf(b) },
@@ -220,4 +220,6 @@ func (w *writer) tx(c *call) *tx {
 		batch: b, cache: &w.cache, own: &w.own,
 		careful: c.careful, strict: c.strict,
 	}
+	t.flush, t.broke = t.flushFor, t.trouble
+	return t
 }

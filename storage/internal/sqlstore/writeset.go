@@ -40,14 +40,12 @@ type State struct {
 	// Stored is the version of the row in the database as the transaction sees it,
 	// 0 when there is none.
 	Stored int64
-	// Renewed says that the row must go before the record comes, which is another.
-	Renewed bool
 	// Leased says that only the version and the lease of the row change, and Lease
 	// until when it is held, in Unix milliseconds.
 	Leased bool
 	Lease  int64
-	// assumed says that the database was not asked whether there is a row: there is
-	// none, or the insert fails.
+	// assumed says that the database was not asked whether the id, or a unique key, is
+	// taken: it is free, or the write fails.
 	assumed bool
 }
 
@@ -73,9 +71,16 @@ func (w *writeSet) unwritten() bool {
 	return len(w.records.unwritten)+len(w.postings.unwritten)+len(w.accounts.unwritten)+len(w.sequences.unwritten) > 0
 }
 
-// touches reports whether the database lacks a change of a kind.
-func (w *writeSet) touches(kind string) bool {
-	return slices.ContainsFunc(w.records.unwritten, func(i int) bool { return w.records.keys[i].Kind == kind })
+// touches reports whether the database lacks a change of a kind, of the ledger, or, if
+// what is "", any.
+func (w *writeSet) touches(what string) bool {
+	switch what {
+	case "":
+		return w.unwritten()
+	case ledger:
+		return len(w.accounts.unwritten) > 0
+	}
+	return slices.ContainsFunc(w.records.unwritten, func(i int) bool { return w.records.keys[i].Kind == what })
 }
 
 // take makes what a set above holds part of this one, and empties that.
@@ -88,6 +93,21 @@ func (w *writeSet) take(above *writeSet) {
 	w.entries = append(w.entries, above.entries...)
 	w.bytes += above.bytes
 	above.clear()
+}
+
+// rebase notes that what a set below holds is in the database now, which changes the
+// rows under what this one holds.
+func (w *writeSet) rebase(below *writeSet) {
+	for _, i := range w.records.unwritten {
+		if s := below.records.find(w.records.keys[i]); s != nil {
+			w.records.values[i].Stored = s.Stored
+		}
+	}
+	for _, i := range w.accounts.unwritten {
+		if a := below.accounts.find(w.accounts.keys[i]); a != nil {
+			w.accounts.values[i].Stored = a.Stored
+		}
+	}
 }
 
 // clear empties the set, and keeps its room.
@@ -196,12 +216,11 @@ func (w *Writes) of(t *Table) *TableWrites {
 
 func (w *TableWrites) add(k *Key, s *State) {
 	row := RowWrite{k, s}
-	if s.Stored > 0 && (s.Record.Version == 0 || s.Renewed) {
-		w.Remove = append(w.Remove, row)
-	}
 	switch {
+	case s.Record.Version == 0 && s.Stored == 0:
 	case s.Record.Version == 0:
-	case s.Stored == 0 || s.Renewed:
+		w.Remove = append(w.Remove, row)
+	case s.Stored == 0:
 		w.Insert = append(w.Insert, row)
 	case s.Leased:
 		w.Lease = append(w.Lease, row)

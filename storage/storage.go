@@ -12,7 +12,8 @@
 // Implement [Store], and run [storagetest.Run] against it until it passes. The
 // doc comments of the three interfaces are the specification; the helpers
 // [Kind.Check], [Posting.Check] and [Apply] hold the rules that every backend
-// shares, so that a backend only has to keep rows.
+// shares, so that a backend only has to keep rows. [Reader] makes reads of one
+// record cheaper; [Scanner] and [SequenceSetter] let [Copy] read and write the store.
 //
 // [storagetest.Run]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/storagetest#Run
 package storage
@@ -64,10 +65,21 @@ type Scope struct {
 // whose Update returned nil survives a crash of the process, and, where the
 // backend writes to disk, of the machine.
 type Store interface {
-	// Define makes room for the given kinds: it creates what is missing, adds
-	// new columns and fills them from the documents, and refuses with ErrNewer
-	// a database in which a kind has columns this program does not know. It may
-	// be called by several processes at once, and again.
+	// Define makes room for the given kinds: for all of them or, when it fails, for
+	// none. It may be called by several processes at once, and again. The store
+	// keeps each declaration in the database and compares it with the next one:
+	//
+	//   - A kind may gain columns at the end, which are filled by [Kind.Backfill];
+	//     unique keys, which fail with ErrExists if records share them; a due column;
+	//     values at the end of a OneOf that has some; and Indexed. What is stored
+	//     keeps its versions and leases.
+	//   - A declaration that lacks such an addition, Indexed excepted, is from an
+	//     older program: ErrNewer.
+	//   - Any other difference is ErrInvalid. Backfill is not compared.
+	//
+	// From then on the methods of transactions take this Kind, the very pointer, and
+	// fail with ErrInvalid for a Kind that was not defined through this store, or
+	// that declares what Define has since replaced.
 	Define(ctx context.Context, kinds ...*Kind) error
 
 	// View runs fn on one unchanging snapshot that includes every Update that

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/declared"
 	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
@@ -146,14 +147,14 @@ func loaded(is storage.Type, v any) any {
 }
 
 // learn makes kinds known to transactions that begin from now on, and forgets
-// an earlier description of the same kind that had fewer columns.
+// descriptions of the same kind that say something else.
 func (s *Store) learn(kinds []*storage.Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tables := maps.Clone(*s.tables.Load())
 	for _, k := range kinds {
 		maps.DeleteFunc(tables, func(old *storage.Kind, _ *table) bool {
-			return old.Name == k.Name && len(old.Columns) < len(k.Columns)
+			return old.Name == k.Name && !declared.Same(old, k)
 		})
 		if tables[k] == nil {
 			tables[k] = newTable(s.config.Schema, k)

@@ -126,7 +126,11 @@ func (t *tx) script(text string) error {
 	if err := t.spill(); err != nil {
 		return err
 	}
-	if err := t.conn.script(text); err != nil {
+	err := t.conn.script(text)
+	if isUnique(err) {
+		return fmt.Errorf("%w: a record has what another one has in a new key", storage.ErrExists)
+	}
+	if err != nil {
 		return t.fail("change", "schema", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/declared"
 	"github.com/seed-7082ffec/payments/storage/internal/sqltext"
 )
 
@@ -115,15 +116,15 @@ func columns(k *storage.Kind, scoped bool) string {
 }
 
 // learn makes kinds known to transactions that begin from now on, and forgets
-// an earlier description of the same kind that had fewer columns. Whoever describes a
-// kind as it is known already means the same table, of which much is kept by its address.
+// descriptions of the same kind that say something else. A description that says the
+// same means the same table, of which much is kept by its address.
 func (s *Store) learn(kinds []*storage.Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tables := maps.Clone(*s.tables.Load())
 	for _, k := range kinds {
 		maps.DeleteFunc(tables, func(old *storage.Kind, _ *table) bool {
-			return old.Name == k.Name && len(old.Columns) < len(k.Columns)
+			return old.Name == k.Name && !declared.Same(old, k)
 		})
 		if tables[k] == nil {
 			tables[k] = tableOf(tables, k)
@@ -135,7 +136,7 @@ func (s *Store) learn(kinds []*storage.Kind) {
 // tableOf returns the table of a kind, which may be known by another description.
 func tableOf(tables map[*storage.Kind]*table, k *storage.Kind) *table {
 	for known, b := range tables {
-		if known.Name == k.Name && len(known.Columns) == len(k.Columns) && len(known.Keys) == len(k.Keys) {
+		if declared.Same(known, k) {
 			return b
 		}
 	}

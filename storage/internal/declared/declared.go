@@ -4,6 +4,7 @@ package declared
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/seed-7082ffec/payments/storage"
@@ -88,6 +89,16 @@ func Compare(kept, wanted Kind) (copying bool, err error) {
 			storage.ErrInvalid, kept.Due, wanted.Due)
 	}
 	return copying || len(wanted.Columns) > len(kept.Columns), nil
+}
+
+// Same reports whether two descriptions of a kind say the same.
+func Same(a, b *storage.Kind) bool {
+	if a == b {
+		return true
+	}
+	x, y := *a, *b
+	x.Backfill, y.Backfill = nil, nil // functions do not compare
+	return reflect.DeepEqual(x, y)
 }
 
 // String describes a column in an error.

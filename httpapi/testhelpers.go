@@ -271,7 +271,7 @@ func (h testHelpers) clock(r *request) (any, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	const century = 100 * 365 * 24 * 60 * 60 // seconds; more would overflow a duration
+	const century int64 = 100 * 365 * 24 * 60 * 60 // seconds; more would overflow a duration
 	switch {
 	case (advance == nil) == (to == nil):
 		return nil, api.Invalid("advance", "Give either advance, in seconds, or now, as an ISO 8601 time.")

@@ -21,7 +21,7 @@ import (
 
 func advance(t *testing.T, s *paymentstest.Shop, by time.Duration) {
 	t.Helper()
-	if response, data := s.Do("POST", "/v1/test_helpers/clock", fmt.Sprintf(`{"advance":%d}`, int(by.Seconds()))); response.StatusCode != 200 {
+	if response, data := s.Do("POST", "/v1/test_helpers/clock", fmt.Sprintf(`{"advance":%d}`, int64(by.Seconds()))); response.StatusCode != 200 {
 		t.Fatalf("clock: %s", data)
 	}
 }

@@ -8,14 +8,14 @@ import (
 )
 
 // Scanner is what [Copy] needs of the ReadTx of its source, beside the contract.
-// The stores that ship have it.
+// The stores that ship have it. In an Update it sees what the transaction has written.
 type Scanner interface {
-	// Scan returns at most limit records of all scopes after the given scope and
-	// id, in an order of the backend's that stays the same; it begins with the zero
-	// values.
+	// Scan returns at most limit records, at least 1, of all scopes after the given
+	// scope and id, in an order of the backend's that stays the same; it begins with
+	// the zero values. There need not be a record with that scope and id.
 	Scan(k *Kind, after Scope, id string, limit int) ([]Record, error)
-	// Sequences returns at most limit sequences with a name after the given one, in
-	// ascending bytewise order.
+	// Sequences returns at most limit sequences, at least 1, with a name after the
+	// given one, in ascending bytewise order.
 	Sequences(after string, limit int) ([]Sequence, error)
 }
 
@@ -28,7 +28,8 @@ type Sequence struct {
 // SequenceSetter is what [Copy] needs of the Tx of its target, beside the
 // contract. The stores that ship have it.
 type SequenceSetter interface {
-	// SetSequence makes value the last number of a sequence.
+	// SetSequence makes value, which may be less than what was given, the last number
+	// of a sequence.
 	SetSequence(name string, value int64) error
 }
 

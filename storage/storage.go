@@ -12,7 +12,8 @@
 // Implement [Store], and run [storagetest.Run] against it until it passes. The
 // doc comments of the three interfaces are the specification; the helpers
 // [Kind.Check], [Posting.Check] and [Apply] hold the rules that every backend
-// shares, so that a backend only has to keep rows.
+// shares, so that a backend only has to keep rows. [Reader] makes reads of one
+// record cheaper; [Scanner] and [SequenceSetter] let [Copy] read and write the store.
 //
 // [storagetest.Run]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/storagetest#Run
 package storage
@@ -64,10 +65,21 @@ type Scope struct {
 // whose Update returned nil survives a crash of the process, and, where the
 // backend writes to disk, of the machine.
 type Store interface {
-	// Define makes room for the given kinds: it creates what is missing, adds
-	// new columns and fills them from the documents, and refuses with ErrNewer
-	// a database in which a kind has columns this program does not know. It may
-	// be called by several processes at once, and again.
+	// Define makes room for the given kinds: for all of them or, when it fails, for
+	// none. It may be called by several processes at once, and again. The store
+	// keeps each declaration in the database and compares it with the next one:
+	//
+	//   - A kind may gain columns at the end, which are filled by [Kind.Backfill];
+	//     unique keys, which fail with ErrExists if records share them; a due column;
+	//     values at the end of a OneOf that has some; and Indexed. What is stored
+	//     keeps its versions and leases.
+	//   - A declaration that lacks such an addition, Indexed excepted, is from an
+	//     older program: ErrNewer.
+	//   - Any other difference is ErrInvalid. Backfill is not compared.
+	//
+	// From then on the methods of transactions take this Kind, the very pointer, and
+	// fail with ErrInvalid for a Kind that was not defined through this store, or
+	// that declares what Define has since replaced.
 	Define(ctx context.Context, kinds ...*Kind) error
 
 	// View runs fn on one unchanging snapshot that includes every Update that
@@ -95,8 +107,13 @@ type Store interface {
 // ReadTx reads one consistent state, and, inside Update, what the transaction
 // itself has written. It is for one goroutine.
 //
-// What it returns belongs to the caller, who may change it freely. A cancelled
-// context makes every method fail with the context's error.
+// What it returns belongs to the caller, who may change it freely, and what is passed
+// to it stays the caller's, who may change it afterwards. A cancelled context makes
+// every method fail with the context's error.
+//
+// Ids, names and texts are UTF-8 without the character zero. A store that cannot keep
+// any other finds nothing by it, and refuses to write it with ErrInvalid. Documents
+// are any bytes.
 type ReadTx interface {
 	// Get returns the record with that id, or ErrNotFound.
 	Get(k *Kind, s Scope, id string) (Record, error)
@@ -109,12 +126,13 @@ type ReadTx interface {
 	// by descending id, compared bytewise. A cursor need not exist.
 	List(k *Kind, q Query) ([]Record, error)
 
-	// Balance returns an account's balance and number of entries; zero for an
-	// account that was never posted to.
+	// Balance returns an account's balance and number of entries; the zero Balance
+	// for an account that was never posted to.
 	Balance(account string) (Balance, error)
 
 	// Balances returns at most limit accounts with a name after the given one,
-	// in ascending bytewise order.
+	// in ascending bytewise order. Here, and in Entries and Postings, a limit below
+	// 1 gives none.
 	Balances(after string, limit int) ([]Balance, error)
 
 	// Entries returns at most limit entries of one account with a number below
@@ -165,11 +183,12 @@ type Tx interface {
 	// holes.
 	Next(sequence string) (int64, error)
 
-	// Claim takes over at most c.Limit records whose due time has come and which
-	// nobody holds, the longest due first. Each gets a lease and a higher
-	// Version, which is the fencing token: once a lease has run out and another
-	// worker has claimed the record, a write with the older version is
-	// ErrConflict. A claim of what is done in the same transaction changes nothing.
+	// Claim takes over at most c.Limit records whose due time has come and on which
+	// no lease runs, the longest due first. Each gets a lease, which has run out at
+	// c.Now + c.Lease, and a higher Version, which is the fencing token: once a lease
+	// has run out and another worker has claimed the record, a write with the older
+	// version is ErrConflict. With c.InTx it only selects: the records keep their
+	// Version, and get no lease.
 	Claim(k *Kind, c Claim) ([]Record, error)
 }
 
@@ -188,7 +207,9 @@ type Query struct {
 	Bare bool
 }
 
-// Equal is the condition that a column has a value. A nil value matches null.
+// Equal is the condition that a column has a value. A nil value matches null, and a
+// time what [Instant] keeps of it. A text that is not one of the column's OneOf matches
+// nothing.
 type Equal struct {
 	Column string
 	Value  any
@@ -213,7 +234,7 @@ type Claim struct {
 	// Lease is how long the records stay with this worker.
 	Lease time.Duration
 	// InTx, instead of a lease, says that the work is done in this transaction,
-	// beside which nobody else writes.
+	// beside which no other one writes.
 	InTx bool
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int

@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -18,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestContract(t *testing.T) {
-	storagetest.Run(t, func(*testing.T) storage.Store { return memory.New() })
+	storagetest.Run(t, func(*testing.T) storage.Store { return memory.New() }, storagetest.Forgets())
 }
 
 // TestAnyBytes stores what not every database takes for text: the maps' keys are
@@ -111,42 +110,6 @@ func TestDefineBesideReaders(t *testing.T) {
 	}
 	if err := <-defined; err != nil {
 		t.Error(err)
-	}
-}
-
-// TestDefineKeys adds a unique key to records that share it, and to some that do
-// not.
-func TestDefineKeys(t *testing.T) {
-	kind := func(keys ...storage.Key) *storage.Kind {
-		return &storage.Kind{Name: "things", Columns: []storage.Column{{Name: "a", Type: storage.Text}}, Keys: keys}
-	}
-	store, first := memory.New(), kind()
-	if err := store.Define(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
-	insert := func(k *storage.Kind, id string) error {
-		return store.Update(t.Context(), func(tx storage.Tx) error {
-			return tx.Insert(k, storage.Record{ID: id, Columns: []any{"same"}})
-		})
-	}
-	for _, id := range []string{"1", "2"} {
-		if err := insert(first, id); err != nil {
-			t.Fatal(err)
-		}
-	}
-	second := kind(storage.Key{Name: "a", Columns: []string{"a"}})
-	if err := store.Define(t.Context(), second); !errors.Is(err, storage.ErrExists) {
-		t.Errorf("Define of a key that is shared: got error %v, want ErrExists", err)
-	}
-	err := store.Update(t.Context(), func(tx storage.Tx) error { return tx.Delete(first, storage.Scope{}, "1", 1) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Define(t.Context(), second); err != nil {
-		t.Fatal(err)
-	}
-	if err := insert(second, "3"); !errors.Is(err, storage.ErrExists) {
-		t.Errorf("Insert of a taken key: got error %v, want ErrExists", err)
 	}
 }
 

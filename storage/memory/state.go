@@ -3,13 +3,13 @@ package memory
 import (
 	"encoding/binary"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
 	"github.com/tidwall/btree"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/schema"
 )
 
 // state is everything the store holds. Once published it is never changed.
@@ -67,18 +67,13 @@ func (s *state) define(k *storage.Kind) error {
 		s.tables[k.Name] = newTable(k)
 		return nil
 	}
-	if same(old.kind, k) {
+	if schema.Same(old.kind, k) {
 		return nil
 	}
+	if _, err := schema.Compare(schema.Of(old.kind), schema.Of(k)); err != nil {
+		return err
+	}
 	known := len(old.kind.Columns)
-	if len(k.Columns) < known {
-		return fmt.Errorf("%w: it has %d columns, %d are known", storage.ErrNewer, known, len(k.Columns))
-	}
-	for i, c := range old.kind.Columns {
-		if is := k.Columns[i]; is.Name != c.Name || is.Type != c.Type || is.Null != c.Null {
-			return fmt.Errorf("%w: column %q is not %q as it was", storage.ErrInvalid, is.Name, c.Name)
-		}
-	}
 	grown := newTable(k)
 	for _, r := range old.records.Values() {
 		r := &row{Record: copyRecord(r.Record), lease: r.lease} // Check rounds in place
@@ -105,16 +100,6 @@ func (s *state) define(k *storage.Kind) error {
 	}
 	s.tables[k.Name] = grown
 	return nil
-}
-
-// same reports whether two descriptions say the same.
-func same(a, b *storage.Kind) bool {
-	if a == b {
-		return true
-	}
-	x, y := *a, *b
-	x.Backfill, y.Backfill = nil, nil // functions do not compare
-	return reflect.DeepEqual(x, y)
 }
 
 func newTable(k *storage.Kind) *table {

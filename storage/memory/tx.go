@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/schema"
 )
 
 // tx is one transaction, reading or writing.
@@ -33,7 +34,7 @@ func (t *tx) table(k *storage.Kind) (*table, error) {
 		return nil, err
 	}
 	table, ok := t.state.tables[k.Name]
-	if !ok || !same(table.kind, k) {
+	if !ok || !schema.Same(table.kind, k) {
 		return nil, fmt.Errorf("%w: kind %s was not defined so", storage.ErrInvalid, k.Name)
 	}
 	return table, nil

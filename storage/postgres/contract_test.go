@@ -3,11 +3,30 @@ package postgres_test
 import (
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/storage/storagetest"
 )
 
 func TestContract(t *testing.T) {
-	storagetest.Run(t, func(t *testing.T) storage.Store { return pgtest.Store(t) })
+	contract(t, func(t *testing.T) *pgxpool.Pool { return pgtest.Pool(t, 16) })
+}
+
+// contract runs the suite on stores with the given pools.
+func contract(t *testing.T, pool func(*testing.T) *pgxpool.Pool) {
+	var schema string
+	reopen := func(t *testing.T) storage.Store {
+		store, err := postgres.Open(t.Context(), pool(t), postgres.Config{Schema: schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	storagetest.Run(t, func(t *testing.T) storage.Store {
+		schema = pgtest.Schema(t)
+		return reopen(t)
+	}, storagetest.Reopens(reopen))
 }

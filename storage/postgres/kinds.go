@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/schema"
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
@@ -38,25 +39,25 @@ func (m *migration) define(k *storage.Kind) (changed bool, err error) {
 	return sqlstore.Define(m, k, m.progress)
 }
 
-// Declaration implements [sqlstore.Schema].
+// Declaration implements [sqlstore.Tables].
 func (m *migration) Declaration(kind string) (text string, err error) {
 	_, err = m.one("SELECT declaration FROM "+sqlstore.Quote(m.schema)+".storage_kinds WHERE name = $1", []any{kind}, &text)
 	return text, err
 }
 
-// SetDeclaration implements [sqlstore.Schema].
+// SetDeclaration implements [sqlstore.Tables].
 func (m *migration) SetDeclaration(kind, declaration string) error {
 	_, err := m.db.Exec(m.ctx, "INSERT INTO "+sqlstore.Quote(m.schema)+`.storage_kinds (name, declaration) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET declaration = excluded.declaration`, kind, declaration)
 	return err
 }
 
-// HasIndex implements [sqlstore.Schema].
+// HasIndex implements [sqlstore.Tables].
 func (m *migration) HasIndex(name string) (bool, error) {
 	return m.exists("SELECT 1 FROM pg_catalog.pg_indexes WHERE schemaname = $1 AND indexname = $2", m.schema, short(name))
 }
 
-// CreateIndex implements [sqlstore.Schema].
+// CreateIndex implements [sqlstore.Tables].
 func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
 	err := m.script(i.Create(short(i.Name), sqlstore.Quote(m.schema)+"."+sqlstore.Quote(k.Name)))
 	if isUnique(err) {
@@ -73,7 +74,7 @@ func oneOf(c storage.Column) string {
 	return sqlstore.Quote(c.Name) + " IN ('" + strings.Join(c.OneOf, "', '") + "')"
 }
 
-// CreateTable implements [sqlstore.Schema]. The constraints have names, so that a
+// CreateTable implements [sqlstore.Tables]. The constraints have names, so that a
 // later release can change them.
 func (m *migration) CreateTable(k *storage.Kind) error {
 	var s strings.Builder
@@ -112,8 +113,8 @@ func short(name string) string {
 // copyBatch is how many rows are in memory at once while columns are filled.
 const copyBatch = 200
 
-// AlterTable implements [sqlstore.Schema].
-func (m *migration) AlterTable(k *storage.Kind, kept sqlstore.Declaration, tell func(done int64)) error {
+// AlterTable implements [sqlstore.Tables].
+func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
 	tell(0)
 	table := "ALTER TABLE " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(k.Name)
 	if kept.Due == "" && k.Due != "" {
@@ -184,7 +185,7 @@ func (m *migration) fill(k *storage.Kind, from int, tell func(done int64)) error
 		}
 		var writes pgx.Batch
 		for _, r := range batch {
-			if err := sqlstore.Backfill(k, &r); err != nil {
+			if err := schema.Backfill(k, &r); err != nil {
 				return err
 			}
 			args := []any{r.Scope.Merchant, r.Scope.Live, r.ID}

@@ -6,10 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
-	"github.com/seed-7082ffec/payments/storage/storagetest"
 )
 
 // A pool behind a proxy prepares nothing that lasts.
@@ -24,12 +21,5 @@ func TestContractBehindAProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	storagetest.Run(t, func(t *testing.T) storage.Store {
-		schema := pgtest.Schema(t)
-		store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return store
-	})
+	contract(t, func(*testing.T) *pgxpool.Pool { return pool })
 }

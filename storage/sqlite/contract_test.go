@@ -9,11 +9,16 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	storagetest.Run(t, func(t *testing.T) storage.Store {
-		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "contract.db"), Config{})
+	var path string
+	reopen := func(t *testing.T) storage.Store {
+		s, err := Open(t.Context(), path, Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
-	})
+	}
+	storagetest.Run(t, func(t *testing.T) storage.Store {
+		path = filepath.Join(t.TempDir(), "contract.db")
+		return reopen(t)
+	}, storagetest.Reopens(reopen))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/schema"
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
@@ -22,32 +23,32 @@ func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage
 	return changed, nil
 }
 
-// migration changes tables inside a transaction. It implements [sqlstore.Schema].
+// migration changes tables inside a transaction. It implements [sqlstore.Tables].
 type migration struct {
 	ctx  context.Context
 	conn *conn
 }
 
-// Declaration implements [sqlstore.Schema].
+// Declaration implements [sqlstore.Tables].
 func (m *migration) Declaration(kind string) (text string, err error) {
 	_, err = m.conn.one("SELECT declaration FROM storage_kinds WHERE name = ?", []any{kind}, &text)
 	return text, err
 }
 
-// SetDeclaration implements [sqlstore.Schema].
+// SetDeclaration implements [sqlstore.Tables].
 func (m *migration) SetDeclaration(kind, declaration string) error {
 	_, err := m.conn.exec(`INSERT INTO storage_kinds (name, declaration) VALUES (?, ?)
 		ON CONFLICT (name) DO UPDATE SET declaration = excluded.declaration`, kind, declaration)
 	return err
 }
 
-// HasIndex implements [sqlstore.Schema].
+// HasIndex implements [sqlstore.Tables].
 func (m *migration) HasIndex(name string) (bool, error) {
 	var one int64
 	return m.conn.one("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", []any{name}, &one)
 }
 
-// CreateIndex implements [sqlstore.Schema].
+// CreateIndex implements [sqlstore.Tables].
 func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
 	err := m.conn.script(i.Create(i.Name, sqlstore.Quote(k.Name)))
 	if isUnique(err) {
@@ -56,7 +57,7 @@ func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
 	return err
 }
 
-// CreateTable implements [sqlstore.Schema].
+// CreateTable implements [sqlstore.Tables].
 func (m *migration) CreateTable(k *storage.Kind) error { return m.create(k, k.Name) }
 
 // create makes the table of a kind under some name.
@@ -97,9 +98,9 @@ func (m *migration) create(k *storage.Kind, name string) error {
 // copyBatch is how many rows are in memory at once while a table is rebuilt.
 const copyBatch = 200
 
-// AlterTable implements [sqlstore.Schema]. It makes the table anew, because SQLite
+// AlterTable implements [sqlstore.Tables]. It makes the table anew, because SQLite
 // cannot add a column that must not be null, nor change a constraint.
-func (m *migration) AlterTable(k *storage.Kind, kept sqlstore.Declaration, tell func(done int64)) error {
+func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
 	temporary := k.Name + ".new"
 	if err := m.create(k, temporary); err != nil {
 		return err
@@ -111,7 +112,7 @@ func (m *migration) AlterTable(k *storage.Kind, kept sqlstore.Declaration, tell 
 		"ALTER TABLE " + sqlstore.Quote(temporary) + " RENAME TO " + sqlstore.Quote(k.Name))
 }
 
-func (m *migration) copyRows(k *storage.Kind, kept sqlstore.Declaration, target string, tell func(done int64)) error {
+func (m *migration) copyRows(k *storage.Kind, kept schema.Declaration, target string, tell func(done int64)) error {
 	names := []string{"merchant", "live", "id", "version"}
 	for _, c := range kept.Columns {
 		names = append(names, sqlstore.Quote(c.Name))
@@ -144,7 +145,7 @@ func (m *migration) copyRows(k *storage.Kind, kept sqlstore.Declaration, target 
 			}
 			if len(added) > 0 {
 				r := storage.Record{ID: row[2].(string), Data: row[len(row)-1].([]byte)}
-				if err := sqlstore.Backfill(k, &r); err != nil {
+				if err := schema.Backfill(k, &r); err != nil {
 					return err
 				}
 				for _, v := range r.Columns[len(kept.Columns):] {

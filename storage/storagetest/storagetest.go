@@ -3,8 +3,16 @@
 // run on; the shipped ones do, and a host's own can:
 //
 //	func TestContract(t *testing.T) {
-//		storagetest.Run(t, func(t *testing.T) storage.Store { return mystore.Open(t.TempDir()) })
+//		var dir string
+//		storagetest.Run(t,
+//			func(t *testing.T) storage.Store { dir = t.TempDir(); return mystore.Open(dir) },
+//			storagetest.Reopens(func(t *testing.T) storage.Store { return mystore.Open(dir) }))
 //	}
+//
+// A store that does not keep its data beyond Close says so with [Forgets]; without
+// either option Run fails. What the suite cannot see is how much a store reads to
+// give an answer: that claims and lists do not walk through all records is for
+// tests of the backend, which can look at its plans.
 //
 // The suite uses the public interface alone, waits for nothing but what it
 // started, and needs the backend to be right, not fast.
@@ -27,44 +35,89 @@ import (
 // tests are the tests of one file by name.
 type tests map[string]func(*testing.T, storage.Store)
 
+// Option tells Run what more a backend does, or does not do.
+type Option func(*backend)
+
+type backend struct {
+	open, reopen    func(t *testing.T) storage.Store
+	forgets, single bool
+}
+
+// Reopens gives Run a function that opens, once more, the database of the store that
+// open returned last. With it Run checks that what was committed is there after
+// Close, and that two stores on one database are as one.
+func Reopens(reopen func(t *testing.T) storage.Store) Option {
+	return func(b *backend) { b.reopen = reopen }
+}
+
+// Forgets says that the data of a store is gone when it is closed, as that of a store
+// in memory is. Run then does not ask for it.
+func Forgets() Option { return func(b *backend) { b.forgets = true } }
+
+// SingleHandle says that a database can be open only once at a time. Run then
+// reopens it after Close only.
+func SingleHandle() Option { return func(b *backend) { b.single = true } }
+
 // Run runs the whole suite. open returns a new, empty store each time it is
 // called; Run closes it. The tests run one after another, always in the same
-// order.
-func Run(t *testing.T, open func(t *testing.T) storage.Store) {
-	groups := []struct {
-		name  string
-		tests tests
-	}{
-		{"objects", objects},
-		{"keys", keys},
-		{"calls", calls},
-		{"reader", reader},
-		{"lists", lists},
-		{"money", money},
-		{"sequences", sequences},
-		{"claims", claims},
-		{"backlog", backlog},
-		{"transactions", transactions},
-		{"concurrency", concurrency},
-		{"lifecycle", lifecycle},
+// order. Exactly one of the options [Reopens] and [Forgets] must be given.
+func Run(t *testing.T, open func(t *testing.T) storage.Store, options ...Option) {
+	b := &backend{open: open}
+	for _, option := range options {
+		option(b)
 	}
-	for _, g := range groups {
-		for _, name := range slices.Sorted(maps.Keys(g.tests)) {
-			test := g.tests[name]
-			t.Run(g.name+"/"+name, func(t *testing.T) {
-				s := open(t)
-				t.Cleanup(func() {
-					if err := s.Close(); err != nil {
-						t.Errorf("Close: %v", err)
-					}
-				})
-				if err := s.Define(t.Context(), items, jobs); err != nil {
-					t.Fatalf("Define: %v", err)
-				}
-				test(t, s)
-			})
+	b.group(t, "objects", objects)
+	b.group(t, "keys", keys)
+	b.group(t, "calls", calls)
+	b.group(t, "reader", reader)
+	b.group(t, "lists", lists)
+	b.group(t, "scans", scans)
+	b.group(t, "money", money)
+	b.group(t, "sequences", sequences)
+	b.group(t, "claims", claims)
+	b.group(t, "backlog", backlog)
+	b.group(t, "transactions", transactions)
+	b.group(t, "concurrency", concurrency)
+	b.group(t, "lifecycle", lifecycle)
+	b.group(t, "growth", growth)
+	if (b.reopen == nil) != b.forgets {
+		t.Error("Run needs to know whether data is kept: give it either Reopens, or Forgets for a store whose data ends with it")
+	}
+	if b.reopen == nil {
+		return
+	}
+	b.group(t, "reopening", reopening(b.again))
+	if !b.single {
+		b.group(t, "two handles", handles(b.again))
+		b.inTurns(t)
+	}
+}
+
+// group runs tests, each on a new store.
+func (b *backend) group(t *testing.T, name string, all tests) {
+	for _, test := range slices.Sorted(maps.Keys(all)) {
+		t.Run(name+"/"+test, func(t *testing.T) { all[test](t, ready(t, b.open(t))) })
+	}
+}
+
+// again opens the database of the running test once more.
+func (b *backend) again(t *testing.T) storage.Store {
+	t.Helper()
+	return ready(t, b.reopen(t))
+}
+
+// ready returns the store with the kinds of the suite; it is closed with the test.
+func ready(t *testing.T, s storage.Store) storage.Store {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
 		}
+	})
+	if err := s.Define(t.Context(), items, jobs); err != nil {
+		t.Fatalf("Define: %v", err)
 	}
+	return s
 }
 
 // items have a column of each type, one of them in a key of the scope and one in

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/schema"
 )
 
 // Table is a defined kind with the statements that read its table. Values are
@@ -200,30 +201,29 @@ func appendBool(b []byte, v bool) []byte {
 	return append(b, 0)
 }
 
-// learn makes kinds known to transactions that begin from now on, and forgets an
-// earlier description of the same kind that had fewer columns. A second description
-// of a kind shares the table of the first.
+// learn makes kinds known to transactions that begin from now on, and forgets
+// descriptions of the same kind that say something else. A description that says the
+// same shares the table.
 func (s *Store) learn(kinds []*storage.Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tables := maps.Clone(*s.tables.Load())
 	for _, k := range kinds {
-		maps.DeleteFunc(tables, func(old *storage.Kind, _ *Table) bool {
-			return old.Name == k.Name && len(old.Columns) < len(k.Columns)
-		})
-		if tables[k] != nil {
-			continue
-		}
+		var table *Table
 		for known, t := range tables {
-			if known.Name == k.Name && len(known.Columns) == len(k.Columns) && len(known.Keys) == len(k.Keys) {
-				tables[k] = t
-				break
+			switch {
+			case known.Name != k.Name:
+			case schema.Same(known, k):
+				table = t
+			default:
+				delete(tables, known)
 			}
 		}
-		if tables[k] == nil {
-			tables[k] = newTable(s.Dialect, k)
-			s.driver.Prepare(tables[k])
+		if table == nil {
+			table = newTable(s.Dialect, k)
+			s.driver.Prepare(table)
 		}
+		tables[k] = table
 	}
 	s.tables.Store(&tables)
 }

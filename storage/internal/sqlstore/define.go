@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/schema"
 )
 
 // The table of a kind is made from its declaration, and not from SQL written beside
@@ -15,8 +16,8 @@ import (
 // the same constraints as ours. What a table was made from is kept in storage_kinds,
 // with which the next Define compares.
 
-// Schema changes the tables of a database, inside a transaction.
-type Schema interface {
+// Tables changes the tables of a database, inside a transaction.
+type Tables interface {
 	// Declaration returns what is kept of a kind, "" for nothing.
 	Declaration(kind string) (string, error)
 	// SetDeclaration keeps it.
@@ -28,14 +29,14 @@ type Schema interface {
 	// AlterTable brings a table to what is wanted. What is stored stays as it is to
 	// the letter; only new columns come from [storage.Kind.Backfill]. tell is told
 	// how many rows are done.
-	AlterTable(k *storage.Kind, kept Declaration, tell func(done int64)) error
+	AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error
 	// CreateIndex makes an index of a kind's table.
 	CreateIndex(k *storage.Kind, i Index) error
 }
 
 // Define brings the table of a kind up to date and reports whether it changed
 // anything. progress, unless it is nil, is told how far that has come.
-func Define(s Schema, k *storage.Kind, progress func(storage.Progress)) (changed bool, err error) {
+func Define(s Tables, k *storage.Kind, progress func(storage.Progress)) (changed bool, err error) {
 	tell := func(done int64) {
 		if progress != nil {
 			progress(storage.Progress{What: k.Name, Done: done})
@@ -45,7 +46,7 @@ func Define(s Schema, k *storage.Kind, progress func(storage.Progress)) (changed
 	if err != nil {
 		return false, err
 	}
-	wanted := declare(k)
+	wanted := schema.Of(k)
 	if text == "" {
 		tell(0)
 		if err := s.CreateTable(k); err != nil {
@@ -53,7 +54,7 @@ func Define(s Schema, k *storage.Kind, progress func(storage.Progress)) (changed
 		}
 		changed = true
 	} else {
-		altering, err := compare(kept, wanted)
+		altering, err := schema.Compare(kept, wanted)
 		if err != nil {
 			return false, err
 		}
@@ -88,13 +89,13 @@ func Define(s Schema, k *storage.Kind, progress func(storage.Progress)) (changed
 }
 
 // Missing reports whether Define would change anything.
-func Missing(s Schema, k *storage.Kind) (bool, error) {
+func Missing(s Tables, k *storage.Kind) (bool, error) {
 	kept, text, err := kept(s, k)
 	if text == "" || err != nil {
 		return true, err
 	}
-	wanted := declare(k)
-	if _, err := compare(kept, wanted); err != nil {
+	wanted := schema.Of(k)
+	if _, err := schema.Compare(kept, wanted); err != nil {
 		return false, err
 	}
 	is, err := json.Marshal(wanted)
@@ -111,7 +112,7 @@ func Missing(s Schema, k *storage.Kind) (bool, error) {
 }
 
 // kept returns what the table of a kind was made from.
-func kept(s Schema, k *storage.Kind) (d Declaration, text string, err error) {
+func kept(s Tables, k *storage.Kind) (d schema.Declaration, text string, err error) {
 	text, err = s.Declaration(k.Name)
 	if err == nil && text != "" {
 		if err = json.Unmarshal([]byte(text), &d); err != nil {

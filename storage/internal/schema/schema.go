@@ -1,7 +1,10 @@
-package sqlstore
+// Package schema keeps what the table of a kind was made from, and says whether a
+// changed description of the kind may follow it.
+package schema
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/seed-7082ffec/payments/storage"
@@ -10,39 +13,39 @@ import (
 // Declaration is what storage_kinds keeps of a kind, as JSON: what its table was made
 // from.
 type Declaration struct {
-	Columns []declaredColumn `json:"columns"`
-	Keys    []declaredKey    `json:"keys,omitempty"`
-	Due     string           `json:"due,omitempty"`
+	Columns []column `json:"columns"`
+	Keys    []key    `json:"keys,omitempty"`
+	Due     string   `json:"due,omitempty"`
 }
 
-type declaredColumn struct {
+type column struct {
 	Name  string       `json:"name"`
 	Type  storage.Type `json:"type"`
 	Null  bool         `json:"null,omitempty"`
 	OneOf []string     `json:"one_of,omitempty"`
 }
 
-type declaredKey struct {
+type key struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"`
 	Global  bool     `json:"global,omitempty"`
 }
 
-// declare returns the declaration of a kind.
-func declare(k *storage.Kind) Declaration {
+// Of returns the declaration of a kind.
+func Of(k *storage.Kind) Declaration {
 	d := Declaration{Due: k.Due}
 	for _, c := range k.Columns {
-		d.Columns = append(d.Columns, declaredColumn{Name: c.Name, Type: c.Type, Null: c.Null, OneOf: c.OneOf})
+		d.Columns = append(d.Columns, column{Name: c.Name, Type: c.Type, Null: c.Null, OneOf: c.OneOf})
 	}
-	for _, key := range k.Keys {
-		d.Keys = append(d.Keys, declaredKey(key))
+	for _, unique := range k.Keys {
+		d.Keys = append(d.Keys, key(unique))
 	}
 	return d
 }
 
-// compare says whether a kept table must be made anew for what is wanted, or
+// Compare says whether a kept table must be made anew for what is wanted, or
 // why it cannot be.
-func compare(kept, wanted Declaration) (copying bool, err error) {
+func Compare(kept, wanted Declaration) (copying bool, err error) {
 	for i, was := range kept.Columns {
 		if i >= len(wanted.Columns) {
 			return false, fmt.Errorf("%w: column %s is not known here", storage.ErrNewer, was.Name)
@@ -65,7 +68,7 @@ func compare(kept, wanted Declaration) (copying bool, err error) {
 		}
 	}
 	for _, was := range kept.Keys {
-		i := slices.IndexFunc(wanted.Keys, func(is declaredKey) bool { return is.Name == was.Name })
+		i := slices.IndexFunc(wanted.Keys, func(is key) bool { return is.Name == was.Name })
 		if i < 0 {
 			return false, fmt.Errorf("%w: key %s is not known here", storage.ErrNewer, was.Name)
 		}
@@ -87,8 +90,18 @@ func compare(kept, wanted Declaration) (copying bool, err error) {
 	return copying || len(wanted.Columns) > len(kept.Columns), nil
 }
 
+// Same reports whether two descriptions of a kind say the same.
+func Same(a, b *storage.Kind) bool {
+	if a == b {
+		return true
+	}
+	x, y := *a, *b
+	x.Backfill, y.Backfill = nil, nil // functions do not compare
+	return reflect.DeepEqual(x, y)
+}
+
 // String describes a column in an error.
-func (c declaredColumn) String() string {
+func (c column) String() string {
 	s := c.Name + " (" + typeName[c.Type]
 	if c.Null {
 		s += " or null"

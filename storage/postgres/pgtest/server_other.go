@@ -1,0 +1,7 @@
+//go:build !unix
+
+package pgtest
+
+// start starts no server: what starts one needs a Unix. A server that the variable
+// names serves everywhere.
+func start() (string, error) { return "", errNotInstalled }

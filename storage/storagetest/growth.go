@@ -1,0 +1,282 @@
+package storagetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// growth is what a later release may add to a kind, and what it may not.
+var growth = tests{
+	"a value of OneOf":                     growOneOf,
+	"a due column":                         growDue,
+	"a unique key":                         growKey,
+	"an index":                             growIndex,
+	"everything at once, of many records":  growAll,
+	"an older declaration is refused":      growNewer,
+	"any other change is refused":          growOtherwise,
+	"one kind that fails changes no other": growTogether,
+}
+
+// refused checks that records are no longer read and written by an earlier
+// declaration of their kind.
+func refused(t *testing.T, s storage.Store, old *storage.Kind) {
+	t.Helper()
+	update(t, s, func(tx storage.Tx) error {
+		_, err := tx.Get(old, test1, "c1")
+		want(t, "Get by the declaration from before", err, storage.ErrInvalid)
+		want(t, "Delete by the declaration from before", tx.Delete(old, test1, "c1", 1), storage.ErrInvalid)
+		return nil
+	})
+}
+
+// card is a document whose kind grows.
+type card struct {
+	Label, Owner string
+	Due          int // seconds after noon; 0 for never
+}
+
+// cards returns the kind of card as a release declares it, with that many columns.
+func cards(columns int, options ...func(*storage.Kind)) *storage.Kind {
+	fields := []storage.Field[card]{
+		{Column: storage.Column{Name: "label", Type: storage.Text}, Value: func(c *card) any { return c.Label }},
+		{
+			Column: storage.Column{Name: "state", Type: storage.Text, OneOf: []string{"new", "used"}},
+			Value:  func(*card) any { return "new" },
+		},
+		{
+			Column: storage.Column{Name: "due_at", Type: storage.Time, Null: true},
+			Value: func(c *card) any {
+				if c.Due == 0 {
+					return nil
+				}
+				return second(c.Due)
+			},
+		},
+		{Column: storage.Column{Name: "owner", Type: storage.Text, Indexed: true}, Value: func(c *card) any { return c.Owner }},
+	}
+	return storage.NewCollection("test_cards", fields[:columns], options...).Kind()
+}
+
+// oneOf sets the values of the state of cards.
+func oneOf(values ...string) func(*storage.Kind) {
+	return func(k *storage.Kind) { k.Columns[1].OneOf = values }
+}
+
+// cardOf returns the record of a card under its kind.
+func cardOf(t *testing.T, k *storage.Kind, id string, c card) storage.Record {
+	t.Helper()
+	data, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, err := k.Backfill(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return storage.Record{Scope: test1, ID: id, Columns: columns, Data: data}
+}
+
+func define(t *testing.T, s storage.Store, kinds ...*storage.Kind) {
+	t.Helper()
+	if err := s.Define(t.Context(), kinds...); err != nil {
+		t.Fatalf("Define: %v", err)
+	}
+}
+
+func growOneOf(t *testing.T, s storage.Store) {
+	before, after := cards(3), cards(3, oneOf("new", "used", "lost"))
+	before.Backfill, after.Backfill = nil, nil // no column is new
+	define(t, s, before)
+	document := cards(3)
+	insert(t, s, before, cardOf(t, document, "c1", card{Label: "a"}), cardOf(t, document, "c2", card{Label: "b"}))
+	define(t, s, after)
+	update(t, s, func(tx storage.Tx) error {
+		r, err := tx.Get(after, test1, "c1")
+		if err != nil {
+			return err
+		}
+		equal(t, "columns and version", []any{r.Columns, r.Version}, []any{[]any{"a", "new", nil}, int64(1)})
+		r.Columns[1] = "lost"
+		return tx.Replace(after, r)
+	})
+	lost := storage.Query{Scope: test1, Limit: 9, Where: []storage.Equal{{Column: "state", Value: "lost"}}}
+	equal(t, "lost", list(t, s, after, lost), []string{"c1"})
+	refused(t, s, before)
+	want(t, "Define without the value", s.Define(t.Context(), before), storage.ErrNewer)
+	equal(t, "lost", list(t, s, after, lost), []string{"c1"})
+}
+
+func growDue(t *testing.T, s storage.Store) {
+	before, after := cards(3), cards(3, storage.DueBy("due_at"))
+	define(t, s, before)
+	insert(t, s, before, cardOf(t, before, "late", card{Due: 9}), cardOf(t, before, "first", card{Due: -9}), cardOf(t, before, "never", card{}))
+	define(t, s, after)
+	update(t, s, func(tx storage.Tx) error {
+		b, err := tx.Backlog(after, second(9), 9)
+		want(t, "Backlog", err, nil)
+		equal(t, "backlog", b, storage.Backlog{Count: 2, Oldest: second(-9)})
+		c := storage.Claim{Due: second(9), Now: second(9), Lease: lease, Limit: 9}
+		got, err := tx.Claim(after, c)
+		want(t, "Claim", err, nil)
+		equal(t, "claimed", ids(got), []string{"first", "late"})
+		got, err = tx.Claim(after, c)
+		equal(t, "claimed again", len(got), 0)
+		return err
+	})
+	refused(t, s, before)
+	insert(t, s, after, cardOf(t, after, "new", card{Due: 1}))
+	define(t, s, after)
+	update(t, s, func(tx storage.Tx) error {
+		got, err := tx.Claim(after, storage.Claim{Due: second(9), Now: second(9), Lease: lease, Limit: 9})
+		equal(t, "claimed after another Define", ids(got), []string{"new"})
+		return err
+	})
+}
+
+func growKey(t *testing.T, s storage.Store) {
+	before, after := cards(4), cards(4, storage.Unique("owner", "owner"), storage.UniqueGlobally("label", "label"))
+	define(t, s, before)
+	insert(t, s, before, cardOf(t, before, "c1", card{Label: "a", Owner: "same"}), cardOf(t, before, "c2", card{Label: "b", Owner: "same"}))
+	want(t, "Define of a key that is shared", s.Define(t.Context(), after), storage.ErrExists)
+	update(t, s, func(tx storage.Tx) error { return tx.Delete(before, test1, "c2", 1) }) // which is as it was
+	define(t, s, after)
+	refused(t, s, before)
+	view(t, s, func(tx storage.ReadTx) error {
+		for key, value := range map[string]string{"owner": "same", "label": "a"} {
+			r, err := tx.Find(after, key, test1, value)
+			want(t, "Find", err, nil)
+			equal(t, "found by "+key, r.ID, "c1")
+		}
+		return nil
+	})
+	lastly(t, s, func(t *findings, tx storage.Tx) error {
+		r := storage.Record{Scope: test1, ID: "c3", Columns: []any{"c", "new", nil, "same"}, Data: []byte("{}")}
+		want(t, "Insert of a taken key", tx.Insert(after, r), storage.ErrExists)
+		return nil
+	})
+}
+
+func growIndex(t *testing.T, s storage.Store) {
+	before, after := cards(3), cards(3)
+	after.Columns[0].Indexed = true
+	define(t, s, before)
+	insert(t, s, before, cardOf(t, before, "c1", card{Label: "a"}))
+	define(t, s, after)
+	labelled := storage.Query{Scope: test1, Limit: 9, Where: []storage.Equal{{Column: "label", Value: "a"}}}
+	equal(t, "list", list(t, s, after, labelled), []string{"c1"})
+	refused(t, s, before)
+	define(t, s, before) // an older release does not need to know of it
+	equal(t, "list", list(t, s, before, labelled), []string{"c1"})
+}
+
+// growAll extends a kind in every way, with more records than a backend will hold
+// in its hand at once.
+func growAll(t *testing.T, s storage.Store) {
+	const many = 1201
+	before := cards(3)
+	after := cards(4, oneOf("new", "used", "lost"), storage.DueBy("due_at"), storage.Unique("owner", "owner"))
+	define(t, s, before)
+	var put []storage.Record
+	for n := range many {
+		put = append(put, cardOf(t, before, fmt.Sprintf("c%04d", n), card{Label: "l", Owner: fmt.Sprint("o", n), Due: n + 1}))
+	}
+	insert(t, s, before, put...)
+	update(t, s, func(tx storage.Tx) error {
+		put[1].Version = 1
+		return tx.Replace(before, put[1])
+	})
+	for range 2 { // the second time there is nothing to do
+		define(t, s, after)
+	}
+	all := list(t, s, after, storage.Query{Scope: test1, Limit: 2 * many})
+	slices.Reverse(all)
+	equal(t, "records", all, ids(put))
+	view(t, s, func(tx storage.ReadTx) error {
+		for n, p := range put {
+			r, err := tx.Find(after, "owner", test1, fmt.Sprint("o", n))
+			if err != nil {
+				return err
+			}
+			p.Version, p.Columns = 1, append(p.Columns, fmt.Sprint("o", n))
+			if n == 1 {
+				p.Version = 2
+			}
+			equal(t, "record", r, p)
+		}
+		return nil
+	})
+	update(t, s, func(tx storage.Tx) error {
+		got, err := tx.Claim(after, storage.Claim{Due: second(many), Now: second(many), Lease: lease, Limit: 2 * many})
+		equal(t, "claimed", ids(got), ids(put))
+		return err
+	})
+	equal(t, "version of what was claimed", get(t, s, after, test1, "c0001").Version, int64(3))
+}
+
+func growNewer(t *testing.T, s storage.Store) {
+	due, key, values := storage.DueBy("due_at"), storage.Unique("owner", "owner"), oneOf("new", "used", "lost")
+	define(t, s, cards(4, due, key, values))
+	for what, old := range map[string]*storage.Kind{
+		"the column":     cards(3, due, values),
+		"the key":        cards(4, due, values),
+		"the due column": cards(4, key, values),
+		"the value":      cards(4, due, key),
+	} {
+		want(t, "Define without "+what, s.Define(t.Context(), old), storage.ErrNewer)
+	}
+	now := cards(4, due, key, values)
+	define(t, s, now) // it is still what it was
+	insert(t, s, now, cardOf(t, now, "c1", card{Due: 1}))
+}
+
+func growOtherwise(t *testing.T, s storage.Store) {
+	declared := func() *storage.Kind {
+		k := cards(4, storage.Unique("owner", "owner"), storage.DueBy("due_at"))
+		k.Columns = append(k.Columns, storage.Column{Name: "other_at", Type: storage.Time, Null: true})
+		return k
+	}
+	define(t, s, declared())
+	for what, change := range map[string]func(*storage.Kind){
+		"the name of a column": func(k *storage.Kind) { k.Columns[0].Name = "title" },
+		"its type":             func(k *storage.Kind) { k.Columns[0].Type = storage.Int },
+		"null":                 func(k *storage.Kind) { k.Columns[0].Null = true },
+		"the order of values":  oneOf("used", "new"),
+		"a value in front":     oneOf("lost", "new", "used"),
+		"any value":            oneOf(),
+		"values where any was": func(k *storage.Kind) { k.Columns[0].OneOf = []string{"a"} },
+		"the scope of a key":   func(k *storage.Kind) { k.Keys[0].Global = true },
+		"the columns of a key": func(k *storage.Kind) { k.Keys[0].Columns = []string{"label"} },
+		"another due column":   func(k *storage.Kind) { k.Due = "other_at" },
+	} {
+		k := declared()
+		change(k)
+		want(t, "Define with a change of "+what, s.Define(t.Context(), k), storage.ErrInvalid)
+	}
+}
+
+// growTogether defines two kinds, of which the second cannot be brought to its
+// declaration.
+func growTogether(t *testing.T, s storage.Store) {
+	before, after := cards(3), cards(4)
+	after.Backfill = func([]byte) ([]any, error) { return nil, errPlanned }
+	define(t, s, before)
+	insert(t, s, before, cardOf(t, before, "c1", card{Label: "a"}))
+	other := grownKind(1)
+	if err := s.Define(t.Context(), other, after); err == nil {
+		t.Error("Define with a Backfill that fails succeeds")
+	}
+	equal(t, "records", list(t, s, before, storage.Query{Scope: test1, Limit: 9}), []string{"c1"})
+	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+		_, err := tx.Get(other, test1, "a")
+		return err
+	})
+	if !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("Get of a kind whose Define failed: got error %v, want ErrInvalid", err)
+	}
+	define(t, s, other, before)
+}

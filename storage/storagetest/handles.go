@@ -1,0 +1,263 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// handles are the tests of two stores on one database.
+func handles(again func(*testing.T) storage.Store) tests {
+	return tests{
+		"each sees what the other committed": func(t *testing.T, s storage.Store) { seeEachOther(t, s, again(t)) },
+		"writers on both lose nothing":       func(t *testing.T, s storage.Store) { bothWrite(t, s, again(t)) },
+		"both define a kind at once":         func(t *testing.T, s storage.Store) { bothDefine(t, s, again(t)) },
+		"a wait for the other can be ended":  func(t *testing.T, s storage.Store) { waitEnds(t, s, again(t)) },
+		"one goes on when the other closes": func(t *testing.T, s storage.Store) {
+			fill(t, s)
+			other := again(t)
+			want(t, "Close", s.Close(), nil)
+			goesOn(t, other)
+		},
+	}
+}
+
+// inTurns runs the tests of a single store on a pair of them.
+func (b *backend) inTurns(t *testing.T) {
+	turns := &backend{open: func(t *testing.T) storage.Store {
+		p := pair{handles: [2]storage.Store{b.open(t)}, turn: new(atomic.Uint32)}
+		p.handles[1] = b.reopen(t)
+		_, one := p.handles[0].(storage.Reader)
+		_, two := p.handles[1].(storage.Reader)
+		if one && two {
+			return readingPair{p}
+		}
+		return p
+	}}
+	turns.group(t, "in turns/objects", objects)
+	turns.group(t, "in turns/keys", keys)
+	turns.group(t, "in turns/reader", reader)
+	turns.group(t, "in turns/lists", lists)
+	turns.group(t, "in turns/money", money)
+	turns.group(t, "in turns/sequences", sequences)
+	turns.group(t, "in turns/claims", claims)
+	turns.group(t, "in turns/backlog", backlog)
+	turns.group(t, "in turns/transactions", transactions)
+	turns.group(t, "in turns/concurrency", concurrency)
+}
+
+// pair is two stores on one database, of which each call goes to the one that did
+// not have the last.
+type pair struct {
+	handles [2]storage.Store
+	turn    *atomic.Uint32
+}
+
+func (p pair) next() storage.Store { return p.handles[p.turn.Add(1)%2] }
+
+func (p pair) Define(ctx context.Context, kinds ...*storage.Kind) error {
+	if err := p.handles[0].Define(ctx, kinds...); err != nil {
+		return err
+	}
+	return p.handles[1].Define(ctx, kinds...)
+}
+
+func (p pair) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	return p.next().View(ctx, fn)
+}
+
+// Update lets the store catch up with the other one before fn runs. A run that met
+// what the store remembers of before would count for nothing, but the tests of a
+// single store look at every run.
+func (p pair) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	s := p.next()
+	err := s.Update(ctx, func(tx storage.Tx) error {
+		_, err := tx.Balances("", 1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.Update(ctx, fn)
+}
+
+func (p pair) Close() error { return errors.Join(p.handles[0].Close(), p.handles[1].Close()) }
+
+// readingPair is a pair whose stores have single reads.
+type readingPair struct{ pair }
+
+func (p readingPair) GetOne(ctx context.Context, k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
+	return p.next().(storage.Reader).GetOne(ctx, k, s, id)
+}
+
+func (p readingPair) FindOne(ctx context.Context, k *storage.Kind, key string, s storage.Scope, values ...any) (storage.Record, error) {
+	return p.next().(storage.Reader).FindOne(ctx, k, key, s, values...)
+}
+
+// seeEachOther lets the stores write in turns. After each write all that either of
+// them reads is compared; so what a store remembers of its last reads is old.
+func seeEachOther(t *testing.T, first, second storage.Store) {
+	both := []storage.Store{first, second}
+	same := func(what string) {
+		t.Helper()
+		var seen [][]any
+		for _, s := range both {
+			var inView, inUpdate []any
+			view(t, s, func(tx storage.ReadTx) error { inView = contents(t, tx); return nil })
+			lastly(t, s, func(t *findings, tx storage.Tx) error { inUpdate = contents(t, tx); return nil })
+			seen = append(seen, inView, inUpdate)
+			one, err := storage.GetOne(t.Context(), s, items, test1, "it_1")
+			if err != nil && !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("GetOne: %v", err)
+			}
+			var got storage.Record
+			view(t, s, func(tx storage.ReadTx) error { got, _ = tx.Get(items, test1, "it_1"); return nil })
+			equal(t, what+": GetOne", one, got)
+		}
+		for _, other := range seen[1:] {
+			equal(t, what+": views and updates of both", other, seen[0])
+		}
+	}
+	same("empty")
+	fill(t, first)
+	same("filled")
+	for n := range 4 {
+		writes, reads := both[n%2], both[1-n%2]
+		update(t, writes, func(tx storage.Tx) error {
+			r, err := tx.Get(items, test1, "it_1")
+			if err != nil {
+				return err
+			}
+			if err := tx.Replace(items, with(with(r, "size", int64(n)), "token", string(rune('c'+n%2)))); err != nil {
+				return err
+			}
+			if err := tx.Post(posting(fmt.Sprint("turn", n), move("guarded/a", -1), move("open/b", 1))); err != nil {
+				return err
+			}
+			return tx.Insert(items, item(test1, fmt.Sprint("it_", 3+n)))
+		})
+		equal(t, "size", get(t, reads, items, test1, "it_1").Columns[1], any(int64(n)))
+		equal(t, "sequence", next(t, writes, "seq"), int64(n+2))
+		same(fmt.Sprint("turn ", n))
+	}
+	update(t, second, func(tx storage.Tx) error { return tx.Delete(items, live1, "li_1", 1) })
+	same("deleted")
+	insert(t, first, items, with(item(test2, "it_9"), "token", "b")) // which is free now
+	same("inserted")
+}
+
+// bothWrite lets each store count, spend, number and claim beside the other.
+func bothWrite(t *testing.T, first, second storage.Store) {
+	const callers, each = 3, 10
+	insert(t, first, items, with(item(test1, "it_1"), "size", int64(0)))
+	post(t, first, posting("begin", move("guarded/a", callers*each), move("open/b", -callers*each)))
+	var work []storage.Record
+	for n := range 2 * callers * each {
+		work = append(work, job(test1, fmt.Sprintf("job_%03d", n), noon))
+	}
+	insert(t, first, jobs, work...)
+	var mu sync.Mutex
+	numbers, claimed, spent := map[int64]int{}, map[string]int{}, 0
+	var all sync.WaitGroup
+	for h, s := range []storage.Store{first, second} {
+		for c := range callers {
+			all.Go(func() {
+				for n := range each {
+					var number int64
+					var got []storage.Record
+					err := s.Update(t.Context(), func(tx storage.Tx) error {
+						r, err := tx.Get(items, test1, "it_1")
+						if err != nil {
+							return err
+						}
+						if number, err = tx.Next("seq"); err != nil {
+							return err
+						}
+						if got, err = tx.Claim(jobs, storage.Claim{Due: noon, Now: noon, Lease: lease, Limit: 1}); err != nil {
+							return err
+						}
+						return tx.Replace(items, with(r, "size", r.Columns[1].(int64)+1))
+					})
+					want(t, "Update", err, nil)
+					// There is enough for half of them.
+					bought := s.Update(t.Context(), func(tx storage.Tx) error {
+						return tx.Post(posting(fmt.Sprintf("p_%d_%d_%d", h, c, n), move("guarded/a", -1), move("open/b", 1)))
+					})
+					if bought != nil {
+						want(t, "Post", bought, storage.ErrInsufficient)
+					}
+					mu.Lock()
+					numbers[number]++
+					for _, r := range got {
+						claimed[r.ID]++
+					}
+					if bought == nil {
+						spent++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	all.Wait()
+	const wanted = 2 * callers * each
+	for _, s := range []storage.Store{first, second} {
+		r := get(t, s, items, test1, "it_1")
+		equal(t, "count and version", []any{r.Columns[1], r.Version}, []any{int64(wanted), int64(wanted + 1)})
+		equal(t, "balances", balances(t, s), map[string]int64{"guarded/a": 0, "open/b": 0})
+		checkLedger(t, s)
+	}
+	equal(t, "spent", spent, callers*each)
+	equal(t, "claimed, each once", len(claimed), wanted)
+	for n := int64(1); n <= wanted; n++ {
+		equal(t, fmt.Sprint("how often number ", n, " was given"), numbers[n], 1)
+	}
+}
+
+func bothDefine(t *testing.T, first, second storage.Store) {
+	var all sync.WaitGroup
+	for i, s := range []storage.Store{first, second} {
+		all.Go(func() {
+			kind := grownKind(2)
+			want(t, "Define", s.Define(t.Context(), kind), nil)
+			want(t, "Update", s.Update(t.Context(), func(tx storage.Tx) error {
+				name := fmt.Sprint("by ", i)
+				return tx.Insert(kind, storage.Record{Scope: test1, ID: name, Columns: []any{name, int64(i)}, Data: []byte("{}")})
+			}), nil)
+		})
+	}
+	all.Wait()
+	kind := grownKind(2)
+	want(t, "Define", first.Define(t.Context(), kind), nil)
+	equal(t, "records", list(t, first, kind, storage.Query{Scope: test1, Limit: 9}), []string{"by 1", "by 0"})
+}
+
+// waitEnds cancels an update that may have to wait for one of the other store.
+func waitEnds(t *testing.T, first, second storage.Store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var waited error
+	update(t, first, func(tx storage.Tx) error {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			waited = second.Update(ctx, func(tx storage.Tx) error {
+				if err := tx.Insert(items, item(test1, "it_1")); err != nil {
+					return err
+				}
+				cancel() // where the stores do not wait for each other
+				return nil
+			})
+		}()
+		cancel()
+		<-done
+		return tx.Insert(items, item(test1, "it_2"))
+	})
+	want(t, "Update", waited, context.Canceled)
+	equal(t, "records", list(t, second, items, storage.Query{Scope: test1, Limit: 9}), []string{"it_2"})
+}

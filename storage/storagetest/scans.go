@@ -1,0 +1,189 @@
+package storagetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// scans checks a store whose transactions are a storage.Scanner and a
+// storage.SequenceSetter, which storage.Copy needs.
+var scans = tests{
+	"every record once, in one order":     scanPages,
+	"a scan sees the transaction's own":   scanOwn,
+	"sequences page by name":              scanSequences,
+	"a sequence goes on from what is set": setSequence,
+}
+
+// scanner is the transaction as a storage.Scanner, or else the test is skipped.
+func scanner(t *testing.T, tx storage.ReadTx) storage.Scanner {
+	t.Helper()
+	s, ok := tx.(storage.Scanner)
+	if !ok {
+		t.Skip("the store has no Scan")
+	}
+	return s
+}
+
+// scanAll reads all records of a kind in pages.
+func scanAll(t tester, s storage.Scanner, k *storage.Kind, limit int) (all []storage.Record) {
+	t.Helper()
+	var last storage.Record
+	for range manyPages {
+		page, err := s.Scan(k, last.Scope, last.ID, limit)
+		if err != nil {
+			t.Errorf("Scan: %v", err)
+			return all
+		}
+		if len(page) > limit {
+			t.Errorf("Scan of at most %d returns %d", limit, len(page))
+		}
+		if len(page) == 0 {
+			return all
+		}
+		all = append(all, page...)
+		last = page[len(page)-1]
+	}
+	t.Errorf("Scan does not end")
+	return all
+}
+
+func scanPages(t *testing.T, s storage.Store) {
+	var put []storage.Record
+	for n, scope := range []storage.Scope{{}, {Live: true}, test1, live1, test2, {Merchant: "mer_10"}, {Merchant: "é"}} {
+		for _, id := range []string{"a", "B", "a b", "~", "é"} {
+			put = append(put, with(item(scope, fmt.Sprint(id, n)), "name", id))
+		}
+	}
+	insert(t, s, items, put...)
+	insert(t, s, jobs, job(test1, "held", second(0)), job(test2, "never", nil))
+	claim(t, s, 0, 0, 1, nil)
+	view(t, s, func(tx storage.ReadTx) error {
+		all := scanAll(t, scanner(t, tx), items, 99)
+		for i := range put {
+			put[i].Version = 1
+		}
+		if diff := cmp.Diff(put, all, cmpopts.SortSlices(func(a, b storage.Record) bool {
+			return fmt.Sprint(a.Scope, a.ID) < fmt.Sprint(b.Scope, b.ID)
+		})); diff != "" {
+			t.Errorf("records (-want +got):\n%s", diff)
+		}
+		for _, limit := range []int{1, 2, 7} {
+			equal(t, fmt.Sprint("in pages of ", limit), scanAll(t, scanner(t, tx), items, limit), all)
+		}
+		held := scanAll(t, scanner(t, tx), jobs, 1)
+		slices.SortFunc(held, func(a, b storage.Record) int { return int(b.Version - a.Version) })
+		equal(t, "of another kind", ids(held), []string{"held", "never"})
+		equal(t, "version of what is held", held[0].Version, int64(2))
+
+		// The cursor need not exist any more.
+		middle := all[len(all)/2]
+		rest, err := scanner(t, tx).Scan(items, middle.Scope, middle.ID, 99)
+		want(t, "Scan", err, nil)
+		elsewhere(func() {
+			update(t, s, func(tx storage.Tx) error { return tx.Delete(items, middle.Scope, middle.ID, 1) })
+		})
+		view(t, s, func(tx storage.ReadTx) error {
+			got, err := scanner(t, tx).Scan(items, middle.Scope, middle.ID, 99)
+			equal(t, "after what was deleted", got, rest)
+			return err
+		})
+		_, err = scanner(t, tx).Scan(&storage.Kind{Name: "test_unknown"}, storage.Scope{}, "", 1)
+		want(t, "Scan of an unknown kind", err, storage.ErrInvalid)
+		return nil
+	})
+}
+
+func scanOwn(t *testing.T, s storage.Store) {
+	insert(t, s, items, item(test1, "a"), item(test1, "b"), item(test1, "c"))
+	update(t, s, func(tx storage.Tx) error {
+		r, err := tx.Get(items, test1, "a")
+		if err != nil {
+			return err
+		}
+		want(t, "Replace", tx.Replace(items, with(r, "name", "new")), nil)
+		want(t, "Delete", tx.Delete(items, test1, "b", 1), nil)
+		want(t, "Insert", tx.Insert(items, item(test2, "d")), nil)
+		all := scanAll(t, scanner(t, tx), items, 2)
+		slices.SortFunc(all, func(a, b storage.Record) int { return int(a.ID[0]) - int(b.ID[0]) })
+		equal(t, "ids", ids(all), []string{"a", "c", "d"})
+		equal(t, "what was replaced", all[0].Columns[0], any("new"))
+		equal(t, "its version", all[0].Version, int64(2))
+		return nil
+	})
+}
+
+// sequencesOf reads all sequences in pages.
+func sequencesOf(t tester, s storage.Scanner, limit int) (all []storage.Sequence) {
+	t.Helper()
+	for after := ""; len(all) < manyPages; after = all[len(all)-1].Name {
+		page, err := s.Sequences(after, limit)
+		want(t, "Sequences", err, nil)
+		if len(page) == 0 {
+			return all
+		}
+		all = append(all, page...)
+	}
+	t.Errorf("Sequences does not end")
+	return all
+}
+
+func scanSequences(t *testing.T, s storage.Store) {
+	view(t, s, func(tx storage.ReadTx) error {
+		equal(t, "before any", len(sequencesOf(t, scanner(t, tx), 9)), 0)
+		return nil
+	})
+	for _, name := range []string{"b", "a", "B", "aa", "é", "a"} {
+		next(t, s, name)
+	}
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		_, err := tx.Next("never")
+		want(t, "Next", err, nil)
+		return errPlanned
+	})
+	want(t, "Update", err, errPlanned)
+	wanted := []storage.Sequence{{Name: "B", Value: 1}, {Name: "a", Value: 2}, {Name: "aa", Value: 1}, {Name: "b", Value: 1}, {Name: "é", Value: 1}}
+	view(t, s, func(tx storage.ReadTx) error {
+		for _, limit := range []int{1, 2, 99} {
+			equal(t, fmt.Sprint("in pages of ", limit), sequencesOf(t, scanner(t, tx), limit), wanted)
+		}
+		return nil
+	})
+	update(t, s, func(tx storage.Tx) error {
+		_, err := tx.Next("aa")
+		want(t, "Next", err, nil)
+		_, err = tx.Next("aaa")
+		wanted[2].Value++
+		equal(t, "with its own", sequencesOf(t, scanner(t, tx), 2), slices.Insert(slices.Clone(wanted), 3, storage.Sequence{Name: "aaa", Value: 1}))
+		wanted[2].Value--
+		return err
+	})
+}
+
+func setSequence(t *testing.T, s storage.Store) {
+	set := func(tx storage.Tx, name string, value int64) {
+		setter, ok := tx.(storage.SequenceSetter)
+		if !ok {
+			t.Skip("the store has no SetSequence")
+		}
+		want(t, "SetSequence", setter.SetSequence(name, value), nil)
+	}
+	next(t, s, "old")
+	update(t, s, func(tx storage.Tx) error {
+		set(tx, "new", 41)
+		set(tx, "old", 7)
+		n, err := tx.Next("new")
+		equal(t, "in the transaction", n, int64(42))
+		return err
+	})
+	equal(t, "new", next(t, s, "new"), int64(43))
+	equal(t, "old", next(t, s, "old"), int64(8))
+	err := s.Update(t.Context(), func(tx storage.Tx) error { set(tx, "old", 99); return errPlanned })
+	want(t, "Update", err, errPlanned)
+	equal(t, "after a rollback", next(t, s, "old"), int64(9))
+}

@@ -75,8 +75,8 @@ func locate(path string) (string, error) {
 	return file, nil
 }
 
-// creating keeps two Opens of this process from overlapping in create: closing
-// any descriptor of a file drops the locks that SQLite holds on it.
+// creating keeps two Opens of this process from overlapping in create: where locks
+// are POSIX locks, closing any descriptor of a file drops those that SQLite holds.
 var creating sync.Mutex
 
 // create makes an empty file that only its owner can read, if there is none.

@@ -94,13 +94,18 @@ func create(file string) error {
 	return f.Close()
 }
 
-// dataSource returns the URI of a file with the settings of every connection.
-func dataSource(file string) string {
+// uri returns the URI of a file.
+func uri(file string) string {
 	path := filepath.ToSlash(file)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // C:/…
 	}
-	return "file:" + (&url.URL{Path: path}).EscapedPath() +
+	return "file:" + (&url.URL{Path: path}).EscapedPath()
+}
+
+// dataSource returns the URI of a file with the settings of every connection.
+func dataSource(file string) string {
+	return uri(file) +
 		"?_journal_mode=WAL&_synchronous=FULL&_foreign_keys=on&_busy_timeout=2000&_txlock=immediate" +
 		"&_dqs=0&_defensive=1&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(0)"
 }
@@ -119,7 +124,7 @@ func connect(ctx context.Context, db *sql.DB, r role) (*conn, error) {
 	}
 }
 
-// pause waits a little before a busy file is tried again.
+// pause waits a little: for a file that is busy, or to leave the machine to others.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -99,12 +99,33 @@ func pay(t *testing.T, s *Store, number, n int64) {
 	}
 }
 
+// openLarge opens a store with so many pages that a backup takes several steps, and
+// with 20 payments.
+func openLarge(t *testing.T) *Store {
+	t.Helper()
+	s := openNotes(t, Config{})
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		for i := range 3 * backupStep {
+			n := note(fmt.Sprint("n", i))
+			n.Data = []byte(`"` + strings.Repeat("x", 4000) + `"`)
+			if err := tx.Insert(notes, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pay(t, s, 0, 20)
+	return s
+}
+
 // TestBackupBesideWriters takes backups while updates are made, one of them in
 // each pause between two steps of the copy.
 func TestBackupBesideWriters(t *testing.T) {
-	s := openNotes(t, Config{})
-	made := int64(8000)
-	pay(t, s, 0, made)
+	s := openLarge(t)
+	made := int64(20)
 	for i := range 3 {
 		path := filepath.Join(t.TempDir(), "backup.db")
 		before, steps, last := made, 0, int64(0)
@@ -139,9 +160,8 @@ func TestBackupBesideWriters(t *testing.T) {
 
 // TestBackupHoldsWhatWasAcknowledged has writers without a pause.
 func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
-	s := openNotes(t, Config{})
-	const before = 8000
-	pay(t, s, 0, before)
+	s := openLarge(t)
+	const before = 20
 	var mu sync.Mutex
 	begun, acknowledged := int64(before), int64(before)
 	stop := make(chan struct{})
@@ -167,7 +187,7 @@ func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
 	}
 	path := t.TempDir()
 	var least, most []int64
-	for i := range 5 {
+	for i := range 3 {
 		pay(t, s, int64(1_000_000+i), 1) // so that there is something
 		mu.Lock()
 		least = append(least, acknowledged+int64(i)+1)
@@ -181,7 +201,7 @@ func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
 	}
 	close(stop)
 	writers.Wait()
-	for i := range 5 {
+	for i := range 3 {
 		if got := inspectBackup(t, filepath.Join(path, fmt.Sprint(i))); got < least[i] || got > most[i] {
 			t.Errorf("backup %d holds %d payments; %d were acknowledged before it and %d begun when it ended", i, got, least[i], most[i])
 		}
@@ -191,11 +211,10 @@ func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
 // TestWriterDoesNotWaitForBackups: a log that is too long begins anew after the
 // backup, and the writer does not wait for that beside it.
 func TestWriterDoesNotWaitForBackups(t *testing.T) {
-	s := openNotes(t, Config{})
-	pay(t, s, 0, 8000)
+	s := openLarge(t)
 	s.log.every, s.log.limit = 1, 1
 	s.log.busy.Store(true) // the checkpoint that is made in a goroutine
-	next := int64(8000)
+	next := int64(20)
 	checkpoints := func() int64 {
 		before := s.Stats().Checkpoints
 		pay(t, s, next, 1)
@@ -217,8 +236,7 @@ func TestWriterDoesNotWaitForBackups(t *testing.T) {
 }
 
 func TestCancelledBackupLeavesNothing(t *testing.T) {
-	s := openNotes(t, Config{})
-	pay(t, s, 0, 8000)
+	s := openLarge(t)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	directory := t.TempDir()
@@ -239,8 +257,8 @@ func TestCancelledBackupLeavesNothing(t *testing.T) {
 	if err := s.Backup(t.Context(), filepath.Join(directory, "backup.db"), nil); err != nil {
 		t.Errorf("repeated: %v", err)
 	}
-	if got := inspectBackup(t, filepath.Join(directory, "backup.db")); got != 8000 {
-		t.Errorf("the repeated backup holds %d payments, want 8000", got)
+	if got := inspectBackup(t, filepath.Join(directory, "backup.db")); got != 20 {
+		t.Errorf("the repeated backup holds %d payments, want 20", got)
 	}
 }
 

@@ -129,15 +129,19 @@ func TestBackupBesideWriters(t *testing.T) {
 	for i := range 3 {
 		path := filepath.Join(t.TempDir(), "backup.db")
 		before, steps, last := made, 0, int64(0)
-		err := s.Backup(t.Context(), path, func(p storage.Progress) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := s.Backup(ctx, path, func(p storage.Progress) {
 			if p.What != "pages" || p.Done <= last {
 				t.Errorf("progress %+v after %d", p, last)
 			}
 			last = p.Done
-			steps++
+			if steps++; steps == 100 {
+				cancel() // it begins anew after each update
+			}
 			pay(t, s, made, 1)
 			made++
 		})
+		cancel()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,9 @@
 // one file on a local disk; SQLite then takes their groups in turn. A network file
 // system is not a place for the file.
 //
+// A write transaction of the host on the same file (see [Store.In]) has no time
+// limit. Updates wait until it ends or their contexts do, also in other processes.
+//
 // On Linux the host may open and read the files of an open database: their locks
 // are open-file-description locks. This package sets that for all databases of the
 // process when it is imported, unless MODERNC_SQLITE_OFD_LOCK=0 is in the

@@ -17,9 +17,9 @@ import (
 // The numbers of the migrations that were applied are in storage_migrations.
 //
 //go:embed migrations/*.sql
-var files embed.FS
+var migrationFiles embed.FS
 
-var migrations = sqlstore.ReadMigrations(files)
+var migrations = sqlstore.ReadMigrations(migrationFiles)
 
 // Migrate brings a schema up to date, which it creates if there is none, and
 // makes the tables of the given kinds in it: those of payments.Kinds() for the

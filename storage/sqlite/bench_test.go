@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -212,4 +213,73 @@ func (w *bare) run(b *testing.B, from, until, size int) time.Duration {
 		}
 	}
 	return time.Since(begun)
+}
+
+// BenchmarkBackup copies a database of 26 MB while 16 callers make payments, each
+// of whom waits for the disk. It reports the time of an update beside the backup, and
+// alone for as long.
+func BenchmarkBackup(b *testing.B) {
+	s := openNotes(b, Config{})
+	made := int64(0)
+	for ; made < 100_000; made += 5000 {
+		err := s.Update(b.Context(), func(tx storage.Tx) error {
+			for i := range int64(5000) {
+				if err := payment(tx, made+i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	var next atomic.Int64
+	next.Store(made)
+	// beside returns the times of the updates that are made until fn returns.
+	beside := func(fn func()) []time.Duration {
+		var mu sync.Mutex
+		var times []time.Duration
+		var done atomic.Bool
+		var callers sync.WaitGroup
+		for range 16 {
+			callers.Go(func() {
+				for !done.Load() {
+					begun := time.Now()
+					if err := s.Update(b.Context(), func(tx storage.Tx) error { return payment(tx, next.Add(1)) }); err != nil {
+						b.Error(err)
+						return
+					}
+					mu.Lock()
+					times = append(times, time.Since(begun))
+					mu.Unlock()
+				}
+			})
+		}
+		fn()
+		done.Store(true)
+		callers.Wait()
+		return times
+	}
+	var alone, during []time.Duration
+	directory := b.TempDir()
+	b.ResetTimer()
+	for i := range b.N {
+		begun := time.Now()
+		during = append(during, beside(func() {
+			if err := s.Backup(b.Context(), filepath.Join(directory, fmt.Sprint(i)), nil); err != nil {
+				b.Error(err)
+			}
+		})...)
+		took := time.Since(begun)
+		b.StopTimer()
+		alone = append(alone, beside(func() { time.Sleep(took) })...)
+		b.StartTimer()
+	}
+	b.StopTimer()
+	for name, times := range map[string][]time.Duration{"alone": alone, "beside": during} {
+		slices.Sort(times)
+		b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "ms-median-"+name)
+		b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "ms-p99-"+name)
+	}
 }

@@ -46,6 +46,9 @@ type checkpointer struct {
 	pages  int64        // written since the last checkpoint began; of the connection that writes
 	length atomic.Int64 // pages in the log when the last checkpoint ended
 	busy   atomic.Bool  // whether a goroutine runs
+	// backups is how many backups run. The log cannot begin anew beside one, so the
+	// writer must not wait for that.
+	backups atomic.Int32
 	// running is awaited by Close.
 	running sync.WaitGroup
 
@@ -59,7 +62,7 @@ func (c *checkpointer) committed(wrote *conn) {
 	if c.pages < c.every {
 		return
 	}
-	if c.length.Load()+c.pages >= c.limit {
+	if c.length.Load()+c.pages >= c.limit && c.backups.Load() == 0 {
 		c.pages = 0
 		c.run(restart)
 		return

@@ -81,8 +81,8 @@ func locate(path string) (string, error) {
 	return file, nil
 }
 
-// creating keeps two Opens of this process from overlapping in create: closing
-// any descriptor of a file drops the locks that SQLite holds on it.
+// creating keeps two Opens of this process from overlapping in create: where locks
+// are POSIX locks, closing any descriptor of a file drops those that SQLite holds.
 var creating sync.Mutex
 
 // create makes an empty file that only its owner can read, if there is none.
@@ -100,13 +100,18 @@ func create(file string) error {
 	return f.Close()
 }
 
-// dataSource returns the URI of a file with the settings of every connection.
-func dataSource(file string) string {
+// uri returns the URI of a file.
+func uri(file string) string {
 	path := filepath.ToSlash(file)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // C:/…
 	}
-	return "file:" + (&url.URL{Path: path}).EscapedPath() +
+	return "file:" + (&url.URL{Path: path}).EscapedPath()
+}
+
+// dataSource returns the URI of a file with the settings of every connection.
+func dataSource(file string) string {
+	return uri(file) +
 		"?_journal_mode=WAL&_synchronous=FULL&_foreign_keys=on&_busy_timeout=2000&_txlock=immediate" +
 		"&_dqs=0&_defensive=1&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(0)"
 }
@@ -125,7 +130,7 @@ func connect(ctx context.Context, db *sql.DB, r role) (*conn, error) {
 	}
 }
 
-// pause waits a little before a busy file is tried again.
+// pause waits a little: for a file that is busy, or to leave the machine to others.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

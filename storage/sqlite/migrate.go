@@ -13,9 +13,9 @@ import (
 // The number of the last migration that was applied is the database's user_version.
 //
 //go:embed migrations/*.sql
-var files embed.FS
+var migrationFiles embed.FS
 
-var migrations = sqlstore.ReadMigrations(files)
+var migrations = sqlstore.ReadMigrations(migrationFiles)
 
 // applicationID marks the file as ours, in the place that SQLite's header has
 // for it: "pays" in ASCII.

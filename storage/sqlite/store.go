@@ -11,6 +11,18 @@
 // connections of their own and never wait for a writer. Several processes may use
 // one file on a local disk; SQLite then takes their groups in turn. A network file
 // system is not a place for the file.
+//
+// A write transaction of the host on the same file (see [Store.In]) has no time
+// limit. Updates wait until it ends or their contexts do, also in other processes.
+//
+// On Linux the host may open and read the files of an open database: their locks
+// are open-file-description locks. This package sets that for all databases of the
+// process when it is imported, unless MODERNC_SQLITE_OFD_LOCK=0 is in the
+// environment; OFDLockingEnabled of modernc.org/sqlite tells. On other Unix systems,
+// on Linux before 3.15, and with that variable, the locks are POSIX locks. The host
+// must not open any of the three files there while the store is open: closing the
+// descriptor drops SQLite's locks, and another program that opens the database may
+// then destroy commits that Update has acknowledged.
 package sqlite
 
 import (

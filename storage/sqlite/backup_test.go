@@ -1,0 +1,325 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// inspectBackup opens a backup as a store and returns the number of payments that
+// it holds. Every payment must be there whole, and every balance must be the sum
+// of its entries.
+func inspectBackup(t *testing.T, path string) int64 {
+	t.Helper()
+	s := openAt(t, path, Config{})
+	if err := s.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	var checked string
+	if _, err := s.writer.conn.one("PRAGMA integrity_check", nil, &checked); err != nil || checked != "ok" {
+		t.Errorf("integrity_check of the backup: %s, %v", checked, err)
+	}
+	var payments int64
+	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+		made := map[string]bool{}
+		records, err := tx.List(notes, storage.Query{Scope: scope, Limit: 100_000})
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			if number, ok := strings.CutPrefix(r.ID, "p"); ok {
+				made[number] = true
+			}
+		}
+		payments = int64(len(made))
+		sums := map[string]int64{}
+		for after := ""; ; {
+			batch, err := tx.Postings(after, 500)
+			if err != nil {
+				return err
+			}
+			if len(batch) == 0 {
+				break
+			}
+			for _, p := range batch {
+				number := strings.TrimPrefix(p.ID, "pst_")
+				if !made[number] {
+					t.Errorf("posting %s is in the backup without its note", p.ID)
+				}
+				delete(made, number)
+				for _, e := range p.Entries {
+					sums[e.Account] += e.Amount
+				}
+			}
+			after = batch[len(batch)-1].ID
+		}
+		if len(made) > 0 {
+			t.Errorf("%d notes are in the backup without their postings", len(made))
+		}
+		balances, err := tx.Balances("", 10)
+		if err != nil {
+			return err
+		}
+		for _, b := range balances {
+			if b.Amount != sums[b.Account] {
+				t.Errorf("%s has the balance %d, and its entries add up to %d", b.Account, b.Amount, sums[b.Account])
+			}
+		}
+		if len(balances) != len(sums) {
+			t.Errorf("%d balances, entries of %d accounts", len(balances), len(sums))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pay(t, s, 90_000_000, 1) // it goes on where the backup ends
+	return payments
+}
+
+// pay makes n payments, with numbers from the given one on, in one update.
+func pay(t *testing.T, s *Store, number, n int64) {
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		for i := range n {
+			if err := payment(tx, number+i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// openLarge opens a store with so many pages that a backup takes several steps, and
+// with 20 payments.
+func openLarge(t *testing.T) *Store {
+	t.Helper()
+	s := openNotes(t, Config{})
+	err := s.Update(t.Context(), func(tx storage.Tx) error {
+		for i := range 3 * backupStep {
+			n := note(fmt.Sprint("n", i))
+			n.Data = []byte(`"` + strings.Repeat("x", 4000) + `"`)
+			if err := tx.Insert(notes, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pay(t, s, 0, 20)
+	return s
+}
+
+// TestBackupBesideWriters takes backups while updates are made, one of them in
+// each pause between two steps of the copy.
+func TestBackupBesideWriters(t *testing.T) {
+	s := openLarge(t)
+	made := int64(20)
+	for i := range 3 {
+		path := filepath.Join(t.TempDir(), "backup.db")
+		before, steps, last := made, 0, int64(0)
+		ctx, cancel := context.WithCancel(t.Context())
+		err := s.Backup(ctx, path, func(p storage.Progress) {
+			if p.What != "pages" || p.Done <= last {
+				t.Errorf("progress %+v after %d", p, last)
+			}
+			last = p.Done
+			if steps++; steps == 100 {
+				cancel() // it begins anew after each update
+			}
+			pay(t, s, made, 1)
+			made++
+		})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if steps < 2 {
+			t.Fatalf("the backup had %d steps, want several", steps)
+		}
+		onlyFile(t, filepath.Dir(path), "backup.db")
+		if got := inspectBackup(t, path); got != before {
+			t.Errorf("backup %d holds %d payments, want the %d that were made before it", i, got, before)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != 0o600 {
+			t.Errorf("mode is %o, want 600", got)
+		}
+	}
+}
+
+// TestBackupHoldsWhatWasAcknowledged has writers without a pause.
+func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
+	s := openLarge(t)
+	const before = 20
+	var mu sync.Mutex
+	begun, acknowledged := int64(before), int64(before)
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for range 8 {
+		writers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				mu.Lock()
+				number := begun
+				begun++
+				mu.Unlock()
+				pay(t, s, number, 1)
+				mu.Lock()
+				acknowledged++
+				mu.Unlock()
+			}
+		})
+	}
+	path := t.TempDir()
+	var least, most []int64
+	for i := range 3 {
+		pay(t, s, int64(1_000_000+i), 1) // so that there is something
+		mu.Lock()
+		least = append(least, acknowledged+int64(i)+1)
+		mu.Unlock()
+		if err := s.Backup(t.Context(), filepath.Join(path, fmt.Sprint(i)), nil); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		most = append(most, begun+int64(i)+1)
+		mu.Unlock()
+	}
+	close(stop)
+	writers.Wait()
+	for i := range 3 {
+		if got := inspectBackup(t, filepath.Join(path, fmt.Sprint(i))); got < least[i] || got > most[i] {
+			t.Errorf("backup %d holds %d payments; %d were acknowledged before it and %d begun when it ended", i, got, least[i], most[i])
+		}
+	}
+}
+
+// TestWriterDoesNotWaitForBackups: a log that is too long begins anew after the
+// backup, and the writer does not wait for that beside it.
+func TestWriterDoesNotWaitForBackups(t *testing.T) {
+	s := openLarge(t)
+	s.log.every, s.log.limit = 1, 1
+	s.log.busy.Store(true) // the checkpoint that is made in a goroutine
+	next := int64(20)
+	checkpoints := func() int64 {
+		before := s.Stats().Checkpoints
+		pay(t, s, next, 1)
+		next++
+		return s.Stats().Checkpoints - before
+	}
+	err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "backup.db"), func(storage.Progress) {
+		if got := checkpoints(); got != 0 {
+			t.Errorf("the writer made %d checkpoints beside a backup", got)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := checkpoints(); got != 1 {
+		t.Errorf("the writer made %d checkpoints after the backup, want 1", got)
+	}
+	s.log.busy.Store(false)
+}
+
+func TestCancelledBackupLeavesNothing(t *testing.T) {
+	s := openLarge(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	directory := t.TempDir()
+	if err := s.Backup(ended, filepath.Join(directory, "backup.db"), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an ended context: %v", err)
+	}
+	onlyFile(t, directory, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	steps := 0
+	err := s.Backup(ctx, filepath.Join(directory, "backup.db"), func(storage.Progress) {
+		steps++
+		cancel()
+	})
+	if !errors.Is(err, context.Canceled) || steps != 1 {
+		t.Errorf("cancelled in the first of %d steps: %v", steps, err)
+	}
+	onlyFile(t, directory, "")
+	if err := s.Backup(t.Context(), filepath.Join(directory, "backup.db"), nil); err != nil {
+		t.Errorf("repeated: %v", err)
+	}
+	if got := inspectBackup(t, filepath.Join(directory, "backup.db")); got != 20 {
+		t.Errorf("the repeated backup holds %d payments, want 20", got)
+	}
+}
+
+func TestBackupRefuses(t *testing.T) {
+	s := openNotes(t, Config{})
+	directory := t.TempDir()
+	taken := filepath.Join(directory, "taken.db")
+	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Backup(t.Context(), taken, nil)
+	if !errors.Is(err, storage.ErrExists) || !strings.Contains(err.Error(), taken) {
+		t.Errorf("onto a file: %v, want ErrExists that names it", err)
+	}
+	if kept, err := os.ReadFile(taken); err != nil || string(kept) != "precious" {
+		t.Errorf("the file holds %q now, %v", kept, err)
+	}
+	// A file that comes while the backup is made stays, too.
+	late := filepath.Join(directory, "late.db")
+	err = s.Backup(t.Context(), late, func(storage.Progress) {
+		if err := os.WriteFile(late, []byte("late"), 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	if !errors.Is(err, storage.ErrExists) {
+		t.Errorf("onto a file that came meanwhile: %v, want ErrExists", err)
+	}
+	if kept, err := os.ReadFile(late); err != nil || string(kept) != "late" {
+		t.Errorf("the file that came meanwhile holds %q now, %v", kept, err)
+	}
+	onlyFile(t, directory, "late.db taken.db")
+	if err := s.Backup(t.Context(), filepath.Join(directory, "none", "x.db"), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("into a missing directory: %v, want ErrNotExist", err)
+	}
+	if err := s.Backup(t.Context(), ":memory:", nil); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("into memory: %v, want ErrInvalid", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Backup(t.Context(), filepath.Join(directory, "closed.db"), nil); !errors.Is(err, storage.ErrClosed) {
+		t.Errorf("after Close: %v, want ErrClosed", err)
+	}
+}
+
+// onlyFile checks the names in a directory, in ascending order.
+func onlyFile(t *testing.T, directory, want string) {
+	t.Helper()
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("the directory holds %q, want %q", got, want)
+	}
+}

@@ -15,9 +15,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +27,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/pgbin"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 )
 
@@ -48,7 +47,7 @@ func URL(t testing.TB) string {
 	if err == nil {
 		return url
 	}
-	if os.Getenv(requireVariable) != "" || !errors.Is(err, errNotInstalled) {
+	if os.Getenv(requireVariable) != "" || !errors.Is(err, pgbin.ErrNotInstalled) {
 		t.Fatalf("pgtest: %v", err)
 	}
 	t.Skipf("pgtest: %v; set %s to the URL of a server", err, urlVariable)
@@ -105,11 +104,9 @@ func Schema(t testing.TB) string {
 	return name
 }
 
-var errNotInstalled = errors.New("PostgreSQL is not installed")
-
 // start starts the server of this process, once.
 var start = sync.OnceValues(func() (string, error) {
-	bin, err := programs()
+	bin, err := pgbin.Dir()
 	if err != nil {
 		return "", err
 	}
@@ -128,33 +125,6 @@ var start = sync.OnceValues(func() (string, error) {
 // running keeps each server's input open.
 var running []*server
 
-// programs returns the directory of initdb and postgres.
-func programs() (string, error) {
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	if err != nil {
-		return "", err
-	}
-	version := func(path string) int {
-		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 for another name
-		return n
-	}
-	slices.SortFunc(found, func(a, b string) int { return version(b) - version(a) })
-	if path, err := exec.LookPath("postgres"); err == nil {
-		found = append([]string{path}, found...)
-	}
-	for _, path := range found {
-		path, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			continue
-		}
-		dir := filepath.Dir(path)
-		if _, err := os.Stat(filepath.Join(dir, "initdb")); err == nil {
-			return dir, nil
-		}
-	}
-	return "", errNotInstalled
-}
-
 // server is a throwaway server.
 type server struct {
 	bin, dir, url string
@@ -168,27 +138,10 @@ func newServer(bin string) (*server, error) {
 		return nil, err
 	}
 	s := &server{bin: bin, dir: dir}
-	if os.Geteuid() != 0 {
-		return s, nil
+	if s.as, err = pgbin.Account(); err != nil || s.as == nil {
+		return s, err
 	}
-	// PostgreSQL refuses to be run by root.
-	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, err := strconv.ParseUint(u.Uid, 10, 32)
-		if err != nil {
-			return nil, err
-		}
-		gid, err := strconv.ParseUint(u.Gid, 10, 32)
-		if err != nil {
-			return nil, err
-		}
-		s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		return s, os.Chown(dir, int(uid), int(gid))
-	}
-	return nil, errors.New("run by root, and there is no user postgres or nobody to run a server as")
+	return s, os.Chown(dir, int(s.as.Uid), int(s.as.Gid))
 }
 
 // run makes a database and starts the server, which stops by itself when this

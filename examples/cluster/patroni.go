@@ -91,7 +91,7 @@ func (c *cluster) patroni(n *node, etcd int) any {
 	return object{
 		"scope": "payments", "name": n.name,
 		"restapi": object{"listen": address(n.rest), "connect_address": address(n.rest)},
-		"etcd3":   object{"host": address(etcd)},
+		"etcd":    object{"host": address(etcd)},
 		"bootstrap": object{
 			"dcs": object{
 				"ttl": lockTTL, "loop_wait": loopWait, "retry_timeout": retryTimeout,

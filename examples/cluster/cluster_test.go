@@ -1,0 +1,127 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"go.uber.org/goleak"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(play(role))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// Nothing acknowledged is lost and nothing is done twice when the primary dies, and when
+// it hangs.
+func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes over a minute")
+	}
+	_, err := findPrograms()
+	if missing, ok := errors.AsType[missingError](err); ok && os.Getenv(required) == "" {
+		t.Skip(missing)
+	}
+	var out strings.Builder
+	err = run(t.Context(), options{callers: 8, duration: time.Second}, &out)
+	t.Log(out.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nprimary killed\n", "\nprimary frozen\n", ", lost 0, doubled 0, unanswered 0, refused 0\n", " 0 problems\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+}
+
+// The audit finds what was lost, what was done twice, and money beside the disbursements.
+func TestAudit(t *testing.T) {
+	svc, err := payments.New(t.Context(), memory.New(), payments.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := fund(t.Context(), svc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func(key, reference string) ack {
+		caller := s.caller
+		caller.IdempotencyKey = key
+		d, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
+			Amount: decimal.New(1, -2), Reference: reference,
+			Destination: payout.DestinationParams{Type: "service_wallet", ServiceID: s.wallets[0]},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ack{key: key, id: d.ID}
+	}
+	check := func(acks []ack, lost, doubled []string, problems int) {
+		t.Helper()
+		b, err := s.audit(t.Context(), svc, acks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, a := range b.lost {
+			keys = append(keys, a.key)
+		}
+		if !slices.Equal(keys, lost) || !slices.Equal(b.doubled, doubled) || len(b.Problems) != problems {
+			t.Errorf("got %+v, want lost %v, doubled %v, %d problems", b, lost, doubled, problems)
+		}
+		if bad := len(lost)+len(doubled)+problems > 0; bad != (b.verdict() != nil) {
+			t.Errorf("the verdict is %v", b.verdict())
+		}
+	}
+	acks := []ack{made("1", "1"), made("2", "2")}
+	check(acks, nil, nil, 0)
+	check(append(acks, ack{key: "3", id: "po_3"}), []string{"3"}, nil, 0)
+	acks = append(acks, made("4", "2"))
+	check(acks, nil, []string{"2"}, 0)
+	err = svc.Accounts.Deposit(t.Context(), account.Deposit{To: s.ids[0], Live: true, Amount: decimal.New(1, -2), Source: "bank"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(acks, nil, []string{"2"}, 1)
+}
+
+// A client that was not served is an error of the load.
+func TestVerdict(t *testing.T) {
+	acks := []ack{{}}
+	for name, tt := range map[string]struct {
+		l   *load
+		bad bool
+	}{
+		"all made":         {&load{acks: acks}, false},
+		"nothing made":     {&load{}, true},
+		"one not answered": {&load{acks: acks, unanswered: 1}, true},
+		"one refused":      {&load{acks: acks, refused: []string{"402"}}, true},
+	} {
+		if err := tt.l.verdict(); (err != nil) != tt.bad {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for want, got := range map[string]string{
+		"none": label(0, 0), "200": label(200, 0), "bare 500": label(500, 0), "503": label(503, time.Second), "503 without Retry-After": label(503, 0),
+	} {
+		if got != want {
+			t.Errorf("label %q, want %q", got, want)
+		}
+	}
+}

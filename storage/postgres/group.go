@@ -48,7 +48,10 @@ type commit struct{ number, token int64 }
 
 // groupLimit bounds a round trip of the writer, for which every other update
 // waits: a connection that has died without a word must not stop the process.
-const groupLimit = 30 * time.Second
+const groupLimit = 10 * time.Second
+
+// lockLimit bounds the waiting for other processes where the caller's context does not.
+const lockLimit = time.Minute
 
 // settings are those of every transaction of this package. The planner's keep the
 // plans of prepared statements right whatever was known of a table when they were
@@ -146,7 +149,7 @@ func (w *writer) connect(g *group) (err error) {
 // begin opens the transaction of a group. ctx bounds the waiting for a connection
 // and for other processes.
 func (w *writer) begin(ctx context.Context, g *group) error {
-	conn, err := w.store.pool.Acquire(ctx)
+	conn, err := w.store.watch.acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("postgres: begin: %w", err)
 	}
@@ -155,13 +158,13 @@ func (w *writer) begin(ctx context.Context, g *group) error {
 	g.session = session{db: raw, limit: groupLimit}
 	g.layer, g.changes, g.wrote, g.broken, g.doomed = new(layer), changes{}, false, nil, ""
 	// Outside of the session, whose limit is not for waiting.
-	waiting := session{db: raw, before: []string{beginWrite, settings, lockWriter(w.store.config.Schema)}}
+	waiting := session{db: raw, limit: lockLimit, before: []string{beginWrite, settings, lockWriter(w.store.config.Schema)}}
 	if err := w.refresh(ctx, &waiting, g); err != nil {
 		w.release(g)
 		if ended := ctx.Err(); ended != nil {
 			return ended
 		}
-		if isTransient(err) || isLost(err) && raw.IsClosed() {
+		if isTransient(err) || isReadOnly(err) || isLost(err) && raw.IsClosed() {
 			return errLost{fmt.Errorf("begin: %w", err)}
 		}
 		return fmt.Errorf("postgres: begin: %w", err)
@@ -369,7 +372,7 @@ func (w *writer) settle(g *group) (err error) {
 	}
 	if late {
 		ctx, cancel := context.WithTimeout(context.Background(), groupLimit)
-		conn, err := w.store.pool.Acquire(ctx)
+		conn, err := w.store.watch.acquire(ctx)
 		cancel()
 		if err != nil {
 			return fmt.Errorf("begin: %w", err)
@@ -418,11 +421,11 @@ func (w *writer) settle(g *group) (err error) {
 func (w *writer) current(g *group) error {
 	ctx, cancel := context.WithTimeout(context.Background(), groupLimit)
 	defer cancel()
-	conn, err := w.store.pool.Acquire(ctx)
+	conn, err := w.store.watch.acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer giveBack(conn)
+	defer w.store.watch.giveBack(conn)
 	asking := session{db: conn.Conn()}
 	var newest commit
 	if _, err := asking.one(ctx, []any{&newest.number, &newest.token, nil}, w.store.newestCommit); err != nil {
@@ -470,6 +473,6 @@ func (w *writer) release(g *group) {
 	if g.conn == nil {
 		return
 	}
-	giveBack(g.conn)
+	w.store.watch.giveBack(g.conn)
 	g.conn = nil
 }

@@ -19,6 +19,8 @@ type session struct {
 	limit time.Duration
 	// open, unless it is nil, must be called before anything is sent.
 	open func() error
+	// renew, unless it is nil, replaces a connection that failed before it answered.
+	renew func() error
 }
 
 // ready opens the session if it is not open yet.
@@ -42,6 +44,36 @@ func (s *session) query(ctx context.Context, scan func(pgx.Rows) error, text str
 	if err := s.ready(); err != nil {
 		return err
 	}
+	before, scanned := s.before, false
+	seen := func(rows pgx.Rows) error {
+		scanned = true
+		return scan(rows)
+	}
+	err := s.ask(ctx, seen, text, args)
+	if s.renew != nil && len(before) > 0 && !scanned && ctx.Err() == nil && isLost(err) && isUnavailable(err) {
+		// The transaction has just begun, and nothing of it was seen.
+		if renewed := s.renew(); renewed == nil {
+			s.before = before
+			err = s.ask(ctx, seen, text, args)
+		}
+	}
+	return s.failed(ctx, err)
+}
+
+// failed notes what has become of the connection, and says of an error whether it is
+// trouble of that. ctx is the caller's.
+func (s *session) failed(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if conn, ok := s.db.(*pgx.Conn); ok {
+		noteFailure(conn, err)
+	}
+	return unavailable(err)
+}
+
+// ask sends a statement and those before it.
+func (s *session) ask(ctx context.Context, scan func(pgx.Rows) error, text string, args []any) error {
 	ctx, cancel := s.context(ctx)
 	defer cancel()
 	if len(s.before) == 0 {
@@ -107,6 +139,11 @@ func (s *session) send(ctx context.Context, queue func(*pgx.Batch)) error {
 	if b.Len() == 0 {
 		return nil
 	}
+	return s.failed(ctx, s.sendBatch(ctx, &b))
+}
+
+// sendBatch runs a batch in one round trip.
+func (s *session) sendBatch(ctx context.Context, b *pgx.Batch) error {
 	ctx, cancel := s.context(ctx)
 	defer cancel()
 	switch db := s.db.(type) {
@@ -115,7 +152,7 @@ func (s *session) send(ctx context.Context, queue func(*pgx.Batch)) error {
 	case pgx.Tx:
 		teach(db.Conn())
 	}
-	results := s.db.SendBatch(ctx, &b)
+	results := s.db.SendBatch(ctx, b)
 	for range b.Len() {
 		if _, err := results.Exec(); err != nil {
 			_ = results.Close() // it repeats the error
@@ -151,7 +188,9 @@ func isUnique(err error) bool { return code(err) == "23505" }
 // transactions of others came in between.
 func isTransient(err error) bool {
 	switch code(err) {
-	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
+	// Serialization failure, deadlock, lock_timeout or no lock available, and
+	// statement_timeout or an operator's pg_cancel_backend.
+	case "40001", "40P01", "55P03", "57014":
 		return true
 	}
 	return false

@@ -11,6 +11,17 @@
 // more often. Reads of single records share round trips (see reads.go). Views read a snapshot and wait for nobody. The pool must allow two
 // connections at least, one to write and one to read.
 //
+// A pool made by [Connect], or from [PoolConfig], finds a server that is dead, frozen or
+// read-only, and the one that takes its place, within seconds. Where there are several
+// servers, the URL names all of them:
+//
+//	postgres://app@db1,db2,db3/payments?target_session_attrs=read-write
+//
+// A connection is thrown away when it fails, when its server turns out to take no
+// writes, and when new connections lead to another server. What cannot be done
+// meanwhile fails with [storage.ErrUnavailable]. The store gives up a round trip after
+// 10 seconds and a commit without an answer after 15 more ([ErrUnknown]).
+//
 // PostgreSQL 13 and later will do. A proxy that pools by transaction will, too,
 // with a pool whose DefaultQueryExecMode is the default or CacheDescribe.
 package postgres
@@ -20,6 +31,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,10 +60,10 @@ type Config struct {
 }
 
 // ErrUnknown says that a commit's answer was lost, and that the database could
-// not be asked within a minute whether it happened. It is the one error of
+// not be asked within 15 seconds whether it happened. It is the one error of
 // Update after which something may have been written; a caller who has an
-// idempotency key learns by repeating the call.
-var ErrUnknown = errors.New("postgres: it is not known whether the commit happened")
+// idempotency key learns by repeating the call. It is a [storage.ErrUnavailable].
+var ErrUnknown = fmt.Errorf("postgres: it is not known whether the commit happened: %w", storage.ErrUnavailable)
 
 // Store is a database in a schema of PostgreSQL. It implements [storage.Store].
 //
@@ -63,12 +75,13 @@ type Store struct {
 	config   Config
 	writer   writer
 	reads    reads
+	watch    *watch
 	tables   atomic.Pointer[map[*storage.Kind]*table]
 	counters counters
 	sql      ledgerSQL
 	draft    atomic.Pointer[draft] // nil while somebody has it
 
-	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits, findCommit string
+	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits, findCommit, touchCommit string
 
 	mu      sync.Mutex
 	closed  bool
@@ -122,6 +135,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	s.writer = writer{store: s, max: config.MaxGroup}
 	s.writer.cache.forget()
 	s.reads.store = s
+	s.watch = newWatch(s)
 	commits := sqltext.Quote(config.Schema) + ".storage_commits"
 	s.newestCommit = "SELECT number, token, changed FROM " + commits + " ORDER BY number DESC LIMIT 1"
 	s.commitsSince = "SELECT number, token, changed FROM " + commits + " WHERE number >= $1 ORDER BY number DESC LIMIT 200"
@@ -129,6 +143,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 		" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1), 1)"
 	s.insertCommit = "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)"
 	s.deleteCommits = "DELETE FROM " + commits + " WHERE number < $1::bigint - 1000 AND at < now() - interval '3 minutes'"
+	s.touchCommit = "UPDATE " + commits + " SET token = token WHERE number = $1"
 	s.findCommit = "SELECT token FROM " + commits + " WHERE number = $1"
 	return s, nil
 }
@@ -149,29 +164,30 @@ func (s *Store) view(ctx context.Context, fn func(storage.ReadTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.watch.acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("postgres: view: %w", err)
 	}
-	t := &readTx{ctx: ctx, io: ctx, store: s, session: &session{db: conn.Conn(), before: []string{
+	on := &session{db: conn.Conn(), limit: viewLimit, before: []string{
 		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", settings,
-	}}}
+	}}
+	on.renew = func() error {
+		noteFailure(conn.Conn(), io.EOF)
+		s.watch.giveBack(conn)
+		conn = nil
+		if conn, err = s.watch.acquire(ctx); err == nil {
+			on.db = conn.Conn()
+		}
+		return err
+	}
+	t := &readTx{ctx: ctx, io: ctx, store: s, session: on}
 	defer func() {
 		t.ended = true
-		giveBack(conn)
+		if conn != nil {
+			s.watch.giveBack(conn)
+		}
 	}()
 	return fn(t)
-}
-
-// giveBack ends a connection's transaction, if there is one, and gives it back. The
-// pool closes one whose transaction is still open.
-func giveBack(conn *pgxpool.Conn) {
-	if c := conn.Conn(); !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		_, _ = c.Exec(ctx, "ROLLBACK") // the pool sees whether it worked
-		cancel()
-	}
-	conn.Release()
 }
 
 // Update implements [storage.Store]. fn runs in the goroutine of the caller, who
@@ -200,6 +216,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	s.watch.close()
 	s.running.Wait()
 	return nil
 }
@@ -215,8 +232,14 @@ func (s *Store) enter() error {
 	return nil
 }
 
-// resolveWithin is how long a commit's answer is looked for.
-const resolveWithin = time.Minute
+const (
+	// resolveWithin is how long a commit's answer is looked for. Together with the
+	// round trip before, it is less than the 30 seconds that httpapi gives a request.
+	resolveWithin = 15 * time.Second
+	// viewLimit bounds a statement of a View: all of them are served by an index, and
+	// read a page.
+	viewLimit = 20 * time.Second
+)
 
 // resolve finds out whether a commit happened whose answer was lost: nil if it
 // did, errLost if not, which is final.
@@ -244,16 +267,24 @@ func (s *Store) resolve(number, token int64, cause error) error {
 // fails whenever it arrives. If the answer to that is lost, too, whoever asks again
 // finds one or the other.
 func (s *Store) happened(ctx context.Context, number, token int64) (bool, error) {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.watch.acquire(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer giveBack(conn)
+	defer s.watch.giveBack(conn)
 	asking := session{db: conn.Conn(), limit: groupLimit, before: []string{beginWrite, settings, lockWriter(s.config.Schema)}}
 	var of int64
 	found, err := asking.one(ctx, []any{&of}, s.findCommit, number)
-	if found || err != nil {
-		return of == token, err
+	if err != nil || found && of != token {
+		return false, err
+	}
+	if found {
+		// A commit that was given up while it waited for a synchronous standby is
+		// seen, and may not be there. A later one waits for all before it.
+		return true, asking.send(ctx, func(b *pgx.Batch) {
+			b.Queue(s.touchCommit, number)
+			b.Queue("COMMIT")
+		})
 	}
 	return false, asking.send(ctx, func(b *pgx.Batch) {
 		b.Queue(s.insertCommit, number, token+1, []byte{})

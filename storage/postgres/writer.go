@@ -113,6 +113,8 @@ type errLost struct{ cause error }
 func (e errLost) Error() string { return "postgres: " + e.cause.Error() }
 func (e errLost) Unwrap() error { return e.cause }
 
+func (e errLost) Is(target error) bool { return target == storage.ErrUnavailable }
+
 // update is Update for a store that is known to be open. alone asks for a group
 // of its own.
 func (w *writer) update(ctx context.Context, fn func(*tx) error, alone bool) error {

@@ -1,6 +1,7 @@
 // Package pgtest gives tests a PostgreSQL to run on: the one that the variable
 // PAYMENTS_TEST_POSTGRES names by its URL, or else a throwaway server, which is
-// started when its programs are installed and ends with the test process.
+// started when its programs are installed and ends with the test process. A test
+// that kills or freezes its server gets one of its own with [NewServer].
 //
 // Without either, tests are skipped, unless PAYMENTS_REQUIRE_POSTGRES is set:
 // then they fail. It is for tests alone, and for hosts' tests, too.
@@ -9,20 +10,14 @@ package pgtest
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -117,16 +112,19 @@ var start = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.run(); err != nil {
+	if err = s.initialize(); err == nil {
+		err = s.launch()
+	}
+	if err != nil {
 		_ = os.RemoveAll(s.dir) // the error to report is another
 		return "", err
 	}
 	running = append(running, s)
-	return s.url, nil
+	return s.URL(), nil
 })
 
 // running keeps each server's input open.
-var running []*server
+var running []*Server
 
 // programs returns the directory of initdb and postgres.
 func programs() (string, error) {
@@ -153,105 +151,4 @@ func programs() (string, error) {
 		}
 	}
 	return "", errNotInstalled
-}
-
-// server is a throwaway server.
-type server struct {
-	bin, dir, url string
-	as            *syscall.Credential // nil for this user
-	input         io.Closer           // of its shell; held, since its end is the server's
-}
-
-func newServer(bin string) (*server, error) {
-	dir, err := os.MkdirTemp("", "pgtest")
-	if err != nil {
-		return nil, err
-	}
-	s := &server{bin: bin, dir: dir}
-	if os.Geteuid() != 0 {
-		return s, nil
-	}
-	// PostgreSQL refuses to be run by root.
-	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, err := strconv.ParseUint(u.Uid, 10, 32)
-		if err != nil {
-			return nil, err
-		}
-		gid, err := strconv.ParseUint(u.Gid, 10, 32)
-		if err != nil {
-			return nil, err
-		}
-		s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		return s, os.Chown(dir, int(uid), int(gid))
-	}
-	return nil, errors.New("run by root, and there is no user postgres or nobody to run a server as")
-}
-
-// run makes a database and starts the server, which stops by itself when this
-// process is gone.
-func (s *server) run() error {
-	data := filepath.Join(s.dir, "data")
-	initdb := s.command("initdb", "-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
-		return err
-	}
-	s.url = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
-	// The shell waits for the end of its input, which is the end of this process,
-	// however it comes, and then stops the server.
-	// Benchmarks wait for the disk, tests need not: no test ends the server and
-	// looks what is left.
-	fsync := "off"
-	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
-		fsync = "on"
-	}
-	script := `"$0" -D "$1" -p "$2" -c listen_addresses=127.0.0.1 -c unix_socket_directories= ` +
-		`-c max_connections=200 -c fsync="$4" -c shared_buffers=128MB -c max_wal_size=4GB -c max_locks_per_transaction=256 >"$3/log" 2>&1 & ` +
-		`server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf "$3"`
-	cmd := exec.Command("/bin/sh", "-c", script, filepath.Join(s.bin, "postgres"), data, strconv.Itoa(port), s.dir, fsync)
-	cmd.Dir = s.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true}
-	if s.input, err = cmd.StdinPipe(); err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	return s.await()
-}
-
-// await waits until the server answers.
-func (s *server) await() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for {
-		conn, err := pgx.Connect(ctx, s.url)
-		if err == nil {
-			return conn.Close(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			log, _ := os.ReadFile(filepath.Join(s.dir, "log")) // for the error below
-			return fmt.Errorf("the server does not answer: %w: %s", err, strings.TrimSpace(string(log)))
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-func (s *server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
-	cmd.Dir = s.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
-	return cmd
 }

@@ -64,6 +64,12 @@ const settings = `SELECT set_config('enable_seqscan', 'off', true), set_config('
 	set_config('idle_in_transaction_session_timeout', '60000', true),
 	CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', true) END`
 
+// writeSettings are those of a transaction that holds the lock. transaction_timeout
+// bounds it whatever the client does; where the server has none (before PostgreSQL 17),
+// the watch of whoever waits for the lock does.
+const writeSettings = settings + `,
+	CASE WHEN current_setting('server_version_num')::integer >= 170000 THEN set_config('transaction_timeout', '120000', true) END`
+
 const beginWrite = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
 func lockWriter(schema string) string {
@@ -158,7 +164,7 @@ func (w *writer) begin(ctx context.Context, g *group) error {
 	g.session = session{db: raw, limit: groupLimit}
 	g.layer, g.changes, g.wrote, g.broken, g.doomed = new(layer), changes{}, false, nil, ""
 	// Outside of the session, whose limit is not for waiting.
-	waiting := session{db: raw, limit: lockLimit, before: []string{beginWrite, settings, lockWriter(w.store.config.Schema)}}
+	waiting := session{db: raw, limit: lockLimit, before: []string{beginWrite, writeSettings, lockWriter(w.store.config.Schema)}}
 	if err := w.refresh(ctx, &waiting, g); err != nil {
 		w.release(g)
 		if ended := ctx.Err(); ended != nil {
@@ -381,7 +387,7 @@ func (w *writer) settle(g *group) (err error) {
 		// A lock that is not free is waited for by [writer.begin], when the group runs
 		// again: after others' commits it would have to anyway.
 		g.session = session{db: conn.Conn(), limit: groupLimit, before: []string{
-			beginWrite, settings, lockWriter(w.store.config.Schema) + " NOWAIT",
+			beginWrite, writeSettings, lockWriter(w.store.config.Schema) + " NOWAIT",
 		}}
 	}
 	err = w.store.drafted(func(d *draft) error {

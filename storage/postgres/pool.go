@@ -10,8 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments/storage"
 )
 
 // The limits of a pool's connections, where its URL gives none.
@@ -85,6 +88,30 @@ func PoolConfig(url string) (*pgxpool.Config, error) {
 		return p.IdleDuration > pingAfter && ctx.Value(asksItself{}) == nil
 	}
 	return config, nil
+}
+
+// checkProxy refuses a pool that leads through a proxy with statements prepared for
+// longer than a transaction: a proxy that pools by transaction gives each one another
+// session. A proxy hands out keys for cancelling of its own, with process ids that are
+// not the server's.
+func checkProxy(ctx context.Context, pool *pgxpool.Pool) error {
+	mode := pool.Config().ConnConfig.DefaultQueryExecMode
+	if mode == pgx.QueryExecModeCacheDescribe {
+		return nil
+	}
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return unavailable(fmt.Errorf("postgres: open: %w", err))
+	}
+	defer conn.Release()
+	var pid uint32
+	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid); err != nil {
+		return unavailable(fmt.Errorf("postgres: open: %w", err))
+	}
+	if pid != conn.Conn().PgConn().PID() {
+		return fmt.Errorf("%w: postgres: the pool leads through a proxy, and its DefaultQueryExecMode is %s; use CacheDescribe (default_query_exec_mode=cache_describe in the URL)", storage.ErrInvalid, mode)
+	}
+	return nil
 }
 
 // asksItself marks the context of a caller that asks a connection itself whether it works.

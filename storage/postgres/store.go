@@ -22,8 +22,9 @@
 // meanwhile fails with [storage.ErrUnavailable]. The store gives up a round trip after
 // 10 seconds and a commit without an answer after 15 more ([ErrUnknown]).
 //
-// PostgreSQL 13 and later will do. A proxy that pools by transaction will, too,
-// with a pool whose DefaultQueryExecMode is the default or CacheDescribe.
+// PostgreSQL 13 and later will do. A proxy that pools by transaction will, too, with
+// a pool whose DefaultQueryExecMode is CacheDescribe, by the URL's parameter
+// default_query_exec_mode=cache_describe. Open refuses every other mode behind a proxy.
 package postgres
 
 import (
@@ -120,6 +121,9 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	}
 	if pool.Config().MaxConns < 2 {
 		return nil, fmt.Errorf("%w: postgres: the pool's MaxConns is %d; it must be 2 at least", storage.ErrInvalid, pool.Config().MaxConns)
+	}
+	if err := checkProxy(ctx, pool); err != nil {
+		return nil, err
 	}
 	var err error
 	if config.ReadOnlySchema {
@@ -272,7 +276,7 @@ func (s *Store) happened(ctx context.Context, number, token int64) (bool, error)
 		return false, err
 	}
 	defer s.watch.giveBack(conn)
-	asking := session{db: conn.Conn(), limit: groupLimit, before: []string{beginWrite, settings, lockWriter(s.config.Schema)}}
+	asking := session{db: conn.Conn(), limit: groupLimit, before: []string{beginWrite, writeSettings, lockWriter(s.config.Schema)}}
 	var of int64
 	found, err := asking.one(ctx, []any{&of}, s.findCommit, number)
 	if err != nil || found && of != token {

@@ -12,6 +12,8 @@ import (
 type switchboard struct {
 	listener net.Listener
 	all      sync.WaitGroup
+	// change, unless it is nil, changes in place what clients send.
+	change func([]byte)
 
 	mu     sync.Mutex
 	target string
@@ -90,7 +92,15 @@ func (s *switchboard) serve(client net.Conn) {
 		_, _ = io.Copy(client, server) // either side's end is both sides'
 		_ = client.Close()
 	})
-	_, _ = io.Copy(server, client)
+	for sent := make([]byte, 256<<10); ; {
+		n, err := client.Read(sent)
+		if s.change != nil {
+			s.change(sent[:n])
+		}
+		if _, failed := server.Write(sent[:n]); err != nil || failed != nil {
+			break
+		}
+	}
 	_ = server.Close()
 	back.Wait()
 }

@@ -54,7 +54,7 @@ func URL(t testing.TB) string {
 // the test.
 func Pool(t testing.TB, size int) *pgxpool.Pool {
 	t.Helper()
-	config, err := pgxpool.ParseConfig(URL(t))
+	config, err := postgres.PoolConfig(URL(t))
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}

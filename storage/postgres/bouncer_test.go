@@ -1,0 +1,58 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+	"github.com/seed-7082ffec/payments/storage/storagetest"
+)
+
+// Behind a proxy that pools by transaction nothing may be prepared for longer than one.
+func TestTransactionPooling(t *testing.T) {
+	server := pgtest.NewServer(t)
+	bouncer := server.Bouncer(t)
+	const mode = "&default_query_exec_mode="
+	t.Run("modes", func(t *testing.T) {
+		for _, mode := range []string{"", mode + "cache_statement", mode + "describe_exec", mode + "exec", mode + "simple_protocol"} {
+			pool, err := postgres.Connect(t.Context(), bouncer.URL()+mode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = postgres.Open(t.Context(), pool, postgres.Config{})
+			pool.Close()
+			if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "CacheDescribe") {
+				t.Errorf("%q: %v", mode, err)
+			}
+		}
+	})
+	t.Run("contract", func(t *testing.T) {
+		schemas := 0
+		storagetest.Run(t, func(t *testing.T) storage.Store {
+			pool, err := postgres.Connect(t.Context(), bouncer.URL()+mode+"cache_describe")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(pool.Close)
+			schemas++
+			store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: fmt.Sprint("contract_", schemas)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		})
+	})
+	t.Run("killed and back", func(t *testing.T) {
+		l := newLoad(t, bouncer.URL()+mode+"cache_describe")
+		bouncer.Kill()
+		outage()
+		bouncer.Start(t)
+		l.answered(time.Now())
+		l.check(server.URL())
+	})
+}

@@ -220,7 +220,8 @@ func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = tx.Rollback(t.Context()) }() // it may be over
+			release := sync.OnceFunc(func() { _ = tx.Rollback(t.Context()) }) // it has written nothing
+			defer release()
 			if _, err := tx.Exec(t.Context(), "LOCK TABLE "+schema+".storage_writer IN EXCLUSIVE MODE"); err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +236,7 @@ func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
 			if err := host.Rollback(t.Context()); err != nil {
 				t.Error(err)
 			}
-			free := time.AfterFunc(1200*time.Millisecond, func() { _ = tx.Rollback(t.Context()) })
+			free := time.AfterFunc(1200*time.Millisecond, release)
 			defer free.Stop()
 			if err := insertNote(t, impatient, "own"); err != nil {
 				t.Errorf("in a transaction of the store: %v", err)

@@ -69,15 +69,13 @@ const greeting = `SELECT pg_postmaster_start_time()::text, pg_is_in_recovery(),
 // greeted is what is known of a connection; it is kept with the connection and belongs
 // to its user.
 type greeted struct {
-	server  string // "" for a standby
-	rested  time.Time
-	lost    bool // it failed, and not because its caller's context ended
-	visited bool
+	asked  bool   // what follows is known
+	server string // "" for a standby
+	rested time.Time
+	lost   bool // it failed, and not because its caller's context ended
 }
 
-type greetedKey struct{}
-
-// known returns what is known of a connection.
+// knownOf returns what is known of a connection.
 func knownOf(conn *pgx.Conn) *greeted {
 	const key = "payments/storage/postgres"
 	data := conn.PgConn().CustomData()
@@ -126,14 +124,14 @@ func (w *watch) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 // fit asks a connection whether it works, if it has rested or is new.
 func (w *watch) fit(ctx context.Context, conn *pgxpool.Conn) error {
 	g := knownOf(conn.Conn())
-	if !g.visited {
+	if !g.asked {
 		ctx, cancel := context.WithTimeout(ctx, greetLimit)
 		defer cancel()
 		var err error
 		if g.server, err = greet(ctx, conn.Conn()); err != nil {
 			return err
 		}
-		g.visited = true
+		g.asked = true
 		w.leadsTo(g.server)
 		return nil
 	}

@@ -196,7 +196,9 @@ func (s *Store) view(ctx context.Context, fn func(storage.ReadTx) error) error {
 
 // Update implements [storage.Store]. fn runs in the goroutine of the caller, who
 // waits for others' functions before and after it, and for one commit. It may run
-// several times. Other processes are waited for as long as ctx allows.
+// several times. Other processes are waited for as long as ctx allows, and a few minutes
+// at most; lock_timeout and statement_timeout of the host lead to some further attempts.
+// Then the error is [storage.ErrUnavailable].
 func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	if err := s.enter(); err != nil {
 		return err

@@ -169,7 +169,7 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 		return err
 	}
 	defer s.running.Done()
-	return s.update(ctx, func(t *tx) error { return fn(t) }, false)
+	return unavailable(s.update(ctx, func(t *tx) error { return fn(t) }, false))
 }
 
 // Stats returns the counters.

@@ -356,6 +356,10 @@ func TestAFullDisk(t *testing.T) {
 			if got := s.Stats().Reruns; got != int64(position) {
 				t.Errorf("%d reruns, want one for each member before the offender", got)
 			}
+			err = s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, large) })
+			if !errors.Is(err, storage.ErrUnavailable) {
+				t.Errorf("Update says %v", err)
+			}
 		})
 	}
 }

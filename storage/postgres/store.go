@@ -12,8 +12,9 @@
 // connections at least, one to write and one to read.
 //
 // A pool made by [Connect], or from [PoolConfig], finds a server that is dead, frozen or
-// read-only, and the one that takes its place, within seconds. Where there are several
-// servers, the URL names all of them:
+// read-only, and the one that takes its place, within seconds; one of pgxpool.New may
+// wait two minutes for a frozen server. Where there are several servers, the URL names
+// all of them:
 //
 //	postgres://app@db1,db2,db3/payments?target_session_attrs=read-write
 //

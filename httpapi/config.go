@@ -12,7 +12,8 @@ type Config struct {
 	// keys; a host with keys of its own replaces it.
 	Authenticate Authenticator
 	// Timeout is how long a request may take, from its headers to its answer; 0
-	// stands for 30 seconds. What takes longer is answered 503.
+	// stands for 30 seconds. What takes longer is answered 503, a second later at the
+	// latest, also while the store still waits for the outcome of a commit.
 	Timeout time.Duration
 	// RateLimit bounds the requests of each merchant and mode. Off by default:
 	// hosts often have their own in front.

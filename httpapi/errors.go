@@ -85,6 +85,8 @@ var (
 	errInternal = api.Errorf(api.InternalError, "", "Something went wrong on our side. Try again with the same idempotency key, and report the request id if it happens again.")
 	errTimeout  = api.Errorf(api.Unavailable, "", "The request took too long. Try again with the same idempotency key.")
 	errStopping = api.Errorf(api.Unavailable, "", "The service is not available at the moment. Try again with the same idempotency key.")
+	// errDatabase is also for a commit whose answer was lost, and which may have happened.
+	errDatabase = api.Errorf(api.Unavailable, "", "The database cannot be reached at the moment. Repeat the request with the same idempotency key: it is carried out once, whether or not this one was.")
 )
 
 // explain turns an error into the refusal that is shown, and logs what is not.
@@ -106,6 +108,8 @@ func (rt *router) explain(r *request, err error) *api.Error {
 		}
 	case errors.Is(err, storage.ErrClosed):
 		shown, level = errStopping, slog.LevelWarn
+	case errors.Is(err, storage.ErrUnavailable):
+		shown, level = errDatabase, slog.LevelWarn
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(ended, context.DeadlineExceeded):
 		shown, level = errTimeout, slog.LevelWarn
 	case ended != nil:
@@ -124,14 +128,24 @@ func (rt *router) refuse(r *request, err error) *raw {
 	refusal := rt.explain(r, err)
 	r.code = refusal.Code
 	status := statusOf(refusal)
-	answer := rt.refusalPage(r, status, refusal)
-	if answer == nil {
-		// Strings alone, so that encoding cannot fail.
-		answer, _ = encode(r, status, errorBody{errorDetail{
-			Type: refusal.Type, Code: refusal.Code, Message: refusal.Message,
-			Param: refusal.Param, RequestID: r.caller.RequestID,
-		}})
+	if page := rt.refusalPage(r, status, refusal); page != nil {
+		return withAdvice(r, page, status, refusal)
 	}
+	return refusalBody(r, status, refusal)
+}
+
+// refusalBody renders a refusal as JSON.
+func refusalBody(r *request, status int, refusal *api.Error) *raw {
+	// Strings alone, so that encoding cannot fail.
+	answer, _ := encode(r, status, errorBody{errorDetail{
+		Type: refusal.Type, Code: refusal.Code, Message: refusal.Message,
+		Param: refusal.Param, RequestID: r.caller.RequestID,
+	}})
+	return withAdvice(r, answer, status, refusal)
+}
+
+// withAdvice sets the headers that say what to do about a refusal.
+func withAdvice(r *request, answer *raw, status int, refusal *api.Error) *raw {
 	switch status {
 	case http.StatusUnauthorized:
 		answer.set("WWW-Authenticate", "Bearer")
@@ -166,8 +180,11 @@ func retryAfter(e *api.Error, status int) int64 {
 	if e.RetryAfter > 0 {
 		return int64(math.Ceil(e.RetryAfter.Seconds()))
 	}
-	if status == http.StatusTooManyRequests || e.Code == api.IdempotencyKeyInUse {
+	switch {
+	case status == http.StatusTooManyRequests || e.Code == api.IdempotencyKeyInUse:
 		return 1
+	case status == http.StatusServiceUnavailable:
+		return 2 // most failovers of a database are over after a few tries
 	}
 	return 0
 }

@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -74,7 +76,7 @@ func TestStatusOfRefusals(t *testing.T) {
 		{waiting, 429, "2"},
 		{withType(api.RateLimit, "otp_attempts_exceeded"), 429, "1"},
 		{withType(api.Fault, api.InternalError), 500, ""},
-		{withType(api.Fault, api.Unavailable), 503, ""},
+		{withType(api.Fault, api.Unavailable), 503, "2"},
 	} {
 		t.Run(string(tt.err.Code), func(t *testing.T) {
 			rt, _ := failing(fmt.Errorf("payout: create: %w", tt.err))
@@ -110,6 +112,7 @@ func TestFaults(t *testing.T) {
 		{"any other", errors.New(secret), 500, "internal_error", "ERROR"},
 		{"refusal of no known type", fmt.Errorf("%s: %w", secret, &api.Error{Code: "strange", Message: secret}), 500, "internal_error", "ERROR"},
 		{"closed store", fmt.Errorf("%s: %w", secret, storage.ErrClosed), 503, "service_unavailable", "WARN"},
+		{"database out of reach", fmt.Errorf("%s: %w", secret, storage.ErrUnavailable), 503, "service_unavailable", "WARN"},
 		{"conflict that nobody handled", fmt.Errorf("%s: %w", secret, storage.ErrConflict), 500, "internal_error", "ERROR"},
 		{"deadline", fmt.Errorf("%s: %w", secret, context.DeadlineExceeded), 503, "service_unavailable", "WARN"},
 		{"deadline of a connection", fmt.Errorf("%s: %w", secret, os.ErrDeadlineExceeded), 503, "service_unavailable", "WARN"},
@@ -124,6 +127,9 @@ func TestFaults(t *testing.T) {
 			}
 			if strings.Contains(w.Body.String(), secret) {
 				t.Errorf("the answer shows %q: %s", secret, w.Body)
+			}
+			if w.Code == 503 && (w.Header().Get("Retry-After") != "2" || !strings.Contains(w.Body.String(), "idempotency key")) && tt.name != "fault with a cause" {
+				t.Errorf("503 with Retry-After %q: %s", w.Header().Get("Retry-After"), w.Body)
 			}
 			first, _, _ := strings.Cut(log(), "\n")
 			var line struct {
@@ -179,6 +185,52 @@ func TestTimeout(t *testing.T) {
 		w := serve(rt, newRequest("GET", "/v1/payouts", ""))
 		if w.Code != http.StatusServiceUnavailable || codeOf(w) != "service_unavailable" || took != 5*time.Second {
 			t.Errorf("got %d %s after %v", w.Code, codeOf(w), took)
+		}
+	})
+}
+
+// A handler that does not heed the end of its context, because it waits for the outcome
+// of a commit, holds up no answer.
+func TestHandlerThatOutlastsItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt, log := testRouter(Config{Timeout: 5 * time.Second}, route{method: "POST", pattern: "/v1/qr_codes", handle: func(*request) (any, error) {
+			time.Sleep(20 * time.Second)
+			return "too late", nil
+		}})
+		listener := newPipes()
+		server := NewServer("", rt)
+		stopped := make(chan error)
+		go func() { stopped <- server.Serve(listener) }()
+		conn := listener.dial()
+		start := time.Now()
+		go func() {
+			_, _ = io.WriteString(conn, strings.Replace(halfRequest, "Content-Length: 100", "Content-Length: 10", 1)+"1}") // the answer shows it
+		}()
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took != 6*time.Second {
+			t.Errorf("answered after %v, want 6 s", took)
+		}
+		if answer.StatusCode != 503 || !strings.Contains(string(body), `"code":"service_unavailable"`) || !strings.Contains(string(body), `"request_id":"req_1"`) {
+			t.Errorf("got %d %s", answer.StatusCode, body)
+		}
+		if answer.Header.Get("Retry-After") == "" || !answer.Close || answer.Header.Get("Request-Id") != "req_1" {
+			t.Errorf("headers %v", answer.Header)
+		}
+		_ = conn.Close()
+		time.Sleep(20 * time.Second)
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		<-stopped
+		if !strings.Contains(log.String(), `"status":503`) {
+			t.Errorf("the log says another status:\n%s", log)
 		}
 	})
 }

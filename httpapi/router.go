@@ -103,12 +103,18 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := &request{Request: hr.WithContext(ctx), writer: w}
 	r.caller.RequestID = rt.requestID()
 	r.caller.Replayed = &r.replayed
+	late := rt.answerLate(w, hr, r.caller.RequestID)
 
 	answer, err := rt.protect(r, func() (any, error) { return rt.serve(r) })
 	if err != nil {
 		answer = rt.refuse(r, err)
 	}
-	status := answer.write(w, r)
+	status := http.StatusServiceUnavailable
+	if late.prevent() {
+		status = answer.write(w, r)
+	} else {
+		r.code = api.Unavailable
+	}
 	r.release()
 
 	rt.tell(hr.Context(), r, status, time.Since(start))

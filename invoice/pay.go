@@ -193,7 +193,9 @@ func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call
 	id := c.Invoice
 	// The outcome is booked though the caller goes away.
 	ctx = context.WithoutCancel(ctx)
+	release := s.hold(ctx, caller, c)
 	result, failed := outside.Ask(ctx, port{s.charger(caller.Live)}, *c, first, readCharge)
+	release()
 	said := due.Outcome{Name: string(result.Outcome), RequestID: caller.RequestID}
 	if failed != nil {
 		// The error may quote a payment method; the log must not.
@@ -214,6 +216,25 @@ func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call
 		return nil, s.declined(ctx, caller, id, c.ID, result)
 	}
 	return s.charged(ctx, caller, call, c, result)
+}
+
+// hold has a charge left alone while the charger is being asked. Nothing is written once
+// the charge is released.
+func (s *Service) hold(ctx context.Context, caller api.Caller, c *Charge) (release func()) {
+	return outside.Hold(ctx, func(ctx context.Context) bool {
+		held := true
+		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			held = false
+			o, err := s.attempted(tx, c.Invoice, c.ID)
+			if err != nil || o == nil {
+				return err
+			}
+			held = true
+			o.Value.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
+			return s.replace(tx, o)
+		})
+		return held || err != nil // the database may be back in time
+	})
 }
 
 // postpone leaves an attempt to the worker.
@@ -406,7 +427,7 @@ func (r *record) scheduleNext() bool {
 // outcome is open.
 func (s *Service) Job() due.Job {
 	const atATime = 32 // most of it waits for the charger
-	return due.Job{Kind: invoices.Kind(), Lease: outside.UnderWay, Batch: atATime, Do: s.work}
+	return due.Job{Kind: invoices.Kind(), Lease: outside.UnderWay, Limit: outside.WorkLimit, Batch: atATime, Do: s.work}
 }
 
 func (s *Service) work(ctx context.Context, claimed storage.Record) error {

@@ -47,6 +47,12 @@ var (
 	// have been run again if it were the store's and not the host's own. The host
 	// rolls back and begins again.
 	ErrRetry = errors.New("storage: run the whole transaction again")
+	// ErrUnavailable: the database cannot be reached, or does not take writes now,
+	// and the store's own attempts were in vain. Nothing was written, except where
+	// the error is also the one that a backend documents for a commit whose answer
+	// was lost. The same call may succeed later; a caller that may have written
+	// repeats it with the same idempotency key.
+	ErrUnavailable = errors.New("storage: unavailable")
 	// ErrNewer: the database was written by a newer version of the library.
 	ErrNewer = errors.New("storage: database is from a newer version")
 )

@@ -163,7 +163,7 @@ func open(ctx context.Context, db string, log *slog.Logger) (storage.Store, erro
 	case db == ":memory:":
 		return memory.New(), nil
 	case strings.HasPrefix(db, "postgres://"), strings.HasPrefix(db, "postgresql://"):
-		pool, err := pgxpool.New(ctx, db)
+		pool, err := postgres.Connect(ctx, db)
 		if err != nil {
 			return nil, err
 		}

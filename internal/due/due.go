@@ -22,16 +22,19 @@ import (
 // Job is what is done with the due records of one kind.
 type Job struct {
 	Kind *storage.Kind
-	// Lease is how long a claimed batch may take. After it, another worker may
-	// claim the records.
+	// Lease is how long a claimed batch stays with this worker. After it, another
+	// worker may claim the records.
 	Lease time.Duration
+	// Limit is how long the work may take, where that is longer than the lease, because
+	// the job itself keeps others away from the records; zero for the lease.
+	Limit time.Duration
 	// Batch is the largest number of records claimed at once.
 	Batch int
 	// InHand is for Do the largest number that this process works on at a time; zero
 	// for as many as a batch has.
 	InHand int
 	// Run acts on a batch, all of which has ended before the next is claimed. Its
-	// context ends with the lease, and is what Report is given. An error is logged;
+	// context ends with the limit, and is what Report is given. An error is logged;
 	// what was not written comes back after the lease.
 	Run func(ctx context.Context, records []storage.Record) error
 	// InTx, set beside Run or Do, does what is due in a transaction of its own, whose

@@ -112,9 +112,9 @@ func (r *Runner) inTx(ctx context.Context, w *worker, c storage.Claim) (int, err
 }
 
 // act does a piece of work, and tells of it. What has begun is finished though the
-// runner stops: half of it may already be visible outside. The lease bounds it.
+// runner stops: half of it may already be visible outside. The limit bounds it.
 func (r *Runner) act(ctx context.Context, w *worker, records []storage.Record, run func(context.Context, []storage.Record) error) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(w.Lease, w.Limit))
 	defer cancel()
 	now := &working{Context: bounded, work: r.work(w, records)}
 	ctx = r.tellBegin(now)

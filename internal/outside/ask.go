@@ -32,13 +32,8 @@ const (
 	Seen                    // everything else
 )
 
-// callTimeout bounds one call of a port, and UnderWay is how long an order is left
-// alone while the port is being asked. The latter is longer than the calls may
-// take, so that another worker asks only when this one has died.
-const (
-	callTimeout = 30 * time.Second
-	UnderWay    = 2*callTimeout + 15*time.Second
-)
+// callTimeout bounds one call of a port.
+const callTimeout = 30 * time.Second
 
 // The errors of asking. What a host's code panicked with may quote numbers, so
 // that it is not told.

@@ -59,7 +59,7 @@ type Courier[T, O, R any] struct {
 // Job carries what is due.
 func (c *Courier[T, O, R]) Job() due.Job {
 	const atATime = 64 // most of it waits for the other side
-	return due.Job{Kind: c.Records.Kind(), Lease: UnderWay, Batch: atATime, Do: c.carry}
+	return due.Job{Kind: c.Records.Kind(), Lease: UnderWay, Limit: WorkLimit, Batch: atATime, Do: c.carry}
 }
 
 // carry submits an order or asks what became of it. That the other side is about
@@ -77,6 +77,7 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 	port := c.Trade.Port(caller.Live)
 	var to *O
 	var first bool
+	var until api.Time
 	said := due.Outcome{RequestID: caller.RequestID}
 	defer func() { due.Report(ctx, said) }()
 	err = c.Engine.Update(ctx, caller, func(tx *engine.Tx) error {
@@ -104,7 +105,9 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 			}
 		}
 		course.Asked++
-		course.Due = api.AtOrNil(tx.Now.Add(UnderWay))
+		until = api.At(tx.Now.Add(UnderWay))
+		due := until
+		course.Due = &due
 		said.Attempt = course.Asked
 		order := c.Trade.Order(r, caller.Live, tx.Now)
 		to = &order
@@ -116,7 +119,9 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 	if err != nil || to == nil {
 		return err
 	}
+	release := c.hold(ctx, caller, claimed.ID, until)
 	answer, failed := Ask(ctx, port, *to, first, c.Trade.Read)
+	release()
 	if failed != nil {
 		// It will be asked again. The error may quote the number; the log must not.
 		said.Name, said.Level, said.Err = "no_answer", slog.LevelWarn, failed
@@ -126,6 +131,36 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 	said.Name = c.Trade.Outcome(answer)
 	_, err = c.Report(ctx, caller, claimed.ID, answer)
 	return err
+}
+
+// hold has an order left alone while the other side is being asked, from until on.
+func (c *Courier[T, O, R]) hold(ctx context.Context, caller api.Caller, id string, until api.Time) (release func()) {
+	return Hold(ctx, func(ctx context.Context) bool {
+		held, next := true, until
+		err := c.Engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			held, next = false, until
+			found, err := c.Records.Get(tx, caller.Scope(), id)
+			if err != nil {
+				return fmt.Errorf("outside: read %s: %w", c.Noun, err)
+			}
+			course := c.Trade.Course(&found.Value)
+			if course.Due == nil || !course.Due.Equal(until.Time) {
+				return nil // its outcome is booked, or the answer is
+			}
+			held, next = true, api.At(tx.Now.Add(UnderWay))
+			if next.Equal(until.Time) {
+				return nil // a test clock that stands
+			}
+			due := next
+			course.Due = &due
+			return c.Records.Replace(tx, found)
+		})
+		if err != nil {
+			return true // the database may be back in time
+		}
+		until = next
+		return held
+	})
 }
 
 // Report books what the other side has said of an order, be it as an answer or in

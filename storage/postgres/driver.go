@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
@@ -37,7 +37,7 @@ func dialect(schema string) *sqlstore.Dialect {
 type statements struct {
 	lock                                                                      string
 	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits     string
-	findCommit                                                                string
+	findCommit, touchCommit                                                   string
 	insertAccounts, moveAccounts, insertPostings, insertEntries, setSequences string
 }
 
@@ -53,6 +53,7 @@ func newStatements(schema string) statements {
 		insertCommit:  "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)",
 		deleteCommits: "DELETE FROM " + commits + " WHERE number < $1::bigint - 1000 AND at < now() - interval '3 minutes'",
 		findCommit:    "SELECT token FROM " + commits + " WHERE number = $1",
+		touchCommit:   "UPDATE " + commits + " SET token = token WHERE number = $1",
 
 		insertAccounts: `INSERT INTO ` + s + `ledger_accounts (name, guarded, balance, entries)
 			` + unnest([]string{"text[]", "boolean[]", "bigint[]", "bigint[]"}),
@@ -71,9 +72,19 @@ func newStatements(schema string) statements {
 	}
 }
 
-// roundTrip bounds a round trip of the writer, for which every other update waits: a
-// connection that has died without a word must not stop the process.
-const roundTrip = 30 * time.Second
+const (
+	// roundTrip bounds a round trip of the writer, for which every other update waits:
+	// a connection that has died without a word must not stop the process.
+	roundTrip = 10 * time.Second
+	// lockLimit bounds the wait for other processes where the caller's context does not.
+	lockLimit = time.Minute
+	// viewLimit bounds a statement of a View: all of them are served by an index, and
+	// read a page.
+	viewLimit = 20 * time.Second
+	// resolveWithin is how long a commit's answer is looked for. Together with the
+	// round trip before, it is less than the 30 seconds that httpapi gives a request.
+	resolveWithin = 15 * time.Second
+)
 
 // settings are those of every transaction of this package. The planner's keep the
 // plans of prepared statements right whatever was known of a table when they were
@@ -85,6 +96,12 @@ const settings = `SELECT set_config('enable_seqscan', 'off', true), set_config('
 	set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true),
 	set_config('idle_in_transaction_session_timeout', '60000', true),
 	CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', true) END`
+
+// writeSettings are those of a transaction that holds the lock. transaction_timeout
+// bounds it whatever the client does; where the server has none (before PostgreSQL 17),
+// the watch of a process that waits for the lock does.
+const writeSettings = settings + `,
+	CASE WHEN current_setting('server_version_num')::integer >= 170000 THEN set_config('transaction_timeout', '120000', true) END`
 
 const (
 	beginRead  = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -98,7 +115,7 @@ func lockWriter(schema string) string {
 // begin returns a session on a connection of the pool. before are the statements that
 // go out with the first one.
 func (s *Store) begin(ctx context.Context, before ...string) (*session, error) {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.watch.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -111,17 +128,26 @@ func (d driver) Snapshot(ctx context.Context) (sqlstore.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.limit = 0 // the caller's context bounds it
+	s.limit = viewLimit
+	s.renew = func() error {
+		noteFailure(s.conn.Conn(), io.EOF)
+		s.Close()
+		conn, err := d.watch.acquire(ctx)
+		if err == nil {
+			s.conn, s.db = conn, conn.Conn()
+		}
+		return err
+	}
 	return s, nil
 }
 
 // Lock implements [sqlstore.Driver].
 func (d driver) Lock(ctx context.Context, since sqlstore.Commit) (sqlstore.Session, sqlstore.Log, error) {
-	s, err := d.begin(ctx, beginWrite, settings, d.sql.lock)
+	s, err := d.begin(ctx, beginWrite, writeSettings, d.sql.lock)
 	if err != nil {
 		return nil, sqlstore.Log{}, err
 	}
-	s.limit = 0 // which is not for the wait
+	s.limit = lockLimit
 	log, err := d.log(ctx, s, since)
 	if err != nil {
 		s.Close()
@@ -166,7 +192,7 @@ func (d driver) log(ctx context.Context, s *session, since sqlstore.Commit) (log
 // Lock, when the batch runs again: after others' commits it would have to anyway.
 func (d driver) CommitOnto(base, next sqlstore.Commit, w *sqlstore.Writes) error {
 	ctx, cancel := context.WithTimeout(context.Background(), roundTrip)
-	s, err := d.begin(ctx, beginWrite, settings, d.sql.lock+" NOWAIT")
+	s, err := d.begin(ctx, beginWrite, writeSettings, d.sql.lock+" NOWAIT")
 	cancel()
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -187,9 +213,6 @@ func (d driver) Newest() (newest sqlstore.Commit, err error) {
 	err = s.Query(ctx, func(row sqlstore.Row) error { return row.Scan(&newest.Number, &newest.Token, nil) }, d.sql.newestCommit)
 	return newest, err
 }
-
-// resolveWithin is how long a commit's answer is looked for.
-const resolveWithin = time.Minute
 
 // resolve finds out whether a commit happened whose answer was lost: nil if it
 // did, [sqlstore.Dropped] if not, which is final.
@@ -217,7 +240,7 @@ func (s *Store) resolve(c sqlstore.Commit, cause error) error {
 // fails whenever it arrives. If the answer to that is lost, too, whoever asks again
 // finds one or the other.
 func (s *Store) happened(ctx context.Context, c sqlstore.Commit) (bool, error) {
-	asking, err := s.begin(ctx, beginWrite, settings, s.sql.lock)
+	asking, err := s.begin(ctx, beginWrite, writeSettings, s.sql.lock)
 	if err != nil {
 		return false, err
 	}
@@ -228,11 +251,17 @@ func (s *Store) happened(ctx context.Context, c sqlstore.Commit) (bool, error) {
 		found = true
 		return row.Scan(&of)
 	}, s.sql.findCommit, c.Number)
-	if found || err != nil {
-		return of == c.Token, err
+	if err != nil || found && of != c.Token {
+		return false, err
 	}
-	return false, asking.send(ctx, func(b *pgx.Batch) {
-		b.Queue(s.sql.insertCommit, c.Number, c.Token+1, []byte{})
+	return found, asking.send(ctx, func(b *pgx.Batch) {
+		if found {
+			// A commit that was given up while it waited for a synchronous standby is
+			// seen, and may not be there. A later one waits for all before it.
+			b.Queue(s.sql.touchCommit, c.Number)
+		} else {
+			b.Queue(s.sql.insertCommit, c.Number, c.Token+1, []byte{})
+		}
 		b.Queue("COMMIT")
 	})
 }
@@ -248,15 +277,27 @@ func code(err error) string {
 
 func isUnique(err error) bool { return code(err) == "23505" }
 
+// isTransient reports a refusal that is no fault of the statement: the transactions of
+// others came in between.
+func isTransient(err error) bool {
+	switch code(err) {
+	// Serialization failure, deadlock, lock_timeout or no lock available, and
+	// statement_timeout or an operator's pg_cancel_backend.
+	case "40001", "40P01", "55P03", "57014":
+		return true
+	}
+	return false
+}
+
 // Fault implements [sqlstore.Driver].
 func (driver) Fault(err error) (fault sqlstore.Fault, table string) {
-	switch code(err) {
-	case "": // trouble of the connection or the server, after which it is of no use
+	switch {
+	case code(err) == "", isReadOnly(err): // after which the connection is of no use
 		return sqlstore.Lost, ""
-	case "23505":
+	case isUnique(err):
 		e, _ := errors.AsType[*pgconn.PgError](err)
 		return sqlstore.Taken, e.TableName
-	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
+	case isTransient(err):
 		return sqlstore.Transient, ""
 	}
 	return sqlstore.Refused, ""
@@ -273,15 +314,4 @@ func checkIsolation(ctx context.Context, db querier) error {
 		return fmt.Errorf("%w: postgres: the transaction is %s; begin it as READ COMMITTED", storage.ErrInvalid, level)
 	}
 	return nil
-}
-
-// giveBack ends a connection's transaction, if there is one, and gives it back. The
-// pool closes one whose transaction is still open.
-func giveBack(conn *pgxpool.Conn) {
-	if c := conn.Conn(); !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		_, _ = c.Exec(ctx, "ROLLBACK") // the pool sees whether it worked
-		cancel()
-	}
-	conn.Release()
 }

@@ -150,11 +150,12 @@ func (r *reads) answer(left *[]*read) (err error) {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), roundTrip)
 	defer cancel()
-	conn, err := r.store.pool.Acquire(ctx)
+	conn, err := r.store.watch.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer giveBack(conn)
+	defer r.store.watch.giveBack(conn)
+	defer func() { noteFailure(conn.Conn(), err) }()
 	var b pgx.Batch
 	b.Queue(settings)
 	for _, one := range *left {

@@ -23,6 +23,8 @@ type session struct {
 	before []string
 	// limit bounds each round trip that has no deadline of its own; zero for none.
 	limit time.Duration
+	// renew, unless it is nil, replaces a connection that failed before it answered.
+	renew func() error
 }
 
 // querier is what a connection and a transaction of pgx have in common.
@@ -43,6 +45,36 @@ func (s *session) context(ctx context.Context) (context.Context, context.CancelF
 
 // Query implements [sqlstore.Session].
 func (s *session) Query(ctx context.Context, scan func(sqlstore.Row) error, text string, args ...any) error {
+	before, scanned := s.before, false
+	seen := func(row sqlstore.Row) error {
+		scanned = true
+		return scan(row)
+	}
+	err := s.ask(ctx, seen, text, args)
+	if s.renew != nil && len(before) > 0 && !scanned && ctx.Err() == nil && code(err) == "" && isUnavailable(err) {
+		// The transaction has just begun, and nothing of it was seen.
+		if renewed := s.renew(); renewed == nil {
+			s.before = before
+			err = s.ask(ctx, seen, text, args)
+		}
+	}
+	return s.failed(ctx, err)
+}
+
+// failed notes what has become of the connection, and says of an error whether it is
+// trouble of that. ctx is the caller's.
+func (s *session) failed(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if conn, ok := s.db.(*pgx.Conn); ok {
+		noteFailure(conn, err)
+	}
+	return unavailable(err)
+}
+
+// ask sends a statement and those before it.
+func (s *session) ask(ctx context.Context, scan func(sqlstore.Row) error, text string, args []any) error {
 	ctx, cancel := s.context(ctx)
 	defer cancel()
 	if len(s.before) == 0 {
@@ -96,6 +128,11 @@ func (s *session) send(ctx context.Context, queue func(*pgx.Batch)) error {
 	if b.Len() == 0 {
 		return nil
 	}
+	return s.failed(ctx, s.sendBatch(ctx, &b))
+}
+
+// sendBatch runs a batch in one round trip.
+func (s *session) sendBatch(ctx context.Context, b *pgx.Batch) error {
 	ctx, cancel := s.context(ctx)
 	defer cancel()
 	switch db := s.db.(type) {
@@ -104,7 +141,7 @@ func (s *session) send(ctx context.Context, queue func(*pgx.Batch)) error {
 	case pgx.Tx:
 		teach(db.Conn())
 	}
-	results := s.db.SendBatch(ctx, &b)
+	results := s.db.SendBatch(ctx, b)
 	for range b.Len() {
 		if _, err := results.Exec(); err != nil {
 			_ = results.Close() // it repeats the error
@@ -201,7 +238,7 @@ func (s *session) commit(base *sqlstore.Commit, next sqlstore.Commit, w *sqlstor
 // Close implements [sqlstore.Session].
 func (s *session) Close() {
 	if s.conn != nil {
-		giveBack(s.conn)
+		s.store.watch.giveBack(s.conn)
 		s.conn = nil
 	}
 }

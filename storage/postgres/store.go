@@ -12,13 +12,25 @@
 // reads.go). Views read a snapshot and wait for no writer. The pool must allow two
 // connections at least, one to write and one to read.
 //
-// PostgreSQL 13 and later will do. A proxy that pools by transaction will, too,
-// with a pool whose DefaultQueryExecMode is the default or CacheDescribe.
+// A pool made by [Connect], or from [PoolConfig], finds a server that is dead, frozen or
+// read-only, and the one that takes its place, within seconds; one of pgxpool.New may
+// wait two minutes for a frozen server. Where there are several servers, the URL names
+// all of them:
+//
+//	postgres://app@db1,db2,db3/payments?target_session_attrs=read-write
+//
+// A connection is thrown away when it fails, when its server turns out to take no
+// writes, and when new connections lead to another server. What cannot be done
+// meanwhile fails with [storage.ErrUnavailable]. The store gives up a round trip after
+// 10 seconds and a commit without an answer after 15 more ([ErrUnknown]).
+//
+// PostgreSQL 13 and later will do. A proxy that pools by transaction will, too, with
+// a pool whose DefaultQueryExecMode is CacheDescribe, by the URL's parameter
+// default_query_exec_mode=cache_describe. Open refuses every other mode behind a proxy.
 package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -46,10 +58,10 @@ type Config struct {
 }
 
 // ErrUnknown says that a commit's answer was lost, and that the database could
-// not be asked within a minute whether it happened. It is the one error of
+// not be asked within 15 seconds whether it happened. It is the one error of
 // Update after which something may have been written; a caller who has an
-// idempotency key learns by repeating the call.
-var ErrUnknown = errors.New("postgres: it is not known whether the commit happened")
+// idempotency key learns by repeating the call. It is a [storage.ErrUnavailable].
+var ErrUnknown = fmt.Errorf("postgres: it is not known whether the commit happened: %w", storage.ErrUnavailable)
 
 // Store is a database in a schema of PostgreSQL. It implements [storage.Store].
 //
@@ -62,6 +74,7 @@ type Store struct {
 	config   Config
 	sql      statements
 	reads    reads
+	watch    *watch
 	encoded  atomic.Pointer[encoder] // nil while a write has it
 	resolved atomic.Int64
 }
@@ -95,6 +108,9 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	if pool.Config().MaxConns < 2 {
 		return nil, fmt.Errorf("%w: postgres: the pool's MaxConns is %d; it must be 2 at least", storage.ErrInvalid, pool.Config().MaxConns)
 	}
+	if err := checkProxy(ctx, pool); err != nil {
+		return nil, err
+	}
 	var err error
 	if config.ReadOnlySchema {
 		err = Validate(ctx, pool, config.Schema)
@@ -107,6 +123,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	s := &Store{pool: pool, config: config, sql: newStatements(config.Schema)}
 	s.store = sqlstore.New(s.driver(), dialect(config.Schema), config.MaxGroup)
 	s.reads.store = s
+	s.watch = newWatch(s)
 	return s, nil
 }
 
@@ -142,7 +159,9 @@ func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 
 // Update implements [storage.Store]. fn runs in the goroutine of the caller, who
 // waits for others' functions before and after it, and for one commit. It may run
-// several times. Other processes are waited for as long as ctx allows.
+// several times. Other processes are waited for as long as ctx allows, and a few minutes
+// at most; lock_timeout and statement_timeout of the host lead to some further attempts.
+// Then the error is [storage.ErrUnavailable].
 func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return s.store.Update(ctx, fn)
 }
@@ -155,6 +174,8 @@ func (s *Store) Stats() Stats {
 
 // Close implements [storage.Store]. The pool stays open.
 func (s *Store) Close() error {
-	s.store.Close()
+	s.store.Shut()
+	s.watch.close()
+	s.store.Wait()
 	return nil
 }

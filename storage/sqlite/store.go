@@ -182,10 +182,11 @@ func (s *Store) Stats() Stats {
 // database, so that the file alone can be moved, unless another process has it
 // open.
 func (s *Store) Close() error {
-	if !s.store.Close() {
+	if !s.store.Shut() {
 		<-s.done
 		return s.failure
 	}
+	s.store.Wait()
 	s.log.running.Wait()
 	s.log.finish()
 	if err := s.release(); err != nil {

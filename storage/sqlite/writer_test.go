@@ -350,6 +350,9 @@ func TestAFullDisk(t *testing.T) {
 			if diff := cmp.Diff(want, ids(t, s), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
 				t.Errorf("kept (-want +got):\n%s", diff)
 			}
+			if err := s.Update(t.Context(), offender.fn); !errors.Is(err, storage.ErrUnavailable) {
+				t.Errorf("Update says %v", err)
+			}
 		})
 	}
 }

@@ -58,7 +58,7 @@ func (w *writer) join(c *call) error {
 
 // patience bounds the wait for other processes, and for a connection, where no
 // caller's context does: every other update waits as well.
-const patience = 30 * time.Second
+const patience = 10 * time.Second
 
 // ErrStale is what a batch meets that ran on top of a commit which is not the newest.
 var ErrStale = errors.New("others have committed meanwhile")

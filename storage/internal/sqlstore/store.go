@@ -148,15 +148,16 @@ func (s *Store) Waiting() int {
 	return len(s.writer.queue)
 }
 
-// Close lets no further call in, and waits for those that run. It reports whether it
-// is the first to do so.
-func (s *Store) Close() (first bool) {
+// Shut lets no further call in. It reports whether it is the first to do so.
+func (s *Store) Shut() (first bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	first, s.closed = !s.closed, true
-	s.mu.Unlock()
-	s.running.Wait()
 	return first
 }
+
+// Wait waits for the calls that run.
+func (s *Store) Wait() { s.running.Wait() }
 
 // Enter counts the caller as running, until Leave, or returns ErrClosed.
 func (s *Store) Enter() error {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
 )
 
 // writer runs the updates of this process, many in one transaction.
@@ -103,22 +105,24 @@ func (w *writer) update(ctx context.Context, fn func(*tx) error, alone bool) err
 
 // named puts the name of the store before an error that has none yet.
 func (w *writer) named(err error) error {
-	if d, ok := err.(Dropped); ok {
-		return &wrapped{w.store.Name, d.Cause}
-	}
-	if f, ok := err.(Final); ok {
-		return f.Cause
+	switch err := err.(type) {
+	case Dropped:
+		return &unavailable{w.store.Name, err.Cause}
+	case Final:
+		return err.Cause
 	}
 	return err
 }
 
-type wrapped struct {
+// unavailable is a [storage.ErrUnavailable].
+type unavailable struct {
 	name string
 	err  error
 }
 
-func (w *wrapped) Error() string { return w.name + ": " + w.err.Error() }
-func (w *wrapped) Unwrap() error { return w.err }
+func (e *unavailable) Error() string        { return e.name + ": " + e.err.Error() }
+func (e *unavailable) Unwrap() error        { return e.err }
+func (e *unavailable) Is(target error) bool { return target == storage.ErrUnavailable }
 
 func (w *writer) isTransient(err error) bool {
 	fault, _ := w.store.driver.Fault(err)

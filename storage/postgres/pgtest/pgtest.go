@@ -1,6 +1,7 @@
 // Package pgtest gives tests a PostgreSQL to run on: the one that the variable
 // PAYMENTS_TEST_POSTGRES names by its URL, or else a throwaway server, which is
-// started when its programs are installed and ends with the test process.
+// started when its programs are installed and ends with the test process. A test
+// that kills or freezes its server gets one of its own with [NewServer].
 //
 // Without either, tests are skipped, unless PAYMENTS_REQUIRE_POSTGRES is set:
 // then they fail. It is for tests alone, and for hosts' tests, too.
@@ -48,7 +49,7 @@ func URL(t testing.TB) string {
 // the test.
 func Pool(t testing.TB, size int) *pgxpool.Pool {
 	t.Helper()
-	config, err := pgxpool.ParseConfig(URL(t))
+	config, err := postgres.PoolConfig(URL(t))
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
@@ -93,5 +94,3 @@ func Schema(t testing.TB) string {
 	})
 	return name
 }
-
-var errNotInstalled = errors.New("PostgreSQL is not installed")

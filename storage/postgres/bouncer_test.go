@@ -1,0 +1,54 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+)
+
+// Behind a proxy that pools by transaction nothing may be prepared for longer than one.
+func TestTransactionPooling(t *testing.T) {
+	server := pgtest.NewServer(t)
+	bouncer := server.Bouncer(t)
+	const mode = "&default_query_exec_mode="
+	t.Run("modes", func(t *testing.T) {
+		for _, mode := range []string{"", mode + "cache_statement", mode + "describe_exec", mode + "exec", mode + "simple_protocol"} {
+			pool, err := postgres.Connect(t.Context(), bouncer.URL()+mode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = postgres.Open(t.Context(), pool, postgres.Config{})
+			pool.Close()
+			if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "CacheDescribe") {
+				t.Errorf("%q: %v", mode, err)
+			}
+		}
+	})
+	t.Run("contract", func(t *testing.T) {
+		contract(t, func(t *testing.T) *pgxpool.Pool {
+			pool, err := postgres.Connect(t.Context(), bouncer.URL()+mode+"cache_describe")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(pool.Close)
+			return pool
+		})
+	})
+	t.Run("killed and back", func(t *testing.T) {
+		l := newLoad(t, bouncer.URL()+mode+"cache_describe")
+		bouncer.Kill()
+		outage()
+		bouncer.Start(t)
+		l.answered(time.Now())
+		l.check(server.URL())
+	})
+}

@@ -1,0 +1,252 @@
+package postgres_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+)
+
+// openNotes opens a store with the kind of the tests.
+func openNotes(t *testing.T, pool *pgxpool.Pool, schema string) *postgres.Store {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := store.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func insertNote(t *testing.T, store *postgres.Store, id string) error {
+	return store.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note(id)) })
+}
+
+// A client sends half of a batch, with the lock in it, and then nothing. Its connection
+// stays open, so that the server waits for the rest for ever.
+func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
+	schema := pgtest.Schema(t)
+	store := openNotes(t, pgtest.Pool(t, 4), schema)
+	silent, err := pgconn.Connect(t.Context(), pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close(t.Context())
+	f := silent.Frontend()
+	for _, text := range []string{"BEGIN", "SET LOCAL idle_in_transaction_session_timeout = 1000", "LOCK TABLE " + schema + ".storage_writer IN EXCLUSIVE MODE"} {
+		f.SendParse(&pgproto3.Parse{Query: text})
+		f.SendBind(&pgproto3.Bind{})
+		f.SendExecute(&pgproto3.Execute{})
+	}
+	f.Send(&pgproto3.Flush{}) // answers, but no Sync
+	if err := f.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for commands := 0; commands < 3; {
+		message, err := silent.ReceiveMessage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := message.(*pgproto3.CommandComplete); ok {
+			commands++
+		}
+	}
+	start := time.Now()
+	if err := insertNote(t, store, "a"); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(start)
+	t.Logf("the lock was free after %s", took.Round(time.Millisecond))
+	if took > 15*time.Second {
+		t.Errorf("the lock was held for %s", took)
+	}
+	if _, err := silent.ReceiveMessage(t.Context()); err == nil {
+		t.Error("the client that fell silent still has its session")
+	}
+}
+
+// The lock spares processes attempts in vain. What decides is the primary key of the
+// commits and that each write compares what it replaces: without the lock nothing is
+// lost, doubled or acknowledged falsely.
+func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
+	schema := pgtest.Schema(t)
+	config, err := pgxpool.ParseConfig(pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := newSwitch(t, fmt.Sprintf("%s:%d", config.ConnConfig.Host, config.ConnConfig.Port))
+	var unlocked atomic.Int64
+	lock := fmt.Appendf(nil, `LOCK TABLE "%s".storage_writer IN EXCLUSIVE MODE`, schema)
+	nothing := bytes.Repeat([]byte{' '}, len(lock))
+	copy(nothing, "SELECT 1 --")
+	address.change = func(sent []byte) {
+		for i := bytes.Index(sent, lock); i >= 0; i = bytes.Index(sent, lock) {
+			copy(sent[i:], nothing)
+			unlocked.Add(1)
+		}
+	}
+	to := address.listener.Addr().String()
+	var stores []*postgres.Store
+	for range 2 {
+		config, err := pgxpool.ParseConfig("postgres://postgres@" + to + "/postgres?sslmode=disable&default_query_exec_mode=cache_describe")
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.ConnConfig.User, config.ConnConfig.Password, config.ConnConfig.Database = userOf(t)
+		pool, err := pgxpool.NewWithConfig(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pool.Close)
+		stores = append(stores, openNotes(t, pool, schema))
+	}
+	if err := insertNote(t, stores[0], "counter"); err != nil { // it counts from 1
+		t.Fatal(err)
+	}
+	var done, refused atomic.Int64
+	var all sync.WaitGroup
+	for c := range 8 {
+		all.Go(func() {
+			for n := range 20 {
+				err := stores[c%2].Update(t.Context(), func(tx storage.Tx) error {
+					counter, err := tx.Get(notes, scope, "counter")
+					if err != nil {
+						return err
+					}
+					counter.Columns[0] = counter.Columns[0].(int64) + 1
+					if err := tx.Replace(notes, counter); err != nil {
+						return err
+					}
+					if _, err := tx.Next("numbers"); err != nil {
+						return err
+					}
+					return tx.Post(transfer(fmt.Sprint("p_", c, "_", n)))
+				})
+				switch {
+				case err == nil:
+					done.Add(1)
+				case errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, postgres.ErrUnknown):
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d updates done, %d refused, %d locks not taken", done.Load(), refused.Load(), unlocked.Load())
+	if unlocked.Load() < 10 || done.Load() < 10 {
+		t.Error("too little to show anything")
+	}
+	direct := openNotes(t, pgtest.Pool(t, 2), schema)
+	err = direct.Update(t.Context(), func(tx storage.Tx) error {
+		counter, err := tx.Get(notes, scope, "counter")
+		if err != nil {
+			return err
+		}
+		money, err := tx.Balance("guarded/to")
+		if err != nil {
+			return err
+		}
+		next, err := tx.Next("numbers")
+		if err != nil {
+			return err
+		}
+		if n := done.Load(); counter.Columns[0] != n+1 || counter.Version != n+1 || money.Amount != n || money.Entries != n || next != n+1 {
+			t.Errorf("%d updates counted to %v in %d versions, moved %d in %d entries, and the next number is %d",
+				n, counter.Columns[0], counter.Version, money.Amount, money.Entries, next)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// userOf returns who the tests are at their server.
+func userOf(t *testing.T) (user, password, database string) {
+	config, err := pgx.ParseConfig(pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config.User, config.Password, config.Database
+}
+
+// A host's limits on waiting make the store wait again, and a host's own transaction
+// begin again.
+func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
+	for _, setting := range []string{"lock_timeout", "statement_timeout"} {
+		t.Run(setting, func(t *testing.T) {
+			schema := pgtest.Schema(t)
+			config, err := postgres.PoolConfig(pgtest.URL(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.MaxConns = 4
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(pool.Close)
+			store := openNotes(t, pool, schema)
+			config.ConnConfig.RuntimeParams[setting] = "500"
+			hasty, err := pgxpool.NewWithConfig(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(hasty.Close)
+			impatient := openNotes(t, hasty, schema)
+
+			tx, err := pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			release := sync.OnceFunc(func() { _ = tx.Rollback(t.Context()) }) // it has written nothing
+			defer release()
+			if _, err := tx.Exec(t.Context(), "LOCK TABLE "+schema+".storage_writer IN EXCLUSIVE MODE"); err != nil {
+				t.Fatal(err)
+			}
+			host, err := hasty.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = impatient.In(host).Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("in")) })
+			if !errors.Is(err, storage.ErrRetry) {
+				t.Errorf("in the host's transaction: %v", err)
+			}
+			if err := host.Rollback(t.Context()); err != nil {
+				t.Error(err)
+			}
+			free := time.AfterFunc(1200*time.Millisecond, release)
+			defer free.Stop()
+			if err := insertNote(t, impatient, "own"); err != nil {
+				t.Errorf("in a transaction of the store: %v", err)
+			}
+			if impatient.Stats().Reruns == 0 {
+				t.Error("nothing had to be tried again")
+			}
+			if err := insertNote(t, store, "own"); !errors.Is(err, storage.ErrExists) {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+	}
+}

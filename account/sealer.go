@@ -115,10 +115,7 @@ func (s *Service) sealOn(ctx context.Context, pass *sealer) error {
 	if pass.Began == nil {
 		pass.Began, pass.After, pass.Refused = new(api.At(s.engine.Clock())), "", nil
 	}
-	enough := func() bool {
-		end, ok := ctx.Deadline()
-		return ok && time.Until(end) < sealLease/2
-	}
+	enough := func() bool { return due.HalfOver(ctx, sealLease) }
 	for {
 		step, err := s.sealStep(ctx, pass.After, enough)
 		pass.After, pass.Refused = step.after, oldest(pass.Refused, step.refused)

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -92,9 +93,24 @@ type Config struct {
 	// itself, 7 a week later. Each reminder is sent once. Nobody is reminded when it is
 	// empty.
 	InvoiceReminders []int
-	// EventRetention is for how long events and their deliveries are kept; zero for
-	// good. Ten days at least let every delivery end.
-	EventRetention time.Duration
+	// EventRetention is for how long events and their deliveries are kept from their
+	// creation on; zero for good. Ten days at least let every delivery end.
+	// DeliveryRetention removes deliveries that have ended before their events, an hour
+	// after their creation at the soonest; zero keeps them as long as the events.
+	//
+	// These and MessageRetention hold for what is there already, too, whenever they are
+	// changed: a worker looks every hour for what is older, and removes it in small
+	// transactions. Processes over one database should have the same. They need a store
+	// whose transactions are [storage.Scanner], as those of this library are; New refuses
+	// them on another.
+	EventRetention, DeliveryRetention time.Duration
+	// MessageRetention is for how long the messages of test mode can be read; 30 days
+	// when zero. Those of live mode leave the store when they are delivered or given up.
+	MessageRetention time.Duration
+	// IdempotencyRetention is for how long an idempotency key stands for its first
+	// request: 30 days when zero, which is promised to clients, and no less. A change is
+	// for the keys that are used from then on.
+	IdempotencyRetention time.Duration
 	// WebhookAllow opens address ranges that are not public, such as loopback, to the
 	// webhook deliveries of test mode. Live mode delivers to public addresses only.
 	WebhookAllow []netip.Prefix
@@ -129,6 +145,19 @@ func (c *Config) check() error {
 	}
 	if err := invoice.CheckReminders(c.InvoiceReminders); err != nil {
 		return fmt.Errorf("payments: InvoiceReminders: %w", err)
+	}
+	for _, r := range []struct {
+		name        string
+		keep, least time.Duration
+	}{
+		{"EventRetention", c.EventRetention, 0},
+		{"DeliveryRetention", c.DeliveryRetention, time.Hour},
+		{"MessageRetention", c.MessageRetention, 0},
+		{"IdempotencyRetention", c.IdempotencyRetention, engine.KeyLife},
+	} {
+		if r.keep != 0 && (r.keep < 0 || r.keep < r.least) {
+			return fmt.Errorf("payments: %s is %s, want 0 or at least %s", r.name, r.keep, r.least)
+		}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -28,6 +28,11 @@ type Health struct {
 	// [invoice.Service.Stuck] list them.
 	StuckLive int `json:"stuck_live"`
 	StuckTest int `json:"stuck_test"`
+	// OldestUnsealed is the time from which on entries of the ledger may be without a
+	// seal: each that was booked before has one. It is when the last pass over all
+	// accounts began that has sealed everything, so in an idle ledger it stands still
+	// for some minutes, too; nil when nothing was ever booked.
+	OldestUnsealed *api.Time `json:"oldest_unsealed"`
 }
 
 // Queue is one kind of background work.
@@ -49,6 +54,17 @@ func (h *Health) Lag() time.Duration {
 		return 0
 	}
 	return max(0, h.At.Sub(h.OldestDue.Time))
+}
+
+// SealLag is the greatest age that an entry of the ledger without a seal can have; 0
+// when nothing was ever booked. Above [account.SealWithin], the sealing of entries
+// stands still, cannot keep up, or refuses an account whose entries were changed behind
+// their seals; Verify of the accounts says which.
+func (h *Health) SealLag() time.Duration {
+	if h.OldestUnsealed == nil {
+		return 0
+	}
+	return max(0, h.At.Sub(h.OldestUnsealed.Time))
 }
 
 // Health looks at the work of all processes over this store. It reads indexes and
@@ -84,7 +100,9 @@ func (s *Service) Health(ctx context.Context) (*Health, error) {
 			}
 			h.StuckLive, h.StuckTest = h.StuckLive+live, h.StuckTest+test
 		}
-		return nil
+		var err error
+		h.OldestUnsealed, err = s.Accounts.UnsealedTx(tx)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("payments: health: %w", err)

@@ -80,6 +80,9 @@ func testHealth(t *testing.T, store storage.Store) {
 	if h.Running || h.Lag() != 0 || h.OldestDue != nil || h.StuckLive+h.StuckTest != 0 || !h.At.Equal(begin) || len(h.Queues) < 7 {
 		t.Errorf("at first: %+v", h)
 	}
+	if h.OldestUnsealed != nil || h.SealLag() != 0 {
+		t.Errorf("with nothing booked entries have no seal: %+v", h)
+	}
 	for _, q := range h.Queues {
 		if q.Due != 0 || q.OldestDue != nil {
 			t.Errorf("at first: %+v", q)
@@ -98,7 +101,10 @@ func testHealth(t *testing.T, store storage.Store) {
 		t.Errorf("payouts: %+v", q)
 	}
 	check(svc.Drain(t.Context()))
-	if h = health(); queue(h, "disbursements").Due != 0 || h.Lag() != 0 {
+	if h.SealLag() != 10*time.Minute {
+		t.Errorf("before a worker has sealed anything: %s", h.SealLag())
+	}
+	if h = health(); queue(h, "disbursements").Due != 0 || h.Lag() != 0 || !h.OldestUnsealed.Equal(now) {
 		t.Errorf("when it was worked on: %+v", h)
 	}
 

@@ -76,7 +76,6 @@ func (s *Service) InTx(ctx context.Context, store storage.Store) (*OwnTx, error)
 	if err := in.wire(in.config); err != nil {
 		return nil, err
 	}
-	in.Events.Retention = s.Events.Retention
 	in.Events.SubscribersOf(s.Events)
 	in.Accounts.Inside(s.Accounts)
 	return &OwnTx{

@@ -26,6 +26,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/shown"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
@@ -88,7 +89,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 
 	s := &Service{base: c.BaseURL, config: c}
-	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox, Shown: new(shown.Cache)}
+	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox, KeyRetention: c.IdempotencyRetention, Shown: new(shown.Cache)}
 	s.runner = &due.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll}
 	s.engine.Wake, s.engine.Reserve = s.runner.Wake, s.runner.Reserve
 	if c.Observer != nil {
@@ -104,21 +105,25 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err := s.Accounts.SealWith(ctx, c.Key); err != nil {
 		return nil, fmt.Errorf("payments: prepare the seals: %w", err)
 	}
+	kept, err := retention.New(ctx, s.engine,
+		event.Retention(c.EventRetention, webhook.Forget), webhook.Retention(c.DeliveryRetention), message.Retention(c.MessageRetention))
+	if err != nil {
+		return nil, fmt.Errorf("payments: %w", err)
+	}
 	s.runner.Add(s.outgoing.Jobs()...)
 	s.runner.Add(s.Refunds.Job(), s.Disbursements.BatchJob())
 	s.runner.Add(s.Webhooks.Jobs()...)
 	s.runner.Add(s.Events.TellSubscribers())
 	s.runner.Add(s.Invoices.Job(), s.Invoices.Reminders())
 	s.runner.Add(s.Accounts.SealJob(), s.Accounts.EraseJob())
-	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys())
+	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys(), kept.Job())
 	return s, nil
 }
 
 // wire makes the services over the engine.
 func (s *Service) wire(c Config) error {
 	s.Events = event.New(s.engine)
-	s.Events.Retention = c.EventRetention
-	s.Messages = message.New(s.engine, message.Config{Texter: c.Texter, Mailer: c.Mailer, TestMailer: c.TestMailer})
+	s.Messages = message.New(s.engine, message.Config{Texter: c.Texter, Mailer: c.Mailer, TestMailer: c.TestMailer, Retention: c.MessageRetention})
 	s.Accounts = account.New(s.engine)
 	s.Payments = payment.New(s.engine, s.Events)
 	s.QRCodes = qrcode.New(s.engine, qrcode.Config{
@@ -162,6 +167,7 @@ func Kinds() []*storage.Kind {
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), qrcode.Kinds(),
 		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), refund.Kinds(), webhook.Kinds(),
+		retention.Kinds(),
 		{secrets.Kind()},
 	} {
 		all = append(all, kinds...)

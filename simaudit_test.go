@@ -95,8 +95,16 @@ func (g *game) audit() {
 	g.t.Helper()
 	v, err := g.svc.Accounts.Verify(g.t.Context())
 	check(err)
+	late := 0
 	for _, p := range v.Problems {
+		if strings.Contains(p, "entries have no seal") {
+			late++ // the game lets days pass in which no worker runs
+			continue
+		}
 		g.t.Error(p)
+	}
+	if late > 0 != (v.Overdue > 0) {
+		g.t.Errorf("%d entries are overdue: %q", v.Overdue, v.Problems)
 	}
 	for i, s := range g.sides {
 		g.auditSide(s)

@@ -159,17 +159,18 @@ func TestASealIsNotRenewedOverAChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	book(t, svc, merchant, 3)
-	store.written = func(page []storage.Entry) {
+	store.entries = func(page []storage.Entry) []storage.Entry {
 		for i := range page {
 			if page[i].Number == 4 {
 				page[i].Ref = "mine"
 			}
 		}
+		return page
 	}
 	if n, err := svc.Accounts.Seal(t.Context()); err != nil || n != 0 {
 		t.Errorf("sealed %d, %v", n, err)
 	}
-	store.written = nil
+	store.entries = nil
 	if n, err := svc.Accounts.Seal(t.Context()); err != nil || n != 6 {
 		t.Errorf("after it was mended: sealed %d, %v", n, err)
 	}
@@ -215,7 +216,7 @@ func TestASealThatIsGoneIsNotMadeAnew(t *testing.T) {
 			for _, id := range gone {
 				store.remove(t, "seals", name+id)
 			}
-			change := func(page []storage.Entry) []storage.Entry {
+			store.entries = func(page []storage.Entry) []storage.Entry {
 				for i := range page {
 					if page[i].Account == name && page[i].Number == 129 {
 						page[i].Ref = "mine"
@@ -223,7 +224,6 @@ func TestASealThatIsGoneIsNotMadeAnew(t *testing.T) {
 				}
 				return page
 			}
-			store.entries, store.written = change, func(page []storage.Entry) { change(page) }
 			book(t, svc, merchant, 3)
 			for range 2 {
 				if _, err := svc.Accounts.Seal(t.Context()); err != nil {

@@ -2,9 +2,12 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -13,6 +16,11 @@ type Verification struct {
 	Accounts, Postings, Entries int64
 	// Sealed is how many entries agree with their seals; see [Service.Seal].
 	Sealed int64
+	// Overdue is how many entries have waited for a seal for longer than [SealWithin],
+	// a minute more than that, since the clocks of processes differ. They are one
+	// problem together: the background work stands still, cannot keep up or refuses
+	// to seal what was changed.
+	Overdue int64
 	// Problems says what does not agree, in words; empty when all does.
 	Problems []string
 }
@@ -20,7 +28,25 @@ type Verification struct {
 // verifier is a verification under way.
 type verifier struct {
 	Verification
+	service  *Service
 	progress func(Verification)
+	told     int // problems that were told
+
+	// cutoff is the time before which entries must have a seal.
+	cutoff  time.Time
+	overdue storage.Entry // the oldest that has none
+
+	// booked is how many entries all accounts have had at some time, inPostings how many
+	// the postings have.
+	booked, inPostings int64
+
+	// after is where the pass has come to. The others are of the account that it is in.
+	after   string
+	account storage.Balance // without a name between two accounts
+	sealed  int64           // how many of its entries have a seal
+	number  int64           // the entry that comes next, and the balance that it must leave
+	balance int64
+	before  []byte // the MAC of the segment before that of number
 }
 
 // tell reports what was replayed so far.
@@ -28,22 +54,30 @@ func (v *verifier) tell() {
 	if v.progress == nil {
 		return
 	}
+	v.told = len(v.Problems)
 	told := v.Verification
 	told.Problems = slices.Clone(v.Problems)
 	v.progress(told)
 }
 
-// maxProblems bounds the report of a ledger that is beyond repair.
-const maxProblems = 100
-
-// verifyPage is how many rows are read at once, so that memory stays flat.
-const verifyPage = 500
+const (
+	// maxProblems bounds the report of a ledger that is beyond repair.
+	maxProblems = 100
+	// verifyPage is how many rows are read at once, and verifyView about how many are
+	// read in one View, so that memory stays flat and no snapshot is old.
+	verifyPage = 500
+	verifyView = 1000
+	// accountRows is what the reads of an account count for beside its entries.
+	accountRows = 10
+	// clockSkew is by how much the clocks of processes may differ.
+	clockSkew = time.Minute
+)
 
 // VerifyParams say how the ledger is verified. The zero value works.
 type VerifyParams struct {
 	// Progress, unless it is nil, is told every few hundred rows what was replayed so
 	// far, in the goroutine of Verify: first of the accounts and their entries, then
-	// of the postings. It begins anew when the store runs the reading again.
+	// of the postings, then of the seals.
 	Progress func(Verification)
 }
 
@@ -51,8 +85,17 @@ type VerifyParams struct {
 // balances: entries are numbered without holes, each balance is the one before
 // plus the amount, no guarded account was ever below zero, every posting adds up
 // to zero, and all money together does. What was sealed is compared with its seal,
-// so that an entry that was changed, removed or moved in the database is named. It reads one snapshot and may run beside
-// traffic; it takes time in proportion to the ledger.
+// so that an entry that was changed, removed or moved in the database is named; and
+// entries that should have a seal by now and have none are reported.
+//
+// It may run beside traffic, takes time in proportion to the ledger and little memory,
+// and reads in many short Views, so that no database has to keep an old state for it.
+// Each account is verified as it was in one of them: entries are numbered and never
+// change, so those up to the number that its balance counts are one state, and what is
+// booked later is left to the next verification. That all balances add up to zero is
+// seen in one View, which reads nothing else and takes a few seconds for a million
+// accounts. Only how many entries the postings have together is compared within what
+// was booked between the beginning and the end.
 //
 // The error says that the ledger could not be read; what was found wrong is in
 // the report.
@@ -62,123 +105,301 @@ func (s *Service) Verify(ctx context.Context) (*Verification, error) {
 
 // VerifyWith is Verify with parameters.
 func (s *Service) VerifyWith(ctx context.Context, p VerifyParams) (*Verification, error) {
-	var v *verifier
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		v = &verifier{progress: p.Progress}
-		if err := v.accounts(tx); err != nil {
-			return err
-		}
-		if err := v.postings(tx); err != nil {
-			return err
-		}
-		return v.seals(tx, s)
-	})
-	if err != nil {
+	v := &verifier{service: s, progress: p.Progress, cutoff: s.engine.Clock().Add(-SealWithin - clockSkew)}
+	if err := v.run(ctx); err != nil {
 		return nil, fmt.Errorf("account: verify: %w", err)
 	}
 	return &v.Verification, nil
 }
 
-func (v *verifier) accounts(tx storage.ReadTx) error {
-	after, total := "", int64(0)
-	for {
-		page, err := tx.Balances(after, verifyPage)
-		if err != nil {
-			return err
-		}
-		for _, b := range page {
-			v.Accounts++
-			total += b.Amount
-			before := v.Entries
-			if err := v.account(tx, b); err != nil {
-				return err
-			}
-			v.Entries = before + b.Entries // though it ended at a problem
-		}
-		v.tell()
-		if len(page) < verifyPage {
-			break
-		}
-		after = page[len(page)-1].Account
-	}
-	if total != 0 {
-		v.problem("all balances together are %d pesewas, not zero", total)
-	}
-	return nil
-}
-
-// account walks one account from its newest entry to its first.
-func (v *verifier) account(tx storage.ReadTx, b storage.Balance) error {
-	number, balance := b.Entries, b.Amount
-	for number > 0 {
-		page, err := tx.Entries(b.Account, number+1, verifyPage)
-		if err != nil {
-			return err
-		}
-		if len(page) == 0 {
-			v.problem("account %s: entries up to number %d are missing", b.Account, number)
-			return nil
-		}
-		for _, e := range page {
-			if e.Number != number {
-				v.problem("account %s: entry %d is missing", b.Account, number)
-				return nil
-			}
-			if e.Balance != balance {
-				v.problem("account %s: entry %d leaves %d, want %d", b.Account, number, e.Balance, balance)
-				return nil
-			}
-			if b.Guarded && e.Balance < 0 {
-				v.problem("account %s: entry %d took a guarded account to %d", b.Account, number, e.Balance)
-			}
-			balance -= e.Amount
-			number--
-		}
-		if v.Entries += int64(len(page)); number > 0 {
-			v.tell() // a clearing account alone may have most of all entries
-		}
-	}
-	if balance != 0 {
-		v.problem("account %s: begins with %d, not zero", b.Account, balance)
-	}
-	newest, err := tx.Entries(b.Account, 0, 1)
-	if err != nil {
+func (v *verifier) run(ctx context.Context) error {
+	if err := v.inViews(ctx, (*verifier).total); err != nil {
 		return err
 	}
-	if len(newest) == 1 && newest[0].Number > b.Entries {
-		v.problem("account %s: has entry %d, but counts %d", b.Account, newest[0].Number, b.Entries)
+	least := v.booked
+	if err := v.inViews(ctx, (*verifier).accounts); err != nil {
+		return err
+	}
+	if v.Overdue > 0 {
+		v.problem("%d entries have no seal though they were booked more than %s ago, the first of them entry %d of account %s at %s",
+			v.Overdue, SealWithin, v.overdue.Number, v.overdue.Account, api.At(v.overdue.At))
+	}
+	v.after = ""
+	if err := v.inViews(ctx, (*verifier).postings); err != nil {
+		return err
+	}
+	if err := v.inViews(ctx, (*verifier).total); err != nil {
+		return err
+	}
+	switch {
+	case v.inPostings >= least && v.inPostings <= v.booked:
+	case least == v.booked:
+		v.problem("the postings have %d entries, the accounts %d", v.inPostings, v.booked)
+	default:
+		v.problem("the postings have %d entries, the accounts had %d before that and %d after it", v.inPostings, least, v.booked)
+	}
+	v.after, v.account = "", storage.Balance{}
+	if err := v.inViews(ctx, (*verifier).seals); err != nil {
+		return err
+	}
+	if v.told < len(v.Problems) {
+		v.tell()
 	}
 	return nil
 }
 
-func (v *verifier) postings(tx storage.ReadTx) error {
-	after, entries := "", int64(0)
-	for {
-		page, err := tx.Postings(after, verifyPage)
+// inViews calls a step in one View after another, until there is no more. What a step
+// finds counts once its View has ended, since a View may run more than once.
+func (v *verifier) inViews(ctx context.Context, step func(*verifier, storage.ReadTx) (more bool, err error)) error {
+	for more := true; more; {
+		var next verifier
+		err := v.service.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+			next = *v
+			next.Problems = slices.Clip(next.Problems)
+			var err error
+			more, err = step(&next, tx)
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		for _, p := range page {
-			v.Postings++
-			entries += int64(len(p.Entries))
-			sum := int64(0)
-			for _, e := range p.Entries {
-				sum += e.Amount
-			}
-			if sum != 0 || len(p.Entries) < 2 {
-				v.problem("posting %s: %d entries add up to %d, not zero", p.ID, len(p.Entries), sum)
-			}
+		moved := next.Accounts+next.Entries+next.Postings+next.Sealed > v.Accounts+v.Entries+v.Postings+v.Sealed
+		if *v = next; moved {
+			v.tell()
 		}
-		v.tell()
+	}
+	return nil
+}
+
+// total adds all balances up, as they are at one time.
+func (v *verifier) total(tx storage.ReadTx) (more bool, err error) {
+	sum, booked := int64(0), int64(0)
+	for after := ""; ; {
+		page, err := tx.Balances(after, verifyPage)
+		if err != nil {
+			return false, err
+		}
+		for _, b := range page {
+			sum += b.Amount
+			booked += b.Entries
+			after = b.Account
+		}
 		if len(page) < verifyPage {
 			break
 		}
-		after = page[len(page)-1].ID
 	}
-	if entries != v.Entries {
-		v.problem("the postings have %d entries, the accounts %d", entries, v.Entries)
+	if first := v.booked == 0; first && sum != 0 {
+		v.problem("all balances together are %d pesewas, not zero", sum)
 	}
-	return nil
+	v.booked = booked
+	return false, nil
+}
+
+// accounts replays accounts, each from its newest entry to its first.
+func (v *verifier) accounts(tx storage.ReadTx) (more bool, err error) {
+	rows := 0
+	if v.account.Account != "" {
+		if rows, err = v.replay(tx, rows); err != nil || v.account.Account != "" {
+			return true, err
+		}
+	}
+	const limit = verifyView / accountRows
+	page, err := tx.Balances(v.after, limit)
+	if err != nil {
+		return false, err
+	}
+	heads, err := headsAfter(tx, v.after, len(page))
+	if err != nil {
+		return false, err
+	}
+	for _, b := range page {
+		if rows >= verifyView {
+			return true, nil
+		}
+		v.Accounts++
+		v.after, v.account = b.Account, b
+		v.number, v.balance, v.sealed = b.Entries, b.Amount, 0
+		if head := heads[b.Account]; head != nil {
+			v.sealed = head.Value.Entries
+		}
+		newest, err := tx.Entries(b.Account, 0, 1)
+		if err != nil {
+			return false, err
+		}
+		if len(newest) == 1 && newest[0].Number > b.Entries {
+			v.problem("account %s: has entry %d, but counts %d", b.Account, newest[0].Number, b.Entries)
+		}
+		if rows, err = v.replay(tx, rows+accountRows); err != nil || v.account.Account != "" {
+			return true, err
+		}
+	}
+	return len(page) == limit, nil
+}
+
+// replay walks an account down from the number that it has come to, until its first
+// entry or until enough rows were read.
+func (v *verifier) replay(tx storage.ReadTx, rows int) (int, error) {
+	b := v.account
+	for v.number > 0 {
+		if rows >= verifyView {
+			return rows, nil
+		}
+		page, err := tx.Entries(b.Account, v.number+1, verifyPage)
+		if err != nil {
+			return rows, err
+		}
+		rows += len(page)
+		problem := ""
+		if len(page) == 0 {
+			problem = fmt.Sprintf("account %s: entries up to number %d are missing", b.Account, v.number)
+		}
+		for i := range page {
+			if problem = v.entry(&page[i]); problem != "" {
+				break
+			}
+		}
+		if problem != "" {
+			v.problem("%s", problem)
+			v.Entries += v.number // as if they were there
+			v.account = storage.Balance{}
+			return rows, nil
+		}
+	}
+	if v.balance != 0 {
+		v.problem("account %s: begins with %d, not zero", b.Account, v.balance)
+	}
+	v.account = storage.Balance{}
+	return rows, nil
+}
+
+// entry compares the next entry, and says what is wrong with what comes before it, too.
+func (v *verifier) entry(e *storage.Entry) (problem string) {
+	switch b := &v.account; {
+	case e.Number != v.number:
+		return fmt.Sprintf("account %s: entry %d is missing", b.Account, v.number)
+	case e.Balance != v.balance:
+		return fmt.Sprintf("account %s: entry %d leaves %d, want %d", b.Account, v.number, e.Balance, v.balance)
+	case b.Guarded && e.Balance < 0:
+		v.problem("account %s: entry %d took a guarded account to %d", b.Account, v.number, e.Balance)
+	}
+	if e.Number > v.sealed && e.At.Before(v.cutoff) && v.service.sealKey != nil {
+		if v.Overdue++; v.Overdue == 1 || e.At.Before(v.overdue.At) {
+			v.overdue = *e
+		}
+	}
+	v.balance -= e.Amount
+	v.number--
+	v.Entries++
+	return ""
+}
+
+// postings adds up every posting of a page.
+func (v *verifier) postings(tx storage.ReadTx) (more bool, err error) {
+	page, err := tx.Postings(v.after, verifyPage)
+	if err != nil {
+		return false, err
+	}
+	for _, p := range page {
+		v.Postings++
+		v.inPostings += int64(len(p.Entries))
+		sum := int64(0)
+		for _, e := range p.Entries {
+			sum += e.Amount
+		}
+		if sum != 0 || len(p.Entries) < 2 {
+			v.problem("posting %s: %d entries add up to %d, not zero", p.ID, len(p.Entries), sum)
+		}
+		v.after = p.ID
+	}
+	return len(page) == verifyPage, nil
+}
+
+// seals compares accounts with their seals, each from its first entry on.
+func (v *verifier) seals(tx storage.ReadTx) (more bool, err error) {
+	rows := 0
+	if v.account.Account != "" {
+		// The seal of its last segment may be another by now, and so the head, too.
+		r, err := tx.Get(sealHeads.Kind(), storage.Scope{}, v.account.Account)
+		if errors.Is(err, storage.ErrNotFound) {
+			v.problem("account %s: the record of how far it is sealed was removed", v.account.Account)
+			v.account = storage.Balance{}
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if rows, err = v.chain(tx, r, rows); err != nil || v.account.Account != "" {
+			return true, err
+		}
+	}
+	const limit = verifyView / accountRows
+	page, err := tx.List(sealHeads.Kind(), storage.Query{After: v.after, Limit: limit, Bare: true})
+	if err != nil {
+		return false, err
+	}
+	for _, r := range page {
+		if rows >= verifyView {
+			return true, nil
+		}
+		v.after, v.account = r.ID, storage.Balance{Account: r.ID}
+		v.number, v.before = 1, nil
+		if rows, err = v.chain(tx, r, rows+accountRows); err != nil || v.account.Account != "" {
+			return true, err
+		}
+	}
+	return len(page) == limit, nil
+}
+
+// chain compares an account with its seals from the number on that it has come to, until
+// its last seal or until enough rows were read.
+func (v *verifier) chain(tx storage.ReadTx, r storage.Record, rows int) (int, error) {
+	name := r.ID
+	done := func(format string, args ...any) (int, error) {
+		v.account = storage.Balance{}
+		if format != "" {
+			v.problem(format, args...) // what follows hangs on it
+		}
+		return rows, nil
+	}
+	head, err := sealHeads.Decode(r)
+	if err != nil {
+		return done("account %s: the record of how far it is sealed cannot be read", name)
+	}
+	b, err := tx.Balance(name)
+	if err != nil {
+		return rows, err
+	}
+	if b.Entries < head.Value.Entries {
+		return done("account %s: %d entries were sealed, and %d are there", name, head.Value.Entries, b.Entries)
+	}
+	for v.number <= head.Value.Entries {
+		if rows >= verifyView {
+			return rows, nil
+		}
+		number := (v.number - 1) / segment
+		last := min(head.Value.Entries, (number+1)*segment)
+		entries, problem, err := segmentOf(tx, name, number, last)
+		if err != nil {
+			return rows, err
+		}
+		rows += len(entries) + 2
+		_, kept, err := lastSeals(tx, name, number)
+		if bad := (*unreadable)(nil); errors.As(err, &bad) {
+			return done("%v", bad)
+		}
+		if err != nil {
+			return rows, err
+		}
+		if problem == "" {
+			v.before, problem = v.service.check(name, number, entries, v.before, kept)
+		}
+		if problem != "" {
+			return done("%s", problem)
+		}
+		v.Sealed += int64(len(entries))
+		v.number = last + 1
+	}
+	return done("")
 }
 
 func (v *verifier) problem(format string, args ...any) {

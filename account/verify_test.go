@@ -21,29 +21,11 @@ type damaged struct {
 	balance func(*storage.Balance)
 	entries func([]storage.Entry) []storage.Entry
 	booked  func(*storage.Booked)
-	written func([]storage.Entry) // as transactions that write read them
 }
 
 type damagedTx struct {
 	storage.ReadTx
 	by *damaged
-}
-
-type damagedWriteTx struct {
-	storage.Tx
-	by *damaged
-}
-
-func (d *damaged) Update(ctx context.Context, fn func(storage.Tx) error) error {
-	return d.Store.Update(ctx, func(tx storage.Tx) error { return fn(&damagedWriteTx{tx, d}) })
-}
-
-func (t *damagedWriteTx) Entries(account string, before int64, limit int) ([]storage.Entry, error) {
-	page, err := t.Tx.Entries(account, before, limit)
-	if t.by.written != nil {
-		t.by.written(page)
-	}
-	return page, err
 }
 
 func (d *damaged) View(ctx context.Context, fn func(storage.ReadTx) error) error {

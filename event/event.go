@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -43,8 +42,8 @@ type Request struct {
 
 type record struct {
 	Event
-	// Due is when the event is to be fanned out to those who want to be told, or,
-	// once Told, when it is to be forgotten; nil for never. Until it is fanned out,
+	// Due is when the event is to be fanned out to those who want to be told; nil once it
+	// is Told. Until it is fanned out,
 	// PendingWebhooks is the count; then it is what it was at that moment, and the
 	// deliveries are counted when somebody asks: a count kept here would have the
 	// whole event written again for each.
@@ -106,9 +105,6 @@ type Service struct {
 	// been fanned out; held says that it is not written down of all of them. It is set
 	// with Watch.
 	Pending func(tx storage.ReadTx, scope storage.Scope, e *Event, held bool) (int, error)
-	// Retention is for how long events are kept; zero for good.
-	Retention time.Duration
-
 	// Erased, when set, is told of each event that [Service.Erase] has changed, in
 	// the same transaction.
 	Erased func(tx *engine.Tx, id string) error
@@ -180,7 +176,7 @@ func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) 
 		r.Due = &r.CreatedAt
 		tx.Due(events.Kind())
 	} else {
-		s.told(&r)
+		r.told()
 	}
 	if _, err := events.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
 		return nil, fmt.Errorf("event: record %s: %w", t, err)
@@ -189,12 +185,7 @@ func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) 
 }
 
 // told notes that nobody waits for an event any more.
-func (s *Service) told(r *record) {
-	r.Due, r.Told, r.Held = nil, true, false
-	if s.Retention > 0 {
-		r.Due = api.AtOrNil(r.CreatedAt.Add(s.Retention))
-	}
-}
+func (r *record) told() { r.Due, r.Told, r.Held = nil, true, false }
 
 // Get returns one event.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event, error) {

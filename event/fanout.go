@@ -17,9 +17,6 @@ import (
 type Telling struct {
 	// Teller returns what tells of the events of one transaction.
 	Teller func() Teller
-	// Forget removes what was written down of the telling of an event whose retention
-	// has ended.
-	Forget func(tx *engine.Tx, id string) error
 	// Room says how many are to be told at a time. It may wait a little for room.
 	Room func() int
 }
@@ -50,7 +47,7 @@ func (o *Open) Hold(d time.Duration) { o.hold = d }
 // who finds it next.
 func (o *Open) Close(tx *engine.Tx) error {
 	r := *o.object // a run that is undone leaves the version as it is
-	o.service.told(&r.Value)
+	r.Value.told()
 	return events.Replace(tx, &r)
 }
 
@@ -124,17 +121,15 @@ func (f *fanOut) do(ctx context.Context, claimed storage.Record) error {
 	return err
 }
 
-// one tells of an event, or forgets it when its time is over.
+// one tells of an event.
 func (f *fanOut) one(tx *engine.Tx, r *storage.Object[record], tell Teller) (waiting int, err error) {
 	tx, err = tx.For(callerOf(&r.Value.Event, r.Scope))
 	if err != nil {
 		return 0, err
 	}
 	if r.Value.Told {
-		if err := f.Forget(tx, r.ID); err != nil {
-			return 0, err
-		}
-		return 0, events.Delete(tx, r)
+		r.Value.Due = nil // an earlier release made it due when it was to be removed
+		return 0, events.Replace(tx, r)
 	}
 	open := &Open{service: f.service, object: r}
 	if waiting, err = tell(tx, open); err != nil {
@@ -149,7 +144,7 @@ func (f *fanOut) one(tx *engine.Tx, r *storage.Object[record], tell Teller) (wai
 	if open.hold > 0 {
 		r.Value.Due, r.Value.Held = api.AtOrNil(tx.Now.Add(open.hold)), true
 	} else {
-		f.service.told(&r.Value)
+		r.Value.told()
 	}
 	return waiting, events.Replace(tx, r)
 }

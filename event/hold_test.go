@@ -38,7 +38,7 @@ func TestHolding(t *testing.T) {
 	d.runner = &due.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
 	d.runner.Add(d.FanOut(event.Telling{
 		Teller: func() event.Teller { return tell },
-		Forget: func(*engine.Tx, string) error { return nil }, Room: func() int { return 10 },
+		Room:   func() int { return 10 },
 	}))
 	d.runner.Add(d.TellSubscribers())
 	e := d.record(t, caller, struct{}{})

@@ -11,6 +11,7 @@
 package message
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,8 +84,8 @@ var messages = storage.NewCollection("messages", []storage.Field[record]{
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind { return []*storage.Kind{messages.Kind()} }
 
-// keepTest is how long a message of test mode can be read.
-const keepTest = 30 * 24 * time.Hour
+// DefaultRetention is how long a message of test mode can be read.
+const DefaultRetention = 30 * 24 * time.Hour
 
 // retryAfter is how long to wait after each failed attempt. After the last one
 // the message is given up: nobody wants yesterday's receipt.
@@ -103,6 +104,9 @@ type Config struct {
 	Mailer Mailer
 	// TestMailer sends the e-mails of test mode, which are listed all the same.
 	TestMailer Mailer
+	// Retention is how long the messages of test mode can be read; [DefaultRetention]
+	// when zero.
+	Retention time.Duration
 }
 
 // Service queues and delivers messages.
@@ -114,7 +118,10 @@ type Service struct {
 }
 
 // New returns the service.
-func New(e *engine.Engine, c Config) *Service { return &Service{engine: e, config: c} }
+func New(e *engine.Engine, c Config) *Service {
+	c.Retention = cmp.Or(c.Retention, DefaultRetention)
+	return &Service{engine: e, config: c}
+}
 
 // CanText reports whether an SMS of that mode would reach anybody.
 func (s *Service) CanText(live bool) bool { return !live || s.config.Texter != nil }
@@ -139,7 +146,7 @@ func (s *Service) TextTx(tx *engine.Tx, to, text string) error {
 func (s *Service) queue(tx *engine.Tx, r record) error {
 	r.Due = api.At(tx.Now)
 	if !tx.Caller.Live && !s.sendsInTest(&r) {
-		r.Due, r.Sent = api.At(tx.Now.Add(keepTest)), true
+		r.Due, r.Sent = api.At(tx.Now.Add(s.config.Retention)), true
 	}
 	if _, err := messages.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
 		return fmt.Errorf("message: queue: %w", err)
@@ -207,7 +214,15 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 	}
 	if !carried {
 		due.Report(ctx, due.Outcome{Name: "forgotten", Level: slog.LevelDebug})
-		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
+		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			until := o.Value.CreatedAt.Add(s.config.Retention)
+			if !o.Value.Sent || !until.After(tx.Now) {
+				return messages.Delete(tx, o)
+			}
+			kept := *o // the host keeps messages for longer than it did
+			kept.Value.Due = api.At(until)
+			return messages.Replace(tx, &kept)
+		})
 	}
 	failed := s.send(ctx, caller, o)
 	o.Value.Attempts++
@@ -228,7 +243,7 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 	if !caller.Live {
 		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			kept := *o // as above
-			kept.Value.Sent, kept.Value.Due = true, api.At(tx.Now.Add(keepTest))
+			kept.Value.Sent, kept.Value.Due = true, api.At(tx.Now.Add(s.config.Retention))
 			return messages.Replace(tx, &kept)
 		})
 	}

@@ -19,8 +19,8 @@
 //     payments.outcome and payments.live: carrying transfers, delivering webhooks,
 //     sending messages. payments.work.wait is how late the work was begun.
 //   - with WatchHealth: payments.queue.due and payments.queue.lag by payments.queue,
-//     and payments.transfers.stuck by payments.live. Any process can tell them, and
-//     all tell the same; alarms take the maximum.
+//     payments.transfers.stuck by payments.live, and payments.seals.lag. Any process
+//     can tell them, and all tell the same; alarms take the maximum.
 //
 // All attributes have few values. Merchants and ids are in traces, not in metrics.
 //
@@ -194,6 +194,11 @@ func (o *Observer) WatchHealth(svc *payments.Service) (stop func() error, err er
 	if err != nil {
 		return nil, fmt.Errorf("otelpayments: payments.transfers.stuck: %w", err)
 	}
+	seals, err := o.meter.Float64ObservableGauge("payments.seals.lag", metric.WithUnit("s"),
+		metric.WithDescription("The greatest age that an entry of the ledger without a seal can have."))
+	if err != nil {
+		return nil, fmt.Errorf("otelpayments: payments.seals.lag: %w", err)
+	}
 	registration, err := o.meter.RegisterCallback(func(ctx context.Context, to metric.Observer) error {
 		h, err := svc.Health(ctx)
 		if err != nil {
@@ -210,8 +215,9 @@ func (o *Observer) WatchHealth(svc *payments.Service) (stop func() error, err er
 		}
 		to.ObserveInt64(stuck, int64(h.StuckLive), metric.WithAttributes(attribute.Bool("payments.live", true)))
 		to.ObserveInt64(stuck, int64(h.StuckTest), metric.WithAttributes(attribute.Bool("payments.live", false)))
+		to.ObserveFloat64(seals, h.SealLag().Seconds())
 		return nil
-	}, due, lag, stuck)
+	}, due, lag, stuck, seals)
 	if err != nil {
 		return nil, fmt.Errorf("otelpayments: watch health: %w", err)
 	}

@@ -154,6 +154,9 @@ func TestEverythingIsTold(t *testing.T) {
 	b.get(t, "/v1/disbursements/po_0")
 
 	values := b.collect(t)
+	if lag, ok := values["payments.seals.lag{}"]; !ok || lag < 0 || lag > 60 {
+		t.Errorf("the seals lag %v s (%t)", lag, ok)
+	}
 	for name, want := range map[string]float64{
 		"payments.queue.due{payments.queue=disbursements}":                                                    0,
 		"payments.queue.lag{payments.queue=disbursements}":                                                    0,

@@ -1,10 +1,12 @@
 package storage
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
-	"slices"
+	"hash"
 )
 
 // Scanner is what [Copy] needs of the ReadTx of its source, beside the contract.
@@ -42,20 +44,30 @@ type Progress struct {
 	Done int64
 }
 
-// copyBatch is how much one transaction of a copy writes.
+// copyBatch is how much one transaction of a copy reads or writes.
 const copyBatch = 500
+
+// copyAccounts is how many accounts a copy remembers, some 150 MB of them. Those of a
+// larger ledger are read again.
+var copyAccounts = 1 << 20
 
 // Copy copies one store into another, for hosts who grow: memory to SQLite, SQLite
 // to PostgreSQL, or back. kinds are what src holds, those of payments.Kinds() for
 // the library; dst is made ready for them, and must be empty, so that payments.New
 // comes afterwards. progress, if not nil, is called after each transaction.
 //
-// It reads one snapshot of src: stop everything that writes there first, or what
-// is written meanwhile is missing. Every posting is booked anew, in an order that
-// gives each entry the number and the balance that it had; one that does not fit
-// what was before it, and balances that differ at the end, are an error. Versions
-// begin with 1 again and leases end. What an interrupted copy leaves is useless:
-// throw dst away and begin again.
+// Stop everything that writes to src first, the background work included. Copy reads
+// src in many short Views, so that its database need not keep an old state for hours,
+// and reads all but the postings once more at the end. Where that has changed since it
+// was copied, the error is ErrConflict: without an error the copy is one state of src,
+// and what is written to src after Copy has returned is missing in it. Memory does not
+// grow with the store.
+//
+// Every posting is booked anew, in an order that gives each entry the number and the
+// balance that it had; one that does not fit what was before it, and balances that
+// differ at the end, are an error. Versions begin with 1 again and leases end. What a
+// copy leaves that was interrupted, or has failed, is useless: throw dst away and begin
+// again.
 func Copy(ctx context.Context, dst, src Store, kinds []*Kind, progress func(Progress)) error {
 	if progress == nil {
 		progress = func(Progress) {}
@@ -63,29 +75,8 @@ func Copy(ctx context.Context, dst, src Store, kinds []*Kind, progress func(Prog
 	if err := dst.Define(ctx, kinds...); err != nil {
 		return fmt.Errorf("storage: copy: %w", err)
 	}
-	err := src.View(ctx, func(from ReadTx) error {
-		scanner, ok := from.(Scanner)
-		if !ok {
-			return fmt.Errorf("%w: the source has no Scan", ErrInvalid)
-		}
-		c := &copier{ctx: ctx, dst: dst, from: from, scanner: scanner, progress: progress}
-		if err := c.empty(kinds); err != nil {
-			return err
-		}
-		for _, k := range kinds {
-			if err := c.records(k); err != nil {
-				return fmt.Errorf("%s: %w", k.Name, err)
-			}
-		}
-		if err := c.sequences(); err != nil {
-			return fmt.Errorf("sequences: %w", err)
-		}
-		if err := c.ledger(); err != nil {
-			return fmt.Errorf("ledger: %w", err)
-		}
-		return c.compare()
-	})
-	if err != nil {
+	c := &copier{ctx: ctx, dst: dst, src: src, progress: progress, accounts: map[string]Balance{}}
+	if err := c.all(kinds); err != nil {
 		return fmt.Errorf("storage: copy: %w", err)
 	}
 	return nil
@@ -93,13 +84,78 @@ func Copy(ctx context.Context, dst, src Store, kinds []*Kind, progress func(Prog
 
 type copier struct {
 	ctx      context.Context
-	dst      Store
-	from     ReadTx
-	scanner  Scanner
+	dst, src Store
 	progress func(Progress)
 
-	guarded  map[string]bool
-	balances map[string]Balance // of dst, as they will be after what is booked
+	// accounts are those of dst, as they will be after what is ready is booked; Guarded
+	// is what src says.
+	accounts map[string]Balance
+	ready    []Booked
+	done     int64  // postings that are booked
+	compared string // the account up to which the balances were compared
+}
+
+// all copies everything, and then reads once more what was copied. What is the same both
+// times did not change in between, since versions and numbers of entries only rise: so
+// all of it together is one state of the source.
+func (c *copier) all(kinds []*Kind) error {
+	if err := c.empty(kinds); err != nil {
+		return err
+	}
+	var first [][]byte
+	note := func(sum []byte) error {
+		first = append(first, sum)
+		return nil
+	}
+	for _, k := range kinds {
+		if err := c.records(k, true, note); err != nil {
+			return err
+		}
+	}
+	if err := c.sequences(true, note); err != nil {
+		return err
+	}
+	if err := c.balances(c.expect, note); err != nil {
+		return err
+	}
+	if err := c.postings(); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+
+	same := func(sum []byte) error {
+		was := first[0]
+		if first = first[1:]; !bytes.Equal(was, sum) {
+			return fmt.Errorf("%w: the source was written to while it was copied; stop everything that writes there and begin again with an empty target", ErrConflict)
+		}
+		return nil
+	}
+	for _, k := range kinds {
+		if err := c.records(k, false, same); err != nil {
+			return err
+		}
+	}
+	if err := c.sequences(false, same); err != nil {
+		return err
+	}
+	var differs error
+	compare := func(page []Balance) error {
+		if differs == nil {
+			differs = c.compare(page)
+		}
+		c.compared = page[len(page)-1].Account
+		return nil
+	}
+	// A source that was written to is the reason rather than what differs for it.
+	if err := c.balances(compare, same); err != nil {
+		return err
+	}
+	if differs == nil {
+		differs = c.sum()
+	}
+	if differs != nil {
+		return fmt.Errorf("ledger: %w", differs)
+	}
+	return nil
 }
 
 // empty refuses a target that holds something.
@@ -126,196 +182,151 @@ func (c *copier) empty(kinds []*Kind) error {
 	})
 }
 
-func (c *copier) records(k *Kind) error {
-	var last Record
-	for done := int64(0); ; {
-		batch, err := c.scanner.Scan(k, last.Scope, last.ID, copyBatch)
-		if err != nil || len(batch) == 0 {
+// pages reads a page in each View of the source, beginning with what comes after the zero
+// value, and hands it to use.
+func pages[T any](c *copier, read func(tx ReadTx, last T) ([]T, error), use func(page []T) error) error {
+	for last := *new(T); ; {
+		var page []T
+		err := c.src.View(c.ctx, func(tx ReadTx) error {
+			var err error
+			page, err = read(tx, last)
+			return err
+		})
+		if err != nil || len(page) == 0 {
 			return err
 		}
-		err = c.dst.Update(c.ctx, func(tx Tx) error {
-			for _, r := range batch {
+		last = page[len(page)-1]
+		if err := use(page); err != nil {
+			return err
+		}
+	}
+}
+
+func scannerOf(tx ReadTx) (Scanner, error) {
+	scanner, ok := tx.(Scanner)
+	if !ok {
+		return nil, fmt.Errorf("%w: the source has no Scan", ErrInvalid)
+	}
+	return scanner, nil
+}
+
+// records reads the records of a kind, writes them if it is to, and gives their digest to
+// check.
+func (c *copier) records(k *Kind, write bool, check func(sum []byte) error) error {
+	d, done := sha256.New(), int64(0)
+	err := pages(c, func(tx ReadTx, last Record) ([]Record, error) {
+		scanner, err := scannerOf(tx)
+		if err != nil {
+			return nil, err
+		}
+		return scanner.Scan(k, last.Scope, last.ID, copyBatch)
+	}, func(page []Record) error {
+		for i := range page {
+			r := &page[i]
+			live := int64(0)
+			if r.Scope.Live {
+				live = 1
+			}
+			digest(d, []int64{r.Version, live}, []byte(r.Scope.Merchant), []byte(r.ID), r.Data)
+		}
+		if !write {
+			return nil
+		}
+		err := c.dst.Update(c.ctx, func(tx Tx) error {
+			for _, r := range page {
 				if err := tx.Insert(k, r); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			done += int64(len(page))
+			c.progress(Progress{k.Name, done})
 		}
-		last = batch[len(batch)-1]
-		done += int64(len(batch))
-		c.progress(Progress{k.Name, done})
+		return err
+	})
+	if err == nil {
+		err = check(d.Sum(nil))
 	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.Name, err)
+	}
+	return nil
 }
 
-func (c *copier) sequences() error {
-	for after, done := "", int64(0); ; {
-		batch, err := c.scanner.Sequences(after, copyBatch)
-		if err != nil || len(batch) == 0 {
-			return err
+// sequences is records for the sequences.
+func (c *copier) sequences(write bool, check func(sum []byte) error) error {
+	d, done := sha256.New(), int64(0)
+	err := pages(c, func(tx ReadTx, last Sequence) ([]Sequence, error) {
+		scanner, err := scannerOf(tx)
+		if err != nil {
+			return nil, err
 		}
-		err = c.dst.Update(c.ctx, func(tx Tx) error {
+		return scanner.Sequences(last.Name, copyBatch)
+	}, func(page []Sequence) error {
+		for _, s := range page {
+			digest(d, []int64{s.Value}, []byte(s.Name))
+		}
+		if !write {
+			return nil
+		}
+		err := c.dst.Update(c.ctx, func(tx Tx) error {
 			setter, ok := tx.(SequenceSetter)
 			if !ok {
 				return fmt.Errorf("%w: the target has no SetSequence", ErrInvalid)
 			}
-			for _, s := range batch {
+			for _, s := range page {
 				if err := setter.SetSequence(s.Name, s.Value); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			done += int64(len(page))
+			c.progress(Progress{"sequences", done})
 		}
-		after = batch[len(batch)-1].Name
-		done += int64(len(batch))
-		c.progress(Progress{"sequences", done})
+		return err
+	})
+	if err == nil {
+		err = check(d.Sum(nil))
 	}
-}
-
-// place is where an entry stands.
-type place struct {
-	account string
-	number  int64
-}
-
-// ledger books every posting when the entries before its own are booked. Ids are
-// nearly in that order; those that come too early wait.
-func (c *copier) ledger() error {
-	c.guarded, c.balances = map[string]bool{}, map[string]Balance{}
-	for after := ""; ; {
-		batch, err := c.from.Balances(after, copyBatch)
-		if err != nil {
-			return err
-		}
-		if len(batch) == 0 {
-			break
-		}
-		for _, b := range batch {
-			c.guarded[b.Account] = b.Guarded
-		}
-		after = batch[len(batch)-1].Account
-	}
-
-	waiting := map[place]Booked{}
-	var ready []Booked
-	done := int64(0)
-	flush := func() error {
-		if err := c.book(ready); err != nil {
-			return err
-		}
-		done += int64(len(ready))
-		ready = ready[:0]
-		c.progress(Progress{"ledger", done})
-		return nil
-	}
-	for after := ""; ; {
-		batch, err := c.from.Postings(after, copyBatch)
-		if err != nil {
-			return err
-		}
-		if len(batch) == 0 {
-			break
-		}
-		after = batch[len(batch)-1].ID
-		for len(batch) > 0 {
-			p := batch[0]
-			batch = batch[1:]
-			i := slices.IndexFunc(p.Entries, func(e Entry) bool { return e.Number > c.balances[e.Account].Entries+1 })
-			if i >= 0 {
-				waiting[place{p.Entries[i].Account, p.Entries[i].Number}] = p
-				continue
-			}
-			if err := c.follow(p); err != nil {
-				return err
-			}
-			ready = append(ready, p)
-			for _, e := range p.Entries {
-				next := place{e.Account, e.Number + 1}
-				if w, ok := waiting[next]; ok {
-					delete(waiting, next)
-					batch = append([]Booked{w}, batch...)
-				}
-			}
-			if len(ready) == copyBatch {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if len(waiting) > 0 {
-		return fmt.Errorf("%d postings stand behind entries that are missing", len(waiting))
-	}
-	if len(ready) == 0 {
-		return nil
-	}
-	return flush()
-}
-
-// follow checks that a posting's entries are what they must be after those before
-// them.
-func (c *copier) follow(p Booked) error {
-	for _, e := range p.Entries {
-		now, err := Apply(c.balances[e.Account], Move{Account: e.Account, Guarded: c.guarded[e.Account], Amount: e.Amount})
-		if err != nil {
-			return fmt.Errorf("posting %s: %w", p.ID, err)
-		}
-		if now.Amount != e.Balance || now.Entries != e.Number {
-			return fmt.Errorf("posting %s: entry %d of %s leaves %d, and the entries before it say number %d and %d",
-				p.ID, e.Number, e.Account, e.Balance, now.Entries, now.Amount)
-		}
-		c.balances[e.Account] = now
+	if err != nil {
+		return fmt.Errorf("sequences: %w", err)
 	}
 	return nil
 }
 
-func (c *copier) book(batch []Booked) error {
-	return c.dst.Update(c.ctx, func(tx Tx) error {
-		for _, b := range batch {
-			p := Posting{ID: b.ID, Type: b.Type, Ref: b.Ref, At: b.At}
-			for _, e := range b.Entries {
-				p.Moves = append(p.Moves, Move{Account: e.Account, Guarded: c.guarded[e.Account], Amount: e.Amount})
-			}
-			if err := tx.Post(p); err != nil {
-				return err
-			}
+// balances hands the balances of the source to use, and their digest to check.
+func (c *copier) balances(use func([]Balance) error, check func(sum []byte) error) error {
+	d := sha256.New()
+	err := pages(c, func(tx ReadTx, last Balance) ([]Balance, error) {
+		return tx.Balances(last.Account, copyBatch)
+	}, func(page []Balance) error {
+		for _, b := range page {
+			digest(d, []int64{b.Amount, b.Entries}, []byte(b.Account))
 		}
-		return nil
+		return use(page)
 	})
+	if err == nil {
+		err = check(d.Sum(nil))
+	}
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
 }
 
-// compare reads all balances of both stores.
-func (c *copier) compare() error {
-	return c.dst.View(c.ctx, func(to ReadTx) error {
-		var total int64
-		for after := ""; ; {
-			wanted, err := c.from.Balances(after, copyBatch)
-			if err != nil {
-				return err
-			}
-			got, err := to.Balances(after, copyBatch)
-			if err != nil {
-				return err
-			}
-			if !slices.Equal(wanted, got) {
-				return errors.New("ledger: the balances of the copy are not those of the source")
-			}
-			if len(wanted) == 0 {
-				break
-			}
-			for _, b := range wanted {
-				total += b.Amount // wraps back, if it wraps: the true sum is zero
-			}
-			after = wanted[len(wanted)-1].Account
-		}
-		if total != 0 {
-			return fmt.Errorf("ledger: all balances add up to %d, not to zero", total)
-		}
-		return nil
-	})
+// digest adds to a digest, texts with their lengths, so that no two lists are the same.
+func digest(d hash.Hash, numbers []int64, texts ...[]byte) {
+	var b []byte
+	for _, n := range numbers {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	for _, text := range texts {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(text)))
+		b = append(b, text...)
+	}
+	_, _ = d.Write(b) // a hash never fails
 }

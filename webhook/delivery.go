@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -193,28 +194,48 @@ func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint s
 	}
 }
 
-// forget removes the deliveries of an event that is to be forgotten.
-func forget(tx *engine.Tx, id string) error {
+// Forget removes the deliveries of an event that is removed, and returns how many there
+// were.
+func Forget(tx *engine.Tx, id string) (n int, err error) {
 	q := storage.Query{Scope: tx.Caller.Scope(), Where: []storage.Equal{{Column: "event", Value: id}}, Limit: api.MaxLimit}
 	for more := true; more; {
 		page, left, err := deliveries.List(tx, q)
 		if err != nil {
-			return fmt.Errorf("webhook: forget deliveries: %w", err)
+			return n, fmt.Errorf("webhook: forget deliveries: %w", err)
 		}
 		for _, d := range page {
 			if err := deliveries.Delete(tx, d); err != nil {
-				return fmt.Errorf("webhook: forget delivery: %w", err)
+				return n, fmt.Errorf("webhook: forget delivery: %w", err)
 			}
+			n++
 		}
 		more = left
 	}
-	return nil
+	return n, nil
+}
+
+// Retention is the rule by which deliveries are removed so long after their creation,
+// once they have ended.
+func Retention(keep time.Duration) retention.Rule {
+	return retention.Rule{
+		Kind: deliveries.Kind(), Keep: keep,
+		Created: func(r storage.Record) (time.Time, bool, error) {
+			o, err := deliveries.Decode(r)
+			if err != nil {
+				return time.Time{}, false, err
+			}
+			return o.Value.CreatedAt.Time, o.Value.Status != Pending && o.Value.HeldUntil == nil, nil
+		},
+		Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
+			return 1, tx.Delete(deliveries.Kind(), r.Scope, r.ID, r.Version)
+		},
+	}
 }
 
 // Jobs fan events out and deliver them.
 func (s *Service) Jobs() []due.Job {
 	return []due.Job{
-		s.events.FanOut(event.Telling{Teller: s.teller, Forget: forget, Room: s.lanes.room}),
+		s.events.FanOut(event.Telling{Teller: s.teller, Room: s.lanes.room}),
 		{Kind: deliveries.Kind(), Lease: lease, Batch: maxInFlight, InHand: maxInHand, Do: s.work},
 	}
 }

@@ -104,8 +104,8 @@ func (c *company) ready(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
 		return
 	}
-	if health.Lag() > time.Minute || health.StuckLive > 0 {
-		c.log.WarnContext(ctx, "payments need somebody", "lag", health.Lag(), "stuck", health.StuckLive)
+	if health.Lag() > time.Minute || health.StuckLive > 0 || health.SealLag() > account.SealWithin {
+		c.log.WarnContext(ctx, "payments need somebody", "lag", health.Lag(), "stuck", health.StuckLive, "seals", health.SealLag())
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(health) // an error means that the client has gone

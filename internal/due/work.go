@@ -62,6 +62,14 @@ func Report(ctx context.Context, o Outcome) bool {
 	return ok
 }
 
+// HalfOver reports whether half of a lease is over, for work that is done in steps and
+// keeps its place between two runs: the other half is for the step under way and for
+// that. ctx is that of the work; any other never ends for it.
+func HalfOver(ctx context.Context, lease time.Duration) bool {
+	end, ok := ctx.Deadline()
+	return ok && time.Until(end) < lease/2
+}
+
 type workKey struct{}
 
 // working is the context of a piece of work.

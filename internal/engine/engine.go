@@ -29,6 +29,9 @@ type Engine struct {
 	// Sandbox lets test clocks run ahead of the real one. Without it their
 	// offsets are not even looked up.
 	Sandbox bool
+	// KeyRetention is how long an idempotency key stands for its first request; [KeyLife]
+	// when less.
+	KeyRetention time.Duration
 	// Wake is told, after a commit, of which kind due work was written, and for when,
 	// by the real clock; the zero time is now.
 	Wake func(k *storage.Kind, at time.Time)

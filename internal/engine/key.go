@@ -17,8 +17,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// keyLife is how long an idempotency key stands for its first request.
-const keyLife = 30 * 24 * time.Hour
+// KeyLife is how long an idempotency key stands for its first request at least, as the
+// interface promises.
+const KeyLife = 30 * 24 * time.Hour
 
 // maxKey is the longest idempotency key, in characters.
 const maxKey = 255
@@ -123,7 +124,7 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 	if err != nil {
 		return fmt.Errorf("engine: keep answer: %w", err)
 	}
-	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(keyLife)), Person: person}
+	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(max(KeyLife, tx.engine.KeyRetention))), Person: person}
 	_, err = keys.Insert(tx, scope, key, record)
 	if errors.Is(err, storage.ErrExists) {
 		old, getErr := keys.Get(tx, scope, key)

@@ -193,6 +193,22 @@ func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Bac
 	return t.ReadTx.Backlog(k, due, limit)
 }
 
+// Scan implements [storage.Scanner], where the store does.
+func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
+	if err := t.by.fault(calls); err != nil {
+		return nil, err
+	}
+	return t.ReadTx.(storage.Scanner).Scan(k, after, id, limit)
+}
+
+// Sequences implements [storage.Scanner], where the store does.
+func (t *readTx) Sequences(after string, limit int) ([]storage.Sequence, error) {
+	if err := t.by.fault(calls); err != nil {
+		return nil, err
+	}
+	return t.ReadTx.(storage.Scanner).Sequences(after, limit)
+}
+
 func (t *readTx) Posting(id string) (storage.Booked, error) {
 	if err := t.by.fault(calls); err != nil {
 		return storage.Booked{}, err

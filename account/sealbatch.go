@@ -1,0 +1,254 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// sealing is what is to be written for one account.
+type sealing struct {
+	head     *storage.Object[sealHead] // as it was read; without a version where there is none
+	upTo     int64                     // the last entry that will have a seal
+	since    time.Time                 // of the first entry without a seal
+	segments []sealedSegment
+	// written is the head as it was written; nil when another worker was faster, or the
+	// account is not sealed for a disagreement.
+	written *storage.Object[sealHead]
+}
+
+type sealedSegment struct {
+	number int64
+	kept   *storage.Object[seal] // nil where there is none
+	fresh  seal
+}
+
+// room is what one transaction has room for.
+type room struct{ rows, bytes int }
+
+func (r *room) full() bool { return r.rows >= sealRows || r.bytes >= sealBytes }
+
+func (r *room) take(entries []storage.Entry) {
+	r.rows += len(entries)
+	for i := range entries {
+		e := &entries[i]
+		r.bytes += len(e.Posting) + len(e.Type) + len(e.Ref) + mark
+	}
+}
+
+// readBatch computes the seals of the first of some accounts, as many as there is room
+// for in one transaction, and returns the accounts that are left. An account with very
+// many entries is done in parts, and is then the first of those.
+func (s *Service) readBatch(ctx context.Context, open []unsealed, step *sealedStep) (batch []*sealing, left []unsealed, err error) {
+	var refused *api.Time
+	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		batch, left, refused = nil, open, nil
+		for r := (room{}); len(left) > 0 && !r.full(); r.rows += accountRows {
+			b, err := s.readAccount(tx, &left[0], &r)
+			var bad *disagreement
+			if errors.As(err, &bad) {
+				s.engine.Log.ErrorContext(ctx, "new entries of an account are not sealed, since the ledger and its seals do not agree; see Verify", "problem", bad.problem)
+				refused = oldest(refused, new(api.At(bad.since)))
+			} else if err != nil {
+				return err
+			}
+			if len(b.segments) > 0 {
+				batch = append(batch, b)
+			}
+			if bad == nil && b.upTo < left[0].entries {
+				return nil // the rest of it is for the next batch
+			}
+			left = left[1:]
+		}
+		return nil
+	})
+	step.refused = oldest(step.refused, refused)
+	return batch, left, err
+}
+
+// disagreement is why an account is not sealed: a seal over what was changed would be
+// the server's word for it.
+type disagreement struct {
+	problem string
+	since   time.Time // of the first entry without a seal
+}
+
+func (d *disagreement) Error() string { return d.problem }
+
+// readAccount computes the seals of an account, segment by segment, as far as there is
+// room; of one segment at least. A disagreement comes with the seals before it.
+func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, r *room) (*sealing, error) {
+	b := &sealing{head: u.head}
+	if b.head == nil {
+		b.head = &storage.Object[sealHead]{ID: u.account}
+	}
+	b.upTo = b.head.Value.Entries
+	if u.damaged {
+		first, err := tx.Entries(u.account, 2, 1)
+		if err != nil {
+			return b, err
+		}
+		return b, disagrees("account "+u.account+": the record of how far it is sealed cannot be read", first, s.engine.Clock())
+	}
+	for b.upTo < u.entries && (len(b.segments) == 0 || !r.full()) {
+		number := b.upTo / segment
+		sealed, last := b.upTo-number*segment, min(u.entries, (number+1)*segment)
+		entries, problem, err := segmentOf(tx, u.account, number, last)
+		if err != nil {
+			return b, err
+		}
+		r.take(entries)
+		fresh := entries[min(sealed, int64(len(entries))):]
+		if problem != "" {
+			return b, disagrees(problem, fresh, s.engine.Clock())
+		}
+		var before []byte
+		var kept *storage.Object[seal]
+		if n := len(b.segments); n > 0 {
+			before = b.segments[n-1].fresh.MAC
+		} else {
+			b.since = fresh[0].At
+		}
+		if len(b.segments) == 0 && u.head != nil { // else no seal is there, or its insert fails
+			before, kept, problem, err = s.sealsBefore(tx, u.account, number, entries[:sealed])
+			if err != nil {
+				return b, err
+			}
+			if problem != "" {
+				return b, disagrees(problem, fresh, s.engine.Clock())
+			}
+		}
+		mac, marks := s.mac(u.account, entries, before)
+		b.segments = append(b.segments, sealedSegment{number, kept, seal{Marks: marks, MAC: mac}})
+		b.upTo = last
+	}
+	return b, nil
+}
+
+// disagrees says since when there are entries that are not sealed: the first of these,
+// or now when there are none.
+func disagrees(problem string, entries []storage.Entry, now time.Time) *disagreement {
+	if len(entries) > 0 {
+		now = entries[0].At
+	}
+	return &disagreement{problem, now}
+}
+
+// sealsBefore returns the MAC of the segment before one, and the one's own seal, which
+// covers the given entries and is compared with them.
+func (s *Service) sealsBefore(tx storage.ReadTx, account string, number int64, entries []storage.Entry) (before []byte, kept *storage.Object[seal], problem string, err error) {
+	previous, kept, err := lastSeals(tx, account, number)
+	var bad *unreadable
+	switch {
+	case errors.As(err, &bad):
+		return nil, nil, bad.Error(), nil
+	case err != nil:
+		return nil, nil, "", err
+	case number > 0 && previous == nil, kept == nil && len(entries) > 0:
+		return nil, nil, fmt.Sprintf("account %s: a seal of entries up to %d was removed", account, number*segment+int64(len(entries))), nil
+	}
+	if previous != nil {
+		before = previous.Value.MAC
+	}
+	if kept != nil {
+		_, problem = s.check(account, number, entries, before, kept)
+	}
+	return before, kept, problem, nil
+}
+
+// writeBatch writes seals, in transactions that are short though the database is far.
+func (s *Service) writeBatch(ctx context.Context, batch []*sealing, step *sealedStep) error {
+	for len(batch) > 0 {
+		var done int
+		var sealed int64
+		var failed *sealing
+		err := s.engine.Store.Update(ctx, func(tx storage.Tx) error {
+			begin := time.Now()
+			done, sealed, failed = 0, 0, nil
+			for _, b := range batch {
+				if done > 0 && time.Since(begin) > sealHold {
+					return nil
+				}
+				err := b.write(tx)
+				switch {
+				case errors.Is(err, errFaster):
+				case errors.Is(err, errSealed):
+					failed = b
+					return err
+				case err != nil:
+					return err
+				default:
+					sealed += b.upTo - b.head.Value.Entries
+				}
+				done++
+			}
+			return nil
+		})
+		if failed != nil {
+			s.engine.Log.ErrorContext(ctx, "new entries of an account are not sealed, since the ledger and its seals do not agree; see Verify", "account", failed.head.ID)
+			step.refused = oldest(step.refused, new(api.At(failed.since)))
+			batch = slices.DeleteFunc(slices.Clone(batch), func(b *sealing) bool { return b == failed })
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		step.sealed += sealed
+		batch = batch[done:]
+	}
+	return nil
+}
+
+var (
+	// errFaster: another worker has sealed the account since it was read.
+	errFaster = errors.New("account: sealed by another worker")
+	// errSealed: a seal changed without the head that says how far the account is sealed.
+	errSealed = errors.New("account: a seal is there that the sealer has not made")
+)
+
+// write writes the seals of one account.
+func (b *sealing) write(tx storage.Tx) error {
+	b.written = nil
+	head := *b.head
+	head.Value.Entries = b.upTo
+	if head.Version == 0 {
+		made, err := sealHeads.Insert(tx, storage.Scope{}, head.ID, head.Value)
+		if err != nil {
+			return taken(err, errFaster)
+		}
+		head = *made
+	} else if err := sealHeads.Replace(tx, &head); err != nil {
+		return taken(err, errFaster)
+	}
+	for _, segment := range b.segments {
+		var err error
+		if segment.kept == nil {
+			_, err = seals.Insert(tx, storage.Scope{}, sealID(head.ID, segment.number), segment.fresh)
+		} else {
+			kept := *segment.kept
+			kept.Value = segment.fresh
+			err = seals.Replace(tx, &kept)
+		}
+		if err != nil {
+			return taken(err, errSealed)
+		}
+	}
+	b.written = &head
+	return nil
+}
+
+// taken returns another error in place of one that says that another writer was there
+// before.
+func taken(err, instead error) error {
+	for _, by := range []error{storage.ErrExists, storage.ErrConflict, storage.ErrNotFound} {
+		if errors.Is(err, by) {
+			return instead
+		}
+	}
+	return err
+}

@@ -1,0 +1,280 @@
+package account
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// SealWithin is how long after its booking an entry has a seal, as long as the
+// background work runs. [Service.Verify] reports entries that have waited for longer.
+const SealWithin = 10 * time.Minute
+
+const (
+	// sealEvery is the time from the beginning of one pass over all accounts to the
+	// beginning of the next. The rest of SealWithin is for the pass itself.
+	sealEvery = SealWithin / 2
+	// sealRetry is the time until a pass goes on that the store has failed.
+	sealRetry = 30 * time.Second
+	// sealLease is the lease of one run of the worker. It works for half of it, so that
+	// the time to keep its place is left.
+	sealLease = time.Minute
+
+	// sealPage is how many accounts the worker compares with their seals by two reads.
+	sealPage = 1000
+	// sealRows and sealBytes bound what is read for one transaction; each account counts
+	// for accountRows beside its entries.
+	sealRows  = 1000
+	sealBytes = 1 << 20
+	// sealHold is for how long one transaction writes seals, since all that write wait
+	// for it where the database is far away.
+	sealHold = 50 * time.Millisecond
+)
+
+// sealer is the one record by whose due time the worker comes.
+type sealer struct {
+	Due api.Time `json:"due"`
+	// Began is when the pass under way began; nil between two passes. After is the
+	// account up to which it has come.
+	Began *api.Time `json:"began,omitempty"`
+	After string    `json:"after,omitempty"`
+	// Refused is the oldest entry that the pass under way cannot seal, since the ledger
+	// and its seals do not agree there; nil for none.
+	Refused *api.Time `json:"refused,omitempty"`
+	// Unsealed is the outcome of the last pass: every entry that was booked before has
+	// a seal. It is nil before the first pass has ended.
+	Unsealed *api.Time `json:"unsealed,omitempty"`
+}
+
+const sealerID = "sealer"
+
+var sealers = storage.NewCollection("sealers", []storage.Field[sealer]{{
+	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+	Value:  func(s *sealer) any { return s.Due.Time },
+}}, storage.DueBy("due"))
+
+// SealWith gives the service the server's key and makes room for the sealer, which
+// [Service.SealJob] runs.
+func (s *Service) SealWith(ctx context.Context, key []byte) error {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte("ledger seals"))
+	s.sealKey = h.Sum(nil)
+	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		_, err := sealers.Get(tx, storage.Scope{}, sealerID)
+		return err
+	})
+	if !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	return s.engine.Store.Update(ctx, func(tx storage.Tx) error {
+		_, err := sealers.Insert(tx, storage.Scope{}, sealerID, sealer{Due: api.At(s.engine.Clock().Add(sealEvery))})
+		if errors.Is(err, storage.ErrExists) {
+			return nil
+		}
+		return err
+	})
+}
+
+// Inside makes the service, which works inside the host's transaction, one with another
+// that does not: it seals with the same key, and a key that it ends is ended there.
+func (s *Service) Inside(other *Service) { s.sealKey, s.known = other.sealKey, other.known }
+
+// SealJob is the job that passes over all accounts, again and again, and seals what was
+// booked since the last pass. It keeps its place between two runs.
+func (s *Service) SealJob() due.Job {
+	return due.Job{
+		Kind: sealers.Kind(), Lease: sealLease, Batch: 1,
+		Run: func(ctx context.Context, records []storage.Record) error {
+			o, err := sealers.Decode(records[0])
+			if err != nil {
+				return err
+			}
+			failed := s.sealOn(ctx, &o.Value)
+			err = s.engine.Store.Update(ctx, func(tx storage.Tx) error {
+				kept := *o // a run that is undone leaves the claimed version as it is
+				return sealers.Replace(tx, &kept)
+			})
+			if errors.Is(err, storage.ErrConflict) {
+				err = nil // the lease has ended, and another worker has gone on
+			}
+			return errors.Join(failed, err)
+		},
+	}
+}
+
+// sealOn goes on with a pass until its end, or until half of the lease is over.
+func (s *Service) sealOn(ctx context.Context, pass *sealer) error {
+	if pass.Began == nil {
+		pass.Began, pass.After, pass.Refused = new(api.At(s.engine.Clock())), "", nil
+	}
+	enough := func() bool { return due.HalfOver(ctx, sealLease) }
+	for {
+		step, err := s.sealStep(ctx, pass.After, enough)
+		pass.After, pass.Refused = step.after, oldest(pass.Refused, step.refused)
+		switch {
+		case err != nil:
+			pass.Due = api.At(s.engine.Clock().Add(sealRetry))
+			return fmt.Errorf("account: seal: %w", err)
+		case step.end:
+			next := pass.Began.Add(sealEvery)
+			if now := s.engine.Clock(); next.Before(now) {
+				next = now
+			}
+			pass.Unsealed = oldest(pass.Began, pass.Refused)
+			pass.Due, pass.Began, pass.After, pass.Refused = api.At(next), nil, "", nil
+			return nil
+		case enough():
+			pass.Due = api.At(s.engine.Clock())
+			return nil
+		}
+	}
+}
+
+// oldest returns the earlier of two times, of which nil is none.
+func oldest(a, b *api.Time) *api.Time {
+	if a == nil || b != nil && b.Before(a.Time) {
+		return b
+	}
+	return a
+}
+
+// Seal seals every entry that was booked before, and returns how many were not
+// sealed yet. The background work does so by itself, within [SealWithin] of the
+// booking; a host may, too, before a backup say. Entries that are booked meanwhile
+// wait for the next time. It reads each account once, in short transactions, and may
+// run beside traffic and beside the background work. After an error, what was sealed
+// stays sealed.
+func (s *Service) Seal(ctx context.Context) (int64, error) {
+	var sealed int64
+	for after := ""; ; {
+		step, err := s.sealStep(ctx, after, func() bool { return false })
+		if sealed += step.sealed; err != nil {
+			return sealed, fmt.Errorf("account: seal: %w", err)
+		}
+		if step.end {
+			return sealed, nil
+		}
+		after = step.after
+	}
+}
+
+// UnsealedTx returns a time before which every entry has a seal; nil when nothing was
+// ever booked. It takes two reads, however large the ledger.
+func (s *Service) UnsealedTx(tx storage.ReadTx) (*api.Time, error) {
+	first, err := tx.Postings("", 1)
+	if err != nil || len(first) == 0 {
+		return nil, err
+	}
+	o, err := sealers.Get(tx, storage.Scope{}, sealerID)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return nil, err
+	}
+	if o == nil || o.Value.Unsealed == nil {
+		return new(api.At(first[0].At)), nil
+	}
+	return oldest(o.Value.Unsealed, o.Value.Refused), nil
+}
+
+// sealedStep is what one step of a pass has come to.
+type sealedStep struct {
+	after   string // every account up to this one was looked at
+	end     bool   // and there are no more
+	sealed  int64
+	refused *api.Time // as in sealer
+}
+
+// unsealed is an account with entries that have no seal.
+type unsealed struct {
+	account string
+	entries int64
+	head    *storage.Object[sealHead] // nil where nothing is sealed
+	damaged bool                      // its head cannot be read
+}
+
+// sealStep seals the accounts of the page after one. Entries are read in Views, which
+// hold up nothing; an Update writes the seals of many accounts. The step ends between
+// two batches once it was enough.
+func (s *Service) sealStep(ctx context.Context, after string, enough func() bool) (step sealedStep, err error) {
+	step.after = after
+	var open []unsealed
+	last, end := after, false
+	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		page, err := tx.Balances(after, sealPage)
+		if err != nil {
+			return err
+		}
+		heads, err := headsAfter(tx, after, sealPage)
+		if err != nil {
+			return err
+		}
+		open, end = open[:0], len(page) < sealPage
+		for _, b := range page {
+			last = b.Account
+			head, known := heads[b.Account]
+			if head == nil || head.Value.Entries < b.Entries {
+				open = append(open, unsealed{b.Account, b.Entries, head, known && head == nil})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return step, err
+	}
+	for len(open) > 0 {
+		batch, left, err := s.readBatch(ctx, open, &step)
+		if err != nil {
+			return step, err
+		}
+		if err := s.writeBatch(ctx, batch, &step); err != nil {
+			return step, err
+		}
+		if len(left) > 0 && len(batch) > 0 {
+			switch b := batch[len(batch)-1]; {
+			case b.head.ID != left[0].account:
+			case b.written == nil:
+				left = left[1:]
+			default: // a part of it is sealed, and it goes on from there
+				left[0].head = b.written
+			}
+		}
+		if done := len(open) - len(left); done > 0 {
+			step.after = open[done-1].account
+		}
+		if open = left; len(open) > 0 && enough() {
+			return step, nil
+		}
+	}
+	step.after, step.end = last, end
+	return step, nil
+}
+
+// headsAfter returns how far the accounts with a name after one are sealed, the first
+// of them; nil for one that cannot be read.
+func headsAfter(tx storage.ReadTx, after string, limit int) (map[string]*storage.Object[sealHead], error) {
+	if limit == 0 {
+		return nil, nil
+	}
+	if after == "" {
+		after = "\x01" // before every name; no cursor would begin with the last
+	}
+	page, err := tx.List(sealHeads.Kind(), storage.Query{Before: after, Limit: limit, Bare: true})
+	if err != nil {
+		return nil, err
+	}
+	heads := make(map[string]*storage.Object[sealHead], len(page))
+	for _, r := range page {
+		o, err := sealHeads.Decode(r)
+		if err != nil {
+			o = nil
+		}
+		heads[r.ID] = o
+	}
+	return heads, nil
+}

@@ -1,0 +1,477 @@
+package account_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// distant is a store behind a network: each call of a transaction is a round trip.
+type distant struct {
+	storage.Store
+	trip time.Duration
+	// left is how many calls are answered before all fail; negative for all.
+	left int64
+	// between, if set, is called before each View.
+	between func()
+
+	calls   atomic.Int64
+	longest int64         // calls of one View
+	locked  time.Duration // the longest that one Update took
+}
+
+var errDistant = errors.New("the network is gone")
+
+func (d *distant) call() error {
+	d.calls.Add(1)
+	if d.trip > 0 {
+		time.Sleep(d.trip)
+	}
+	if d.left == 0 {
+		return errDistant
+	}
+	d.left--
+	return nil
+}
+
+func (d *distant) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	if d.between != nil {
+		d.between()
+	}
+	before := d.calls.Load()
+	defer func() { d.longest = max(d.longest, d.calls.Load()-before) }()
+	return d.Store.View(ctx, func(tx storage.ReadTx) error { return fn(&distantTx{tx, d}) })
+}
+
+func (d *distant) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if err := d.call(); err != nil {
+		return err
+	}
+	return d.Store.Update(ctx, func(tx storage.Tx) error {
+		begin := time.Now()
+		defer func() { d.locked = max(d.locked, time.Since(begin)) }()
+		return fn(&distantWriteTx{tx, d})
+	})
+}
+
+type distantTx struct {
+	storage.ReadTx
+	by *distant
+}
+
+func (t *distantTx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
+	if err := t.by.call(); err != nil {
+		return storage.Record{}, err
+	}
+	return t.ReadTx.Get(k, s, id)
+}
+
+func (t *distantTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
+	if err := t.by.call(); err != nil {
+		return nil, err
+	}
+	return t.ReadTx.List(k, q)
+}
+
+func (t *distantTx) Balances(after string, limit int) ([]storage.Balance, error) {
+	if err := t.by.call(); err != nil {
+		return nil, err
+	}
+	return t.ReadTx.Balances(after, limit)
+}
+
+func (t *distantTx) Entries(account string, before int64, limit int) ([]storage.Entry, error) {
+	if err := t.by.call(); err != nil {
+		return nil, err
+	}
+	return t.ReadTx.Entries(account, before, limit)
+}
+
+// distantWriteTx pays for each read, and for a write over a record, whose version
+// PostgreSQL reads first.
+type distantWriteTx struct {
+	storage.Tx
+	by *distant
+}
+
+func (t *distantWriteTx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
+	if err := t.by.call(); err != nil {
+		return storage.Record{}, err
+	}
+	return t.Tx.Get(k, s, id)
+}
+
+func (t *distantWriteTx) Entries(account string, before int64, limit int) ([]storage.Entry, error) {
+	if err := t.by.call(); err != nil {
+		return nil, err
+	}
+	return t.Tx.Entries(account, before, limit)
+}
+
+func (t *distantWriteTx) Replace(k *storage.Kind, r storage.Record) error {
+	if err := t.by.call(); err != nil {
+		return err
+	}
+	return t.Tx.Replace(k, r)
+}
+
+// town is the sealer over a ledger of many wallets.
+type town struct {
+	*account.Service
+	store  *distant
+	runner *due.Runner
+}
+
+func newTown(tb testing.TB, wallets int) *town {
+	tb.Helper()
+	d := &distant{Store: memory.New(), left: -1}
+	if err := d.Define(tb.Context(), append(engine.Kinds(), account.Kinds()...)...); err != nil {
+		tb.Fatal(err)
+	}
+	e := &engine.Engine{
+		Store: d, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+	}
+	w := &town{account.New(e), d, &due.Runner{Store: d, Clock: time.Now, Log: e.Log, Poll: time.Second}}
+	w.runner.Add(w.SealJob())
+	w.post(tb, 0, wallets)
+	if err := w.SealWith(tb.Context(), make([]byte, 32)); err != nil {
+		tb.Fatal(err)
+	}
+	return w
+}
+
+var posted atomic.Int64
+
+// post books an entry in each of some wallets.
+func (w *town) post(tb testing.TB, from, until int) {
+	tb.Helper()
+	for ; from < until; from += 1000 {
+		err := w.store.Store.Update(tb.Context(), func(tx storage.Tx) error {
+			for n := from; n < min(from+1000, until); n++ {
+				err := tx.Post(storage.Posting{
+					ID: fmt.Sprintf("txn_%012d", posted.Add(1)), Type: "test", At: time.Now(),
+					Moves: []storage.Move{
+						chart.Wallet(fmt.Sprintf("acc_%09d", n), false).Move(1),
+						chart.Clearing(fmt.Sprintf("c%d", n/10_000), false).Move(-1),
+					},
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// sealed reports how many entries agree with their seals, and what Verify has found.
+func (w *town) sealed(tb testing.TB) (open int64, problems []string) {
+	tb.Helper()
+	v, err := w.Verify(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v.Entries - v.Sealed, v.Problems
+}
+
+// run does the due work of a while, as the worker does that looks every second.
+func (w *town) run(tb testing.TB, d time.Duration) {
+	tb.Helper()
+	for begin := time.Now(); time.Since(begin) < d; time.Sleep(time.Second) {
+		if err := w.runner.Drain(tb.Context()); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// The last of many accounts are sealed though each round trip takes 2.8 ms: the sealer
+// does not begin with the first account again after each lease, and what is sealed
+// costs it nearly nothing.
+func TestTheLastAccountIsSealed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const wallets = 30_000
+		w := newTown(t, wallets)
+		if _, err := w.Seal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.post(t, wallets-1, wallets)
+		w.store.trip = 2800 * time.Microsecond
+		w.run(t, 10*time.Minute)
+		w.store.trip = 0
+		if open, problems := w.sealed(t); open != 0 || len(problems) > 0 {
+			t.Errorf("%d entries have no seal, %v", open, problems)
+		}
+	})
+}
+
+// wallets is how many accounts the tests of large ledgers have: a few thousand, or
+// PAYMENTS_TEST_ROWS.
+func wallets(tb testing.TB) int {
+	n, err := strconv.Atoi(os.Getenv("PAYMENTS_TEST_ROWS"))
+	if err != nil {
+		return 5000
+	}
+	return n
+}
+
+// A pass over accounts that are sealed takes two reads for a thousand of them; an
+// account with new entries takes a few round trips, of which none but the writes of
+// seals over others hold the turn to write, and none for long.
+func TestSealingTakesFewRoundTrips(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := wallets(t)
+		w := newTown(t, n)
+		w.store.trip = 2800 * time.Microsecond
+		measure := func(what string, each float64) {
+			t.Helper()
+			w.store.locked = 0
+			calls, begin := w.store.calls.Load(), time.Now()
+			if _, err := w.Seal(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			calls = w.store.calls.Load() - calls
+			t.Logf("%s: %d calls for %d accounts, %s, an Update at most %s", what, calls, n, time.Since(begin), w.store.locked)
+			if most := int64(each*float64(n)) + 50; calls > most {
+				t.Errorf("%s: %d calls for %d accounts, want at most %d", what, calls, n, most)
+			}
+			if w.store.locked > 100*time.Millisecond {
+				t.Errorf("%s: an Update took %s", what, w.store.locked)
+			}
+		}
+		measure("all accounts are new", 1.1)
+		measure("nothing is new", 0.003)
+		w.post(t, 0, n/100)
+		measure("one in a hundred has a new entry", 0.07)
+		w.store.trip = 0
+		if open, problems := w.sealed(t); open != 0 || len(problems) > 0 {
+			t.Errorf("%d entries have no seal, %v", open, problems)
+		}
+	})
+}
+
+// A pass comes to its end though the store fails again and again, and though each time
+// it answers less than the pass needs.
+func TestAPassGoesOnAfterFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t, 5000)
+		for range 100 {
+			w.store.left = 300
+			_ = w.runner.Drain(t.Context()) // it fails, or there is nothing to do
+			time.Sleep(time.Minute)
+		}
+		w.store.left = -1
+		if open, problems := w.sealed(t); open != 0 || len(problems) > 0 {
+			t.Errorf("%d entries have no seal, %v", open, problems)
+		}
+	})
+}
+
+// An account with more entries than one transaction seals is sealed in parts.
+func TestALargeAccountIsSealedInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t, 0)
+		for range 5000 {
+			w.post(t, 7, 8)
+		}
+		w.run(t, 10*time.Minute)
+		if open, problems := w.sealed(t); open != 0 || len(problems) > 0 {
+			t.Errorf("%d entries have no seal, %v", open, problems)
+		}
+		if w.store.longest > 200 {
+			t.Errorf("a View has %d calls", w.store.longest)
+		}
+	})
+}
+
+// since is how old an entry without a seal can be.
+func (w *town) since(t *testing.T) time.Duration {
+	t.Helper()
+	var age time.Duration
+	err := w.store.Store.View(t.Context(), func(tx storage.ReadTx) error {
+		at, err := w.UnsealedTx(tx)
+		if err == nil && at != nil {
+			age = time.Since(at.Time)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return age
+}
+
+// Entries that are past the time by which they should have a seal are reported, and
+// the age of the oldest is known at any time.
+func TestEntriesWithoutASealAreReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t, 0)
+		if age := w.since(t); age != 0 {
+			t.Errorf("with nothing booked the oldest has waited %s", age)
+		}
+		w.run(t, time.Hour)
+		w.post(t, 0, 3)
+		// The worker stands still.
+		time.Sleep(account.SealWithin + time.Minute)
+		if _, problems := w.sealed(t); len(problems) > 0 {
+			t.Errorf("too early: %v", problems)
+		}
+		time.Sleep(time.Millisecond)
+		w.post(t, 3, 4) // which is in time
+		v, err := w.Verify(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Overdue != 6 || len(v.Problems) != 1 || !strings.Contains(v.Problems[0], "6 entries have no seal") {
+			t.Errorf("%d are overdue: %q", v.Overdue, v.Problems)
+		}
+		if age := w.since(t); age < account.SealWithin+time.Minute {
+			t.Errorf("the oldest has waited %s", age)
+		}
+		// It goes on.
+		for range 20 {
+			w.run(t, time.Minute)
+			if age := w.since(t); age > account.SealWithin {
+				t.Errorf("the oldest has waited %s", age)
+			}
+		}
+		if open, problems := w.sealed(t); open != 0 || len(problems) > 0 {
+			t.Errorf("%d entries have no seal, %v", open, problems)
+		}
+	})
+}
+
+// write changes one of the sealer's records in the database.
+func (w *town) write(t *testing.T, kind, id, data string) {
+	t.Helper()
+	for _, k := range account.Kinds() {
+		if k.Name != kind {
+			continue
+		}
+		err := w.store.Store.Update(t.Context(), func(tx storage.Tx) error {
+			r, err := tx.Get(k, storage.Scope{}, id)
+			if err != nil {
+				return err
+			}
+			r.Data = []byte(data)
+			return tx.Replace(k, r)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatal(kind)
+}
+
+// What is not as the sealer has written it keeps one account from being sealed, and no
+// other; the age of its entries is seen.
+func TestADamagedSealHoldsUpNoOtherAccount(t *testing.T) {
+	name := chart.Wallet("acc_000000001", false).Name
+	for what, test := range map[string]struct{ kind, id, data, want string }{
+		"a seal that cannot be read": {"seals", name + "#000000000000", `[]`, "the seal " + name + "#000000000000 cannot be read"},
+		"a head that cannot be read": {"sealed_accounts", name, `[]`, "the record of how far it is sealed cannot be read"},
+		"a head that counts too few": {"sealed_accounts", name, `{"entries":0}`, "2 entries have no seal"},
+		"a seal without marks":       {"seals", name + "#000000000000", `{}`, "entry 1 is not the one that was sealed"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newTown(t, 3)
+				w.run(t, 10*time.Minute)
+				w.write(t, test.kind, test.id, test.data)
+				w.post(t, 0, 3)
+				w.run(t, time.Hour)
+				open, problems := w.sealed(t)
+				if open < 1 || open > 2 || !strings.Contains(strings.Join(problems, "; "), test.want) {
+					t.Errorf("%d have no seal, %q", open, problems)
+				}
+				if age := w.since(t); age < 50*time.Minute {
+					t.Errorf("the oldest has waited %s", age)
+				}
+			})
+		})
+	}
+}
+
+// Verify beside traffic finds nothing wrong in a ledger that is right, and no View of
+// it lasts long.
+func TestVerifyReadsBesideTraffic(t *testing.T) {
+	w := newTown(t, 3000)
+	if _, err := w.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 1500 {
+		w.post(t, 3000, 3001)
+	}
+	n := 0
+	w.store.longest, w.store.between = 0, func() {
+		n += 7
+		w.post(t, n%3000, n%3000+5)
+		w.post(t, 3000+n, 3001+n)
+		w.post(t, 3000, 3001)
+		if n%3 == 0 {
+			w.store.between = func() {} // Seal reads, too
+			if _, err := w.Seal(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	traffic := w.store.between
+	v, err := w.VerifyWith(t.Context(), account.VerifyParams{Progress: func(account.Verification) { w.store.between = traffic }})
+	if err != nil || len(v.Problems) > 0 || v.Accounts < 3002 || v.Sealed < 6000 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if w.store.longest > 250 {
+		t.Errorf("a View has %d calls", w.store.longest)
+	}
+}
+
+// Workers and hosts that seal at the same time, beside bookings, leave a chain that is
+// right.
+func TestManySealAtOnce(t *testing.T) {
+	w := newTown(t, 300)
+	plain := account.New(&engine.Engine{Store: w.store.Store, Clock: time.Now, Log: slog.New(slog.DiscardHandler)})
+	if err := plain.SealWith(t.Context(), make([]byte, 32)); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 10 {
+				if _, err := plain.Seal(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 40 {
+		w.post(t, 0, 300)
+	}
+	all.Wait()
+	if _, err := w.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if open, problems := w.sealed(t); open != 0 || len(problems) > 0 {
+		t.Errorf("%d entries have no seal, %v", open, problems)
+	}
+}

@@ -1,0 +1,270 @@
+// Package retention removes records that a host keeps for a certain time only.
+//
+// It owns the pass over them: when it runs, how it finds what is old, and how much it
+// removes in one transaction. Which records these are, and what goes with them, is the
+// business of the packages that store them.
+//
+// What a record has of it is its creation, and no time of removal. So a host's setting
+// holds for what is there already, too, whenever it is changed.
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+const (
+	// every is the time from one pass to the next, and so the longest by which a record
+	// is removed too late, beside the pass itself.
+	every = time.Hour
+	// retry is the time until a pass goes on that the store has failed.
+	retry = time.Minute
+	lease = time.Minute
+
+	// pageSize and viewPages bound what one View reads, maxRows and maxBytes what one
+	// Update removes: writers wait for it.
+	pageSize  = 100
+	viewPages = 50
+	maxRows   = 200
+	maxBytes  = 1 << 20
+)
+
+// Rule says for how long the records of a kind are kept. Their ids ascend with their
+// creation in each scope.
+type Rule struct {
+	Kind *storage.Kind
+	// Keep is the time from the creation on, by the clock of the scope; zero for good.
+	Keep time.Duration
+	// Created returns when a record was created, and whether it may be removed by now.
+	Created func(storage.Record) (at time.Time, removable bool, err error)
+	// Remove removes a record with what hangs on it, and returns how many records that
+	// were. ErrConflict and ErrNotFound say that it is for the next pass.
+	Remove func(tx *engine.Tx, r storage.Record) (int, error)
+}
+
+// Service removes what rules say.
+type Service struct {
+	engine *engine.Engine
+	rules  []Rule
+}
+
+// place is the one record by whose due time the worker comes, and how far it has come.
+type place struct {
+	Due api.Time `json:"due"`
+	// Began is when the pass under way began; nil between two.
+	Began *api.Time `json:"began,omitempty"`
+	// Kind, Scope and ID are those of the last record that was looked at.
+	Kind  string        `json:"kind,omitempty"`
+	Scope storage.Scope `json:"scope,omitzero"`
+	ID    string        `json:"id,omitempty"`
+}
+
+const placeID = "retention"
+
+var places = storage.NewCollection("retention", []storage.Field[place]{{
+	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+	Value:  func(p *place) any { return p.Due.Time },
+}}, storage.DueBy("due"))
+
+// Kinds are the kinds that this package stores.
+func Kinds() []*storage.Kind { return []*storage.Kind{places.Kind()} }
+
+// New returns the service. Rules that keep for good are left out. It fails if the store
+// cannot be read in the order of ids over all scopes.
+func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error) {
+	s := &Service{engine: e}
+	for _, r := range rules {
+		if r.Keep > 0 {
+			s.rules = append(s.rules, r)
+		}
+	}
+	if len(s.rules) == 0 {
+		return s, nil
+	}
+	err := e.Store.View(ctx, func(tx storage.ReadTx) error {
+		if _, ok := tx.(storage.Scanner); !ok {
+			return fmt.Errorf("%w: records are kept for a certain time only by a store whose transactions are storage.Scanner", storage.ErrInvalid)
+		}
+		_, err := places.Get(tx, storage.Scope{}, placeID)
+		return err
+	})
+	if errors.Is(err, storage.ErrNotFound) {
+		err = e.Store.Update(ctx, func(tx storage.Tx) error {
+			_, err := places.Insert(tx, storage.Scope{}, placeID, place{Due: api.At(e.Clock().Add(retry))})
+			if errors.Is(err, storage.ErrExists) {
+				return nil
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("retention: %w", err)
+	}
+	return s, nil
+}
+
+// Job is the job that passes over the kinds, again and again. It keeps its place between
+// two runs.
+func (s *Service) Job() due.Job {
+	return due.Job{
+		Kind: places.Kind(), Lease: lease, Batch: 1,
+		Run: func(ctx context.Context, records []storage.Record) error {
+			o, err := places.Decode(records[0])
+			if err != nil {
+				return err
+			}
+			due.Report(ctx, due.Outcome{Name: "removed", Level: slog.LevelDebug})
+			failed := s.goOn(ctx, &o.Value)
+			err = s.engine.Store.Update(ctx, func(tx storage.Tx) error {
+				kept := *o // a run that is undone leaves the claimed version as it is
+				return places.Replace(tx, &kept)
+			})
+			if errors.Is(err, storage.ErrConflict) {
+				err = nil // the lease has ended, and another worker has gone on
+			}
+			return errors.Join(failed, err)
+		},
+	}
+}
+
+// goOn goes on with a pass until its end, or until half of the lease is over.
+func (s *Service) goOn(ctx context.Context, p *place) error {
+	now := s.engine.Clock()
+	if p.Began == nil {
+		*p = place{Began: new(api.At(now))}
+	}
+	for i := range s.rules {
+		rule := &s.rules[i]
+		if p.Kind != "" && p.Kind != rule.Kind.Name && s.later(p.Kind, i) {
+			continue // it is done
+		}
+		if p.Kind != rule.Kind.Name {
+			p.Kind, p.Scope, p.ID = rule.Kind.Name, storage.Scope{}, ""
+		}
+		for more := true; more; {
+			var err error
+			if more, err = s.step(ctx, rule, p); err != nil {
+				p.Due = api.At(now.Add(retry))
+				return fmt.Errorf("retention: %s: %w", rule.Kind.Name, err)
+			}
+			if more && due.HalfOver(ctx, lease) {
+				p.Due = api.At(now)
+				return nil
+			}
+		}
+	}
+	*p = place{Due: api.At(p.Began.Add(every))}
+	if p.Due.Before(now) {
+		p.Due = api.At(now)
+	}
+	return nil
+}
+
+// later reports that the rule for a kind comes after one.
+func (s *Service) later(kind string, than int) bool {
+	for i := than + 1; i < len(s.rules); i++ {
+		if s.rules[i].Kind.Name == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// step removes some old records from a place on, and moves it. In each scope it reads
+// from the oldest record to the first that is not old, so that it takes one read for a
+// scope where nothing is to be removed.
+func (s *Service) step(ctx context.Context, rule *Rule, p *place) (more bool, err error) {
+	var old []storage.Record
+	var at place
+	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		old, at, more = nil, *p, true
+		scanner, ok := tx.(storage.Scanner)
+		if !ok {
+			return fmt.Errorf("%w: the store has no Scan", storage.ErrInvalid)
+		}
+		var cutoff time.Time
+		limit, bytes := 1, 0
+		for range viewPages {
+			page, err := scanner.Scan(rule.Kind, at.Scope, at.ID, limit)
+			if err != nil {
+				return err
+			}
+			more, limit = len(page) > 0, pageSize
+			for i := range page {
+				r := &page[i]
+				if r.Scope != at.Scope || cutoff.IsZero() {
+					now, err := s.engine.NowTx(tx, api.Caller{Merchant: r.Scope.Merchant, Live: r.Scope.Live})
+					if err != nil {
+						return err
+					}
+					cutoff = now.Add(-rule.Keep)
+				}
+				at.Scope, at.ID = r.Scope, r.ID
+				created, removable, err := rule.Created(*r)
+				if err != nil {
+					continue // it cannot be read, and stays
+				}
+				if created.After(cutoff) {
+					at.ID, limit = afterAll, 1
+					break
+				}
+				if removable {
+					old = append(old, *r)
+					bytes += len(r.Data)
+				}
+				if len(old) == maxRows || bytes >= maxBytes {
+					return nil
+				}
+			}
+			if !more {
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	for len(old) > 0 {
+		n, err := s.remove(ctx, rule, old)
+		if err != nil {
+			return false, err
+		}
+		p.Scope, p.ID = old[n-1].Scope, old[n-1].ID
+		old = old[n:]
+	}
+	p.Scope, p.ID = at.Scope, at.ID
+	return more, nil
+}
+
+// afterAll is after every id.
+const afterAll = "\x7f"
+
+// remove removes the first of some records in one transaction, and returns how many.
+func (s *Service) remove(ctx context.Context, rule *Rule, old []storage.Record) (n int, err error) {
+	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+		n = 0
+		for rows := 0; n < len(old) && rows < maxRows; n++ {
+			r := old[n]
+			of, err := tx.For(api.Caller{Merchant: r.Scope.Merchant, Live: r.Scope.Live})
+			if err != nil {
+				return err
+			}
+			removed, err := rule.Remove(of, r)
+			if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
+				return err
+			}
+			rows += removed
+		}
+		return nil
+	})
+	return n, err
+}

@@ -1,0 +1,198 @@
+package retention_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/retention"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+type note struct {
+	At   time.Time `json:"at"`
+	Open bool      `json:"open,omitempty"`
+	Text string    `json:"text,omitempty"`
+}
+
+var notes = storage.NewCollection[note]("notes", nil)
+
+// desk is a store of notes with a worker that removes the old ones.
+type desk struct {
+	*faulty.Store
+	engine *engine.Engine
+	runner *due.Runner
+	now    time.Time
+
+	scans, removed, most int // reads of the source; removed in the Update under way, and at most
+}
+
+func newDesk(t *testing.T, keep time.Duration) *desk {
+	t.Helper()
+	d := &desk{Store: faulty.New(memory.New()), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
+	if err := d.Define(t.Context(), append(engine.Kinds(), append(retention.Kinds(), notes.Kind())...)...); err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return d.now }
+	d.engine = &engine.Engine{
+		Store: d, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+	}
+	kept, err := retention.New(t.Context(), d.engine, retention.Rule{
+		Kind: notes.Kind(), Keep: keep,
+		Created: func(r storage.Record) (time.Time, bool, error) {
+			o, err := notes.Decode(r)
+			if err != nil {
+				return time.Time{}, false, err
+			}
+			return o.Value.At, !o.Value.Open, nil
+		},
+		Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
+			d.removed++
+			return 1, tx.Delete(notes.Kind(), r.Scope, r.ID, r.Version)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.runner = &due.Runner{Store: d, Clock: clock, Log: d.engine.Log, Poll: time.Second}
+	d.runner.Add(kept.Job())
+	return d
+}
+
+func (d *desk) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	return d.Store.View(ctx, func(tx storage.ReadTx) error { return fn(&deskTx{tx, d}) })
+}
+
+type deskTx struct {
+	storage.ReadTx
+	*desk
+}
+
+func (t *deskTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
+	t.scans++
+	return t.ReadTx.(storage.Scanner).Scan(k, after, id, limit)
+}
+
+func (t *deskTx) Sequences(string, int) ([]storage.Sequence, error) { return nil, nil }
+
+func (d *desk) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	d.removed = 0
+	defer func() { d.most = max(d.most, d.removed) }()
+	return d.Store.Update(ctx, fn)
+}
+
+// put writes notes of some merchants.
+func (d *desk) put(t *testing.T, merchants, each int, n note) {
+	t.Helper()
+	for m := range merchants {
+		err := d.Store.Store.Update(t.Context(), func(tx storage.Tx) error {
+			for range each {
+				n.At = d.now
+				if _, err := notes.Insert(tx, storage.Scope{Merchant: fmt.Sprintf("m%04d", m), Live: m%2 == 0}, d.engine.NewID("n_"), n); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (d *desk) left(t *testing.T) (n int) {
+	t.Helper()
+	err := d.Store.Store.View(t.Context(), func(tx storage.ReadTx) error {
+		all, err := tx.(storage.Scanner).Scan(notes.Kind(), storage.Scope{}, "", 1_000_000)
+		n = len(all)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (d *desk) pass(t *testing.T, by time.Duration) {
+	t.Helper()
+	d.now = d.now.Add(by)
+	if err := d.runner.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Much that is old goes in small transactions; where nothing is old, one read a scope
+// shows it, however much there is.
+func TestOldRecordsGoInSmallTransactions(t *testing.T) {
+	d := newDesk(t, 10*time.Hour)
+	d.put(t, 40, 250, note{})
+	d.put(t, 40, 3, note{Open: true})
+	d.pass(t, 9*time.Hour)
+	d.put(t, 40, 300, note{})
+	if n := d.left(t); n != 40*553 {
+		t.Errorf("%d are left before their time", n)
+	}
+	d.pass(t, 2*time.Hour)
+	if n := d.left(t); n != 40*303 {
+		t.Errorf("%d are left, want the young and the open", n)
+	}
+	if d.most < 100 || d.most > 200 {
+		t.Errorf("an Update removes %d", d.most)
+	}
+
+	d = newDesk(t, 10*time.Hour)
+	d.put(t, 200, 50, note{})
+	d.scans = 0
+	d.pass(t, 2*time.Hour)
+	if d.scans > 210 {
+		t.Errorf("%d reads of 200 scopes in which nothing is old", d.scans)
+	}
+	// Large records are removed in transactions of fewer.
+	d = newDesk(t, time.Hour)
+	d.put(t, 1, 100, note{Text: string(make([]byte, 10_000))})
+	d.pass(t, 3*time.Hour)
+	if n := d.left(t); n != 0 || d.most > 20 {
+		t.Errorf("%d are left, an Update removes %d", n, d.most)
+	}
+}
+
+// Whichever call of the store fails, a pass goes on and comes to its end.
+func TestAPassGoesOnAfterFailures(t *testing.T) {
+	d := newDesk(t, time.Hour)
+	d.put(t, 6, 250, note{})
+	d.now = d.now.Add(2 * time.Hour)
+	for k := 1; d.left(t) > 0; k++ {
+		if k > 2000 {
+			t.Fatalf("%d are left", d.left(t))
+		}
+		d.FailAt(1 + k*37%900)
+		_ = d.runner.Drain(t.Context()) // it fails, or there is nothing to do
+		d.Heal()
+		d.now = d.now.Add(2 * time.Minute)
+	}
+}
+
+// A record that cannot be read stays, and holds up nothing.
+func TestWhatCannotBeReadStays(t *testing.T) {
+	d := newDesk(t, time.Hour)
+	d.put(t, 1, 1, note{})
+	err := d.Store.Store.Update(t.Context(), func(tx storage.Tx) error {
+		return tx.Insert(notes.Kind(), storage.Record{Scope: storage.Scope{Merchant: "m0000", Live: true}, ID: d.engine.NewID("n_"), Data: []byte(`[]`)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.put(t, 1, 1, note{})
+	d.pass(t, 3*time.Hour)
+	if n := d.left(t); n != 1 {
+		t.Errorf("%d are left", n)
+	}
+}

@@ -1,0 +1,196 @@
+package storage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+var parcels = &storage.Kind{Name: "parcels"}
+
+// shelfOf is a store with so many records and postings.
+func shelfOf(t *testing.T, n int) storage.Store {
+	t.Helper()
+	s := memory.New()
+	if err := s.Define(t.Context(), parcels); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		write(t, s, func(tx storage.Tx) error {
+			if _, err := tx.Next("parcels"); err != nil {
+				return err
+			}
+			if err := tx.Insert(parcels, parcel(i)); err != nil {
+				return err
+			}
+			return tx.Post(payIn(i))
+		})
+	}
+	return s
+}
+
+func parcel(i int) storage.Record {
+	return storage.Record{Scope: storage.Scope{Merchant: fmt.Sprint("m", i%3)}, ID: fmt.Sprintf("p%06d", i), Data: []byte(`{}`)}
+}
+
+func payIn(i int) storage.Posting {
+	return storage.Posting{
+		ID: fmt.Sprintf("txn_%06d", i), Type: "test", At: time.Unix(1, 0),
+		Moves: []storage.Move{{Account: fmt.Sprint("wallet", i%700), Guarded: true, Amount: 5}, {Account: "world", Amount: -5}},
+	}
+}
+
+func write(t *testing.T, s storage.Store, fn func(storage.Tx) error) {
+	t.Helper()
+	if err := s.Update(t.Context(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// brief counts the pages that one View of a store reads.
+type brief struct {
+	storage.Store
+	pages, longest int
+}
+
+func (b *brief) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	b.pages = 0
+	defer func() { b.longest = max(b.longest, b.pages) }()
+	return b.Store.View(ctx, func(tx storage.ReadTx) error { return fn(&briefTx{tx, tx.(storage.Scanner), b}) })
+}
+
+type briefTx struct {
+	storage.ReadTx
+	scanner storage.Scanner
+	by      *brief
+}
+
+func (b *briefTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
+	b.by.pages++
+	return b.scanner.Scan(k, after, id, limit)
+}
+
+func (b *briefTx) Sequences(after string, limit int) ([]storage.Sequence, error) {
+	b.by.pages++
+	return b.scanner.Sequences(after, limit)
+}
+
+func (b *briefTx) Balances(after string, limit int) ([]storage.Balance, error) {
+	b.by.pages++
+	return b.ReadTx.Balances(after, limit)
+}
+
+func (b *briefTx) Postings(after string, limit int) ([]storage.Booked, error) {
+	b.by.pages++
+	return b.ReadTx.Postings(after, limit)
+}
+
+// A copy reads one page in a View, so that the source need not keep an old state.
+func TestCopyReadsInShortViews(t *testing.T) {
+	src, dst := &brief{Store: shelfOf(t, 2500)}, memory.New()
+	if err := storage.Copy(t.Context(), dst, src, []*storage.Kind{parcels}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if src.longest != 1 {
+		t.Errorf("a View reads %d pages", src.longest)
+	}
+	sameStores(t, src.Store, dst)
+}
+
+// sameStores compares all that two stores hold, but versions.
+func sameStores(t *testing.T, src, dst storage.Store) {
+	t.Helper()
+	read := func(s storage.Store) (all []any) {
+		t.Helper()
+		err := s.View(t.Context(), func(tx storage.ReadTx) error {
+			records, err := tx.(storage.Scanner).Scan(parcels, storage.Scope{}, "", 9999)
+			if err != nil {
+				return err
+			}
+			for i := range records {
+				records[i].Version = 0
+			}
+			sequences, err := tx.(storage.Scanner).Sequences("", 9)
+			if err != nil {
+				return err
+			}
+			balances, err := tx.Balances("", 9999)
+			if err != nil {
+				return err
+			}
+			postings, err := tx.Postings("", 9999)
+			all = []any{records, sequences, balances, postings}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if diff := cmp.Diff(read(src), read(dst)); diff != "" {
+		t.Errorf("(-source +copy)\n%s", diff)
+	}
+}
+
+// A copy of more accounts than are remembered is as good.
+func TestCopyOfManyAccounts(t *testing.T) {
+	for _, most := range []int{2, 100, 600} {
+		storage.RememberAccounts(t, most)
+		src, dst := shelfOf(t, 1700), memory.New()
+		// The ids of these are not in the order of their booking.
+		for i := range 900 {
+			write(t, src, func(tx storage.Tx) error { return tx.Post(payIn(5000 - i)) })
+		}
+		if err := storage.Copy(t.Context(), dst, src, []*storage.Kind{parcels}, nil); err != nil {
+			t.Fatal(err)
+		}
+		sameStores(t, src, dst)
+	}
+}
+
+// A source that is written to while it is copied is refused wherever the copy has come
+// to, unless the copy is what the source holds afterwards all the same.
+func TestCopyRefusesASourceThatIsWrittenTo(t *testing.T) {
+	late := parcel(700)
+	for what, change := range map[string]func(storage.Tx) error{
+		"a new record": func(tx storage.Tx) error { return tx.Insert(parcels, parcel(-1)) },
+		"a new record at the end": func(tx storage.Tx) error {
+			return tx.Insert(parcels, storage.Record{Scope: storage.Scope{Merchant: "z"}, ID: "z", Data: []byte(`{}`)})
+		},
+		"a changed record": func(tx storage.Tx) error {
+			r, err := tx.Get(parcels, late.Scope, late.ID)
+			if err != nil {
+				return err
+			}
+			return tx.Replace(parcels, r)
+		},
+		"a removed record": func(tx storage.Tx) error { return tx.Delete(parcels, late.Scope, late.ID, 1) },
+		"a number given":   func(tx storage.Tx) error { _, err := tx.Next("parcels"); return err },
+		"a new posting":    func(tx storage.Tx) error { return tx.Post(payIn(-1)) },
+	} {
+		for _, at := range []string{parcels.Name, "sequences", "ledger"} {
+			t.Run(what+" after "+at, func(t *testing.T) {
+				src, dst, done := shelfOf(t, 1200), memory.New(), false
+				err := storage.Copy(t.Context(), dst, src, []*storage.Kind{parcels}, func(p storage.Progress) {
+					if p.What == at && !done {
+						done = true
+						write(t, src, change)
+					}
+				})
+				if err == nil && at != "ledger" {
+					sameStores(t, src, dst)
+				} else if !errors.Is(err, storage.ErrConflict) || !strings.Contains(err.Error(), "written to") {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+	}
+}

@@ -187,6 +187,9 @@ func TestRoleHost(t *testing.T) {
 			go func() {
 				defer close(ended)
 				err := s.Update(t.Context(), func(tx storage.Tx) error {
+					if _, err := tx.Balance("none"); err != nil { // which takes the lock
+						return err
+					}
 					close(began)
 					<-held
 					return tx.Insert(notes, note("held"))

@@ -482,7 +482,11 @@ func (t *tx) flushBatch() error {
 	if !t.batch.written.unwritten() {
 		return nil
 	}
-	return t.send(t.batch.written)
+	if err := t.send(t.batch.written); err != nil {
+		return err
+	}
+	t.own.rebase(t.batch.written)
+	return nil
 }
 
 // mark makes a savepoint, if there is none, behind what the calls before have written.

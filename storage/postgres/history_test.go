@@ -180,6 +180,23 @@ func TestHistoryThatWentBack(t *testing.T) {
 	}
 }
 
+// A process that is alone, and so looks for no others before it runs, finds out when it
+// commits.
+func TestHistoryOfOneProcessThatWentBack(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
+	s := openHere(t, pool, schema, slog.New(slog.DiscardHandler))
+	mustCount(t, "before", s, 0)
+	replica := save(t, pool, schema)
+	mustCount(t, "lost", s, 1)
+	mustCount(t, "lost", s, 2)
+	replica.restore(t)
+	mustCount(t, "after", s, 1)
+	mustCount(t, "after", s, 2)
+	if got := s.Stats().Fenced; got != 1 {
+		t.Errorf("it was fenced %d times", got)
+	}
+}
+
 // Several processes write in turn while the database goes back again and again, to states
 // with much and with little of their log of commits. Each reads what is there.
 func TestHistoriesThatWentBack(t *testing.T) {

@@ -124,7 +124,9 @@ type Config struct {
 	// Clock is the real time, time.Now when nil. Tests inject their own.
 	Clock func() time.Time
 	// NewID makes ids with a given prefix, unique and ascending; the library's own
-	// when nil. Tests inject their own.
+	// when nil. Tests inject their own. The library's are moved on where the clock of
+	// another process is ahead, so that events are listed in the order of their commits;
+	// others must ascend over all processes for that.
 	NewID func(prefix string) string
 	// Poll is how often workers look for due work that nobody told them of; one
 	// second when zero.

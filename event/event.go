@@ -86,7 +86,7 @@ var events = storage.NewCollection("events", []storage.Field[record]{
 }, storage.DueBy("due")).Verbatim(func(r *record) *json.RawMessage { return &r.Data.Object })
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{events.Kind(), tellings.Kind()} }
+func Kinds() []*storage.Kind { return []*storage.Kind{events.Kind(), tellings.Kind(), heads.Kind()} }
 
 // maxSnapshot bounds the object of a host's own event, in bytes of JSON.
 const maxSnapshot = 64 << 10
@@ -132,7 +132,11 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object 
 		Object json.RawMessage `json:"object"`
 	}{t, snapshot}}
 	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Event, error) {
-		return s.write(tx, t, snapshot)
+		made, err := newIDs(tx, 1)
+		if err != nil {
+			return nil, err
+		}
+		return s.write(tx, made[0], t, snapshot)
 	})
 }
 
@@ -143,15 +147,19 @@ func (s *Service) RecordTx(tx *engine.Tx, object any, types ...Type) error {
 	if err != nil {
 		return fmt.Errorf("event: snapshot for %v: %w", types, err)
 	}
-	for _, t := range types {
-		if _, err := s.write(tx, t, snapshot); err != nil {
+	made, err := newIDs(tx, len(types))
+	if err != nil {
+		return err
+	}
+	for i, t := range types {
+		if _, err := s.write(tx, made[i], t, snapshot); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) {
+func (s *Service) write(tx *engine.Tx, id string, t Type, snapshot []byte) (*Event, error) {
 	canonical, ok := t.Canonical()
 	if !ok {
 		return nil, unknownType("type", t)
@@ -161,7 +169,7 @@ func (s *Service) write(tx *engine.Tx, t Type, snapshot []byte) (*Event, error) 
 		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
 	}
 	r := record{Event: Event{
-		ID: tx.NewID("evt_"), Object: "event", Type: canonical,
+		ID: id, Object: "event", Type: canonical,
 		CreatedAt: api.At(tx.Now), Data: Data{Object: snapshot},
 		Request: Request{ID: orNil(tx.Caller.RequestID), IdempotencyKey: orNil(tx.Caller.IdempotencyKey)},
 	}, Person: person}
@@ -239,7 +247,9 @@ type ListParams struct {
 	Created api.Times
 }
 
-// List returns events, newest first.
+// List returns events, newest first, which is the order of their commits. A reader who
+// pages forward, each time with the id of the newest event it has as EndingBefore, sees
+// every event once, however many processes write, and whatever their clocks say.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Event], error) {
 	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
 	if p.Type != "" {

@@ -107,8 +107,8 @@ func (tx *Tx) For(caller api.Caller) (*Tx, error) {
 	return &Tx{Tx: tx.Tx, Caller: caller, Now: now, engine: tx.engine, after: tx.after}, err
 }
 
-// NewID makes an id. Made inside the transaction, ids ascend in the order of
-// commits, so that whoever pages forward misses nothing.
+// NewID makes an id. Made inside the transaction, ids ascend in the order of commits, as
+// far as one process writes, or the clocks of several agree. Package event does more.
 func (tx *Tx) NewID(prefix string) string { return tx.engine.NewID(prefix) }
 
 // Due says that the transaction writes due work of this kind, so that the

@@ -85,6 +85,28 @@ func Derived(prefix, from, name string) string {
 	return string(b)
 }
 
+// Following returns an id of Make's, or, unless it is greater than last, which is
+// another one with the same prefix, one directly after last: with the same randomness,
+// but one count on. It serves those who make ids in turn, each by a clock of its own.
+// An id that is not of Make's form stays as it is.
+func Following(id, last string) string {
+	const stamp = timeChars + countChars
+	prefix := len(id) - Length
+	if id > last || prefix < 0 || len(last) != len(id) || id[:prefix] != last[:prefix] || !IsBase62(last[prefix:]) {
+		return id
+	}
+	b := []byte(last[:prefix+stamp] + id[prefix+stamp:])
+	for i := prefix + stamp - 1; i >= prefix; i-- {
+		at := strings.IndexByte(alphabet, b[i])
+		if at+1 < len(alphabet) {
+			b[i] = alphabet[at+1]
+			break
+		}
+		b[i] = alphabet[0]
+	}
+	return string(b)
+}
+
 // Secret returns n random characters of base 62, 5.95 bits each.
 func Secret(random io.Reader, n int) string {
 	b := make([]byte, n)

@@ -44,6 +44,25 @@ func TestTheCounterOverflowsIntoTheNextMillisecond(t *testing.T) {
 	}
 }
 
+func TestFollowing(t *testing.T) {
+	const random = "abcdefghijk"
+	for _, test := range []struct{ id, last, want string }{
+		{"x_00000001000" + random, "", "x_00000001000" + random},
+		{"x_00000001000" + random, "x_00000000zzz00000000000", "x_00000001000" + random},
+		{"x_00000001000" + random, "x_0000000500000000000000", "x_00000005001" + random},
+		{"x_00000001000" + random, "x_00000001000zzzzzzzzzzz", "x_00000001001" + random},
+		{"x_00000001000" + random, "x_0000000AZzz00000000000", "x_0000000Aa00" + random},
+		{"x_00000001000" + random, "x_0000000Azzz00000000000", "x_0000000B000" + random},
+		{"x_1", "x_2", "x_1"}, // a host's own
+		{"x_00000001000" + random, "x_2", "x_00000001000" + random}, // after a host's own
+		{"x_00000001000" + random, "x_0000000-000" + random, "x_00000001000" + random},
+	} {
+		if got := Following(test.id, test.last); got != test.want {
+			t.Errorf("%s after %q: got %s, want %s", test.id, test.last, got, test.want)
+		}
+	}
+}
+
 func TestIDsOfManyGoroutinesDiffer(t *testing.T) {
 	s := New(time.Now, nil)
 	var mu sync.Mutex

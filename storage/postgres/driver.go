@@ -35,10 +35,10 @@ func dialect(schema string) *sqlstore.Dialect {
 
 // statements are those that do not depend on kinds.
 type statements struct {
-	lock                                                                      string
-	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits     string
-	findCommit, touchCommit                                                   string
-	insertAccounts, moveAccounts, insertPostings, insertEntries, setSequences string
+	lock                                                                                        string
+	newestCommit, commitsSince, expectCommit, insertCommit, deleteCommits                       string
+	findCommit, touchCommit                                                                     string
+	insertAccounts, moveAccounts, insertPostings, insertEntries, insertSequences, moveSequences string
 }
 
 func newStatements(schema string) statements {
@@ -47,7 +47,9 @@ func newStatements(schema string) statements {
 	return statements{
 		lock:         lockWriter(schema),
 		newestCommit: "SELECT number, token, changed FROM " + commits + " ORDER BY number DESC LIMIT 1",
-		commitsSince: "SELECT number, token, changed FROM " + commits + " WHERE number >= $1 ORDER BY number DESC LIMIT 200",
+		// The newest is among them, also where it is older than the one that is asked for.
+		commitsSince: "SELECT number, token, changed FROM " + commits + " WHERE number >= LEAST($1, (SELECT max(number) FROM " + commits +
+			")) ORDER BY number DESC LIMIT 200",
 		expectCommit: "SELECT " + s + "storage_expect((SELECT count(*) FROM (SELECT token FROM " + commits +
 			" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1), 1)",
 		insertCommit:  "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)",
@@ -66,9 +68,11 @@ func newStatements(schema string) statements {
 			SELECT a.id, v.number, v.posting, v.amount, v.balance
 			FROM (` + unnest([]string{"text[]", "bigint[]", "text[]", "bigint[]", "bigint[]"}) + `) AS v(account, number, posting, amount, balance)
 			JOIN ` + s + `ledger_accounts a ON a.name = v.account`,
-		setSequences: `INSERT INTO ` + s + `storage_sequences (name, value)
-			` + unnest([]string{"text[]", "bigint[]"}) + `
-			ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+		insertSequences: `INSERT INTO ` + s + `storage_sequences (name, value)
+			` + unnest([]string{"text[]", "bigint[]"}),
+		moveSequences: expecting(schema, 4, `UPDATE `+s+`storage_sequences AS t SET value = v.value
+			FROM (`+unnest([]string{"text[]", "bigint[]", "bigint[]"})+`) AS v(name, value, stored)
+			WHERE t.name = v.name AND t.value = v.stored RETURNING 1`),
 	}
 }
 
@@ -160,12 +164,14 @@ func (d driver) Lock(ctx context.Context, since sqlstore.Commit) (sqlstore.Sessi
 	return s, log, nil
 }
 
-// log reads what was committed since a commit.
+// log reads what was committed since a commit. If that is not in the history any more,
+// the database has gone back: to a replica that lagged, or by a recovery.
 func (d driver) log(ctx context.Context, s *session, since sqlstore.Commit) (log sqlstore.Log, err error) {
 	query, args := d.sql.newestCommit, []any(nil)
 	if since != (sqlstore.Commit{}) {
 		query, args = d.sql.commitsSince, []any{since.Number}
 	}
+	replaced := false
 	err = s.Query(ctx, func(row sqlstore.Row) error {
 		var c sqlstore.Commit
 		var hashes []byte
@@ -176,7 +182,7 @@ func (d driver) log(ctx context.Context, s *session, since sqlstore.Commit) (log
 			log.Newest = c
 		}
 		if c.Number == since.Number {
-			log.Known = c == since
+			log.Known, replaced = c == since, c != since
 		} else {
 			log.Changed = append(log.Changed, hashes)
 		}
@@ -184,6 +190,11 @@ func (d driver) log(ctx context.Context, s *session, since sqlstore.Commit) (log
 	}, query, args...)
 	if since == log.Newest { // also when there is none
 		log.Known = true
+	}
+	if err == nil && (replaced || log.Newest.Number < since.Number) {
+		d.fenced.Add(1)
+		d.config.Logger.ErrorContext(ctx, "postgres: the database has gone back to before commits that this process knows of; what they wrote is lost",
+			"schema", d.config.Schema, "known", since.Number, "newest", log.Newest.Number)
 	}
 	return log, err
 }

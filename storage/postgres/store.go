@@ -32,6 +32,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -50,6 +51,9 @@ type Config struct {
 	ReadOnlySchema bool
 	// MaxGroup is how many updates share a commit at most. Default: 128.
 	MaxGroup int
+	// Logger is told when the database has gone back (see [Stats]). Default:
+	// slog.Default().
+	Logger *slog.Logger
 	// Migrating, unless it is nil, is told how far the change of a table has come, in
 	// the goroutine of Define, when a kind is new or was declared otherwise: a table
 	// of millions of rows that is made anew takes its time. What was told is undone
@@ -77,6 +81,7 @@ type Store struct {
 	watch    *watch
 	encoded  atomic.Pointer[encoder] // nil while a write has it
 	resolved atomic.Int64
+	fenced   atomic.Int64
 }
 
 // Stats counts what a store has done since it was opened.
@@ -88,6 +93,11 @@ type Stats struct {
 	Reruns int64
 	// Resolved counts the commits whose answer was lost and found out.
 	Resolved int64
+	// Fenced counts how often the database had gone back: a commit that this process
+	// knew of was not in its history any more, because of a failover to a replica that
+	// lagged, or of a recovery. The store then forgets all that it has remembered, runs
+	// again what is under way, and logs an error. It cannot bring back what was lost.
+	Fenced int64
 }
 
 // Open opens the database that a pool leads to, and brings its schema up to date
@@ -110,6 +120,9 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	}
 	if err := checkProxy(ctx, pool); err != nil {
 		return nil, err
+	}
+	if config.Logger == nil {
+		config.Logger = slog.Default()
 	}
 	var err error
 	if config.ReadOnlySchema {
@@ -169,7 +182,7 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 // Stats returns the counters.
 func (s *Store) Stats() Stats {
 	n := s.store.Stats()
-	return Stats{Updates: n.Updates, Commits: n.Commits, Reruns: n.Reruns, Resolved: s.resolved.Load()}
+	return Stats{Updates: n.Updates, Commits: n.Commits, Reruns: n.Reruns, Resolved: s.resolved.Load(), Fenced: s.fenced.Load()}
 }
 
 // Close implements [storage.Store]. The pool stays open.

@@ -125,20 +125,23 @@ func (t *tableRows) queue(b *pgx.Batch, w *sqlstore.TableWrites) {
 // encoder holds what is about to be written, as arrays. It is kept for the room that
 // it has.
 type encoder struct {
-	tables                                     map[*sqlstore.Table]*tableRows
-	used                                       []*tableRows
-	fresh, moved, postings, entries, sequences rows
+	tables                         map[*sqlstore.Table]*tableRows
+	used                           []*tableRows
+	fresh, moved                   rows // of accounts
+	postings, entries              rows
+	freshSequences, movedSequences rows
 }
 
 func newEncoder() *encoder {
 	const text, number = pgtype.TextOID, pgtype.Int8OID
 	return &encoder{
-		tables:    map[*sqlstore.Table]*tableRows{},
-		fresh:     newRows(text, pgtype.BoolOID, number, number),
-		moved:     newRows(text, number, number, number),
-		postings:  newRows(text, text, text, number),
-		entries:   newRows(text, number, text, number, number),
-		sequences: newRows(text, number),
+		tables:         map[*sqlstore.Table]*tableRows{},
+		fresh:          newRows(text, pgtype.BoolOID, number, number),
+		moved:          newRows(text, number, number, number),
+		postings:       newRows(text, text, text, number),
+		entries:        newRows(text, number, text, number, number),
+		freshSequences: newRows(text, number),
+		movedSequences: newRows(text, number, number),
 	}
 }
 
@@ -163,7 +166,7 @@ func (e *encoder) clear() {
 		t.lease.clear()
 	}
 	e.used = e.used[:0]
-	for _, r := range []rows{e.fresh, e.moved, e.postings, e.entries, e.sequences} {
+	for _, r := range []rows{e.fresh, e.moved, e.postings, e.entries, e.freshSequences, e.movedSequences} {
 		r.clear()
 	}
 }
@@ -204,10 +207,17 @@ func (e *encoder) queue(b *pgx.Batch, w *sqlstore.Writes, sql *statements) {
 		b.Queue(sql.insertPostings, e.postings.args()...)
 		b.Queue(sql.insertEntries, e.entries.args()...)
 	}
-	if len(w.Sequences) > 0 {
-		for _, q := range w.Sequences {
-			e.sequences.add(q.Name, q.Value)
+	for _, q := range w.Sequences {
+		if q.Stored == 0 {
+			e.freshSequences.add(q.Name, q.Value)
+		} else {
+			e.movedSequences.add(q.Name, q.Value, q.Stored)
 		}
-		b.Queue(sql.setSequences, e.sequences.args()...)
+	}
+	if n := e.movedSequences.len(); n > 0 {
+		b.Queue(sql.moveSequences, e.movedSequences.args(n)...)
+	}
+	if e.freshSequences.len() > 0 {
+		b.Queue(sql.insertSequences, e.freshSequences.args()...)
 	}
 }

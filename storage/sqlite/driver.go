@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -52,6 +53,19 @@ func (s *Store) ready(ctx context.Context) error {
 	return nil
 }
 
+// ErrReplaced is what every Update fails with once another file stands where the database
+// was opened, such as a backup that was moved there, or none. What was written would go
+// to the file that has no name any more.
+var ErrReplaced = errors.New("sqlite: the database file was replaced or removed; close the store and open it again")
+
+// sameFile returns ErrReplaced if the file that was opened is not in its place.
+func (s *Store) sameFile() error {
+	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
+		return sqlstore.Final{Cause: ErrReplaced}
+	}
+	return nil
+}
+
 // look learns whether another connection has committed.
 func (w *writer) look() error {
 	version := w.version
@@ -60,6 +74,7 @@ func (w *writer) look() error {
 	}
 	if version != w.version {
 		w.version = version
+		clear(w.conn.accounts) // a backup may have been restored into the file
 		w.newest = sqlstore.Commit{Number: w.newest.Number + 1, Token: rand.Int64()}
 	}
 	return nil
@@ -101,6 +116,9 @@ func (d driver) Lock(ctx context.Context, since sqlstore.Commit) (sqlstore.Sessi
 
 // begin begins a transaction that writes, unless another process holds the lock.
 func (d driver) begin(ctx context.Context) (*session, error) {
+	if err := d.sameFile(); err != nil {
+		return nil, err
+	}
 	if err := d.ready(ctx); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,12 @@
 // must not open any of the three files there while the store is open: closing the
 // descriptor drops SQLite's locks, and another program that opens the database may
 // then destroy commits that Update has acknowledged.
+//
+// To restore a backup, close every store on the file first, and put the backup in its
+// place without the old -wal and -shm beside it. A file that is moved into the place of
+// an open one is noticed ([ErrReplaced]); one that is copied over it is not, and damages
+// the database. What SQLite itself restores into the file, such as .restore of its shell,
+// is another process's commit to the store, which then reads everything anew.
 package sqlite
 
 import (
@@ -31,6 +37,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime"
 
 	"modernc.org/sqlite"
@@ -67,6 +74,8 @@ type Store struct {
 	store     *sqlstore.Store
 	migrating func(storage.Progress) // nil for nobody
 	db        *sql.DB
+	path      string
+	file      os.FileInfo // of the file that was opened
 	writer    writer
 	readers   readers
 	log       checkpointer
@@ -117,7 +126,7 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 	if config.MaxGroup < 1 {
 		config.MaxGroup = 128
 	}
-	s := &Store{migrating: config.Migrating, db: sql.OpenDB(connector), done: make(chan struct{})}
+	s := &Store{migrating: config.Migrating, db: sql.OpenDB(connector), path: file, done: make(chan struct{})}
 	s.store = sqlstore.New(driver{s}, &dialect, config.MaxGroup)
 	// A connection given back is a connection closed: this package keeps its own.
 	s.db.SetMaxIdleConns(-1)
@@ -133,6 +142,9 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 func (s *Store) open(ctx context.Context) error {
 	var err error
 	if err = s.ready(ctx); err != nil {
+		return err
+	}
+	if s.file, err = os.Stat(s.path); err != nil {
 		return err
 	}
 	if s.log.conn, err = connect(ctx, s.db, forWriting); err != nil {

@@ -14,8 +14,8 @@ const (
 	insertAccount = `INSERT INTO ledger_accounts (name, guarded, balance, entries) VALUES (?, ?, ?, ?)`
 	updateAccount = `UPDATE ledger_accounts SET balance = ?, entries = ? WHERE id = ? AND entries = ?`
 	findAccount   = `SELECT id FROM ledger_accounts WHERE name = ?`
-	setSequence   = `INSERT INTO storage_sequences (name, value) VALUES (?, ?)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+	newSequence   = `INSERT INTO storage_sequences (name, value) VALUES (?, ?)`
+	setSequence   = `UPDATE storage_sequences SET value = ? WHERE name = ? AND value = ?`
 )
 
 var (
@@ -60,8 +60,13 @@ func (c *conn) write(w *sqlstore.Writes) error {
 		return err
 	}
 	for _, s := range w.Sequences {
-		c.args = append(c.args[:0], s.Name, s.Value)
-		if err := c.change(setSequence); err != nil {
+		query := setSequence
+		if s.Stored == 0 {
+			query, c.args = newSequence, append(c.args[:0], s.Name, s.Value)
+		} else {
+			c.args = append(c.args[:0], s.Value, s.Name, s.Stored)
+		}
+		if err := c.change(query); err != nil {
 			return err
 		}
 	}

@@ -169,6 +169,9 @@ func (w *writer) lock(ctx context.Context, b *batch) error {
 		if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
 			return ended
 		}
+		if isOutcome(err) {
+			return err
+		}
 		if fault, _ := w.store.driver.Fault(err); fault == Transient || fault == Lost {
 			return Dropped{fmt.Errorf("begin: %w", err)}
 		}
@@ -205,10 +208,7 @@ func (w *writer) note(f *batch) {
 func (w *writer) repeat(b *batch, err error) error {
 	for round := 1; err != nil; round++ {
 		w.cache.forget()
-		if _, dropped := errors.AsType[Dropped](err); dropped {
-			return err
-		}
-		if _, final := errors.AsType[Final](err); final {
+		if isOutcome(err) {
 			return err
 		}
 		fault, table := w.fault(err)
@@ -229,11 +229,11 @@ func (w *writer) repeat(b *batch, err error) error {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		err = w.lock(ctx, b)
 		cancel()
+		if err != nil && !isOutcome(err) {
+			err = Dropped{err}
+		}
 		if err != nil {
-			if _, dropped := errors.AsType[Dropped](err); dropped {
-				return err
-			}
-			return Dropped{err}
+			return err
 		}
 		for _, c := range b.calls {
 			if c.left || b.broken != nil {
@@ -249,6 +249,13 @@ func (w *writer) repeat(b *batch, err error) error {
 	}
 	w.remember(b)
 	return nil
+}
+
+// isOutcome reports whether an error says what becomes of a batch.
+func isOutcome(err error) bool {
+	_, dropped := errors.AsType[Dropped](err)
+	_, final := errors.AsType[Final](err)
+	return dropped || final
 }
 
 // fault classifies why a batch comes to nothing.

@@ -39,8 +39,8 @@ type cached struct {
 	account, sequence string
 }
 
-// forget empties the cache.
-func (c *cache) forget() { *c = cache{} }
+// forget empties the cache. The commit stays, which may be found missing in the history.
+func (c *cache) forget() { *c = cache{at: c.at} }
 
 // follow moves the cache to the newest commit of a log, and forgets what was changed
 // since.
@@ -178,6 +178,6 @@ func (c *cache) take(w *writeSet) {
 		c.keepAccount(name, w.accounts.values[i])
 	}
 	for i, name := range w.sequences.keys {
-		c.keepSequence(name, w.sequences.values[i])
+		c.keepSequence(name, w.sequences.values[i].Value)
 	}
 }

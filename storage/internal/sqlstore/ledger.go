@@ -317,42 +317,49 @@ func (t *tx) lookPosting(id string, reason error) error {
 }
 
 // sequence returns what is known of a sequence.
-func (t *tx) sequence(name string) (int64, bool) {
-	n, _ := find(t, func(w *writeSet) *ordered[string, int64] { return &w.sequences }, name)
-	if n != nil {
-		return *n, true
+func (t *tx) sequence(name string) (Sequence, bool) {
+	s, below := find(t, func(w *writeSet) *ordered[string, Sequence] { return &w.sequences }, name)
+	switch {
+	case below:
+		return s.inDatabase(), true
+	case s != nil:
+		return *s, true
 	}
-	return t.cache.sequence(name)
+	n, ok := t.cache.sequence(name)
+	return Sequence{storage.Sequence{Name: name, Value: n}, n}, ok
 }
 
-// Next implements [storage.Tx].
-func (t *tx) Next(name string) (int64, error) {
+// setSequence gives a sequence the value that follows from the one it has, and returns
+// it. The database compares that one when it is written, so that a number is not given
+// twice whatever was remembered.
+func (t *tx) setSequence(name string, value func(has int64) int64) (int64, error) {
 	if err := t.usable(); err != nil {
 		return 0, err
 	}
 	if !t.store.storable(name) {
 		return 0, t.store.errText("sequence")
 	}
-	n, ok := t.sequence(name)
+	s, ok := t.sequence(name)
 	if !ok {
-		err := t.query("read", "sequence", func(row Row) error { return row.Scan(&n) }, t.store.ledger.sequence, name)
+		err := t.query("read", "sequence", func(row Row) error { return row.Scan(&s.Value) }, t.store.ledger.sequence, name)
 		if err != nil {
 			return 0, err
 		}
+		s.Stored = s.Value
 	}
-	t.own.sequences.put(name, n+1)
+	s.Value = value(s.Value)
+	t.own.sequences.put(name, s)
 	t.own.bytes += 64 + len(name)
-	return n + 1, t.wrote()
+	return s.Value, t.wrote()
+}
+
+// Next implements [storage.Tx].
+func (t *tx) Next(name string) (int64, error) {
+	return t.setSequence(name, func(has int64) int64 { return has + 1 })
 }
 
 // SetSequence implements [storage.SequenceSetter].
 func (t *tx) SetSequence(name string, value int64) error {
-	if err := t.usable(); err != nil {
-		return err
-	}
-	if !t.store.storable(name) {
-		return t.store.errText("sequence")
-	}
-	t.own.sequences.put(name, value)
-	return t.wrote()
+	_, err := t.setSequence(name, func(int64) int64 { return value })
+	return err
 }

@@ -19,7 +19,7 @@ type writeSet struct {
 	records   ordered[Key, State]
 	owners    ordered[string, Key] // of unique keys; the zero Key for a key that is free
 	accounts  ordered[string, Account]
-	sequences ordered[string, int64]
+	sequences ordered[string, Sequence]
 	postings  ordered[string, storage.Posting]
 	entries   []storage.Entry // that the database does not have yet
 	bytes     int             // of what it does not have, roughly
@@ -66,6 +66,17 @@ func (a Account) inDatabase() Account {
 	return a
 }
 
+// Sequence is a sequence. Stored is the value of its row, 0 when there is none.
+type Sequence struct {
+	storage.Sequence
+	Stored int64
+}
+
+func (s Sequence) inDatabase() Sequence {
+	s.Stored = s.Value
+	return s
+}
+
 // unwritten reports whether the database lacks anything.
 func (w *writeSet) unwritten() bool {
 	return len(w.records.unwritten)+len(w.postings.unwritten)+len(w.accounts.unwritten)+len(w.sequences.unwritten) > 0
@@ -108,6 +119,11 @@ func (w *writeSet) rebase(below *writeSet) {
 			w.accounts.values[i].Stored = a.Stored
 		}
 	}
+	for _, i := range w.sequences.unwritten {
+		if s := below.sequences.find(w.sequences.keys[i]); s != nil {
+			w.sequences.values[i].Stored = s.Stored
+		}
+	}
 }
 
 // clear empties the set, and keeps its room.
@@ -126,7 +142,7 @@ func (w *writeSet) written() {
 	w.records.written(State.inDatabase)
 	w.owners.written(nil)
 	w.accounts.written(Account.inDatabase)
-	w.sequences.written(nil)
+	w.sequences.written(Sequence.inDatabase)
 	w.postings.written(nil)
 	clear(w.entries)
 	w.entries, w.bytes = w.entries[:0], 0
@@ -148,10 +164,11 @@ func copyRecord(r storage.Record) storage.Record {
 type Writes struct {
 	Tables []*TableWrites
 	// Accounts are new where Stored is 0.
-	Accounts  []*Account
-	Postings  []storage.Posting
-	Entries   []storage.Entry
-	Sequences []storage.Sequence
+	Accounts []*Account
+	Postings []storage.Posting
+	Entries  []storage.Entry
+	// Sequences are new where Stored is 0.
+	Sequences []*Sequence
 	// Hashes are of all that the transaction has changed, for the log of commits;
 	// nil stands for everything.
 	Hashes []byte
@@ -194,7 +211,7 @@ func (w *Writes) add(set *writeSet, changed *changes) {
 	}
 	w.Entries = append(w.Entries, set.entries...)
 	for _, i := range set.sequences.unwritten {
-		w.Sequences = append(w.Sequences, storage.Sequence{Name: set.sequences.keys[i], Value: set.sequences.values[i]})
+		w.Sequences = append(w.Sequences, &set.sequences.values[i])
 		changed.add(func() uint64 { return sequenceHash(set.sequences.keys[i]) })
 	}
 	w.Hashes = changed.bytes()

@@ -1,0 +1,254 @@
+package event_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// databases open one database as two processes do.
+var databases = map[string]func(t *testing.T) [2]storage.Store{
+	"memory": func(*testing.T) [2]storage.Store {
+		s := memory.New()
+		return [2]storage.Store{s, s}
+	},
+	"sqlite": func(t *testing.T) (both [2]storage.Store) {
+		path := filepath.Join(t.TempDir(), "a.db")
+		for i := range both {
+			s, err := sqlite.Open(t.Context(), path, sqlite.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			both[i] = s
+		}
+		return both
+	},
+	"postgres": func(t *testing.T) (both [2]storage.Store) {
+		schema := pgtest.Schema(t)
+		for i := range both {
+			s, err := postgres.Open(t.Context(), pgtest.Pool(t, 8), postgres.Config{Schema: schema})
+			if err != nil {
+				t.Fatal(err)
+			}
+			both[i] = s
+		}
+		return both
+	},
+}
+
+// process is a process that records events by a clock of its own.
+type process struct {
+	*event.Service
+	engine *engine.Engine
+}
+
+func newProcess(t *testing.T, store storage.Store, clock func() time.Time) *process {
+	t.Helper()
+	if err := store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	e := &engine.Engine{
+		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+	}
+	return &process{event.New(e), e}
+}
+
+var walked = api.Caller{Merchant: "mer_1"}
+
+// record records n events in one transaction, which then ends with outcome.
+func (p *process) record(ctx context.Context, n int, outcome error) error {
+	return p.engine.Update(ctx, walked, func(tx *engine.Tx) error {
+		for range n {
+			if err := p.RecordTx(tx, struct{}{}, event.QRCodeCreated); err != nil {
+				return err
+			}
+		}
+		return outcome
+	})
+}
+
+// walker reads forward.
+type walker struct {
+	from *process
+	seen []string
+}
+
+// walk reads all that is newer than what was seen.
+func (w *walker) walk(ctx context.Context) error {
+	for more := true; more; {
+		p := event.ListParams{Page: api.Page{Limit: 7}}
+		if len(w.seen) > 0 {
+			p.EndingBefore = w.seen[len(w.seen)-1]
+		}
+		list, err := w.from.List(ctx, walked, p)
+		if err != nil {
+			return err
+		}
+		for _, e := range slices.Backward(list.Data) {
+			w.seen = append(w.seen, e.ID)
+		}
+		more = list.HasMore
+	}
+	return nil
+}
+
+// check compares what was seen with what there is, of which there are so many.
+func (w *walker) check(t *testing.T, written int) {
+	t.Helper()
+	if err := w.walk(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for e, err := range w.from.All(t.Context(), walked, event.ListParams{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e.ID)
+	}
+	slices.Reverse(all)
+	if len(all) != written {
+		t.Errorf("%d events, %d were recorded", len(all), written)
+	}
+	if !slices.Equal(w.seen, all) {
+		t.Errorf("%d of %d events were seen, or in another order", len(w.seen), len(all))
+	}
+}
+
+// A reader that pages forward sees what a process records whose clock is behind.
+func TestEventsComeInTheOrderOfCommits(t *testing.T) {
+	for name, open := range databases {
+		t.Run(name, func(t *testing.T) {
+			stores := open(t)
+			now := time.Now()
+			ahead := newProcess(t, stores[0], func() time.Time { return now })
+			behind := newProcess(t, stores[1], func() time.Time { return now.Add(-50 * time.Millisecond) })
+			w := &walker{from: ahead}
+			written := 0
+			record := func(p *process, n int) {
+				t.Helper()
+				if err := p.record(t.Context(), n, nil); err != nil {
+					t.Fatal(err)
+				}
+				written += n
+			}
+			record(ahead, 1)
+			for range 20 {
+				if err := w.walk(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				now = now.Add(time.Millisecond)
+				record(behind, 2)
+				if err := w.walk(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				record(ahead, 3)
+			}
+			w.check(t, written)
+		})
+	}
+}
+
+// Events of a release that kept no heads stand before those that follow.
+func TestEventsBeforeThereWereHeads(t *testing.T) {
+	now := time.Now()
+	store := memory.New()
+	old := newProcess(t, store, func() time.Time { return now.Add(time.Hour) })
+	if err := old.record(t.Context(), 3, nil); err != nil {
+		t.Fatal(err)
+	}
+	heads := event.Kinds()[2]
+	err := store.Update(t.Context(), func(tx storage.Tx) error {
+		page, err := tx.List(heads, storage.Query{Scope: walked.Scope(), Limit: 2})
+		if err != nil || len(page) != 1 {
+			return fmt.Errorf("%d heads, %w", len(page), err)
+		}
+		return tx.Delete(heads, page[0].Scope, page[0].ID, page[0].Version)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProcess(t, store, func() time.Time { return now })
+	w := &walker{from: p}
+	if err := w.walk(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.record(t.Context(), 2, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.check(t, 5)
+}
+
+// A reader beside processes whose clocks jump sees every event once, also where
+// transactions are undone or run again.
+func TestWalkingBesideWriters(t *testing.T) {
+	for name, open := range databases {
+		t.Run(name, func(t *testing.T) {
+			stores := open(t)
+			jumping := func() time.Time { return time.Now().Add(time.Duration(rand.IntN(200)-100) * time.Millisecond) }
+			processes := []*process{newProcess(t, stores[0], jumping), newProcess(t, stores[1], jumping)}
+			if err := processes[0].record(t.Context(), 1, nil); err != nil {
+				t.Fatal(err)
+			}
+			w := &walker{from: processes[1]}
+			if err := w.walk(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			const writers, each = 6, 40
+			planned := errors.New("planned")
+			var writing sync.WaitGroup
+			for c := range writers {
+				writing.Go(func() {
+					for i := range each {
+						var outcome error
+						if i%4 == 3 {
+							outcome = planned
+						}
+						if err := processes[c%2].record(t.Context(), 1+i%2, outcome); !errors.Is(err, outcome) {
+							t.Errorf("record: %v", err)
+						}
+					}
+				})
+			}
+			done := make(chan struct{})
+			go func() {
+				writing.Wait()
+				close(done)
+			}()
+			for running := true; running; {
+				select {
+				case <-done:
+					running = false
+				default:
+				}
+				if err := w.walk(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// Of four transactions the second has two events, and the fourth is undone.
+			w.check(t, 1+writers*each)
+		})
+	}
+}

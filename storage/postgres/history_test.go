@@ -1,0 +1,329 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+)
+
+// past is a schema as it was once. Restoring it does to live processes what a recovery
+// does, or a failover to a replica that lagged.
+type past struct {
+	pool          *pgxpool.Pool
+	schema, saved string
+	tables        []string
+}
+
+// save keeps the schema as it is.
+func save(t *testing.T, pool *pgxpool.Pool, schema string) *past {
+	t.Helper()
+	p := &past{pool: pool, schema: schema, saved: pgtest.Schema(t)}
+	rows, err := pool.Query(t.Context(), "SELECT tablename FROM pg_tables WHERE schemaname = $1", schema)
+	if err == nil {
+		p.tables, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "CREATE SCHEMA " + p.saved
+	for _, table := range p.tables {
+		text += fmt.Sprintf("; CREATE TABLE %s.%s AS TABLE %s.%[2]s", p.saved, table, schema)
+	}
+	p.exec(t, text)
+	return p
+}
+
+// restore brings the schema back, under the lock of those who write.
+func (p *past) restore(t *testing.T) {
+	t.Helper()
+	text := "LOCK TABLE " + p.schema + ".storage_writer IN EXCLUSIVE MODE"
+	for _, table := range p.tables {
+		text += fmt.Sprintf(`; ALTER TABLE %[1]s.%[2]s DISABLE TRIGGER USER; DELETE FROM %[1]s.%[2]s;
+			INSERT INTO %[1]s.%[2]s OVERRIDING SYSTEM VALUE TABLE %[3]s.%[2]s; ALTER TABLE %[1]s.%[2]s ENABLE TRIGGER USER`,
+			p.schema, table, p.saved)
+	}
+	p.exec(t, text)
+}
+
+// exec runs statements in one transaction.
+func (p *past) exec(t *testing.T, text string) {
+	t.Helper()
+	if _, err := p.pool.Exec(t.Context(), text, pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openHere opens one more store on a schema.
+func openHere(t *testing.T, pool *pgxpool.Pool, schema string, log *slog.Logger) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, Logger: log})
+	if err == nil {
+		err = s.Define(t.Context(), notes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// countUp takes the next number of a sequence, raises a note by one, and books one pesewa.
+// It returns what it has read and taken.
+func countUp(ctx context.Context, s storage.Store, posting string) (number, size, balance int64, err error) {
+	err = s.Update(ctx, func(tx storage.Tx) error {
+		if number, err = tx.Next("numbers"); err != nil {
+			return err
+		}
+		if err = tx.Post(transfer(fmt.Sprint(posting, "/", number))); err != nil {
+			return err
+		}
+		b, err := tx.Balance("guarded/to")
+		if err != nil {
+			return err
+		}
+		r, err := tx.Get(notes, scope, "n")
+		if errors.Is(err, storage.ErrNotFound) {
+			size, balance = 1, b.Amount
+			return tx.Insert(notes, note("n"))
+		}
+		if err != nil {
+			return err
+		}
+		size, balance = r.Columns[0].(int64)+1, b.Amount
+		r.Columns[0] = size
+		return tx.Replace(notes, r)
+	})
+	return number, size, balance, err
+}
+
+// mustCount counts up, and expects what follows from so many times before.
+func mustCount(t *testing.T, who string, s storage.Store, before int64) {
+	t.Helper()
+	number, size, balance, err := countUp(t.Context(), s, who)
+	if err != nil {
+		t.Fatalf("%s: %v", who, err)
+	}
+	if number != before+1 || size != before+1 || balance != before+1 {
+		t.Fatalf("%s: number %d, note %d, balance %d after %d calls", who, number, size, balance, before)
+	}
+}
+
+// takeNext takes the next number of a sequence, and nothing else.
+func takeNext(t *testing.T, s storage.Store) (n int64) {
+	t.Helper()
+	err := s.Update(t.Context(), func(tx storage.Tx) (err error) {
+		n, err = tx.Next("a")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A process that knows more than the database has forgets it, and does not hide its own
+// commits from a process that still knows the newest one.
+func TestHistoryThatWentBack(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 8), pgtest.Schema(t)
+	var log bytes.Buffer
+	ahead := openHere(t, pool, schema, slog.New(slog.NewTextHandler(&log, nil)))
+	idle := openHere(t, pool, schema, nil)
+	want := func(s storage.Store, n int64) {
+		t.Helper()
+		if got := takeNext(t, s); got != n {
+			t.Errorf("got number %d, want %d", got, n)
+		}
+	}
+	want(ahead, 1)
+	want(idle, 2)
+	want(ahead, 3)
+	want(idle, 4)
+	// The log of commits is pruned.
+	number, _ := idle.Newest()
+	if _, err := pool.Exec(t.Context(), "DELETE FROM "+schema+".storage_commits WHERE number < $1", number); err != nil {
+		t.Fatal(err)
+	}
+	replica := save(t, pool, schema)
+	for n := range int64(6) {
+		want(ahead, 5+n)
+	}
+	replica.restore(t)
+	for n := int64(5); n < 40; n += 2 {
+		want(ahead, n)
+		want(idle, n+1)
+	}
+	if got := ahead.Stats().Fenced; got != 1 {
+		t.Errorf("the process that knew more was fenced %d times", got)
+	}
+	if got := idle.Stats().Fenced; got != 0 {
+		t.Errorf("the process that knew no more was fenced %d times", got)
+	}
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), fmt.Sprint("newest=", number)) {
+		t.Errorf("it said:\n%s", log.String())
+	}
+}
+
+// A process that is alone, and so looks for no others before it runs, finds out when it
+// commits.
+func TestHistoryOfOneProcessThatWentBack(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
+	s := openHere(t, pool, schema, slog.New(slog.DiscardHandler))
+	mustCount(t, "before", s, 0)
+	replica := save(t, pool, schema)
+	mustCount(t, "lost", s, 1)
+	mustCount(t, "lost", s, 2)
+	replica.restore(t)
+	mustCount(t, "after", s, 1)
+	mustCount(t, "after", s, 2)
+	if got := s.Stats().Fenced; got != 1 {
+		t.Errorf("it was fenced %d times", got)
+	}
+}
+
+// Several processes write in turn while the database goes back again and again, to states
+// with much and with little of their log of commits. Each reads what is there.
+func TestHistoriesThatWentBack(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 8), pgtest.Schema(t)
+	var stores []storage.Store
+	for range 3 {
+		stores = append(stores, openHere(t, pool, schema, slog.New(slog.DiscardHandler)))
+	}
+	type state struct {
+		*past
+		count int64
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	var states []state
+	count, fenced := int64(0), int64(0)
+	for step := range 300 {
+		switch random.IntN(12) {
+		case 0:
+			if len(states) < 5 {
+				states = append(states, state{save(t, pool, schema), count})
+			}
+		case 1:
+			if len(states) > 0 {
+				to := states[random.IntN(len(states))]
+				to.restore(t)
+				count = to.count
+			}
+		case 2:
+			text := "DELETE FROM " + schema + ".storage_commits WHERE number < (SELECT max(number) FROM " + schema + ".storage_commits)"
+			if _, err := pool.Exec(t.Context(), text); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			mustCount(t, fmt.Sprint(step), stores[random.IntN(len(stores))], count)
+			count++
+		}
+	}
+	for _, s := range stores {
+		fenced += s.(*postgres.Store).Stats().Fenced
+	}
+	if fenced == 0 {
+		t.Error("no process was fenced")
+	}
+}
+
+// The database goes back beside processes that write. What is under way then runs again,
+// and what is there afterwards fits together.
+func TestHistoryThatWentBackBesideWriters(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 12), pgtest.Schema(t)
+	stores := []storage.Store{openHere(t, pool, schema, slog.New(slog.DiscardHandler)), openHere(t, pool, schema, slog.New(slog.DiscardHandler))}
+	mustCount(t, "first", stores[0], 0)
+	replica := save(t, pool, schema)
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	calls := make(chan struct{}, 1000)
+	for w := range 8 {
+		all.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, _, _, err := countUp(t.Context(), stores[w%2], fmt.Sprint("w", w, "/", n)); err != nil {
+					t.Errorf("writer %d: %v", w, err)
+					return
+				}
+				select {
+				case calls <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	for range 8 {
+		for range 20 {
+			<-calls
+		}
+		replica.restore(t)
+	}
+	close(done)
+	all.Wait()
+	err := stores[0].View(t.Context(), func(tx storage.ReadTx) error {
+		r, err := tx.Get(notes, scope, "n")
+		if err != nil {
+			return err
+		}
+		b, err := tx.Balance("guarded/to")
+		if err != nil {
+			return err
+		}
+		all, err := tx.(storage.Scanner).Sequences("", 10)
+		if err != nil {
+			return err
+		}
+		if size := r.Columns[0].(int64); len(all) != 1 || all[0].Value != size || b.Amount != size || b.Entries != size {
+			t.Errorf("sequences %v, note %d, balance %+v", all, size, b)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A sequence that was changed behind the back of a process gives no number that it does
+// not have next: it is written only over the value that was read.
+func TestSequencesAreCompared(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
+	s := openHere(t, pool, schema, nil)
+	takeNext(t, s)
+	takeNext(t, s)
+	for _, text := range []string{
+		"UPDATE " + schema + ".storage_sequences SET value = 10",
+		"DELETE FROM " + schema + ".storage_sequences",
+	} {
+		if _, err := pool.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+		want := int64(1)
+		if strings.HasPrefix(text, "UPDATE") {
+			want = 11
+		}
+		if got := takeNext(t, s); got != want {
+			t.Errorf("after %s: %d, want %d", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// backup writes the database as it is to another file.
+func backup(t *testing.T, s *Store) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "backup.db")
+	if _, err := s.db.ExecContext(t.Context(), "VACUUM INTO ?", to); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// restoreInto restores a backup into the file, as .restore of SQLite's shell does.
+func restoreInto(t *testing.T, s *Store, from string) {
+	t.Helper()
+	conn, err := s.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	err = conn.Raw(func(raw any) error {
+		b, err := raw.(interface {
+			NewRestore(string) (*sqlite.Backup, error)
+		}).NewRestore(from)
+		if err != nil {
+			return err
+		}
+		_, err = b.Step(-1)
+		return errors.Join(err, b.Finish())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Nothing that was remembered survives a backup that is restored under a live store, and
+// no booking goes to the account that has the number of another one of before.
+func TestRestoredUnderALiveStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	here, there := openAt(t, path, Config{}), openAt(t, path, Config{})
+	for _, s := range []*Store{here, there} {
+		if err := s.Define(t.Context(), notes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	post := func(s *Store, id, account string) (number int64) {
+		t.Helper()
+		err := s.Update(t.Context(), func(tx storage.Tx) (err error) {
+			if number, err = tx.Next("a"); err != nil {
+				return err
+			}
+			return tx.Post(storage.Posting{ID: id, Type: "test", At: time.Unix(0, 0), Moves: []storage.Move{
+				{Account: account, Amount: 1}, {Account: "open", Amount: -1},
+			}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return number
+	}
+	post(here, "p0", "first")
+	post(there, "p1", "first") // from now on both look for others before they run
+	post(here, "p2", "first")
+	saved := backup(t, here)
+	post(here, "lost1", "second") // has a number that "third" gets
+	post(here, "lost2", "second")
+	restoreInto(t, here, saved)
+	post(there, "p4", "third")
+	post(there, "p5", "second")
+	if n := post(here, "p6", "second"); n != 6 {
+		t.Errorf("number %d after five, want 6", n)
+	}
+	err := here.View(t.Context(), func(tx storage.ReadTx) error {
+		for account, want := range map[string]int64{"first": 3, "second": 2, "third": 1, "open": -6} {
+			if b, err := tx.Balance(account); err != nil || b.Amount != want {
+				t.Errorf("%s: %+v, %v, want %d", account, b, err, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is moved into the place of the open one stops every update.
+func TestReplacedFile(t *testing.T) {
+	for name, replace := range map[string]func(path, by string) error{
+		"another file": func(path, by string) error { return os.Rename(by, path) },
+		"no file":      func(path, _ string) error { return os.Remove(path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.db")
+			s := openAt(t, path, Config{})
+			if err := s.Define(t.Context(), notes); err != nil {
+				t.Fatal(err)
+			}
+			insert(t, s, "n1")
+			if err := replace(path, backup(t, s)); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 3 {
+				err := s.Update(context.Background(), func(tx storage.Tx) error { return tx.Insert(notes, note(fmt.Sprint("lost", i))) })
+				if !errors.Is(err, ErrReplaced) {
+					t.Errorf("update %d: %v", i, err)
+				}
+			}
+		})
+	}
+}

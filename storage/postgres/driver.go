@@ -44,10 +44,12 @@ type statements struct {
 func newStatements(schema string) statements {
 	s := sqlstore.Quote(schema) + "."
 	commits := s + "storage_commits"
+	commit := "SELECT number, token, changed, coalesce((SELECT declaration FROM " + s + "storage_kinds WHERE name = '" + generation +
+		"')::bigint, 0) FROM " + commits
 	return statements{
 		lock:         lockWriter(schema),
-		newestCommit: "SELECT number, token, changed FROM " + commits + " ORDER BY number DESC LIMIT 1",
-		commitsSince: "SELECT number, token, changed FROM " + commits + " WHERE number >= $1 ORDER BY number DESC LIMIT 200",
+		newestCommit: commit + " ORDER BY number DESC LIMIT 1",
+		commitsSince: commit + " WHERE number >= $1 ORDER BY number DESC LIMIT 200",
 		expectCommit: "SELECT " + s + "storage_expect((SELECT count(*) FROM (SELECT token FROM " + commits +
 			" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1), 1)",
 		insertCommit:  "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)",
@@ -143,7 +145,7 @@ func (d driver) log(ctx context.Context, s *session, since sqlstore.Commit) (log
 	err = s.Query(ctx, func(row sqlstore.Row) error {
 		var c sqlstore.Commit
 		var hashes []byte
-		if err := row.Scan(&c.Number, &c.Token, &hashes); err != nil {
+		if err := row.Scan(&c.Number, &c.Token, &hashes, &log.Schema); err != nil {
 			return err
 		}
 		if c.Number > log.Newest.Number {
@@ -184,7 +186,7 @@ func (d driver) Newest() (newest sqlstore.Commit, err error) {
 		return newest, fmt.Errorf("begin: %w", err)
 	}
 	defer s.Close()
-	err = s.Query(ctx, func(row sqlstore.Row) error { return row.Scan(&newest.Number, &newest.Token, nil) }, d.sql.newestCommit)
+	err = s.Query(ctx, func(row sqlstore.Row) error { return row.Scan(&newest.Number, &newest.Token, nil, nil) }, d.sql.newestCommit)
 	return newest, err
 }
 

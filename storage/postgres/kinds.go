@@ -23,7 +23,10 @@ func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage
 		}
 		changed = changed || this
 	}
-	return changed, nil
+	if changed {
+		err = m.raise()
+	}
+	return changed, err
 }
 
 // define makes the table of a kind, or brings it up to date. While it does no other

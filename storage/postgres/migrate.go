@@ -49,12 +49,20 @@ func MigrateTx(ctx context.Context, tx pgx.Tx, schema string, kinds ...*storage.
 		return err
 	}
 	m := &migration{ctx: ctx, db: tx, schema: schema}
-	if err := m.base(); err != nil {
+	changed, err := m.base()
+	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}
 	for _, k := range kinds {
-		if _, err := m.define(k); err != nil {
+		this, err := m.define(k)
+		if err != nil {
 			return fmt.Errorf("postgres: define %s: %w", k.Name, err)
+		}
+		changed = changed || this
+	}
+	if changed {
+		if err := errors.Join(m.raise(), m.announce()); err != nil {
+			return fmt.Errorf("postgres: migrate: %w", err)
 		}
 	}
 	return nil
@@ -159,44 +167,45 @@ func (m *migration) applied() (int, error) {
 	return n, err
 }
 
-// base brings the tables up to date that do not depend on kinds.
-func (m *migration) base() error {
+// base brings the tables up to date that do not depend on kinds, and reports whether
+// it changed any.
+func (m *migration) base() (changed bool, err error) {
 	if n, err := m.applied(); err != nil || n == migrations.Len() {
-		return err
+		return false, err
 	}
 	// The hash is of this program's own making, so that no other use of advisory
 	// locks meets it but by bad luck, which would only make somebody wait.
 	if _, err := m.db.Exec(m.ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 7082))", "payments/"+m.schema); err != nil {
-		return err
+		return false, err
 	}
 	n, err := m.applied() // again: another process may have been faster
 	if err != nil || n == migrations.Len() {
-		return err
+		return false, err
 	}
 	if err := migrations.Check(n); err != nil {
-		return err
+		return false, err
 	}
 	there, err := m.exists(`SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1`, m.schema)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !there {
 		if err := m.script("CREATE SCHEMA " + sqlstore.Quote(m.schema)); err != nil {
-			return err
+			return false, err
 		}
 	}
 	// The path is the host's again when its transaction goes on.
 	var path string
 	if _, err := m.one("SELECT current_setting('search_path')", nil, &path); err != nil {
-		return err
+		return false, err
 	}
 	if err := m.setPath(sqlstore.Quote(m.schema) + ", pg_temp"); err != nil {
-		return err
+		return false, err
 	}
 	if n == 0 {
 		if err := m.script(`CREATE TABLE storage_migrations (
 			number integer PRIMARY KEY, name text NOT NULL, at timestamptz NOT NULL DEFAULT now())`); err != nil {
-			return err
+			return false, err
 		}
 	}
 	err = migrations.Apply(n, func(number int, name, text string) error {
@@ -206,10 +215,13 @@ func (m *migration) base() error {
 		_, err := m.db.Exec(m.ctx, "INSERT INTO storage_migrations (number, name) VALUES ($1, $2)", number, name)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil && n > 0 {
+		_, err = m.db.Exec(m.ctx, lockWriter(m.schema))
 	}
-	return m.setPath(path)
+	if err != nil {
+		return false, err
+	}
+	return true, m.setPath(path)
 }
 
 func (m *migration) setPath(path string) error {

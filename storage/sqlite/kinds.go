@@ -22,6 +22,36 @@ func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage
 	return changed, nil
 }
 
+// Known implements [sqlstore.Driver].
+func (driver) Known(_ context.Context, s sqlstore.Session, kinds []*storage.Kind) error {
+	var c *conn
+	switch s := s.(type) {
+	case *session:
+		c = s.conn
+	case *hostSession:
+		c = s.conn
+	}
+	applied, err := pragma(c, "user_version")
+	if err == nil {
+		err = migrations.Check(int(applied))
+	}
+	if err != nil {
+		return err
+	}
+	return sqlstore.Known(&migration{conn: c}, kinds)
+}
+
+// schemaNumber returns another number after each change of tables, and after each
+// migration. SQLite keeps both in the header of the file.
+func schemaNumber(c *conn) (int64, error) {
+	changes, err := pragma(c, "schema_version")
+	if err != nil {
+		return 0, err
+	}
+	applied, err := pragma(c, "user_version")
+	return applied<<32 | changes, err
+}
+
 // migration changes tables inside a transaction. It implements [sqlstore.Schema].
 type migration struct {
 	ctx  context.Context

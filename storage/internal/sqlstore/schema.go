@@ -110,6 +110,20 @@ func Missing(s Schema, k *storage.Kind) (bool, error) {
 	return false, nil
 }
 
+// Known returns [storage.ErrNewer] if more is kept of the kinds than they declare.
+func Known(s Schema, kinds []*storage.Kind) error {
+	for _, k := range kinds {
+		kept, text, err := kept(s, k)
+		if err == nil && text != "" {
+			_, err = compare(kept, declare(k))
+		}
+		if err != nil {
+			return fmt.Errorf("kind %s: %w", k.Name, err)
+		}
+	}
+	return nil
+}
+
 // kept returns what the table of a kind was made from.
 func kept(s Schema, k *storage.Kind) (d Declaration, text string, err error) {
 	text, err = s.Declaration(k.Name)

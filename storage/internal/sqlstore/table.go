@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"encoding/binary"
+	"errors"
 	"maps"
 	"strings"
 	"time"
@@ -201,7 +202,7 @@ func appendBool(b []byte, v bool) []byte {
 }
 
 // learn makes kinds known to transactions that begin from now on, and forgets an
-// earlier description of the same kind that had fewer columns. A second description
+// earlier description of the same kind that had less. A second description
 // of a kind shares the table of the first.
 func (s *Store) learn(kinds []*storage.Kind) {
 	s.mu.Lock()
@@ -209,7 +210,8 @@ func (s *Store) learn(kinds []*storage.Kind) {
 	tables := maps.Clone(*s.tables.Load())
 	for _, k := range kinds {
 		maps.DeleteFunc(tables, func(old *storage.Kind, _ *Table) bool {
-			return old.Name == k.Name && len(old.Columns) < len(k.Columns)
+			_, err := compare(declare(k), declare(old))
+			return old.Name == k.Name && errors.Is(err, storage.ErrNewer)
 		})
 		if tables[k] != nil {
 			continue
@@ -226,4 +228,5 @@ func (s *Store) learn(kinds []*storage.Kind) {
 		}
 	}
 	s.tables.Store(&tables)
+	s.schema.Store(nil)
 }

@@ -3,7 +3,11 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,4 +92,102 @@ func nullable() *storage.Kind {
 	k.Columns = append(k.Columns, storage.Column{Name: "note", Type: storage.Text, Null: true})
 	k.Backfill = func([]byte) ([]any, error) { return []any{"l", "new", nil}, nil }
 	return k
+}
+
+// A further value of OneOf changes the constraint of the table where it is. Tables of
+// the first releases, whose constraints have no names, are made anew once.
+func TestOneOfGrowsInPlace(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
+	first := cards(2)
+	err := s.Define(t.Context(), first.Kind())
+	if err == nil {
+		err = s.Update(t.Context(), func(tx storage.Tx) error {
+			_, err := first.Insert(tx, scope, "c1", card{Label: "l"})
+			return err
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := func() (root int64) {
+		t.Helper()
+		if _, err := s.writer.conn.one("SELECT rootpage FROM sqlite_schema WHERE name = 'cards'", nil, &root); err != nil {
+			t.Fatal(err)
+		}
+		return root
+	}
+	values := []string{"new", "used"}
+	for _, value := range []string{"lost", "unnamed", "found"} {
+		if value == "unnamed" {
+			err := s.writer.conn.script(`ALTER TABLE cards DROP CONSTRAINT "one_of.state"; ALTER TABLE cards ADD CHECK (state IN ('new', 'used', 'lost'))`)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := place()
+		values = append(values, value)
+		kind := cards(2, oneOf(values...)).Kind()
+		if err := s.Define(t.Context(), kind); err != nil {
+			t.Fatal(err)
+		}
+		if moved := place() != before; moved != (value == "unnamed") {
+			t.Errorf("%s: table made anew: %t", value, moved)
+		}
+		err := s.Update(t.Context(), func(tx storage.Tx) error {
+			r, err := tx.Get(kind, scope, "c1")
+			if err == nil {
+				r.Columns[1] = value
+				err = tx.Replace(kind, r)
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	if _, err := s.writer.conn.exec("UPDATE cards SET state = 'other'"); err == nil {
+		t.Error("the constraint is gone")
+	}
+}
+
+// BenchmarkGrowth changes the kind of a table with many rows.
+func BenchmarkGrowth(b *testing.B) {
+	rows := 10_000
+	if text := os.Getenv("PAYMENTS_TEST_ROWS"); text != "" {
+		var err error
+		if rows, err = strconv.Atoi(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, grown := range map[string]*storage.Kind{
+		"value":  cards(3, oneOf("new", "used", "lost")).Kind(),
+		"column": cards(4).Kind(),
+		"index":  cards(3, storage.Unique("label", "label", "id")).Kind(),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				s := openAt(b, filepath.Join(b.TempDir(), "test.db"), Config{})
+				first := cards(3)
+				err := s.Define(b.Context(), first.Kind())
+				for from := 0; from < rows && err == nil; from += 5000 {
+					err = s.Update(b.Context(), func(tx storage.Tx) error {
+						for i := from; i < min(from+5000, rows); i++ {
+							if _, err := first.Insert(tx, scope, fmt.Sprintf("c%09d", i), card{strings.Repeat("l", 500), "o"}); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				if err := s.Define(b.Context(), grown); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

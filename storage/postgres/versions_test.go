@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -133,5 +134,107 @@ func TestAnOlderWriterIsRefused(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// While a table grows, a program that knows the old one writes: what it wrote after the
+// columns were filled has them, too, when it is refused at last. A long read holds the
+// change up, and neither the writes nor other reads.
+func TestATableGrowsBesideItsUse(t *testing.T) {
+	pool, schema, known := pgtest.Pool(t, 8), pgtest.Schema(t), card()
+	old, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert := func(id string) error {
+		return old.Update(t.Context(), func(tx storage.Tx) error { return insertCard(tx, known, id) })
+	}
+	if err := errors.Join(old.Define(t.Context(), known), insert("c1")); err != nil {
+		t.Fatal(err)
+	}
+	// The read keeps the table from changing.
+	reading, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reading.Exec(t.Context(), fmt.Sprintf("SELECT FROM %q.cards", schema)); err != nil {
+		t.Fatal(err)
+	}
+	grown := card(withValue, withKey, func(k *storage.Kind) {
+		k.Columns = append(k.Columns, storage.Column{Name: "copy", Type: storage.Text})
+		k.Backfill = func(data []byte) ([]any, error) { return []any{string(data), "new", string(data)}, nil }
+	})
+	var filled sync.Once
+	newer, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, Migrating: func(p storage.Progress) {
+		if p.Done == 0 { // the columns are there, and about to be filled
+			if err := insert("c2"); err != nil {
+				t.Error("while the table grows:", err)
+			}
+			return
+		}
+		filled.Do(func() {
+			err := old.Update(t.Context(), func(tx storage.Tx) error {
+				r, err := tx.Get(known, scope, "c1")
+				if err == nil {
+					r.Data = []byte("changed")
+					err = tx.Replace(known, r)
+				}
+				return err
+			})
+			if err := errors.Join(err, insert("c3")); err != nil {
+				t.Error("when it is filled:", err)
+			}
+		})
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- newer.Define(t.Context(), grown) }()
+	for n := range 3 { // beside the read, and the change that waits for it
+		if err := insert(fmt.Sprint("b", n)); err != nil {
+			t.Error(err)
+		}
+	}
+	select {
+	case err := <-done:
+		t.Fatal("the table has changed under a read:", err)
+	default:
+	}
+	if err := reading.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if err := insert("c4"); !errors.Is(err, storage.ErrNewer) {
+		t.Errorf("afterwards: %v", err)
+	}
+	err = newer.View(t.Context(), func(tx storage.ReadTx) error {
+		all, err := tx.List(grown, storage.Query{Scope: scope, Limit: 10})
+		if len(all) != 6 {
+			t.Errorf("%d cards", len(all))
+		}
+		for _, r := range all {
+			if r.Columns[2] != string(r.Data) {
+				t.Errorf("%s has %v, want %s", r.ID, r.Columns[2], r.Data)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := postgres.Validate(t.Context(), pool, schema, grown); err != nil {
+		t.Error(err)
+	}
+	var left int
+	err = pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE nspname = $1 AND relname LIKE '%.noted%'`, schema).Scan(&left)
+	if err != nil || left != 0 {
+		t.Errorf("%d tables are left over, %v", left, err)
+	}
+	if _, err := pool.Exec(t.Context(), fmt.Sprintf("UPDATE %q.cards SET copy = NULL", schema)); err == nil {
+		t.Error("the column can be null")
 	}
 }

@@ -41,7 +41,7 @@ func Define(s Schema, k *storage.Kind, progress func(storage.Progress)) (changed
 			progress(storage.Progress{What: k.Name, Done: done})
 		}
 	}
-	kept, text, err := kept(s, k)
+	kept, text, err := Kept(s, k)
 	if err != nil {
 		return false, err
 	}
@@ -89,7 +89,7 @@ func Define(s Schema, k *storage.Kind, progress func(storage.Progress)) (changed
 
 // Missing reports whether Define would change anything.
 func Missing(s Schema, k *storage.Kind) (bool, error) {
-	kept, text, err := kept(s, k)
+	kept, text, err := Kept(s, k)
 	if text == "" || err != nil {
 		return true, err
 	}
@@ -113,7 +113,7 @@ func Missing(s Schema, k *storage.Kind) (bool, error) {
 // Known returns [storage.ErrNewer] if more is kept of the kinds than they declare.
 func Known(s Schema, kinds []*storage.Kind) error {
 	for _, k := range kinds {
-		kept, text, err := kept(s, k)
+		kept, text, err := Kept(s, k)
 		if err == nil && text != "" {
 			_, err = compare(kept, declare(k))
 		}
@@ -124,8 +124,8 @@ func Known(s Schema, kinds []*storage.Kind) error {
 	return nil
 }
 
-// kept returns what the table of a kind was made from.
-func kept(s Schema, k *storage.Kind) (d Declaration, text string, err error) {
+// Kept returns what the table of a kind was made from, and as which text that is kept.
+func Kept(s Schema, k *storage.Kind) (d Declaration, text string, err error) {
 	text, err = s.Declaration(k.Name)
 	if err == nil && text != "" {
 		if err = json.Unmarshal([]byte(text), &d); err != nil {

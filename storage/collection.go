@@ -3,6 +3,7 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // Collection is the typed view of one kind: domain packages read and write
@@ -20,6 +21,7 @@ import (
 type Collection[T any] struct {
 	kind     *Kind
 	fields   []Field[T]
+	shape    *shape
 	verbatim func(*T) *json.RawMessage // nil for nowhere
 }
 
@@ -42,6 +44,7 @@ type Object[T any] struct {
 // that [Kind.Validate] refuses: that is a bug found when the program starts.
 func NewCollection[T any](name string, fields []Field[T], options ...func(*Kind)) *Collection[T] {
 	c := &Collection[T]{kind: &Kind{Name: name}, fields: fields}
+	c.shape = shapeOf(reflect.TypeFor[T](), map[reflect.Type]*shape{})
 	for _, f := range fields {
 		c.kind.Columns = append(c.kind.Columns, f.Column)
 	}
@@ -139,9 +142,17 @@ func (c *Collection[T]) Insert(tx Tx, s Scope, id string, v T) (*Object[T], erro
 
 // Replace writes the object's changed value if nobody else has written it since
 // it was read; else ErrConflict. On success o carries the new version.
+//
+// Members of the stored document that T has no field for stay as they are, since a
+// newer version of the program may have written them; also those of objects within it,
+// and in lists those of elements that did not change or that have an id. Members that
+// T has a field for come from the value alone.
 func (c *Collection[T]) Replace(tx Tx, o *Object[T]) error {
 	r, err := c.encode(o)
 	if err != nil {
+		return err
+	}
+	if r.Data, err = c.keep(tx, o, r.Data); err != nil {
 		return err
 	}
 	if err := tx.Replace(c.kind, r); err != nil {

@@ -44,12 +44,13 @@ type statements struct {
 func newStatements(schema string) statements {
 	s := sqlstore.Quote(schema) + "."
 	commits := s + "storage_commits"
+	commit := "SELECT number, token, changed, coalesce((SELECT declaration FROM " + s + "storage_kinds WHERE name = '" + generation +
+		"')::bigint, 0) FROM " + commits
 	return statements{
 		lock:         lockWriter(schema),
-		newestCommit: "SELECT number, token, changed FROM " + commits + " ORDER BY number DESC LIMIT 1",
+		newestCommit: commit + " ORDER BY number DESC LIMIT 1",
 		// The newest is among them, also where it is older than the one that is asked for.
-		commitsSince: "SELECT number, token, changed FROM " + commits + " WHERE number >= LEAST($1, (SELECT max(number) FROM " + commits +
-			")) ORDER BY number DESC LIMIT 200",
+		commitsSince: commit + " WHERE number >= LEAST($1, (SELECT max(number) FROM " + commits + ")) ORDER BY number DESC LIMIT 200",
 		expectCommit: "SELECT " + s + "storage_expect((SELECT count(*) FROM (SELECT token FROM " + commits +
 			" ORDER BY number DESC LIMIT 1) AS newest WHERE token = $1), 1)",
 		insertCommit:  "INSERT INTO " + commits + " (number, token, changed) VALUES ($1, $2, $3)",
@@ -175,7 +176,7 @@ func (d driver) log(ctx context.Context, s *session, since sqlstore.Commit) (log
 	err = s.Query(ctx, func(row sqlstore.Row) error {
 		var c sqlstore.Commit
 		var hashes []byte
-		if err := row.Scan(&c.Number, &c.Token, &hashes); err != nil {
+		if err := row.Scan(&c.Number, &c.Token, &hashes, &log.Schema); err != nil {
 			return err
 		}
 		if c.Number > log.Newest.Number {
@@ -221,7 +222,7 @@ func (d driver) Newest() (newest sqlstore.Commit, err error) {
 		return newest, fmt.Errorf("begin: %w", err)
 	}
 	defer s.Close()
-	err = s.Query(ctx, func(row sqlstore.Row) error { return row.Scan(&newest.Number, &newest.Token, nil) }, d.sql.newestCommit)
+	err = s.Query(ctx, func(row sqlstore.Row) error { return row.Scan(&newest.Number, &newest.Token, nil, nil) }, d.sql.newestCommit)
 	return newest, err
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Define implements [sqlstore.Driver].
 func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage.Kind) (changed bool, err error) {
-	m := &migration{ctx: ctx, db: s.(*session).db, schema: d.config.Schema, progress: d.config.Migrating}
+	m := &migration{ctx: ctx, db: s.(*session).db, schema: d.config.Schema, progress: d.config.Migrating, online: true}
 	for _, k := range kinds {
 		this, err := m.define(k)
 		if err != nil {
@@ -24,7 +24,10 @@ func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage
 		}
 		changed = changed || this
 	}
-	return changed, nil
+	if changed {
+		err = m.raise()
+	}
+	return changed, err
 }
 
 // define makes the table of a kind, or brings it up to date. While it does no other
@@ -35,6 +38,11 @@ func (m *migration) define(k *storage.Kind) (changed bool, err error) {
 	}
 	if _, err := m.db.Exec(m.ctx, lockWriter(m.schema)); err != nil {
 		return false, err
+	}
+	if m.online {
+		if _, err := m.db.Exec(m.ctx, limitLocks); err != nil {
+			return false, err
+		}
 	}
 	return sqlstore.Define(m, k, m.progress)
 }
@@ -54,12 +62,23 @@ func (m *migration) SetDeclaration(kind, declaration string) error {
 
 // HasIndex implements [sqlstore.Tables].
 func (m *migration) HasIndex(name string) (bool, error) {
-	return m.exists("SELECT 1 FROM pg_catalog.pg_indexes WHERE schemaname = $1 AND indexname = $2", m.schema, short(name))
+	return m.exists(`SELECT 1 FROM pg_catalog.pg_index AS i
+		JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = $2 AND i.indisvalid`, m.schema, short(name))
 }
 
 // CreateIndex implements [sqlstore.Tables].
 func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
-	err := m.script(i.Create(short(i.Name), sqlstore.Quote(m.schema)+"."+sqlstore.Quote(k.Name)))
+	// One that is not valid is what a killed run has left.
+	err := m.script("DROP INDEX IF EXISTS " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(short(i.Name)))
+	if err == nil {
+		err = m.script(i.Create(short(i.Name), m.table(k)))
+	}
+	return taken(i, err)
+}
+
+// taken says what the error of an index means.
+func taken(i sqlstore.Index, err error) error {
 	if isUnique(err) {
 		return fmt.Errorf("%w: a record has what another one has in key %s", storage.ErrExists, short(i.Name))
 	}
@@ -115,68 +134,99 @@ const copyBatch = 200
 
 // AlterTable implements [sqlstore.Tables].
 func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
+	filled, err := m.filled(k)
+	if err != nil {
+		return err
+	}
+	if filled {
+		tell = func(int64) {} // what is left is not worth telling
+	}
 	tell(0)
-	table := "ALTER TABLE " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(k.Name)
+	table, from := "ALTER TABLE "+m.table(k), len(kept.Columns)
+	later := "" // constraints are checked at once, in the host's own transaction
+	if m.online {
+		later = " NOT VALID"
+	}
 	if kept.Due == "" && k.Due != "" {
-		if err := m.script(table + " ADD COLUMN lease bigint NOT NULL DEFAULT 0"); err != nil {
+		if err := m.script(table + " ADD COLUMN IF NOT EXISTS lease bigint NOT NULL DEFAULT 0"); err != nil {
 			return err
 		}
 	}
 	for i, c := range k.Columns {
 		check := sqlstore.Quote(short(k.Name + ".one_of." + c.Name))
-		if i < len(kept.Columns) {
+		if i < from {
 			if len(c.OneOf) == len(kept.Columns[i].OneOf) {
 				continue
 			}
 			if err := m.script(table + " DROP CONSTRAINT " + check); err != nil {
 				return err
 			}
-		} else if err := m.script(table + " ADD COLUMN " + sqlstore.Quote(c.Name) + " " + sqlType[c.Type]); err != nil {
+		} else if err := m.script(table + " ADD COLUMN IF NOT EXISTS " + sqlstore.Quote(c.Name) + " " + sqlType[c.Type]); err != nil {
 			return err
 		}
 		if len(c.OneOf) > 0 {
-			if err := m.script(table + " ADD CONSTRAINT " + check + " CHECK (" + oneOf(c) + ")"); err != nil {
+			if err := m.script(table + " ADD CONSTRAINT " + check + " CHECK (" + oneOf(c) + ")" + later); err != nil {
 				return err
 			}
 		}
 	}
-	if len(k.Columns) == len(kept.Columns) {
+	if from == len(k.Columns) {
 		return nil
 	}
-	if err := m.fill(k, len(kept.Columns), tell); err != nil {
+	if err := m.fillRest(k, from, filled, tell); err != nil {
 		return err
 	}
-	for _, c := range k.Columns[len(kept.Columns):] {
+	for _, c := range k.Columns[from:] {
 		if c.Null {
 			continue
 		}
-		if err := m.script(table + " ALTER COLUMN " + sqlstore.Quote(c.Name) + " SET NOT NULL"); err != nil {
+		constraint := " ALTER COLUMN " + sqlstore.Quote(c.Name) + " SET NOT NULL"
+		if m.online {
+			constraint = " ADD CONSTRAINT " + sqlstore.Quote(short(k.Name+".not_null."+c.Name)) +
+				" CHECK (" + sqlstore.Quote(c.Name) + " IS NOT NULL)" + later
+		}
+		if err := m.script(table + constraint); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fill fills the columns from the given index on, row by row in the order of the
-// primary key.
-func (m *migration) fill(k *storage.Kind, from int, tell func(done int64)) error {
-	name := sqlstore.Quote(m.schema) + "." + sqlstore.Quote(k.Name)
+// fillRest fills the rows that have not been filled online, and removes what that
+// needed.
+func (m *migration) fillRest(k *storage.Kind, from int, filled bool, tell func(done int64)) error {
+	rest := m.table(k)
+	if filled {
+		rest = "(SELECT t.* FROM " + m.noted(k) + " JOIN " + rest + " AS t USING (merchant, live, id)) AS t"
+	}
+	err := m.fill(k, from, rest, tell, func(b *pgx.Batch) error { return m.db.SendBatch(m.ctx, b).Close() })
+	if err != nil {
+		return err
+	}
+	return m.script("DROP TRIGGER IF EXISTS storage_note ON " + m.table(k) + ";\n" +
+		"DROP FUNCTION IF EXISTS " + m.noted(k) + ";\nDROP TABLE IF EXISTS " + m.noted(k))
+}
+
+// fill fills the columns from the given index on, in the rows of a table or query, in
+// the order of the primary key.
+func (m *migration) fill(k *storage.Kind, from int, rows string, tell func(done int64), write func(*pgx.Batch) error) error {
+	name := m.table(k)
 	var sets []string
 	for i, c := range k.Columns[from:] {
 		sets = append(sets, fmt.Sprintf("%s = $%d", sqlstore.Quote(c.Name), i+4))
 	}
 	update := "UPDATE " + name + " SET " + strings.Join(sets, ", ") + " WHERE merchant = $1 AND live = $2 AND id = $3"
 	next := fmt.Sprintf(`SELECT merchant, live, id, data FROM %s
-		WHERE (merchant, live, id) > ($1, $2, $3) ORDER BY merchant, live, id LIMIT %d`, name, copyBatch)
+		WHERE (merchant, live, id) > ($1, $2, $3) ORDER BY merchant, live, id LIMIT %d`, rows, copyBatch)
 	var last storage.Record
 	done := int64(0)
 	for {
 		tell(done)
-		rows, err := m.db.Query(m.ctx, next, last.Scope.Merchant, last.Scope.Live, last.ID)
+		found, err := m.db.Query(m.ctx, next, last.Scope.Merchant, last.Scope.Live, last.ID)
 		if err != nil {
 			return err
 		}
-		batch, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r storage.Record, err error) {
+		batch, err := pgx.CollectRows(found, func(row pgx.CollectableRow) (r storage.Record, err error) {
 			err = row.Scan(&r.Scope.Merchant, &r.Scope.Live, &r.ID, &r.Data)
 			return r, err
 		})
@@ -194,7 +244,7 @@ func (m *migration) fill(k *storage.Kind, from int, tell func(done int64)) error
 			}
 			writes.Queue(update, args...)
 		}
-		if err := m.db.SendBatch(m.ctx, &writes).Close(); err != nil {
+		if err := write(&writes); err != nil {
 			return err
 		}
 		last, done = batch[len(batch)-1], done+int64(len(batch))

@@ -23,38 +23,65 @@ var migrations = sqlstore.ReadMigrations(migrationFiles)
 
 // Migrate brings a schema up to date, which it creates if there is none, and
 // makes the tables of the given kinds in it: those of payments.Kinds() for the
-// library. It is one transaction under a lock, so that it may run in several
-// processes at once, and be killed anywhere: the next run finds all of it or
-// nothing. Other updates wait for it.
+// library. It may run in several processes at once, beside programs that read and
+// write, and be killed anywhere: the next run goes on. Tables that hold rows change
+// in steps (columns are filled in batches, indexes made concurrently, constraints
+// validated at last), and no step waits long for a table that others read, but tries
+// again, until ctx ends. A program that does not know all that was declared writes
+// until the end, and then fails with [storage.ErrNewer]; it goes on reading. An index
+// that is made concurrently waits for all transactions that began before it.
 //
 // [Open] and [Store.Define] do the same. Migrate is for hosts whose servers may
 // not change tables, and fails with [storage.ErrNewer] where the schema was
 // written by a newer version of the library.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, schema string, kinds ...*storage.Kind) error {
-	return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		return MigrateTx(ctx, tx, schema, kinds...)
-	})
+	change := func(kinds ...*storage.Kind) error {
+		return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+			m := &migration{ctx: ctx, db: tx, schema: schema, online: true}
+			return m.run(kinds)
+		})
+	}
+	if err := change(); err != nil || len(kinds) == 0 {
+		return err
+	}
+	o := &online{pool: pool, schema: schema}
+	return o.run(ctx, kinds, func() error { return change(kinds...) })
 }
 
 // MigrateTx is [Migrate] inside the host's own transaction, which must be READ
-// COMMITTED: beside the migrations of the host's own tables.
+// COMMITTED: beside the migrations of the host's own tables. All steps are in that
+// transaction. Other updates wait until it ends, and so do reads of tables that it has
+// changed: for large tables run [Migrate] instead.
 func MigrateTx(ctx context.Context, tx pgx.Tx, schema string, kinds ...*storage.Kind) error {
-	if err := checkSchema(schema); err != nil {
+	m := &migration{ctx: ctx, db: tx, schema: schema}
+	return m.run(kinds)
+}
+
+// run brings the tables up to date in its transaction.
+func (m *migration) run(kinds []*storage.Kind) error {
+	if err := checkSchema(m.schema); err != nil {
 		return err
 	}
 	if err := sqlstore.CheckKinds(kinds); err != nil {
 		return err
 	}
-	if err := checkIsolation(ctx, tx); err != nil {
+	if err := checkIsolation(m.ctx, m.db); err != nil {
 		return err
 	}
-	m := &migration{ctx: ctx, db: tx, schema: schema}
-	if err := m.base(); err != nil {
+	changed, err := m.base()
+	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}
 	for _, k := range kinds {
-		if _, err := m.define(k); err != nil {
+		this, err := m.define(k)
+		if err != nil {
 			return fmt.Errorf("postgres: define %s: %w", k.Name, err)
+		}
+		changed = changed || this
+	}
+	if changed {
+		if err := errors.Join(m.raise(), m.announce()); err != nil {
+			return fmt.Errorf("postgres: migrate: %w", err)
 		}
 	}
 	return nil
@@ -82,7 +109,7 @@ func Validate(ctx context.Context, pool *pgxpool.Pool, schema string, kinds ...*
 			return fmt.Errorf("postgres: schema %s has %d of %d migrations; run postgres.Migrate", schema, applied, migrations.Len())
 		}
 		for _, k := range kinds {
-			changes, err := sqlstore.Missing(m, k)
+			changes, err := m.missing(k)
 			if err != nil {
 				return fmt.Errorf("postgres: validate %s: %w", k.Name, err)
 			}
@@ -100,6 +127,8 @@ type migration struct {
 	db       querier
 	schema   string
 	progress func(storage.Progress) // nil for nobody
+	// online says that this is step 4 of [online].
+	online bool
 }
 
 // script runs statements in their order.
@@ -159,44 +188,45 @@ func (m *migration) applied() (int, error) {
 	return n, err
 }
 
-// base brings the tables up to date that do not depend on kinds.
-func (m *migration) base() error {
+// base brings the tables up to date that do not depend on kinds, and reports whether
+// it changed any.
+func (m *migration) base() (changed bool, err error) {
 	if n, err := m.applied(); err != nil || n == migrations.Len() {
-		return err
+		return false, err
 	}
 	// The hash is of this program's own making, so that no other use of advisory
 	// locks meets it but by bad luck, which would only make somebody wait.
 	if _, err := m.db.Exec(m.ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 7082))", "payments/"+m.schema); err != nil {
-		return err
+		return false, err
 	}
 	n, err := m.applied() // again: another process may have been faster
 	if err != nil || n == migrations.Len() {
-		return err
+		return false, err
 	}
 	if err := migrations.Check(n); err != nil {
-		return err
+		return false, err
 	}
 	there, err := m.exists(`SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1`, m.schema)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !there {
 		if err := m.script("CREATE SCHEMA " + sqlstore.Quote(m.schema)); err != nil {
-			return err
+			return false, err
 		}
 	}
 	// The path is the host's again when its transaction goes on.
 	var path string
 	if _, err := m.one("SELECT current_setting('search_path')", nil, &path); err != nil {
-		return err
+		return false, err
 	}
 	if err := m.setPath(sqlstore.Quote(m.schema) + ", pg_temp"); err != nil {
-		return err
+		return false, err
 	}
 	if n == 0 {
 		if err := m.script(`CREATE TABLE storage_migrations (
 			number integer PRIMARY KEY, name text NOT NULL, at timestamptz NOT NULL DEFAULT now())`); err != nil {
-			return err
+			return false, err
 		}
 	}
 	err = migrations.Apply(n, func(number int, name, text string) error {
@@ -206,10 +236,13 @@ func (m *migration) base() error {
 		_, err := m.db.Exec(m.ctx, "INSERT INTO storage_migrations (number, name) VALUES ($1, $2)", number, name)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil && n > 0 {
+		_, err = m.db.Exec(m.ctx, lockWriter(m.schema))
 	}
-	return m.setPath(path)
+	if err != nil {
+		return false, err
+	}
+	return true, m.setPath(path)
 }
 
 func (m *migration) setPath(path string) error {

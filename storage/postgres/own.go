@@ -45,9 +45,9 @@ const setPlanner = `SELECT set_config('enable_seqscan', $1, true), set_config('e
 	set_config('enable_mergejoin', $3, true), set_config('enable_bitmapscan', $4, true), set_config('plan_cache_mode', $5, true)`
 
 // Begin implements [sqlstore.HostSession].
-func (h *hostSession) Begin(ctx context.Context) (newest sqlstore.Commit, err error) {
+func (h *hostSession) Begin(ctx context.Context) (log sqlstore.Log, err error) {
 	if err := checkIsolation(ctx, h.tx); err != nil {
-		return newest, err
+		return log, err
 	}
 	h.before = []string{"SAVEPOINT payments", h.store.sql.lock}
 	p := &h.planner
@@ -56,9 +56,11 @@ func (h *hostSession) Begin(ctx context.Context) (newest sqlstore.Commit, err er
 		err = h.send(ctx, func(b *pgx.Batch) { b.Queue(setPlanner, "off", "off", "off", "off", "force_generic_plan") })
 	}
 	if err == nil {
-		err = h.Query(ctx, func(row sqlstore.Row) error { return row.Scan(&newest.Number, &newest.Token, nil) }, h.store.sql.newestCommit)
+		err = h.Query(ctx, func(row sqlstore.Row) error {
+			return row.Scan(&log.Newest.Number, &log.Newest.Token, nil, &log.Schema)
+		}, h.store.sql.newestCommit)
 	}
-	return newest, err
+	return log, err
 }
 
 // Finish implements [sqlstore.HostSession].

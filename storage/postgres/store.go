@@ -56,8 +56,7 @@ type Config struct {
 	Logger *slog.Logger
 	// Migrating, unless it is nil, is told how far the change of a table has come, in
 	// the goroutine of Define, when a kind is new or was declared otherwise: a table
-	// of millions of rows that is made anew takes its time. What was told is undone
-	// when Define fails.
+	// of millions of rows takes its time.
 	Migrating func(storage.Progress)
 }
 
@@ -140,17 +139,25 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	return s, nil
 }
 
-// Define implements [storage.Store]. All kinds are made ready in one
-// transaction, beside which no other update runs.
+// Define implements [storage.Store]. Tables that hold rows are changed while other
+// programs use them, as by [Migrate]; what was finished stays if Define fails.
 //
 // What a later release may add to a kind, and what is then [storage.ErrNewer] to
 // the program before it, is as in storage/sqlite: a column at the end, a key, a
-// due column, values at the end of OneOf, an index. A program that defines a kind
-// with a further column while an older one runs makes the older one's writes of
-// that kind fail if the column must not be null. Stop it first.
+// due column, values at the end of OneOf, an index. An older program that runs
+// meanwhile writes until its tables have changed, and fails with
+// [storage.ErrNewer] from then on. It goes on reading.
 func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 	if !s.config.ReadOnlySchema {
-		return s.store.Define(ctx, kinds...)
+		if err := sqlstore.CheckKinds(kinds); err != nil {
+			return err
+		}
+		if err := s.store.Enter(); err != nil {
+			return err
+		}
+		defer s.store.Leave()
+		o := &online{pool: s.pool, schema: s.config.Schema, progress: s.config.Migrating}
+		return o.run(ctx, kinds, func() error { return s.store.Define(ctx, kinds...) })
 	}
 	if err := s.store.Enter(); err != nil {
 		return err

@@ -37,6 +37,7 @@ type writer struct {
 	// newest names the newest commit. After one of another connection's, it is a new
 	// name, so that everything is forgotten that was known of the one before.
 	newest sqlstore.Commit
+	schema int64 // its number as of version
 }
 
 // ready makes sure that there is a connection.
@@ -73,7 +74,11 @@ func (w *writer) look() error {
 		return err
 	}
 	if version != w.version {
-		w.version = version
+		schema, err := schemaNumber(w.conn)
+		if err != nil {
+			return err
+		}
+		w.version, w.schema = version, schema
 		clear(w.conn.accounts) // a backup may have been restored into the file
 		w.newest = sqlstore.Commit{Number: w.newest.Number + 1, Token: rand.Int64()}
 	}
@@ -103,7 +108,7 @@ func (d driver) Lock(ctx context.Context, since sqlstore.Commit) (sqlstore.Sessi
 		s, err := d.begin(ctx)
 		if err == nil {
 			newest := d.writer.newest
-			return s, sqlstore.Log{Newest: newest, Known: newest == since}, nil
+			return s, sqlstore.Log{Newest: newest, Known: newest == since, Schema: d.writer.schema}, nil
 		}
 		if !isBusy(err) {
 			return nil, sqlstore.Log{}, err

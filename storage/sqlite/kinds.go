@@ -23,6 +23,36 @@ func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage
 	return changed, nil
 }
 
+// Known implements [sqlstore.Driver].
+func (driver) Known(_ context.Context, s sqlstore.Session, kinds []*storage.Kind) error {
+	var c *conn
+	switch s := s.(type) {
+	case *session:
+		c = s.conn
+	case *hostSession:
+		c = s.conn
+	}
+	applied, err := pragma(c, "user_version")
+	if err == nil {
+		err = migrations.Check(int(applied))
+	}
+	if err != nil {
+		return err
+	}
+	return sqlstore.Known(&migration{conn: c}, kinds)
+}
+
+// schemaNumber returns another number after each change of tables, and after each
+// migration. SQLite keeps both in the header of the file.
+func schemaNumber(c *conn) (int64, error) {
+	changes, err := pragma(c, "schema_version")
+	if err != nil {
+		return 0, err
+	}
+	applied, err := pragma(c, "user_version")
+	return applied<<32 | changes, err
+}
+
 // migration changes tables inside a transaction. It implements [sqlstore.Tables].
 type migration struct {
 	ctx  context.Context
@@ -70,37 +100,142 @@ func (m *migration) create(k *storage.Kind, name string) error {
 	version INTEGER NOT NULL CHECK (version > 0),
 `)
 	for _, c := range k.Columns {
-		column := sqlstore.Quote(c.Name)
-		s.WriteString("\t" + column)
-		if c.Type == storage.Text {
-			s.WriteString(" TEXT")
-		} else {
-			s.WriteString(" INTEGER")
-		}
+		s.WriteString("\t" + column(c))
 		if !c.Null {
 			s.WriteString(" NOT NULL")
-		}
-		if c.Type == storage.Bool {
-			s.WriteString(" CHECK (" + column + " IN (0, 1))")
-		}
-		if len(c.OneOf) > 0 {
-			s.WriteString(" CHECK (" + column + " IN ('" + strings.Join(c.OneOf, "', '") + "'))")
 		}
 		s.WriteString(",\n")
 	}
 	if k.Due != "" {
-		s.WriteString("\tlease INTEGER NOT NULL DEFAULT 0,\n")
+		s.WriteString("\t" + lease + ",\n")
 	}
 	s.WriteString("\tdata BLOB NOT NULL,\n\tUNIQUE (merchant, live, id)\n) STRICT")
 	return m.conn.script(s.String())
 }
 
+const lease = "lease INTEGER NOT NULL DEFAULT 0"
+
+// column returns the definition of a column, which may be null.
+func column(c storage.Column) string {
+	name := sqlstore.Quote(c.Name)
+	switch {
+	case c.Type == storage.Bool:
+		return name + " INTEGER CHECK (" + name + " IN (0, 1))"
+	case len(c.OneOf) > 0:
+		return name + " TEXT " + oneOfCheck(c)
+	case c.Type == storage.Text:
+		return name + " TEXT"
+	}
+	return name + " INTEGER"
+}
+
+// oneOfCheck returns the constraint of a column's values. Its name is for changing it.
+func oneOfCheck(c storage.Column) string {
+	return "CONSTRAINT " + oneOfName(c) + " CHECK (" + sqlstore.Quote(c.Name) + " IN ('" + strings.Join(c.OneOf, "', '") + "'))"
+}
+
+func oneOfName(c storage.Column) string { return sqlstore.Quote("one_of." + c.Name) }
+
 // copyBatch is how many rows are in memory at once while a table is rebuilt.
 const copyBatch = 200
 
-// AlterTable implements [sqlstore.Tables]. It makes the table anew, because SQLite
-// cannot add a column that must not be null, nor change a constraint.
+// AlterTable implements [sqlstore.Tables].
 func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
+	table := "ALTER TABLE " + sqlstore.Quote(k.Name)
+	for i, was := range kept.Columns {
+		c := k.Columns[i]
+		if len(c.OneOf) == len(was.OneOf) {
+			continue
+		}
+		if named, err := m.hasConstraint(k.Name, oneOfName(c)); err != nil || !named {
+			if err == nil {
+				err = m.rebuild(k, kept, tell)
+			}
+			return err
+		}
+	}
+	tell(0)
+	for i, was := range kept.Columns {
+		if c := k.Columns[i]; len(c.OneOf) > len(was.OneOf) {
+			if err := m.conn.script(table + " DROP CONSTRAINT " + oneOfName(c) + ";" + table + " ADD " + oneOfCheck(c)); err != nil {
+				return err
+			}
+		}
+	}
+	if kept.Due == "" && k.Due != "" {
+		if err := m.conn.script(table + " ADD COLUMN " + lease); err != nil {
+			return err
+		}
+	}
+	added := k.Columns[len(kept.Columns):]
+	if len(added) == 0 {
+		return nil
+	}
+	for _, c := range added {
+		if err := m.conn.script(table + " ADD COLUMN " + column(c)); err != nil {
+			return err
+		}
+	}
+	if err := m.fill(k, added, tell); err != nil {
+		return err
+	}
+	for _, c := range added {
+		if c.Null {
+			continue
+		}
+		if err := m.conn.script(table + " ALTER " + sqlstore.Quote(c.Name) + " SET NOT NULL"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasConstraint reports whether a table has a constraint of that quoted name. Those of
+// the first tables have none.
+func (m *migration) hasConstraint(table, name string) (bool, error) {
+	var one int64
+	return m.conn.one("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? AND instr(sql, ?) > 0",
+		[]any{table, "CONSTRAINT " + name + " CHECK"}, &one)
+}
+
+// fill fills new columns from the documents.
+func (m *migration) fill(k *storage.Kind, added []storage.Column, tell func(done int64)) error {
+	var sets []string
+	for _, c := range added {
+		sets = append(sets, sqlstore.Quote(c.Name)+" = ?")
+	}
+	table := sqlstore.Quote(k.Name)
+	update := "UPDATE " + table + " SET " + strings.Join(sets, ", ") + " WHERE rowid = ?"
+	from := "SELECT rowid, rowid, id, data FROM " + table + " WHERE rowid > ? ORDER BY rowid LIMIT ?"
+	done := int64(0)
+	for after := int64(0); ; {
+		tell(done)
+		batch, last, err := m.readRows(from, 3, after)
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		after, done = last, done+int64(len(batch))
+		for _, row := range batch {
+			if err := m.ctx.Err(); err != nil {
+				return err
+			}
+			r := storage.Record{ID: row[1].(string), Data: row[2].([]byte)}
+			if err := schema.Backfill(k, &r); err != nil {
+				return err
+			}
+			var args []any
+			for _, v := range r.Columns[len(k.Columns)-len(added):] {
+				args = append(args, sqlstore.Stored(v))
+			}
+			if _, err := m.conn.exec(update, append(args, row[0])...); err != nil {
+				return fmt.Errorf("fill: %w", err)
+			}
+		}
+	}
+}
+
+// rebuild makes a table anew.
+func (m *migration) rebuild(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
 	temporary := k.Name + ".new"
 	if err := m.create(k, temporary); err != nil {
 		return err

@@ -34,8 +34,11 @@ func (s *Store) In(tx *sql.Tx) storage.Store {
 type hostSession struct{ session }
 
 // Begin implements [sqlstore.HostSession].
-func (h *hostSession) Begin(context.Context) (sqlstore.Commit, error) {
-	return sqlstore.Commit{}, h.run("SAVEPOINT payments")
+func (h *hostSession) Begin(context.Context) (log sqlstore.Log, err error) {
+	if err = h.run("SAVEPOINT payments"); err == nil {
+		log.Schema, err = schemaNumber(h.conn)
+	}
+	return log, err
 }
 
 // Finish implements [sqlstore.HostSession].

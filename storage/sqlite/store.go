@@ -59,7 +59,7 @@ type Config struct {
 	MaxGroup int
 	// Migrating, unless it is nil, is told how far the change of a table has come, in
 	// the goroutine of Define, when a kind is new or was declared otherwise: a table
-	// of millions of rows that is made anew takes its time. What was told is undone
+	// of millions of rows takes its time. What was told is undone
 	// when Define fails.
 	Migrating func(storage.Progress)
 }
@@ -174,12 +174,12 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 // Beside a column at the end, a later release may add a key, a due column, and
 // values at the end of OneOf, which are [storage.ErrNewer] to the program
 // before it; and an index, which is not. Any other change of what was declared
-// is [storage.ErrInvalid]. Where a table must be made anew, its rows are copied
-// within the transaction.
+// is [storage.ErrInvalid]. A table is changed where it is: values of OneOf take
+// a look at each row, a column takes a write of each row. A table that the
+// first releases made is made anew for its first further value of OneOf.
 //
-// A program that defines a kind with a further column while an older one has
-// the file open takes the kind's table from under it: the older one's writes
-// fail if the column must not be null. Stop it first.
+// Where an older program has the file open meanwhile, its updates wait for the
+// change, and fail with [storage.ErrNewer] from then on. It goes on reading.
 func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 	return s.store.Define(ctx, kinds...)
 }

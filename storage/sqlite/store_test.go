@@ -421,6 +421,7 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 			return err
 		}
 	}
+	prepared(t, s, list(storage.Query{})) // the first batch asks for declarations, too
 	for want, ask := range map[string]func(storage.Tx) error{
 		"notes.key.reference": func(tx storage.Tx) error { _, err := tx.Find(notes, "reference", scope, "x"); return err },
 		"notes.by.status":     list(storage.Query{Where: where}),

@@ -7,12 +7,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
 )
 
 // batch is what shares a transaction.
 type batch struct {
 	calls   []*call
 	alone   bool
+	defines bool    // changes tables, and so need not know what is there
 	session Session // nil before the database is asked
 	written *writeSet
 	below   *writeSet // of the batch before, while that is being committed
@@ -71,7 +74,7 @@ const eagerFor = 16
 
 // begin opens a batch. ctx of its first call bounds the wait for others.
 func (w *writer) begin(c *call) (*batch, error) {
-	b := &batch{alone: c.alone, done: make(chan struct{})}
+	b := &batch{alone: c.alone, defines: c.defines, done: make(chan struct{})}
 	b.changes.ignored = !w.store.Logs
 	eager := c.alone || w.eager > 0
 	if f := w.committing; f != nil && (eager || f.broken != nil || f.doomed != "") {
@@ -165,6 +168,15 @@ func (w *writer) lock(ctx context.Context, b *batch) error {
 	c := &w.cache
 	had, knew := c.at, c.known
 	session, log, err := w.store.driver.Lock(ctx, had)
+	if err == nil && !b.defines {
+		if err = w.store.upToDate(ctx, session, log.Schema); err != nil {
+			session.Close()
+		}
+	}
+	if errors.Is(err, storage.ErrNewer) {
+		c.forget() // the next batch, too, has to ask first
+		return Final{fmt.Errorf("%s: %w", w.store.Name, err)}
+	}
 	if err != nil {
 		if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
 			return ended

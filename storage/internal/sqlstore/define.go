@@ -42,7 +42,7 @@ func Define(s Tables, k *storage.Kind, progress func(storage.Progress)) (changed
 			progress(storage.Progress{What: k.Name, Done: done})
 		}
 	}
-	kept, text, err := kept(s, k)
+	kept, text, err := Kept(s, k)
 	if err != nil {
 		return false, err
 	}
@@ -90,7 +90,7 @@ func Define(s Tables, k *storage.Kind, progress func(storage.Progress)) (changed
 
 // Missing reports whether Define would change anything.
 func Missing(s Tables, k *storage.Kind) (bool, error) {
-	kept, text, err := kept(s, k)
+	kept, text, err := Kept(s, k)
 	if text == "" || err != nil {
 		return true, err
 	}
@@ -111,8 +111,22 @@ func Missing(s Tables, k *storage.Kind) (bool, error) {
 	return false, nil
 }
 
-// kept returns what the table of a kind was made from.
-func kept(s Tables, k *storage.Kind) (d schema.Declaration, text string, err error) {
+// Known returns [storage.ErrNewer] if more is kept of the kinds than they declare.
+func Known(s Tables, kinds []*storage.Kind) error {
+	for _, k := range kinds {
+		kept, text, err := Kept(s, k)
+		if err == nil && text != "" {
+			_, err = schema.Compare(kept, schema.Of(k))
+		}
+		if err != nil {
+			return fmt.Errorf("kind %s: %w", k.Name, err)
+		}
+	}
+	return nil
+}
+
+// Kept returns what the table of a kind was made from, and as which text that is kept.
+func Kept(s Tables, k *storage.Kind) (d schema.Declaration, text string, err error) {
 	text, err = s.Declaration(k.Name)
 	if err == nil && text != "" {
 		if err = json.Unmarshal([]byte(text), &d); err != nil {

@@ -36,6 +36,10 @@ type Driver interface {
 	// unique key was taken, if the Fault is [Taken] and the database says so.
 	Fault(err error) (fault Fault, table string)
 
+	// Known returns [storage.ErrNewer] if the database has what this program does
+	// not know: a later migration, or more than it has declared of a kind.
+	Known(ctx context.Context, s Session, kinds []*storage.Kind) error
+
 	// Prepare writes the driver's own statements of a table into its Own field.
 	Prepare(t *Table)
 
@@ -68,8 +72,8 @@ type Session interface {
 type HostSession interface {
 	Session
 	// Begin marks a savepoint, and takes the lock where that is not the first
-	// write's. It returns the newest commit.
-	Begin(ctx context.Context) (Commit, error)
+	// write's. It returns the newest commit and the number of the schema.
+	Begin(ctx context.Context) (Log, error)
 	// Finish writes, and releases the savepoint of Begin. wrote says that the
 	// session has written before.
 	Finish(ctx context.Context, next Commit, w *Writes, wrote bool) error
@@ -96,6 +100,8 @@ type Log struct {
 	// Changed are the hashes of what each later commit changed, see [Writes]; nil
 	// stands for everything.
 	Changed [][]byte
+	// Schema is another number after each change of tables.
+	Schema int64
 }
 
 // Fault is a class of errors.

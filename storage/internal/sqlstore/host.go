@@ -80,12 +80,15 @@ func (h *HostTx) Update(ctx context.Context, fn func(storage.Tx) error) (err err
 		return err
 	}
 	defer leave()
-	newest, err := h.session.Begin(ctx)
+	log, err := h.session.Begin(ctx)
+	if err == nil {
+		err = h.store.upToDate(ctx, h.session, log.Schema)
+	}
 	if err != nil {
 		h.session.Abandon()
 		return h.trouble("begin", err)
 	}
-	b := &batch{written: new(writeSet), commit: following(newest)}
+	b := &batch{written: new(writeSet), commit: following(log.Newest)}
 	b.changes.ignored = !h.store.Logs
 
 	// No other call's run depends on this one, so it looks before it inserts.

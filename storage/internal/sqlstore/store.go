@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,6 +21,7 @@ type Store struct {
 	counters counters
 	ledger   ledgerSQL
 	room     atomic.Pointer[Writes] // nil while a call has it
+	schema   atomic.Pointer[int64]  // the last that held nothing unknown; nil for none
 
 	mu      sync.Mutex
 	closed  bool
@@ -115,6 +118,21 @@ func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 		s.learn(kinds)
 	}
 	return err
+}
+
+// upToDate returns [storage.ErrNewer] if a newer program has changed the tables so that
+// this one must not write any more. It asks the database only when the number of the
+// schema is another one.
+func (s *Store) upToDate(ctx context.Context, session Session, schema int64) error {
+	if known := s.schema.Load(); known != nil && *known == schema {
+		return nil
+	}
+	kinds := slices.Collect(maps.Keys(*s.tables.Load()))
+	if err := s.driver.Known(ctx, session, kinds); err != nil {
+		return err
+	}
+	s.schema.Store(&schema)
+	return nil
 }
 
 // Learn makes kinds known whose tables are there.

@@ -226,4 +226,5 @@ func (s *Store) learn(kinds []*storage.Kind) {
 		tables[k] = table
 	}
 	s.tables.Store(&tables)
+	s.schema.Store(nil)
 }

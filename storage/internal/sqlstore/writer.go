@@ -62,7 +62,9 @@ type call struct {
 	ctx   context.Context
 	fn    func(*tx) error
 	alone bool // wants a batch of its own
-	batch *batch
+	// defines says that the function changes tables.
+	defines bool
+	batch   *batch
 
 	turn chan order
 	ran  chan struct{} // receives when a further run is through
@@ -85,11 +87,12 @@ const (
 // attempts is how often an update runs in batches that are dropped.
 const attempts = 6
 
-// update is Update for a store that is known to be open. alone asks for a batch of
-// its own.
-func (w *writer) update(ctx context.Context, fn func(*tx) error, alone bool) error {
+// update is Update for a store that is known to be open. One that defines has a batch
+// of its own.
+func (w *writer) update(ctx context.Context, fn func(*tx) error, defines bool) error {
+	alone := defines
 	for n := 1; ; n++ {
-		c := &call{ctx: ctx, fn: fn, alone: alone, turn: make(chan order, 1)}
+		c := &call{ctx: ctx, fn: fn, alone: alone, defines: defines, turn: make(chan order, 1)}
 		err := w.once(c)
 		dropped, ok := errors.AsType[Dropped](err)
 		if !ok || n == attempts || n > 2 && !w.isTransient(dropped.Cause) {

@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// A running program does not write any more once a newer one has declared more than it
+// knows, and goes on reading; after a change that it knows it goes on writing.
+func TestAnOlderWriterIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		newer   *storage.Kind
+		refused bool
+	}{
+		"nothing":           {cards(2).Kind(), false},
+		"another kind":      {notes, false},
+		"a column":          {cards(3).Kind(), true},
+		"a column, null":    {nullable(), true},
+		"a key":             {cards(2, storage.Unique("label", "label")).Kind(), true},
+		"a value of OneOf":  {cards(2, oneOf("new", "used", "lost")).Kind(), true},
+		"another migration": {nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "test.db")
+			old, newer := openAt(t, path, Config{}), openAt(t, path, Config{})
+			known := cards(2)
+			insert := func(id string) error {
+				return old.Update(t.Context(), func(tx storage.Tx) error {
+					_, err := known.Insert(tx, scope, id, card{Label: id})
+					return err
+				})
+			}
+			if err := errors.Join(old.Define(t.Context(), known.Kind()), insert("c1"), insert("c2")); err != nil {
+				t.Fatal(err)
+			}
+			if test.newer != nil {
+				if err := newer.Define(t.Context(), test.newer); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := newer.writer.conn.script("PRAGMA user_version = 99"); err != nil {
+				t.Fatal(err)
+			}
+			wanted, count := error(nil), 4
+			if test.refused {
+				wanted, count = storage.ErrNewer, 2
+			}
+			for _, id := range []string{"c3", "c4"} {
+				if err := insert(id); !errors.Is(err, wanted) {
+					t.Errorf("Insert: %v, want %v", err, wanted)
+				}
+			}
+			if err := old.Update(t.Context(), func(tx storage.Tx) error { _, err := tx.Next("number"); return err }); !errors.Is(err, wanted) {
+				t.Errorf("another write: %v, want %v", err, wanted)
+			}
+			tx, err := old.db.BeginTx(t.Context(), &sql.TxOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = old.In(tx).Update(t.Context(), func(tx storage.Tx) error { _, err := tx.Next("number"); return err })
+			if !errors.Is(err, wanted) {
+				t.Errorf("Update in the host's transaction: %v, want %v", err, wanted)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			err = old.View(t.Context(), func(tx storage.ReadTx) error {
+				page, _, err := known.List(tx, storage.Query{Scope: scope, Limit: 10})
+				if diff := cmp.Diff(count, len(page)); diff != "" {
+					t.Errorf("cards: %s", diff)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func nullable() *storage.Kind {
+	k := cards(2).Kind()
+	k.Columns = append(k.Columns, storage.Column{Name: "note", Type: storage.Text, Null: true})
+	k.Backfill = func([]byte) ([]any, error) { return []any{"l", "new", nil}, nil }
+	return k
+}
+
+// A further value of OneOf changes the constraint of the table where it is. Tables of
+// the first releases, whose constraints have no names, are made anew once.
+func TestOneOfGrowsInPlace(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
+	first := cards(2)
+	err := s.Define(t.Context(), first.Kind())
+	if err == nil {
+		err = s.Update(t.Context(), func(tx storage.Tx) error {
+			_, err := first.Insert(tx, scope, "c1", card{Label: "l"})
+			return err
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := func() (root int64) {
+		t.Helper()
+		if _, err := s.writer.conn.one("SELECT rootpage FROM sqlite_schema WHERE name = 'cards'", nil, &root); err != nil {
+			t.Fatal(err)
+		}
+		return root
+	}
+	values := []string{"new", "used"}
+	for _, value := range []string{"lost", "unnamed", "found"} {
+		if value == "unnamed" {
+			err := s.writer.conn.script(`ALTER TABLE cards DROP CONSTRAINT "one_of.state"; ALTER TABLE cards ADD CHECK (state IN ('new', 'used', 'lost'))`)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := place()
+		values = append(values, value)
+		kind := cards(2, oneOf(values...)).Kind()
+		if err := s.Define(t.Context(), kind); err != nil {
+			t.Fatal(err)
+		}
+		if moved := place() != before; moved != (value == "unnamed") {
+			t.Errorf("%s: table made anew: %t", value, moved)
+		}
+		err := s.Update(t.Context(), func(tx storage.Tx) error {
+			r, err := tx.Get(kind, scope, "c1")
+			if err == nil {
+				r.Columns[1] = value
+				err = tx.Replace(kind, r)
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	if _, err := s.writer.conn.exec("UPDATE cards SET state = 'other'"); err == nil {
+		t.Error("the constraint is gone")
+	}
+}
+
+// BenchmarkGrowth changes the kind of a table with many rows.
+func BenchmarkGrowth(b *testing.B) {
+	rows := 10_000
+	if text := os.Getenv("PAYMENTS_TEST_ROWS"); text != "" {
+		var err error
+		if rows, err = strconv.Atoi(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, grown := range map[string]*storage.Kind{
+		"value":  cards(3, oneOf("new", "used", "lost")).Kind(),
+		"column": cards(4).Kind(),
+		"index":  cards(3, storage.Unique("label", "label", "id")).Kind(),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				s := openAt(b, filepath.Join(b.TempDir(), "test.db"), Config{})
+				first := cards(3)
+				err := s.Define(b.Context(), first.Kind())
+				for from := 0; from < rows && err == nil; from += 5000 {
+					err = s.Update(b.Context(), func(tx storage.Tx) error {
+						for i := from; i < min(from+5000, rows); i++ {
+							if _, err := first.Insert(tx, scope, fmt.Sprintf("c%09d", i), card{strings.Repeat("l", 500), "o"}); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				if err := s.Define(b.Context(), grown); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

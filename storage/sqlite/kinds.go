@@ -115,7 +115,7 @@ func (m *migration) create(k *storage.Kind, name string) error {
 
 const lease = "lease INTEGER NOT NULL DEFAULT 0"
 
-// column returns the definition of a column, which may be null.
+// column returns the definition of a column that may be null.
 func column(c storage.Column) string {
 	name := sqlstore.Quote(c.Name)
 	switch {
@@ -142,6 +142,9 @@ const copyBatch = 200
 // AlterTable implements [sqlstore.Tables].
 func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
 	table := "ALTER TABLE " + sqlstore.Quote(k.Name)
+	if len(k.Columns) > len(kept.Columns) {
+		return m.rebuild(k, kept, tell)
+	}
 	for i, was := range kept.Columns {
 		c := k.Columns[i]
 		if len(c.OneOf) == len(was.OneOf) {
@@ -167,26 +170,6 @@ func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell fu
 			return err
 		}
 	}
-	added := k.Columns[len(kept.Columns):]
-	if len(added) == 0 {
-		return nil
-	}
-	for _, c := range added {
-		if err := m.conn.script(table + " ADD COLUMN " + column(c)); err != nil {
-			return err
-		}
-	}
-	if err := m.fill(k, added, tell); err != nil {
-		return err
-	}
-	for _, c := range added {
-		if c.Null {
-			continue
-		}
-		if err := m.conn.script(table + " ALTER " + sqlstore.Quote(c.Name) + " SET NOT NULL"); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -198,43 +181,8 @@ func (m *migration) hasConstraint(table, name string) (bool, error) {
 		[]any{table, "CONSTRAINT " + name + " CHECK"}, &one)
 }
 
-// fill fills new columns from the documents.
-func (m *migration) fill(k *storage.Kind, added []storage.Column, tell func(done int64)) error {
-	var sets []string
-	for _, c := range added {
-		sets = append(sets, sqlstore.Quote(c.Name)+" = ?")
-	}
-	table := sqlstore.Quote(k.Name)
-	update := "UPDATE " + table + " SET " + strings.Join(sets, ", ") + " WHERE rowid = ?"
-	from := "SELECT rowid, rowid, id, data FROM " + table + " WHERE rowid > ? ORDER BY rowid LIMIT ?"
-	done := int64(0)
-	for after := int64(0); ; {
-		tell(done)
-		batch, last, err := m.readRows(from, 3, after)
-		if err != nil || len(batch) == 0 {
-			return err
-		}
-		after, done = last, done+int64(len(batch))
-		for _, row := range batch {
-			if err := m.ctx.Err(); err != nil {
-				return err
-			}
-			r := storage.Record{ID: row[1].(string), Data: row[2].([]byte)}
-			if err := schema.Backfill(k, &r); err != nil {
-				return err
-			}
-			var args []any
-			for _, v := range r.Columns[len(k.Columns)-len(added):] {
-				args = append(args, sqlstore.Stored(v))
-			}
-			if _, err := m.conn.exec(update, append(args, row[0])...); err != nil {
-				return fmt.Errorf("fill: %w", err)
-			}
-		}
-	}
-}
-
-// rebuild makes a table anew.
+// rebuild makes a table anew, which takes less time than to write a further column into
+// each row.
 func (m *migration) rebuild(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
 	temporary := k.Name + ".new"
 	if err := m.create(k, temporary); err != nil {

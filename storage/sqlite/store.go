@@ -174,9 +174,9 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 // Beside a column at the end, a later release may add a key, a due column, and
 // values at the end of OneOf, which are [storage.ErrNewer] to the program
 // before it; and an index, which is not. Any other change of what was declared
-// is [storage.ErrInvalid]. A table is changed where it is: values of OneOf take
-// a look at each row, a column takes a write of each row. A table that the
-// first releases made is made anew for its first further value of OneOf.
+// is [storage.ErrInvalid]. For values of OneOf each row is looked at; for a column
+// the table is made anew within the transaction, as is one of the first releases
+// for its first further value.
 //
 // Where an older program has the file open meanwhile, its updates wait for the
 // change, and fail with [storage.ErrNewer] from then on. It goes on reading.

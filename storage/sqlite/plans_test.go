@@ -143,8 +143,10 @@ func TestPlans(t *testing.T) {
 		if k.Due != "" {
 			claim := storage.Claim{Due: noon, Now: noon, Lease: time.Minute, Limit: 1}
 			asked(k.Name+": claim", func(tx storage.Tx) error { _, err := tx.Claim(k, claim); return err })
-			claim.Scope = &scope
-			asked(k.Name+": claim of a scope", func(tx storage.Tx) error { _, err := tx.Claim(k, claim); return err })
+			claim.Due, claim.Clocks = time.Time{}, clocks(1)
+			asked(k.Name+": claim by a clock", func(tx storage.Tx) error { _, err := tx.Claim(k, claim); return err })
+			claim.Clocks = clocks(2)
+			asked(k.Name+": claim by clocks", func(tx storage.Tx) error { _, err := tx.Claim(k, claim); return err })
 			asked(k.Name+": backlog", func(tx storage.Tx) error { _, err := tx.Backlog(k, noon, 1); return err })
 		}
 		some := time.UnixMilli(1)

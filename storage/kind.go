@@ -38,8 +38,8 @@ type Column struct {
 	Null bool
 	// OneOf lists the allowed values of a text column; empty allows all.
 	OneOf []string
-	// Indexed asks for an index on scope, column and id, for lists that filter
-	// on it. Null values are left out of the index.
+	// Indexed asks for an index on scope, column and id, for lists that want one value
+	// of it, or, for a time, a range. Null values are left out of the index.
 	Indexed bool
 }
 

@@ -106,7 +106,9 @@ type ReadTx interface {
 	Find(k *Kind, key string, s Scope, values ...any) (Record, error)
 
 	// List returns at most q.Limit records of one scope, newest first, that is
-	// by descending id, compared bytewise. A cursor need not exist.
+	// by descending id, compared bytewise. A cursor need not exist. A condition on a
+	// column that is not [Column.Indexed] may have it read every record of the scope; it
+	// ends soon after its context, also then.
 	List(k *Kind, q Query) ([]Record, error)
 
 	// Balance returns an account's balance and number of entries; zero for an

@@ -26,7 +26,7 @@ type Table struct {
 	due      string
 	byClock  string // for one clock
 	byClocks string // for clocksAtOnce
-	lists    *Lists
+	columns  string // that a list reads
 }
 
 // record is the condition that selects one record.
@@ -37,7 +37,7 @@ func record(d *Dialect) string {
 func newTable(d *Dialect, k *storage.Kind) *Table {
 	name := d.table(k.Name)
 	all, scoped := columns(k, false), columns(k, true)
-	t := &Table{Kind: k, Name: name, lists: NewLists(d, k, name, scoped, bareColumns)}
+	t := &Table{Kind: k, Name: name, columns: scoped}
 	t.get = "SELECT " + scoped + " FROM " + name + " WHERE " + record(d)
 	t.scan = "SELECT " + all + " FROM " + name + " WHERE (merchant, live, id) > (" + d.Parameter(1) + ", " + d.Parameter(2) + ", " +
 		d.Parameter(3) + ") ORDER BY merchant, live, id LIMIT " + d.Limit(d.Parameter(4))

@@ -96,7 +96,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		s.runner.Observer = observed{c.Observer}
 	}
 	if c.Sandbox {
-		s.runner.Ahead = s.engine.AheadClocks
+		s.runner.Clocks = s.engine.AwakeClocks
 	}
 
 	if err := s.wire(c); err != nil {
@@ -117,6 +117,9 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.Invoices.Job(), s.Invoices.Reminders())
 	s.runner.Add(s.Accounts.SealJob(), s.Accounts.EraseJob())
 	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys(), kept.Job())
+	if c.Sandbox {
+		s.runner.Add(s.engine.RestClocks(s.runner.Kinds()))
+	}
 	return s, nil
 }
 

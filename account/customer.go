@@ -45,7 +45,7 @@ var customers = storage.NewCollection("customers", []storage.Field[Customer]{
 		Value:  func(c *Customer) any { return foundBy(c.Phone) },
 	},
 	{
-		Column: storage.Column{Name: "created", Type: storage.Time},
+		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
 		Value:  func(c *Customer) any { return c.CreatedAt.Time },
 	},
 })

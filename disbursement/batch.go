@@ -143,11 +143,11 @@ type rowRecord struct {
 
 var batches = storage.NewCollection("disbursement_batches", []storage.Field[batchRecord]{
 	{
-		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: texts(BatchStatuses())},
+		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: texts(BatchStatuses()), Indexed: true},
 		Value:  func(b *batchRecord) any { return string(b.Status) },
 	},
 	{
-		Column: storage.Column{Name: "created", Type: storage.Time},
+		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
 		Value:  func(b *batchRecord) any { return b.CreatedAt.Time },
 	},
 })

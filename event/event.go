@@ -62,7 +62,7 @@ var events = storage.NewCollection("events", []storage.Field[record]{
 		Value:  func(r *record) any { return string(r.Type) },
 	},
 	{
-		Column: storage.Column{Name: "created", Type: storage.Time},
+		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
 		Value:  func(r *record) any { return r.CreatedAt.Time },
 	},
 	{

@@ -159,11 +159,11 @@ var invoices = storage.NewCollection("invoices", []storage.Field[record]{
 		},
 	},
 	{
-		Column: storage.Column{Name: "created", Type: storage.Time},
+		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
 		Value:  func(r *record) any { return r.CreatedAt.Time },
 	},
 	{
-		Column: storage.Column{Name: "due_date", Type: storage.Time, Null: true},
+		Column: storage.Column{Name: "due_date", Type: storage.Time, Null: true, Indexed: true},
 		Value:  func(r *record) any { return timeOrNil(r.DueDate) },
 	},
 	{

@@ -72,7 +72,7 @@ var messages = storage.NewCollection("messages", []storage.Field[record]{
 		Value:  func(r *record) any { return string(r.Kind) },
 	},
 	{
-		Column: storage.Column{Name: "recipient", Type: storage.Text},
+		Column: storage.Column{Name: "recipient", Type: storage.Text, Indexed: true},
 		Value:  func(r *record) any { return r.To },
 	},
 	{

@@ -74,7 +74,7 @@ type record struct {
 
 var payments = storage.NewCollection("payments", []storage.Field[record]{
 	{
-		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses},
+		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses, Indexed: true},
 		Value:  func(r *record) any { return string(r.Status) },
 	},
 	{
@@ -86,7 +86,7 @@ var payments = storage.NewCollection("payments", []storage.Field[record]{
 		Value:  func(r *record) any { return orNull(r.Invoice) },
 	},
 	{
-		Column: storage.Column{Name: "created", Type: storage.Time},
+		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
 		Value:  func(r *record) any { return r.CreatedAt.Time },
 	},
 })

@@ -129,7 +129,7 @@ func newNoun(object, table string, done Status, notCancellable api.Code) *Noun {
 				Value:  func(r *record) any { return string(r.Status) },
 			},
 			{
-				Column: storage.Column{Name: "created", Type: storage.Time},
+				Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
 				Value:  func(r *record) any { return r.CreatedAt.Time },
 			},
 			outside.DueField((*record).course),

@@ -62,15 +62,15 @@ type QRCode struct {
 
 var codes = storage.NewCollection("qr_codes", []storage.Field[QRCode]{
 	{
-		Column: storage.Column{Name: "type", Type: storage.Text, OneOf: types},
+		Column: storage.Column{Name: "type", Type: storage.Text, OneOf: types, Indexed: true},
 		Value:  func(c *QRCode) any { return string(c.Type) },
 	},
 	{
-		Column: storage.Column{Name: "active", Type: storage.Bool},
+		Column: storage.Column{Name: "active", Type: storage.Bool, Indexed: true},
 		Value:  func(c *QRCode) any { return c.Active },
 	},
 	{
-		Column: storage.Column{Name: "created", Type: storage.Time},
+		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
 		Value:  func(c *QRCode) any { return time.Unix(c.Created, 0) },
 	},
 }, storage.UniqueGlobally("public", "id"))

@@ -107,7 +107,7 @@ var refunds = storage.NewCollection("refunds", []storage.Field[record]{
 		},
 	},
 	{
-		Column: storage.Column{Name: "created", Type: storage.Time},
+		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
 		Value:  func(r *record) any { return r.CreatedAt.Time },
 	},
 	outside.DueField(func(r *record) *outside.Course { return &r.Course }),

@@ -38,8 +38,8 @@ type Column struct {
 	Null bool
 	// OneOf lists the allowed values of a text column; empty allows all.
 	OneOf []string
-	// Indexed asks for an index on scope, column and id, for lists that filter
-	// on it. Null values are left out of the index.
+	// Indexed asks for an index on scope, column and id, for lists that want one value
+	// of it, or, for a time, a range. Null values are left out of the index.
 	Indexed bool
 }
 
@@ -197,8 +197,15 @@ func (k *Kind) CheckQuery(q Query) error {
 
 // CheckClaim reports a claim that the kind cannot answer.
 func (k *Kind) CheckClaim(c Claim) error {
-	if k.Due == "" || c.Limit < 1 || c.Lease < 0 || c.InTx == (c.Lease > 0) || c.Due.IsZero() || c.Now.IsZero() {
-		return fmt.Errorf("%w: claim of %s needs a due column, a due time, the time, a limit, and either a lease or to be done in the transaction", ErrInvalid, k.Name)
+	if k.Due == "" || c.Limit < 1 || c.Lease < 0 || c.InTx == (c.Lease > 0) || c.Due.IsZero() == (len(c.Clocks) == 0) || c.Now.IsZero() {
+		return fmt.Errorf("%w: claim of %s needs a due column, either a due time or clocks, the time, a limit, and either a lease or to be done in the transaction", ErrInvalid, k.Name)
+	}
+	seen := map[Scope]bool{}
+	for _, clock := range c.Clocks {
+		if clock.Scope.Live || clock.Now.IsZero() || seen[clock.Scope] {
+			return fmt.Errorf("%w: claim of %s: each clock needs a time, and a scope of test mode that is its own", ErrInvalid, k.Name)
+		}
+		seen[clock.Scope] = true
 	}
 	return nil
 }

@@ -184,6 +184,15 @@ func TestKindCheckClaim(t *testing.T) {
 	at := time.Unix(1, 0)
 	k := everyType()
 	want(t, "a claim", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1, Limit: 1}), nil)
+	clocks := []storage.Clock{{Scope: storage.Scope{Merchant: "a"}, Now: at}, {Now: at}}
+	want(t, "by clocks", k.CheckClaim(storage.Claim{Clocks: clocks, Now: at, Lease: 1, Limit: 1}), nil)
+	want(t, "by clocks and a due time", k.CheckClaim(storage.Claim{Clocks: clocks, Due: at, Now: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
+	for what, wrong := range map[string]storage.Clock{
+		"a second clock": clocks[0], "a clock of live mode": {Scope: storage.Scope{Live: true}, Now: at}, "a clock without time": {Scope: storage.Scope{Merchant: "b"}},
+	} {
+		c := storage.Claim{Clocks: append(clocks, wrong), Now: at, Lease: 1, Limit: 1}
+		want(t, what, k.CheckClaim(c), storage.ErrInvalid)
+	}
 	want(t, "no due time", k.CheckClaim(storage.Claim{Now: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
 	want(t, "no time", k.CheckClaim(storage.Claim{Due: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
 	want(t, "no limit", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1}), storage.ErrInvalid)

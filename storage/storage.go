@@ -129,7 +129,9 @@ type ReadTx interface {
 	Find(k *Kind, key string, s Scope, values ...any) (Record, error)
 
 	// List returns at most q.Limit records of one scope, newest first, that is
-	// by descending id, compared bytewise. A cursor need not exist.
+	// by descending id, compared bytewise. A cursor need not exist. A condition on a
+	// column that is not [Column.Indexed] may have it read every record of the scope; it
+	// ends soon after its context, also then.
 	List(k *Kind, q Query) ([]Record, error)
 
 	// Balance returns an account's balance and number of entries; the zero Balance
@@ -230,12 +232,16 @@ type Range struct {
 
 // Claim selects due work.
 type Claim struct {
-	// Scope limits the claim to one merchant and mode; nil claims from all.
-	Scope *Scope
-	// Due is the time up to which records are due, inclusive.
+	// Due is the time up to which records of all scopes are due, inclusive. It is
+	// zero if Clocks are given.
 	Due time.Time
-	// Now is the time by which leases are judged. It differs from Due only where
-	// a test clock runs ahead: leases always use real time.
+	// Clocks, if there are any, limit the claim to their scopes, each of which has its
+	// own time in place of Due. Each scope is one of test mode, where alone clocks run
+	// ahead, and has one clock. Records of one scope come in the order of their due
+	// times; the order of the scopes is the store's choice.
+	Clocks []Clock
+	// Now is the time by which leases are judged, which is the real time, also where a
+	// test clock runs ahead.
 	Now time.Time
 	// Lease is how long the records stay with this worker.
 	Lease time.Duration
@@ -244,6 +250,12 @@ type Claim struct {
 	InTx bool
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int
+}
+
+// Clock is the time in one scope.
+type Clock struct {
+	Scope Scope
+	Now   time.Time
 }
 
 // Backlog is due work that has not been done.

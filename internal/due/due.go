@@ -47,12 +47,6 @@ type Job struct {
 	Do func(ctx context.Context, record storage.Record) error
 }
 
-// Ahead is a scope whose clock runs ahead of the real time.
-type Ahead struct {
-	Scope storage.Scope
-	Now   time.Time
-}
-
 // Runner runs jobs. All methods are safe for concurrent use.
 type Runner struct {
 	Store storage.Store
@@ -62,8 +56,9 @@ type Runner struct {
 	Poll time.Duration
 	// Observer is told of every piece of work; nil for nobody.
 	Observer Observer
-	// Ahead lists the scopes with clocks of their own; nil for none.
-	Ahead func(context.Context) ([]Ahead, error)
+	// Clocks lists the clocks of test mode by which something may be due that is not
+	// due by the real time; nil for none.
+	Clocks func(context.Context) ([]storage.Clock, error)
 	// Serial has the records of a batch worked on one after another, in the order of
 	// their claim: for tests that must play the same game again.
 	Serial bool
@@ -248,33 +243,36 @@ func (r *Runner) loop(ctx context.Context, w *worker) {
 	}
 }
 
-// round claims and runs one batch by the real clock and one for each clock that
-// runs ahead, and returns how many records there were.
+// round claims and runs one batch by the real clock and one by the clocks of test
+// mode, and returns how many records there were.
 func (r *Runner) round(ctx context.Context, w *worker) (int, error) {
-	n, err := r.batch(ctx, w, nil, r.Clock())
-	if err != nil || r.Ahead == nil {
+	n, err := r.batch(ctx, w, nil)
+	if err != nil || r.Clocks == nil {
 		return n, err
 	}
-	ahead, err := r.Ahead(ctx)
-	if err != nil {
+	clocks, err := r.Clocks(ctx)
+	if err != nil || len(clocks) == 0 {
 		return n, err
 	}
-	for _, a := range ahead {
-		m, err := r.batch(ctx, w, &a.Scope, a.Now)
-		if n += m; err != nil {
-			return n, err
-		}
-	}
-	return n, nil
+	m, err := r.batch(ctx, w, clocks)
+	return n + m, err
 }
 
-func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due time.Time) (int, error) {
+// batch claims and runs one batch by the given clocks, or, where there are none, by the
+// real one.
+func (r *Runner) batch(ctx context.Context, w *worker, clocks []storage.Clock) (int, error) {
 	// The batch counts as running before it is claimed, so that whoever drains
 	// cannot look between the claim and the run.
 	w.begin()
 	defer w.end()
+	claim := storage.Claim{Clocks: clocks, Now: r.Clock()}
+	if len(clocks) == 0 {
+		claim.Due = claim.Now
+	}
 	if w.InTx != nil {
-		n, err := r.inTx(ctx, w, storage.Claim{Scope: scope, Due: due, Now: r.Clock(), InTx: true, Limit: w.Batch})
+		c := claim
+		c.InTx, c.Limit = true, w.Batch
+		n, err := r.inTx(ctx, w, c)
 		if err == nil || errors.Is(err, storage.ErrClosed) {
 			return n, err
 		}
@@ -290,9 +288,9 @@ func (r *Runner) batch(ctx context.Context, w *worker, scope *storage.Scope, due
 	var records []storage.Record
 	err := r.Store.Update(ctx, func(tx storage.Tx) error {
 		var err error
-		records, err = tx.Claim(w.Kind, storage.Claim{
-			Scope: scope, Due: due, Now: r.Clock(), Lease: w.Lease, Limit: limit,
-		})
+		c := claim
+		c.Now, c.Lease, c.Limit = r.Clock(), w.Lease, limit
+		records, err = tx.Claim(w.Kind, c)
 		return err
 	})
 	if err != nil {

@@ -241,8 +241,8 @@ func TestClocksThatRunAhead(t *testing.T) {
 	tomorrow := time.Now().Add(24 * time.Hour)
 	w.add(t, ahead, "ahead", tomorrow)
 	w.add(t, storage.Scope{Merchant: "mer_2"}, "not", tomorrow)
-	w.Ahead = func(context.Context) ([]due.Ahead, error) {
-		return []due.Ahead{{Scope: ahead, Now: tomorrow.Add(time.Second)}}, nil
+	w.Clocks = func(context.Context) ([]storage.Clock, error) {
+		return []storage.Clock{{Scope: ahead, Now: tomorrow.Add(time.Second)}}, nil
 	}
 	w.drain(t)
 	if len(w.ran) != 1 || w.ran[0] != "ahead" {
@@ -373,7 +373,7 @@ func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
 // Clocks that cannot be read, and a drain that nobody waits for any more.
 func TestDrainReportsWhatKeepsIt(t *testing.T) {
 	w := newWorks(t)
-	w.Ahead = func(context.Context) ([]due.Ahead, error) { return nil, errPlanned }
+	w.Clocks = func(context.Context) ([]storage.Clock, error) { return nil, errPlanned }
 	if err := w.Drain(t.Context()); !errors.Is(err, errPlanned) {
 		t.Errorf("got %v", err)
 	}

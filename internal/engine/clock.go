@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -18,11 +19,42 @@ const maxAhead = 100 * 365 * 24 * time.Hour
 
 // clockRecord is how far a merchant's test clock runs ahead. It is stored under
 // the operator, with the merchant's id, so that the workers find all of them.
+//
+// A clock is awake while something may be due by it, and workers claim by it. It rests
+// when nothing is, so that clocks which were moved once cost nothing from then on. See
+// [Engine.RestClocks].
 type clockRecord struct {
 	AheadMS int64 `json:"ahead_ms"`
+	Resting bool  `json:"resting,omitempty"`
+	// Due is when a worker looks again whether the clock may rest, or must be awake, by
+	// the real time; nil for never.
+	Due *api.Time `json:"due,omitempty"`
 }
 
-var clocks = storage.NewCollection[clockRecord]("test_clocks", nil)
+var clocks = storage.NewCollection("test_clocks", []storage.Field[clockRecord]{
+	{
+		// Null when it rests, so that the index holds those that are awake and no more.
+		Column: storage.Column{Name: "awake", Type: storage.Bool, Null: true, Indexed: true},
+		Value: func(c *clockRecord) any {
+			if c.Resting {
+				return nil
+			}
+			return true
+		},
+	},
+	{
+		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+		Value: func(c *clockRecord) any {
+			switch {
+			case c.Due != nil:
+				return c.Due.Time
+			case c.Resting:
+				return nil
+			}
+			return time.UnixMilli(0) // it was written before clocks rested
+		},
+	},
+}, storage.DueBy("due"))
 
 // NowTx is the caller's time: the real one, or the test clock's.
 func (e *Engine) NowTx(tx storage.ReadTx, caller api.Caller) (time.Time, error) {
@@ -30,18 +62,48 @@ func (e *Engine) NowTx(tx storage.ReadTx, caller api.Caller) (time.Time, error) 
 }
 
 func (e *Engine) now(tx storage.ReadTx, caller api.Caller) (time.Time, error) {
+	now, _, err := e.clock(tx, caller)
+	return now, err
+}
+
+// clock returns the caller's time, and the record of its test clock, nil if there is
+// none.
+func (e *Engine) clock(tx storage.ReadTx, caller api.Caller) (time.Time, *storage.Object[clockRecord], error) {
 	now := storage.Instant(e.Clock())
 	if !e.Sandbox || caller.Live || caller.Merchant == "" {
-		return now, nil
+		return now, nil, nil
 	}
 	o, err := clocks.Get(tx, storage.Scope{}, caller.Merchant)
 	if errors.Is(err, storage.ErrNotFound) {
-		return now, nil
+		return now, nil, nil
 	}
 	if err != nil {
-		return now, fmt.Errorf("engine: read test clock: %w", err)
+		return now, nil, fmt.Errorf("engine: read test clock: %w", err)
 	}
-	return now.Add(time.Duration(o.Value.AheadMS) * time.Millisecond), nil
+	return now.Add(o.Value.ahead()), o, nil
+}
+
+func (c *clockRecord) ahead() time.Duration { return time.Duration(c.AheadMS) * time.Millisecond }
+
+// nowAwake is now for a transaction that may write due work, by which the clock does
+// not rest.
+func (e *Engine) nowAwake(tx storage.Tx, caller api.Caller) (time.Time, error) {
+	now, o, err := e.clock(tx, caller)
+	if err != nil || o == nil || !o.Value.Resting {
+		return now, err
+	}
+	e.wakeClock(&o.Value)
+	if err := clocks.Replace(tx, o); err != nil {
+		return now, fmt.Errorf("engine: wake test clock: %w", err)
+	}
+	return now, nil
+}
+
+// restAfter is how often a worker looks whether a clock that is awake may rest.
+const restAfter = time.Second
+
+func (e *Engine) wakeClock(c *clockRecord) {
+	c.Resting, c.Due = false, api.AtOrNil(e.Clock().Add(restAfter))
 }
 
 // MoveClock sets the merchant's test clock forward to the time that set derives
@@ -76,6 +138,7 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, call Call, se
 		if err != nil {
 			return nil, fmt.Errorf("engine: read test clock: %w", err)
 		}
+		e.wakeClock(&o.Value)
 		o.Value.AheadMS += by.Milliseconds()
 		if o.Value.AheadMS > maxAhead.Milliseconds() {
 			return nil, api.Invalid("advance", "The clock may run at most 100 years ahead.")
@@ -85,26 +148,23 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, call Call, se
 	})
 }
 
-// AheadClocks lists the merchants whose test clocks run ahead.
-func (e *Engine) AheadClocks(ctx context.Context) ([]due.Ahead, error) {
+// AwakeClocks lists the test clocks by which something may be due.
+func (e *Engine) AwakeClocks(ctx context.Context) ([]storage.Clock, error) {
 	if !e.Sandbox {
 		return nil, nil
 	}
-	var ahead []due.Ahead
+	var awake []storage.Clock
 	err := e.Store.View(ctx, func(tx storage.ReadTx) error {
-		ahead = nil
+		awake = nil
 		real := storage.Instant(e.Clock())
-		q := storage.Query{Limit: api.MaxLimit}
+		q := storage.Query{Where: []storage.Equal{{Column: "awake", Value: true}}, Limit: api.MaxLimit}
 		for {
 			page, more, err := clocks.List(tx, q)
 			if err != nil {
 				return fmt.Errorf("engine: list test clocks: %w", err)
 			}
 			for _, o := range page {
-				ahead = append(ahead, due.Ahead{
-					Scope: storage.Scope{Merchant: o.ID},
-					Now:   real.Add(time.Duration(o.Value.AheadMS) * time.Millisecond),
-				})
+				awake = append(awake, storage.Clock{Scope: storage.Scope{Merchant: o.ID}, Now: real.Add(o.Value.ahead())})
 			}
 			if !more {
 				return nil
@@ -112,5 +172,89 @@ func (e *Engine) AheadClocks(ctx context.Context) ([]due.Ahead, error) {
 			q.After = page[len(page)-1].ID
 		}
 	})
-	return ahead, err
+	return awake, err
+}
+
+// RestClocks is the job that has test clocks rest while nothing is due by them. kinds
+// are those that the workers claim by clocks.
+func (e *Engine) RestClocks(kinds []*storage.Kind) due.Job {
+	return due.Job{
+		Kind: clocks.Kind(), Lease: time.Minute, Batch: 16, // few, because others wait meanwhile
+		Run: func(ctx context.Context, records []storage.Record) error {
+			due.Report(ctx, due.Outcome{Name: "looked", Level: slog.LevelDebug})
+			woken := false
+			var next []time.Time
+			err := e.Store.Update(ctx, func(tx storage.Tx) error {
+				woken, next = false, nil
+				for _, r := range records {
+					o, err := clocks.Get(tx, r.Scope, r.ID)
+					if err != nil {
+						return fmt.Errorf("engine: read test clock: %w", err)
+					}
+					rested := o.Value.Resting
+					if err := e.rest(tx, kinds, o); err != nil {
+						return err
+					}
+					woken = woken || rested && !o.Value.Resting
+					if o.Value.Due != nil {
+						next = append(next, o.Value.Due.Time)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			for _, at := range next {
+				e.Wake(clocks.Kind(), at)
+			}
+			if woken {
+				for _, k := range kinds {
+					e.Wake(k, time.Time{})
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// rest has a clock rest until something is due by it, or stay awake if something is.
+func (e *Engine) rest(tx storage.Tx, kinds []*storage.Kind, o *storage.Object[clockRecord]) error {
+	now := storage.Instant(e.Clock()).Add(o.Value.ahead())
+	o.Value.Resting, o.Value.Due = true, nil
+	for _, k := range kinds {
+		next, err := nextDue(tx, k, o.ID)
+		switch {
+		case err != nil:
+			return err
+		case next.IsZero():
+		case !next.After(now):
+			e.wakeClock(&o.Value)
+			return clocks.Replace(tx, o)
+		default:
+			next = next.Add(-o.Value.ahead())
+			if o.Value.Due == nil || next.Before(o.Value.Due.Time) {
+				o.Value.Due = api.AtOrNil(next)
+			}
+		}
+	}
+	return clocks.Replace(tx, o)
+}
+
+// farAway is after every due time, and after the end of every lease.
+var farAway = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// nextDue returns the earliest due time of a kind in a merchant's test mode, also of
+// what a worker holds; zero for none. It claims what is due by then, and does nothing
+// with it.
+func nextDue(tx storage.Tx, k *storage.Kind, merchant string) (time.Time, error) {
+	found, err := tx.Claim(k, storage.Claim{
+		Clocks: []storage.Clock{{Scope: storage.Scope{Merchant: merchant}, Now: farAway}},
+		Now:    farAway, InTx: true, Limit: 1,
+	})
+	if err != nil || len(found) == 0 {
+		return time.Time{}, err
+	}
+	at, _ := found[0].Columns[k.Column(k.Due)].(time.Time)
+	return at, nil
 }

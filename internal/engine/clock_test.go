@@ -64,7 +64,7 @@ func TestMoveClockRules(t *testing.T) {
 	if _, err := b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, to(begin.Add(200*year))); api.CodeOf(err) != api.PermissionDenied {
 		t.Errorf("outside of a sandbox: %v", err)
 	}
-	if clocks, err := b.AheadClocks(t.Context()); err != nil || clocks != nil {
+	if clocks, err := b.AwakeClocks(t.Context()); err != nil || clocks != nil {
 		t.Errorf("outside of a sandbox there are clocks: %v, %v", clocks, err)
 	}
 }
@@ -80,7 +80,7 @@ func TestAllClocksAreListed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clocks, err := b.AheadClocks(t.Context())
+	clocks, err := b.AwakeClocks(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ type dueWork struct {
 // For is the same transaction as another caller sees it: for workers that do the
 // work of several at once.
 func (tx *Tx) For(caller api.Caller) (*Tx, error) {
-	now, err := tx.engine.now(tx.Tx, caller)
+	now, err := tx.engine.nowAwake(tx.Tx, caller)
 	return &Tx{Tx: tx.Tx, Caller: caller, Now: now, engine: tx.engine, after: tx.after}, err
 }
 
@@ -174,7 +174,7 @@ func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) err
 	err := e.Store.Update(ctx, func(stored storage.Tx) error {
 		last.undo()
 		last = &after{}
-		now, err := e.now(stored, caller)
+		now, err := e.nowAwake(stored, caller)
 		if err != nil {
 			return err
 		}

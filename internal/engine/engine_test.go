@@ -207,7 +207,7 @@ func TestTheTimeOfACall(t *testing.T) {
 			t.Errorf("%s is %s ahead, want %s", name, got, want.ahead)
 		}
 	}
-	clocks, err := b.AheadClocks(t.Context())
+	clocks, err := b.AwakeClocks(t.Context())
 	if err != nil || len(clocks) != 1 || clocks[0].Scope != ahead.Scope() || !clocks[0].Now.Equal(storage.Instant(b.now).Add(time.Hour)) {
 		t.Errorf("clocks %+v, %v", clocks, err)
 	}

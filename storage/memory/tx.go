@@ -230,18 +230,26 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	if err := k.CheckClaim(c); err != nil {
 		return nil, err
 	}
-	until := dueAt(c.Due.Add(time.Millisecond)) // due times are whole milliseconds
 	var found []*row
-	table.due.Scan(func(due, at string) bool {
-		if due >= until {
-			return false
-		}
-		r, _ := table.records.Get(at)
-		if (c.Scope == nil || r.Scope == *c.Scope) && !r.lease.After(c.Now) {
-			found = append(found, r)
-		}
-		return len(found) < c.Limit
-	})
+	find := func(scope *storage.Scope, now time.Time) {
+		until := dueAt(now.Add(time.Millisecond)) // due times are whole milliseconds
+		table.due.Scan(func(due, at string) bool {
+			if due >= until || len(found) == c.Limit {
+				return false
+			}
+			r, _ := table.records.Get(at)
+			if (scope == nil || r.Scope == *scope) && !r.lease.After(c.Now) {
+				found = append(found, r)
+			}
+			return true
+		})
+	}
+	if len(c.Clocks) == 0 {
+		find(nil, c.Due)
+	}
+	for _, clock := range c.Clocks {
+		find(&clock.Scope, clock.Now)
+	}
 	claimed := make([]storage.Record, len(found))
 	for i, r := range found {
 		if c.InTx {

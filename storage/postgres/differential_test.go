@@ -177,7 +177,8 @@ func write(tx storage.Tx, random *rand.Rand) []any {
 		c.Now = c.Due
 		if random.IntN(2) == 0 {
 			of := anyScope(random)
-			c.Scope = &of
+			of.Live = false
+			c.Due, c.Clocks = time.Time{}, []storage.Clock{{Scope: of, Now: c.Due}}
 		}
 		records, err := tx.Claim(things, c)
 		// Among those due at one instant the order is the store's.

@@ -93,12 +93,14 @@ const (
 
 // settings are those of every transaction of this package. The planner's keep the
 // plans of prepared statements right whatever was known of a table when they were
-// made: every statement here has an index that serves it. A client that died in a
+// made: every statement here has an index that serves it, however far apart the
+// rows that it finds are stored. A client that died in a
 // transaction must not keep the lock; and a commit is on disk, whatever the
 // host's default is.
 const settings = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true),
 	set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true),
+	set_config('random_page_cost', '1', true),
 	set_config('idle_in_transaction_session_timeout', '60000', true),
 	CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', true) END`
 

@@ -268,9 +268,13 @@ func askAll(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*storage.Ki
 			ask("delete "+k.Name, tx.Delete(k, scope, page[1].ID, page[1].Version))
 			ask("insert "+k.Name, tx.Insert(k, page[1]))
 			if k.Due != "" {
-				for _, of := range []*storage.Scope{nil, &scope} {
-					_, err := tx.Claim(k, storage.Claim{Due: due, Now: due, Lease: time.Minute, Limit: 5, Scope: of})
-					ask("claim "+k.Name, err)
+				_, err := tx.Claim(k, storage.Claim{Due: due, Now: due, Lease: time.Minute, Limit: 5})
+				ask("claim "+k.Name, err)
+				clocks := []storage.Clock{{Scope: scope, Now: due}, {Scope: storage.Scope{Merchant: "mer_1"}, Now: due}}
+				for len(clocks) > 0 {
+					_, err := tx.Claim(k, storage.Claim{Clocks: clocks, Now: due, Lease: time.Minute, Limit: 5})
+					ask("claim by clocks "+k.Name, err)
+					clocks = clocks[1:]
 				}
 			}
 		}

@@ -13,16 +13,6 @@ import (
 
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// allText reports whether all texts among the values could be stored.
-func allText(values ...any) bool {
-	for _, v := range values {
-		if s, ok := v.(string); ok && !isText(s) {
-			return false
-		}
-	}
-	return true
-}
-
 // cursor returns a text that stands where s does among those that can be stored.
 func cursor(s string) string {
 	if isText(s) {
@@ -39,10 +29,6 @@ func cursor(s string) string {
 		i += size
 	}
 	return s
-}
-
-func errText(what string) error {
-	return fmt.Errorf("%w: %s has text that is not UTF-8, or has the character zero", storage.ErrInvalid, what)
 }
 
 // checkSchema refuses names that would be hard to type, or are PostgreSQL's.

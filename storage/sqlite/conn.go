@@ -28,7 +28,8 @@ const maxStatements = 512
 //
 // Statements run with a context that cannot be cancelled: watching one costs a
 // goroutine per statement, and an interrupted statement may take the whole
-// transaction with it. Whoever calls looks at the context between statements.
+// transaction with it. The caller looks at the context between statements, none of which
+// reads more than some thousand rows: longer lists are read in windows.
 type conn struct {
 	sql        *sql.Conn // nil inside a host's transaction
 	tx         *sql.Tx   // the host's

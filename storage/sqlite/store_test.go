@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -407,6 +408,14 @@ func TestCloseWaitsForViews(t *testing.T) {
 	}
 }
 
+// clocks are so many that show noon.
+func clocks(n int) (all []storage.Clock) {
+	for i := range n {
+		all = append(all, storage.Clock{Scope: storage.Scope{Merchant: fmt.Sprint("mer_", i)}, Now: noon})
+	}
+	return all
+}
+
 // The planner must find the index that each kind of query was given.
 func TestQueriesUseTheirIndexes(t *testing.T) {
 	s := openNotes(t, Config{})
@@ -415,9 +424,10 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 		q.Limit = 1
 		return func(tx storage.Tx) error { _, err := tx.List(notes, q); return err }
 	}
-	claim := func(of *storage.Scope) func(storage.Tx) error {
+	claim := func(c storage.Claim) func(storage.Tx) error {
 		return func(tx storage.Tx) error {
-			_, err := tx.Claim(notes, storage.Claim{Scope: of, Due: noon, Now: noon, Lease: time.Minute, Limit: 1})
+			c.Now, c.Lease, c.Limit = noon, time.Minute, 1
+			_, err := tx.Claim(notes, c)
 			return err
 		}
 	}
@@ -428,11 +438,12 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 		"notes.by.status (merchant=? AND live=? AND status=? AND id>?)": list(storage.Query{Where: where, Before: " "}),
 		"sqlite_autoindex_notes_1 (merchant=? AND live=? AND id<?)":     list(storage.Query{After: "x"}),
 		"sqlite_autoindex_notes_1 (merchant=? AND live=? AND id=?)":     func(tx storage.Tx) error { _, err := tx.Get(notes, scope, "x"); return err },
-		"notes.due (due_at<?)":              claim(nil),
-		"INDEX notes.due":                   claim(&scope),
-		"COVERING INDEX notes.due":          func(tx storage.Tx) error { _, err := tx.Backlog(notes, noon, 1); return err },
-		"PRIMARY KEY":                       func(tx storage.Tx) error { _, err := tx.Entries("cash", 0, 1); return err },
-		"sqlite_autoindex_ledger_entries_2": func(tx storage.Tx) error { _, err := tx.Posting("x"); return err },
+		"notes.due (due_at<?)":                     claim(storage.Claim{Due: noon}),
+		"notes.due.test (merchant=? AND due_at<?)": claim(storage.Claim{Clocks: clocks(1)}),
+		"notes.due.test (merchant=?":               claim(storage.Claim{Clocks: clocks(2)}),
+		"COVERING INDEX notes.due":                 func(tx storage.Tx) error { _, err := tx.Backlog(notes, noon, 1); return err },
+		"PRIMARY KEY":                              func(tx storage.Tx) error { _, err := tx.Entries("cash", 0, 1); return err },
+		"sqlite_autoindex_ledger_entries_2":        func(tx storage.Tx) error { _, err := tx.Posting("x"); return err },
 	} {
 		for _, text := range prepared(t, s, ask) {
 			plan := strings.Join(explain(t, s.writer.conn, text), "\n")

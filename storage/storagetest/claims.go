@@ -17,6 +17,7 @@ var claims = tests{
 	"a stale worker cannot write":               claimFencing,
 	"a write ends the lease":                    claimReplace,
 	"a scope can be claimed alone":              claimScope,
+	"several clocks can be claimed by":          claimClocks,
 	"leases use real time beside a test clock":  claimAhead,
 	"nobody claims what another has":            claimConcurrent,
 	"a rollback gives the claim back":           claimRollback,
@@ -34,13 +35,17 @@ var claims = tests{
 const lease = time.Minute
 
 // claim claims with the due time and the time of leases given in seconds after
-// noon.
+// noon, by the clock of a scope unless that is nil.
 func claim(t *testing.T, s storage.Store, due, now, limit int, scope *storage.Scope) []storage.Record {
 	t.Helper()
 	var got []storage.Record
 	update(t, s, func(tx storage.Tx) error {
 		var err error
-		got, err = tx.Claim(jobs, storage.Claim{Scope: scope, Due: second(due), Now: second(now), Lease: lease, Limit: limit})
+		c := storage.Claim{Due: second(due), Now: second(now), Lease: lease, Limit: limit}
+		if scope != nil {
+			c.Due, c.Clocks = time.Time{}, []storage.Clock{{Scope: *scope, Now: second(due)}}
+		}
+		got, err = tx.Claim(jobs, c)
 		return err
 	})
 	return got
@@ -117,14 +122,14 @@ func claimInTx(t *testing.T, s storage.Store) {
 		due.Limit = 9
 		got, err := tx.Claim(jobs, due)
 		equal(t, "what is left", ids(got), []string{"b", "c"})
-		due.Scope = &live1
+		due.Due, due.Clocks = time.Time{}, []storage.Clock{{Scope: test2, Now: second(5)}}
 		none, err2 := tx.Claim(jobs, due)
 		equal(t, "of another scope", ids(none), []string{})
 		return errors.Join(err, err2)
 	})
 	equal(t, "with a lease", ids(claim(t, s, 5, 5, 9, nil)), []string{"b", "c"})
 	update(t, s, func(tx storage.Tx) error {
-		due.Scope = nil
+		due.Due, due.Clocks = second(5), nil
 		got, err := tx.Claim(jobs, due)
 		equal(t, "while others hold them", ids(got), []string{})
 		return err
@@ -164,8 +169,51 @@ func claimInTxUndone(t *testing.T, s storage.Store) {
 
 func claimScope(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(live1, "b", second(0)), job(test2, "c", second(0)))
-	equal(t, "one scope", ids(claim(t, s, 0, 0, 9, &live1)), []string{"b"})
-	equal(t, "all", ids(claim(t, s, 0, 0, 9, nil)), []string{"a", "c"})
+	equal(t, "one scope", ids(claim(t, s, 0, 0, 9, &test2)), []string{"c"})
+	equal(t, "all", ids(claim(t, s, 0, 0, 9, nil)), []string{"a", "b"})
+}
+
+// claimClocks claims by several clocks at once, each with its own time.
+func claimClocks(t *testing.T, s storage.Store) {
+	const n = 40
+	var clocks []storage.Clock
+	for i := range n {
+		scope := storage.Scope{Merchant: fmt.Sprintf("mer_%02d", i)}
+		clocks = append(clocks, storage.Clock{Scope: scope, Now: second(i)})
+		insert(t, s, jobs,
+			job(scope, fmt.Sprintf("%02d b", i), second(i)), job(scope, fmt.Sprintf("%02d a", i), second(i-1)),
+			job(scope, fmt.Sprintf("%02d later", i), second(i).Add(time.Millisecond)))
+		scope.Live = true
+		insert(t, s, jobs, job(scope, fmt.Sprintf("%02d live", i), second(0)))
+	}
+	insert(t, s, jobs, job(test2, "none of these", second(0)), job(storage.Scope{}, "the operator's", second(-1000)))
+	seen := map[string]bool{}
+	claim := func(now, limit int) (got []storage.Record) {
+		update(t, s, func(tx storage.Tx) (err error) {
+			got, err = tx.Claim(jobs, storage.Claim{Clocks: clocks, Now: second(now), Lease: lease, Limit: limit})
+			return err
+		})
+		for _, r := range got {
+			merchant, rest := r.ID[:2], r.ID[3:]
+			if r.Scope != (storage.Scope{Merchant: "mer_" + merchant}) || rest != "a" && rest != "b" || seen[r.ID] || rest == "b" && !seen[merchant+" a"] {
+				t.Errorf("claimed %q of %+v", r.ID, r.Scope)
+			}
+			equal(t, "version", r.Version, int64(2))
+			seen[r.ID] = true
+		}
+		return got
+	}
+	for _, limit := range []int{1, 2, 37, 3} {
+		equal(t, "claimed", len(claim(0, limit)), limit)
+	}
+	equal(t, "the rest", len(claim(0, 1000)), 2*n-43)
+	equal(t, "within the lease", len(claim(59, 1000)), 0)
+	update(t, s, func(tx storage.Tx) error {
+		c := storage.Claim{Clocks: clocks[:3], Now: second(60), InTx: true, Limit: 9}
+		got, err := tx.Claim(jobs, c)
+		equal(t, "after it, by three of them, at once", len(got), 6)
+		return err
+	})
 }
 
 func claimAhead(t *testing.T, s storage.Store) {
@@ -260,7 +308,9 @@ func claimWhole(t *testing.T, s storage.Store) {
 		for _, of := range []*storage.Scope{nil, &scope} {
 			late := 3600 * 24 * len(scope.Merchant)
 			if of != nil {
-				late += 3600
+				if late += 3600; of.Live {
+					of = nil
+				}
 			}
 			got := claim(t, s, late, late, 9, of)
 			i := slices.IndexFunc(got, func(r storage.Record) bool { return r.Scope == scope })
@@ -276,11 +326,11 @@ func claimWhole(t *testing.T, s storage.Store) {
 
 // claimLimit has what cannot be claimed stand before what can.
 func claimLimit(t *testing.T, s storage.Store) {
-	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(1)), job(live1, "c", second(2)), job(test1, "d", second(3)), job(live1, "e", second(4)))
-	equal(t, "one scope", ids(claim(t, s, 9, 9, 1, &live1)), []string{"c"})
+	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(1)), job(test2, "c", second(2)), job(test1, "d", second(3)), job(test2, "e", second(4)))
+	equal(t, "one scope", ids(claim(t, s, 9, 9, 1, &test2)), []string{"c"})
 	equal(t, "the first of all", ids(claim(t, s, 9, 9, 2, nil)), []string{"a", "b"})
 	equal(t, "behind those", ids(claim(t, s, 9, 9, 1, nil)), []string{"d"})
-	equal(t, "one scope again", ids(claim(t, s, 9, 9, 1, &live1)), []string{"e"})
+	equal(t, "one scope again", ids(claim(t, s, 9, 9, 1, &test2)), []string{"e"})
 	equal(t, "nothing more", ids(claim(t, s, 9, 9, 1, nil)), []string{})
 	equal(t, "when all leases have run out", ids(claim(t, s, 100, 100, 3, nil)), []string{"a", "b", "c"})
 }

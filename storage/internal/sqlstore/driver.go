@@ -184,5 +184,13 @@ func (d *Dialect) cursor(s string) string {
 	return d.Cursor(s)
 }
 
+// index returns what follows the name of a table that is read by an index.
+func (d *Dialect) index(name string) string {
+	if d.Index == nil {
+		return ""
+	}
+	return d.Index(name)
+}
+
 // table returns the name of a table with its schema.
 func (d *Dialect) table(name string) string { return d.Schema + Quote(name) }

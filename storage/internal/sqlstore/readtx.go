@@ -138,12 +138,7 @@ func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error
 	if err := t.settled(k.Name); err != nil {
 		return nil, err
 	}
-	text, args := b.lists.List(q, make([]any, 0, 8))
-	wanted := k.Columns
-	if q.Bare {
-		wanted = nil
-	}
-	records, err := t.records(b, q.Limit, wanted, &q.Scope, text, args...)
+	records, err := t.list(b, q).page()
 	if q.Before != "" {
 		slices.Reverse(records)
 	}

@@ -20,12 +20,14 @@ type Table struct {
 	// Own holds the driver's own statements.
 	Own any
 
-	get            string
-	find           []string // by index of the key
-	scan           string
-	backlog        string
-	due, dueScoped string
-	lists          *Lists
+	get      string
+	find     []string // by index of the key
+	scan     string
+	backlog  string
+	due      string
+	byClock  string // for one clock
+	byClocks string // for clocksAtOnce
+	columns  string // that a list reads
 }
 
 // record is the condition that selects one record.
@@ -36,7 +38,7 @@ func record(d *Dialect) string {
 func newTable(d *Dialect, k *storage.Kind) *Table {
 	name := d.table(k.Name)
 	all, scoped := columns(k, false), columns(k, true)
-	t := &Table{Kind: k, Name: name, lists: NewLists(d, k, name, scoped, bareColumns)}
+	t := &Table{Kind: k, Name: name, columns: scoped}
 	t.get = "SELECT " + scoped + " FROM " + name + " WHERE " + record(d)
 	t.scan = "SELECT " + all + " FROM " + name + " WHERE (merchant, live, id) > (" + d.Parameter(1) + ", " + d.Parameter(2) + ", " +
 		d.Parameter(3) + ") ORDER BY merchant, live, id LIMIT " + d.Limit(d.Parameter(4))
@@ -55,19 +57,36 @@ func newTable(d *Dialect, k *storage.Kind) *Table {
 		t.find = append(t.find, "SELECT "+all+" FROM "+name+" WHERE "+strings.Join(conditions, " AND "))
 	}
 	if k.Due != "" {
-		due, index := Quote(k.Due), ""
-		if d.Index != nil {
-			index = d.Index(k.Name + ".due")
-		}
+		due, index := Quote(k.Due), d.index(k.Name+".due")
 		// The index has all that is counted; no row is read.
 		t.backlog = "SELECT count(*), coalesce(min(" + due + "), 0) FROM (SELECT " + due + " FROM " + name + index +
 			" WHERE " + due + " <= " + d.Parameter(1) + " ORDER BY " + due + " LIMIT " + d.Limit(d.Parameter(2)) + ") AS found"
-		from := "SELECT " + all + " FROM " + name + index + " WHERE " + due + " <= " + d.Parameter(1) + " AND lease <= " + d.Parameter(2)
 		order := " ORDER BY " + due + ", id LIMIT "
-		t.due = from + order + d.Limit(d.Parameter(3))
-		t.dueScoped = from + " AND merchant = " + d.Parameter(3) + " AND live = " + d.Parameter(4) + order + d.Limit(d.Parameter(5))
+		t.due = "SELECT " + all + " FROM " + name + index + " WHERE " + due + " <= " + d.Parameter(1) +
+			" AND lease <= " + d.Parameter(2) + order + d.Limit(d.Parameter(3))
+		t.byClock, t.byClocks = t.claimBy(d, 1), t.claimBy(d, clocksAtOnce)
 	}
 	return t
+}
+
+// clocksAtOnce is how many clocks one statement claims by, where there is more than one.
+const clocksAtOnce = 16
+
+// claimBy returns the statement that claims by n clocks. Its arguments are those of each
+// clock: merchant, due time, the time of leases, limit; and the limit of all.
+func (t *Table) claimBy(d *Dialect, n int) string {
+	all, due, index := columns(t.Kind, false), Quote(t.Kind.Due), d.index(t.Kind.Name+".due.test")
+	var s strings.Builder
+	for i := range n {
+		if i > 0 {
+			s.WriteString(" UNION ALL ")
+		}
+		p := func(k int) string { return d.Parameter(4*i + k) }
+		s.WriteString("SELECT * FROM (SELECT " + all + " FROM " + t.Name + index + " WHERE merchant = " + p(1) +
+			" AND NOT live AND " + due + " <= " + p(2) + " AND lease <= " + p(3) +
+			" ORDER BY " + due + ", id LIMIT " + d.Limit(p(4)) + ") AS found")
+	}
+	return s.String() + " LIMIT " + d.Limit(d.Parameter(4*n+1))
 }
 
 // bareColumns names what is read of a record whose columns nobody looks at. More

@@ -368,17 +368,10 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 	if err := k.CheckClaim(c); err != nil {
 		return nil, err
 	}
-	if c.Scope != nil && !t.store.storable(c.Scope.Merchant) {
-		return nil, nil
-	}
 	if err := t.settled(k.Name); err != nil {
 		return nil, err
 	}
-	query, args := b.due, []any{c.Due.UnixMilli(), c.Now.UnixMilli()}
-	if c.Scope != nil {
-		query, args = b.dueScoped, append(args, c.Scope.Merchant, c.Scope.Live)
-	}
-	records, err := t.records(b, c.Limit, k.Columns, c.Scope, query, append(args, c.Limit)...)
+	records, err := t.due(b, c)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,151 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// counting counts the transactions of a store.
+type counting struct {
+	storage.Store
+	n int
+}
+
+func (c *counting) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	c.n++
+	return c.Store.Update(ctx, fn)
+}
+
+func (c *counting) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	c.n++
+	return c.Store.View(ctx, fn)
+}
+
+// looking returns a bench whose clocks rest, and a function that does what is due and
+// returns how many transactions that took.
+func looking(t *testing.T) (*bench, func() int) {
+	b := newBench(t)
+	store := &counting{Store: b.Store}
+	b.Store = store
+	runner := &due.Runner{Store: store, Clock: b.Clock, Log: b.Log, Poll: time.Second, Clocks: b.AwakeClocks}
+	runner.Add(b.ForgetKeys())
+	runner.Add(b.RestClocks(runner.Kinds()))
+	return b, func() int {
+		t.Helper()
+		store.n = 0
+		if err := runner.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return store.n
+	}
+}
+
+// advance moves a merchant's clock.
+func advance(t *testing.T, b *bench, merchant string, by time.Duration) {
+	t.Helper()
+	_, err := b.MoveClock(t.Context(), api.Caller{Merchant: merchant}, engine.Call{Name: "clock.move"},
+		func(now time.Time) (time.Time, error) { return now.Add(by), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awake returns how many clocks are.
+func awake(t *testing.T, b *bench) int {
+	t.Helper()
+	clocks, err := b.AwakeClocks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(clocks)
+}
+
+// Clocks by which nothing is due cost nothing, however many there are.
+func TestRestingClocksCostNothing(t *testing.T) {
+	b, look := looking(t)
+	without := look()
+	for n := range 1000 {
+		advance(t, b, fmt.Sprint("mer_", n), time.Hour)
+	}
+	if n := awake(t, b); n != 1000 {
+		t.Errorf("%d clocks are awake after they were moved", n)
+	}
+	b.now = b.now.Add(2 * time.Second)
+	look()
+	if n := awake(t, b); n != 0 {
+		t.Errorf("%d clocks are awake, with nothing to do", n)
+	}
+	b.now = b.now.Add(time.Hour)
+	if with := look(); with != without {
+		t.Errorf("a look with resting clocks takes %d transactions, without any %d", with, without)
+	}
+}
+
+// A clock that rests is awake when something is due by it: what was written since, and
+// what was there before.
+func TestRestingClocksWakeInTime(t *testing.T) {
+	b, look := looking(t)
+	const ahead, life = 10 * 24 * time.Hour, 30 * 24 * time.Hour
+	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
+	var made atomic.Int64
+	use := func() {
+		t.Helper()
+		if _, err := b.make(t, caller, "a", &made, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rest := func() {
+		t.Helper()
+		b.now = b.now.Add(2 * time.Second)
+		if look(); awake(t, b) != 0 {
+			t.Error("the clock is awake, with nothing to do")
+		}
+	}
+	kept := func() (n int) {
+		err := b.Store.View(t.Context(), func(tx storage.ReadTx) error {
+			page, err := tx.List(engine.Kinds()[0], storage.Query{Scope: caller.Scope(), Limit: 10})
+			n = len(page)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+
+	use()
+	advance(t, b, caller.Merchant, ahead)
+	rest()
+	// The key's life is over by the clock when ten days of it have not passed.
+	b.now = b.now.Add(life - ahead - 5*time.Second)
+	if look(); kept() != 1 {
+		t.Error("the key was forgotten too early")
+	}
+	b.now = b.now.Add(5 * time.Second)
+	if look(); kept() != 0 {
+		t.Error("the key was not forgotten when its life was over by the clock")
+	}
+
+	rest()
+	caller.IdempotencyKey = "another"
+	use()
+	if awake(t, b) != 1 {
+		t.Error("the clock rests, though something was written by it")
+	}
+	rest()
+	advance(t, b, caller.Merchant, life)
+	if awake(t, b) != 1 {
+		t.Error("the clock rests, though it was moved")
+	}
+	if look(); kept() != 0 {
+		t.Error("the key was not forgotten when the clock was moved past its life")
+	}
+}

@@ -1,0 +1,39 @@
+package sqlstore_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
+)
+
+var tasks = &storage.Kind{
+	Name: "tasks",
+	Columns: []storage.Column{
+		{Name: "status", Type: storage.Text, Indexed: true},
+		{Name: "due", Type: storage.Time, Null: true, Indexed: true},
+		{Name: "code", Type: storage.Text, Null: true},
+	},
+	Keys: []storage.Key{{Name: "code", Columns: []string{"code"}, Global: true}, {Name: "status", Columns: []string{"status", "id"}}},
+	Due:  "due",
+}
+
+func TestIndexes(t *testing.T) {
+	var got []string
+	for _, i := range sqlstore.Indexes(tasks) {
+		got = append(got, i.Create(i.Name, "tasks"))
+	}
+	want := []string{
+		`CREATE UNIQUE INDEX "tasks.key.code" ON tasks ("code") WHERE "code" IS NOT NULL`,
+		`CREATE UNIQUE INDEX "tasks.key.status" ON tasks (merchant, live, "status", "id")`,
+		`CREATE INDEX "tasks.by.status" ON tasks (merchant, live, "status", id)`,
+		`CREATE INDEX "tasks.by.due" ON tasks (merchant, live, "due", id) WHERE "due" IS NOT NULL`,
+		`CREATE INDEX "tasks.due" ON tasks ("due", id) WHERE "due" IS NOT NULL`,
+		`CREATE INDEX "tasks.due.test" ON tasks (merchant, "due", id) WHERE NOT live AND "due" IS NOT NULL`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("indexes (-want +got):\n%s", diff)
+	}
+}

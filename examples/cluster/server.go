@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -26,7 +24,7 @@ import (
 // openService opens the library over the cluster. Both results are for the caller to end:
 // the service with Stop, if it was started, and then the store with closeStore.
 func openService(ctx context.Context, db string, config payments.Config) (svc *payments.Service, closeStore func() error, err error) {
-	pool, err := pgxpool.New(ctx, db)
+	pool, err := postgres.Connect(ctx, db)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -136,7 +136,8 @@ func without(all map[string]string, kinds ...string) map[string]string {
 // shape counts, by kind, what is new or changed between two contents.
 func shape(before, after map[string]string) map[string]int {
 	counts := map[string]int{}
-	for key, value := range without(after, "payout_days") { // midnight may pass
+	before, after = without(before, "payout_days"), without(after, "payout_days") // midnight may pass
+	for key, value := range after {
 		kind, _, _ := strings.Cut(key, " ")
 		if strings.HasPrefix(kind, "txn_") {
 			kind = "posting"

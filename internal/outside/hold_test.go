@@ -22,12 +22,14 @@ func TestHold(t *testing.T) {
 			return true
 		})
 		time.Sleep(2*callTimeout - time.Millisecond)
+		synctest.Wait()
 		release()
 		if !time.Now().Before(until) || renewed == 0 {
 			t.Errorf("after %s, and %d renewals, it is held until %s", time.Since(begin), renewed, until.Sub(begin))
 		}
 		before := renewed
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if renewed != before {
 			t.Error("renewed after it was released")
 		}
@@ -54,6 +56,7 @@ func TestHoldEndsWhenThereIsNothingLeft(t *testing.T) {
 			return renewed < 2
 		})()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if renewed != 2 {
 			t.Errorf("renewed %d times", renewed)
 		}

@@ -2,14 +2,19 @@ package postgres
 
 import (
 	"context"
+	"testing"
 
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
 // What tests of lost commits look into.
 
-func (s *Store) Newest() (number, token int64) {
-	c := s.store.Newest()
+func (s *Store) Newest(t *testing.T) (number, token int64) {
+	t.Helper()
+	c, err := driver{s}.Newest()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return c.Number, c.Token
 }
 

@@ -30,7 +30,7 @@ func TestACommitThatComesTooLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	const token = 4711
-	number, newest := s.Newest()
+	number, newest := s.Newest(t)
 	if lost, err := s.Resolve(number+1, token, context.DeadlineExceeded); !lost || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("it was resolved as %v", err)
 	}

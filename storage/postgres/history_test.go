@@ -156,7 +156,7 @@ func TestHistoryThatWentBack(t *testing.T) {
 	want(ahead, 3)
 	want(idle, 4)
 	// The log of commits is pruned.
-	number, _ := idle.Newest()
+	number, _ := idle.Newest(t)
 	if _, err := pool.Exec(t.Context(), "DELETE FROM "+schema+".storage_commits WHERE number < $1", number); err != nil {
 		t.Fatal(err)
 	}

@@ -156,9 +156,6 @@ func (s *Store) Stats() Stats {
 	return Stats{Updates: s.counters.updates.Load(), Commits: s.counters.commits.Load(), Reruns: s.counters.reruns.Load()}
 }
 
-// Newest returns the commit up to which the writer knows the history.
-func (s *Store) Newest() Commit { return s.writer.cache.at }
-
 // Waiting returns how many updates wait for the write turn.
 func (s *Store) Waiting() int {
 	s.writer.mu.Lock()

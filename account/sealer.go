@@ -91,21 +91,7 @@ func (s *Service) Inside(other *Service) { s.sealKey, s.known = other.sealKey, o
 func (s *Service) SealJob() due.Job {
 	return due.Job{
 		Kind: sealers.Kind(), Lease: sealLease, Batch: 1,
-		Run: func(ctx context.Context, records []storage.Record) error {
-			o, err := sealers.Decode(records[0])
-			if err != nil {
-				return err
-			}
-			failed := s.sealOn(ctx, &o.Value)
-			err = s.engine.Store.Update(ctx, func(tx storage.Tx) error {
-				kept := *o // a run that is undone leaves the claimed version as it is
-				return sealers.Replace(tx, &kept)
-			})
-			if errors.Is(err, storage.ErrConflict) {
-				err = nil // the lease has ended, and another worker has gone on
-			}
-			return errors.Join(failed, err)
-		},
+		Run: due.Pass(sealers, s.engine.Store, s.sealOn),
 	}
 }
 

@@ -116,22 +116,10 @@ func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error)
 func (s *Service) Job() due.Job {
 	return due.Job{
 		Kind: places.Kind(), Lease: lease, Batch: 1,
-		Run: func(ctx context.Context, records []storage.Record) error {
-			o, err := places.Decode(records[0])
-			if err != nil {
-				return err
-			}
+		Run: due.Pass(places, s.engine.Store, func(ctx context.Context, p *place) error {
 			due.Report(ctx, due.Outcome{Name: "removed", Level: slog.LevelDebug})
-			failed := s.goOn(ctx, &o.Value)
-			err = s.engine.Store.Update(ctx, func(tx storage.Tx) error {
-				kept := *o // a run that is undone leaves the claimed version as it is
-				return places.Replace(tx, &kept)
-			})
-			if errors.Is(err, storage.ErrConflict) {
-				err = nil // the lease has ended, and another worker has gone on
-			}
-			return errors.Join(failed, err)
-		},
+			return s.goOn(ctx, p)
+		}),
 	}
 }
 

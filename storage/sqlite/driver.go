@@ -26,6 +26,7 @@ var dialect = sqlstore.Dialect{
 	Limit:     func(parameter string) string { return parameter + " + 0" },
 	Index:     func(name string) string { return " INDEXED BY " + sqlstore.Quote(name) },
 	Straight:  "CROSS JOIN",
+	Local:     true,
 }
 
 // writer is the connection that writes. One call or commit uses it at a time.

@@ -161,6 +161,9 @@ type Dialect struct {
 	// Cursor returns a text that stands where s does among those that can be
 	// stored; nil for s itself.
 	Cursor func(s string) string
+	// Local says that a commit is the work of this process. The next batch then runs
+	// when it is done, and is larger; else it runs while the commit is waited for.
+	Local bool
 	// Logs says that the driver keeps the hashes of what each commit changes.
 	Logs bool
 }

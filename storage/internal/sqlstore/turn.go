@@ -1,6 +1,9 @@
 package sqlstore
 
-import "slices"
+import (
+	"runtime"
+	"slices"
+)
 
 // The write turn goes from call to call. The call that has it runs its function, and
 // owns the batches and the cache until it passes the turn on.
@@ -44,6 +47,7 @@ func (w *writer) take(c *call) error {
 // pass gives the turn to the next call, if the open batch takes it. If not, and no
 // other commit is under way, the open batch is committed.
 func (w *writer) pass() {
+	yielded := false
 	for {
 		w.mu.Lock()
 		b, f := w.open, w.committing
@@ -72,30 +76,41 @@ func (w *writer) pass() {
 			return
 		}
 		w.mu.Unlock()
+		if !yielded && len(b.calls) > 1 {
+			// The callers of the last batch are about to come back.
+			yielded = true
+			runtime.Gosched()
+			continue
+		}
 		w.open = nil
-		if b.waits() {
-			w.committing = b
-			w.store.Go(func() { w.land(b) })
-		} else { // all calls have their answers, and nothing was written
+		switch {
+		case !b.waits(): // all calls have their answers, and nothing was written
 			w.release(b)
+		case w.store.Local:
+			w.committing = b
+			w.land(b)
+		default:
+			w.committing = b
+			w.store.Go(func() {
+				if w.land(b) {
+					w.pass()
+				}
+			})
 		}
 	}
 }
 
-// land commits a batch while the turn is with the next, and then has the outcome
-// looked at.
-func (w *writer) land(b *batch) {
+// land commits a batch, and reports whether nobody had the turn when it came back.
+// Then it is the caller's, who has the outcome looked at.
+func (w *writer) land(b *batch) (free bool) {
 	err := w.settle(b)
 	w.mu.Lock()
 	b.landed, b.outcome = true, err
 	close(b.done)
-	free := !w.held
-	w.held = true
+	free, w.held = !w.held, true
 	w.mu.Unlock()
 	if err == nil {
 		w.finish(b, nil)
 	}
-	if free {
-		w.pass()
-	}
+	return free
 }

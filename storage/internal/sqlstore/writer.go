@@ -30,9 +30,11 @@ import (
 // since, nothing of the batch is kept, and its functions run again in a transaction
 // that holds the lock from the first.
 //
-// While a batch is being committed the next one runs, on top of what the first has
+// While a server commits a batch the next one runs, on top of what the first has
 // written, and goes out when the first is there. If the first comes to nothing, the
-// next runs again after it.
+// next runs again after it. Measured with `-bench HTTP ./storage/postgres`, that is a
+// fifth more at 16 connections and a tenth at 64. Where the commit is this process's
+// own work, see [Dialect], it gains nothing and makes batches smaller.
 //
 // That an insert meets a taken key shows only at the end. Nothing of the batch is
 // kept then, and its functions run again in the same order. Those that insert into

@@ -12,9 +12,10 @@ import (
 
 // array is an array parameter: the values of one column in many rows, in the binary
 // form of the protocol. pgx would encode it value by value at the end of a buffer that
-// begins small with every statement and grows a little each time: that was a fifth of
-// all bytes that a disbursement allocated, and the collector is a quarter of its time.
-// Here it is encoded as the values come, into room that is kept, and copied once.
+// begins small with every statement and grows a little each time. Here it is encoded as
+// the values come, into room that is kept, and copied once. Measured with
+// `-bench HTTP/connections=64 ./storage/postgres`, a disbursement takes a fifth less
+// processor time (cpu-us/op), and with `-bench Disbursement` 35 kB instead of 49.
 //
 // A connection is taught what it is by [teach].
 type array struct {

@@ -16,8 +16,9 @@ import (
 // the API key of each request, above all. Those that come while others are under
 // way go out together, in one round trip on one connection. What is sent up to one
 // Sync is a transaction to the server, so that the planner's settings hold, and
-// neither BEGIN nor ROLLBACK is needed. For a disbursement over HTTP this halved the
-// processor time of the server, and took a fifth off that of this process.
+// neither BEGIN nor ROLLBACK is needed. Measured with
+// `-bench HTTP/connections=64 ./storage/postgres`, of-pgbench is 1.49 with it, 1.27 when
+// each goes alone, and 1.22 when each is a View.
 type reads struct {
 	store *Store
 

@@ -42,13 +42,14 @@ func (r *room) take(entries []storage.Entry) {
 }
 
 // readBatch computes the seals of the first of some accounts, as many as there is room
-// for in one transaction, and returns the accounts that are left. An account with very
+// and time for in one transaction, and returns the accounts that are left. An account with very
 // many entries is done in parts, and is then the first of those.
 func (s *Service) readBatch(ctx context.Context, open []unsealed, step *sealedStep) (batch []*sealing, left []unsealed, err error) {
 	var refused *api.Time
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		batch, left, refused = nil, open, nil
-		for r := (room{}); len(left) > 0 && !r.full(); r.rows += accountRows {
+		begin := time.Now()
+		for r := (room{}); len(left) > 0 && !r.full() && time.Since(begin) <= sealHold; r.rows += accountRows {
 			b, err := s.readAccount(tx, &left[0], &r)
 			var bad *disagreement
 			if errors.As(err, &bad) {

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -33,8 +35,9 @@ const (
 	// for accountRows beside its entries.
 	sealRows  = 1000
 	sealBytes = 1 << 20
-	// sealHold is for how long one transaction writes seals, since all that write wait
-	// for it where the database is far away.
+	// sealHold is for how long one transaction reads accounts, or writes seals, since
+	// others wait for its connection, or for all that it writes, where the database is
+	// far away.
 	sealHold = 50 * time.Millisecond
 )
 
@@ -186,7 +189,8 @@ type unsealed struct {
 
 // sealStep seals the accounts of the page after one. Entries are read in Views, which
 // hold up nothing; an Update writes the seals of many accounts. The step ends between
-// two batches once it was enough.
+// batches once it was enough. It keeps the place behind the last account before which
+// all are sealed.
 func (s *Service) sealStep(ctx context.Context, after string, enough func() bool) (step sealedStep, err error) {
 	step.after = after
 	var open []unsealed
@@ -213,13 +217,67 @@ func (s *Service) sealStep(ctx context.Context, after string, enough func() bool
 	if err != nil {
 		return step, err
 	}
-	for len(open) > 0 {
-		batch, left, err := s.readBatch(ctx, open, &step)
-		if err != nil {
-			return step, err
+	done, err := s.sealOpen(ctx, open, &step, enough)
+	if err == nil && done == len(open) {
+		step.after, step.end = last, end
+	} else if done > 0 {
+		step.after = open[done-1].account
+	}
+	return step, err
+}
+
+// sealReaders is how many Views read accounts beside each other, so that a database
+// far away is waited for once for all of them.
+const sealReaders = 4
+
+// sealOpen seals accounts, and returns how many of the first of them are done.
+func (s *Service) sealOpen(ctx context.Context, open []unsealed, step *sealedStep, enough func() bool) (done int, err error) {
+	type part struct {
+		open []unsealed
+		done int
+		sealedStep
+		err error
+	}
+	var parts []*part
+	for accounts := range slices.Chunk(open, len(open)/sealReaders+1) {
+		parts = append(parts, &part{open: accounts})
+	}
+	var all sync.WaitGroup
+	for _, p := range parts {
+		all.Go(func() {
+			defer func() {
+				if r := recover(); r != nil { // of the host's store
+					p.err = fmt.Errorf("panic: %v", r)
+				}
+			}()
+			p.done, p.err = s.sealPart(ctx, p.open, &p.sealedStep, enough)
+		})
+	}
+	all.Wait()
+	whole := true
+	for _, p := range parts {
+		step.sealed += p.sealed
+		step.refused = oldest(step.refused, p.refused)
+		if whole {
+			done += p.done
 		}
-		if err := s.writeBatch(ctx, batch, &step); err != nil {
-			return step, err
+		whole = whole && p.done == len(p.open)
+		if err == nil {
+			err = p.err
+		}
+	}
+	return done, err
+}
+
+// sealPart seals accounts one after the other, and returns how many are done.
+func (s *Service) sealPart(ctx context.Context, open []unsealed, step *sealedStep, enough func() bool) (done int, err error) {
+	for n := len(open); len(open) > 0; done = n - len(open) {
+		batch, left, err := s.readBatch(ctx, open, step)
+		if err != nil {
+			return done, err
+		}
+		if err := s.writeBatch(ctx, batch, step); err != nil {
+			return done, err
 		}
 		if len(left) > 0 && len(batch) > 0 {
 			switch b := batch[len(batch)-1]; {
@@ -230,15 +288,11 @@ func (s *Service) sealStep(ctx context.Context, after string, enough func() bool
 				left[0].head = b.written
 			}
 		}
-		if done := len(open) - len(left); done > 0 {
-			step.after = open[done-1].account
-		}
 		if open = left; len(open) > 0 && enough() {
-			return step, nil
+			return n - len(open), nil
 		}
 	}
-	step.after, step.end = last, end
-	return step, nil
+	return done, nil
 }
 
 // headsAfter returns how far the accounts with a name after one are sealed, the first

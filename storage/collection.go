@@ -38,6 +38,10 @@ type Object[T any] struct {
 	ID      string
 	Version int64
 	Value   T
+
+	// stored is the document of that version, for [Collection.Replace]; nil where the
+	// object was not read.
+	stored []byte
 }
 
 // NewCollection declares a kind and its Go type. It panics on a description
@@ -159,6 +163,7 @@ func (c *Collection[T]) Replace(tx Tx, o *Object[T]) error {
 		return err
 	}
 	o.Version++
+	o.stored = r.Data
 	return nil
 }
 
@@ -178,7 +183,7 @@ func (c *Collection[T]) Claim(tx Tx, claim Claim) ([]*Object[T], error) {
 
 // Decode turns a record into an object, for those who claim by kind.
 func (c *Collection[T]) Decode(r Record) (*Object[T], error) {
-	o := &Object[T]{Scope: r.Scope, ID: r.ID, Version: r.Version}
+	o := &Object[T]{Scope: r.Scope, ID: r.ID, Version: r.Version, stored: r.Data}
 	if err := json.Unmarshal(r.Data, &o.Value); err != nil {
 		return nil, fmt.Errorf("storage: decode %s: %w", c.kind.Name, err)
 	}

@@ -18,21 +18,26 @@ func (c *Collection[T]) keep(tx Tx, o *Object[T], data []byte) ([]byte, error) {
 	if c.shape == nil {
 		return data, nil
 	}
-	stored, err := tx.Get(c.kind, o.Scope, o.ID)
-	switch {
-	case errors.Is(err, ErrNotFound) || err == nil && stored.Version != o.Version:
-		return data, nil // Replace says so
-	case err != nil:
-		return nil, err
-	case c.shape.knowsAll(stored.Data):
+	stored := o.stored
+	if stored == nil {
+		r, err := tx.Get(c.kind, o.Scope, o.ID)
+		switch {
+		case errors.Is(err, ErrNotFound) || err == nil && r.Version != o.Version:
+			return data, nil // Replace says so
+		case err != nil:
+			return nil, err
+		}
+		stored = r.Data
+	}
+	if c.shape.knowsAll(stored) {
 		return data, nil
 	}
 	var before T
-	err = json.Unmarshal(stored.Data, &before)
+	err := json.Unmarshal(stored, &before)
 	if err == nil {
 		var known []byte
 		if known, err = c.marshal(&before); err == nil {
-			data, err = c.shape.merge(stored.Data, known, data)
+			data, err = c.shape.merge(stored, known, data)
 		}
 	}
 	if err != nil {

@@ -18,12 +18,52 @@ func handles(again func(*testing.T) storage.Store) tests {
 		"writers on both lose nothing":       func(t *testing.T, s storage.Store) { bothWrite(t, s, again(t)) },
 		"both define a kind at once":         func(t *testing.T, s storage.Store) { bothDefine(t, s, again(t)) },
 		"a wait for the other can be ended":  func(t *testing.T, s storage.Store) { waitEnds(t, s, again(t)) },
+		"a record is replaced unread":        func(t *testing.T, s storage.Store) { replaceUnread(t, s, again(t)) },
 		"one goes on when the other closes": func(t *testing.T, s storage.Store) {
 			fill(t, s)
 			other := again(t)
 			want(t, "Close", s.Close(), nil)
 			goesOn(t, other)
 		},
+	}
+}
+
+// replaceUnread writes over records that the writing store has not read. One may assume
+// that the version is right, and must find out when it is not.
+func replaceUnread(t *testing.T, s, other storage.Store) {
+	plain := &storage.Kind{Name: "plain_items"}
+	for _, handle := range []storage.Store{s, other} {
+		want(t, "Define", handle.Define(t.Context(), plain), nil)
+	}
+	record := func(id string, version int64, data string) storage.Record {
+		return storage.Record{Scope: test1, ID: id, Version: version, Data: []byte(data)}
+	}
+	insert(t, s, plain, record("a", 0, `{"n":1}`))
+	insert(t, s, plain, record("b", 0, `{"n":1}`))
+
+	update(t, other, func(tx storage.Tx) error {
+		want(t, "Replace of the version that is there", tx.Replace(plain, record("a", 1, `{"n":2}`)), nil)
+		want(t, "Replace of the next", tx.Replace(plain, record("a", 2, `{"n":3}`)), nil)
+		return nil
+	})
+	equal(t, "what was written", string(get(t, s, plain, test1, "a").Data), `{"n":3}`)
+
+	for what, r := range map[string]storage.Record{
+		"an old version": record("a", 1, `{}`), "a version to come": record("b", 2, `{}`), "no version": record("b", 0, `{}`),
+	} {
+		for _, handle := range []storage.Store{s, other} {
+			var refused error
+			update(t, handle, func(tx storage.Tx) error {
+				refused = tx.Replace(plain, r)
+				return nil
+			})
+			want(t, "Replace of "+what, refused, storage.ErrConflict)
+		}
+	}
+	err := other.Update(t.Context(), func(tx storage.Tx) error { return tx.Replace(plain, record("c", 1, `{}`)) })
+	want(t, "Replace of nothing", err, storage.ErrNotFound)
+	for id, version := range map[string]int64{"a": 3, "b": 1} {
+		equal(t, "version", get(t, other, plain, test1, id).Version, version)
 	}
 }
 

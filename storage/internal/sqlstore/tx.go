@@ -17,7 +17,8 @@ type tx struct {
 	own       *writeSet
 	savepoint bool
 	// careful names the tables in which the call looks before it inserts, because a
-	// key was taken there when the batch ran before.
+	// key was taken there when the batch ran before. It is nil when the batch runs for
+	// the first time.
 	careful map[string]bool
 	// strict sends every write at once, so that its error belongs to it.
 	strict bool
@@ -270,9 +271,11 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 		return t.store.errText("replace of " + k.Name)
 	}
 	key := Key{k.Name, r.Scope, r.ID}
-	was, err := t.current("replace", b, key, r.Version)
-	if err != nil {
-		return err
+	was, ok := t.unread(b, key, r.Version)
+	if !ok {
+		if was, err = t.current("replace", b, key, r.Version); err != nil {
+			return err
+		}
 	}
 	keys, assumed, err := t.free(b, key, &r, &was.Record, false)
 	if err != nil {
@@ -318,6 +321,21 @@ func (t *tx) Delete(k *storage.Kind, s storage.Scope, id string, version int64) 
 	t.release(b, key, freed)
 	t.write(key, State{Table: b, Stored: was.Stored})
 	return t.wrote()
+}
+
+// unread returns a record that is about to be replaced, and of which nothing is known,
+// as if it had the version: if it does not, the write fails, and the batch runs again.
+// A record with unique keys is read, for the keys that it gives up.
+func (t *tx) unread(b *Table, key Key, version int64) (State, bool) {
+	if version < 1 || len(b.Kind.Keys) > 0 || t.careful != nil || t.isCareful(b.Kind.Name) {
+		return State{}, false
+	}
+	if _, known := t.lookup(key); known {
+		return State{}, false
+	}
+	t.assumed = true
+	r := storage.Record{Scope: key.Scope, ID: key.ID, Version: version}
+	return State{Table: b, Record: r, Stored: version, assumed: true}, true
 }
 
 // current returns a record that must have a version.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -74,6 +75,10 @@ func Store(t testing.TB) *postgres.Store {
 
 var schemas atomic.Int64
 
+// deadlock is what a DROP may meet beside the last statement of a process that a test has
+// killed, and no longer when the server has ended that.
+const deadlock = "40P01"
+
 // Schema returns the name of a schema that nobody else uses. It is dropped at the
 // end of the test.
 func Schema(t testing.TB) string {
@@ -88,7 +93,13 @@ func Schema(t testing.TB) string {
 			return
 		}
 		defer conn.Close(ctx)
-		if _, err := conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+pgx.Identifier{name}.Sanitize()+" CASCADE"); err != nil {
+		for {
+			_, err = conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+pgx.Identifier{name}.Sanitize()+" CASCADE")
+			if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != deadlock {
+				break
+			}
+		}
+		if err != nil {
 			t.Errorf("pgtest: %v", err)
 		}
 	})

@@ -86,9 +86,9 @@ func TestTheCacheIsTrue(t *testing.T) {
 	want(there, 4, 3)
 }
 
-// A update that is undone takes nothing of the others' with it, and leaves
+// An update that is undone takes nothing of the others' with it, and leaves
 // nothing of its own in memory.
-func TestTheCacheAfterAnUndoneMember(t *testing.T) {
+func TestTheCacheAfterAnUndoneCall(t *testing.T) {
 	s := openNotes(t, Config{})
 	insert(t, s, "n1")
 	refused := errors.New("refused")

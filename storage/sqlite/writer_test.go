@@ -108,7 +108,7 @@ func TestUpdatesThatWaitShareACommit(t *testing.T) {
 	}
 }
 
-func TestAMemberDoesNotHarmItsGroup(t *testing.T) {
+func TestACallDoesNotHarmItsBatch(t *testing.T) {
 	refused := errors.New("refused")
 	for name, bad := range map[string]func(context.CancelFunc) error{
 		"error":  func(context.CancelFunc) error { return refused },
@@ -188,7 +188,7 @@ func uncommittable(s *Store, ids ...string) *update {
 	}}
 }
 
-// What a update found was never true if the commit fails, be it a refusal: the
+// What an update found was never true if the commit fails, be it a refusal: the
 // second caller is told that the key is taken, by a record that never was.
 func TestAFailedCommitIsNoAnswer(t *testing.T) {
 	s := openNotes(t, Config{})
@@ -240,14 +240,14 @@ func TestAFailedCommitAlone(t *testing.T) {
 }
 
 // What cannot be written though nothing was wrong with it harms the update whose it is
-// and nobody else, whoever happens to write it: the group, when it commits, or a update
+// and nobody else, whoever happens to write it: the batch, when it commits, or an update
 // that asks for the records.
 func TestWhatCannotBeWritten(t *testing.T) {
 	asks := func(tx storage.Tx) error {
 		_, err := tx.List(notes, storage.Query{Scope: scope, Limit: 9})
 		return err
 	}
-	for name, second := range map[string]func(storage.Tx) error{"the group": inserts("n2").fn, "a update": asks} {
+	for name, second := range map[string]func(storage.Tx) error{"the batch": inserts("n2").fn, "an update": asks} {
 		t.Run(name, func(t *testing.T) {
 			s := openNotes(t, Config{})
 			if err := s.writer.conn.script(`CREATE TRIGGER broken BEFORE INSERT ON notes
@@ -262,7 +262,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 				}
 			}
 			want := []string{"n3", "n1"}
-			if name == "the group" {
+			if name == "the batch" {
 				want = []string{"n3", "n2", "n1"}
 			}
 			if diff := cmp.Diff(want, ids(t, s)); diff != "" {

@@ -132,9 +132,9 @@ func whole(t *testing.T, s storage.Store) (all []string) {
 	return all
 }
 
-// What the updates of groups write, read and are refused, some of them undone, is what
+// What the updates of batches write, read and are refused, some of them undone, is what
 // it is in the memory store, where nothing is put off; and so is what stays.
-func TestLayersAreNotSeen(t *testing.T) {
+func TestBufferedWritesAreSeen(t *testing.T) {
 	refused := errors.New("refused")
 	rapid.Check(t, func(r *rapid.T) {
 		here, there := openNotes(t, Config{}), memory.New()
@@ -142,7 +142,7 @@ func TestLayersAreNotSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		number := 0
-		for range rapid.IntRange(1, 3).Draw(r, "groups") {
+		for range rapid.IntRange(1, 3).Draw(r, "batches") {
 			var updates []*update
 			var outcomes []error
 			var got, want [][]string

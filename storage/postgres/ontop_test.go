@@ -13,11 +13,11 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// Groups run on top of others that are still being committed, and of some nothing
+// Batches run on top of others that are still being committed, and of some nothing
 // is kept: a key was taken, or another process has come in between. Whatever an
 // update answered is true in the end: what succeeded is there once, each on top of
 // the one before it, and a refusal was right.
-func TestGroupsOnTopOfOthers(t *testing.T) {
+func TestBatchesOnTopOfOthers(t *testing.T) {
 	for _, processes := range []int{1, 2} {
 		t.Run(fmt.Sprint(processes), func(t *testing.T) { groupsOnTop(t, processes) })
 	}

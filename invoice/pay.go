@@ -86,7 +86,8 @@ func payCall(id string, p PayParams) engine.Call {
 }
 
 // Pay charges an open invoice through the [Charger], unless it was paid outside: the
-// merchant is credited, the payment written, the receipts queued. With an idempotency key it may be
+// merchant is credited, the payment written, the receipts queued. An invoice of which
+// nothing is due is paid without a charge and without a payment. With an idempotency key it may be
 // repeated safely. A charger that does not answer leaves the outcome open: the
 // call fails with service_unavailable, the invoice can be neither paid nor voided
 // meanwhile, and a worker finds out.
@@ -114,12 +115,12 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, id string, p PayPa
 				return s.settled(tx, o, nil, p.Source)
 			})
 		}
-		if s.engine.Host != nil {
-			return nil, fmt.Errorf("invoice: charge: %w", engine.ErrOutside)
-		}
 		charge, err := s.begin(ctx, caller, id, p, of)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case charge == nil:
+			return s.settleFree(ctx, caller, call, id, p.Source, of)
 		}
 		return s.carry(ctx, caller, call, charge, true)
 	})
@@ -132,7 +133,8 @@ func (s *Service) charger(live bool) Charger {
 	return s.config.TestCharger
 }
 
-// begin writes down an attempt, and returns the charge that is to be made.
+// begin writes down an attempt, and returns the charge that is to be made; nil where
+// nothing is due, so that nothing is to be charged.
 func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p PayParams, of *origin) (*Charge, error) {
 	var charge *Charge
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
@@ -143,6 +145,12 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 		r := &o.Value
 		if err := r.payable(caller.IdempotencyKey); err != nil {
 			return err
+		}
+		if charge = nil; r.AmountDue == 0 {
+			return nil
+		}
+		if s.engine.Host != nil {
+			return fmt.Errorf("invoice: charge: %w", engine.ErrOutside)
 		}
 		if s.charger(caller.Live) == nil {
 			return api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
@@ -156,6 +164,19 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 		return s.replace(tx, o)
 	})
 	return charge, err
+}
+
+// settleFree books an open invoice of which nothing is due as paid: without a payment,
+// since no money moves. The amount of an open invoice does not change, so that the
+// caller may have read it before.
+func (s *Service) settleFree(ctx context.Context, caller api.Caller, call engine.Call, id, phone string, of *origin) (*Invoice, error) {
+	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+			return err
+		}
+		of.continues(tx)
+		return s.settled(tx, o, nil, phone)
+	})
 }
 
 // payable refuses what cannot be paid now.
@@ -334,15 +355,16 @@ type payer struct {
 func (s *Service) paid(tx *engine.Tx, o *storage.Object[record], p payer) error {
 	r := &o.Value
 	amount := r.AmountDue
+	if amount == 0 { // as a charge may be that an earlier release began
+		return s.settled(tx, o, nil, p.phone)
+	}
 	id := payment.NewIDTx(tx)
-	if amount > 0 { // an invoice of nothing moves nothing
-		err := tx.Post(storage.Posting{
-			ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
-			Moves: []storage.Move{p.from.Move(-amount), chart.Available(tx.Caller.Merchant, tx.Caller.Live).Move(amount)},
-		})
-		if err != nil {
-			return fmt.Errorf("invoice: pay: %w", err)
-		}
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
+		Moves: []storage.Move{p.from.Move(-amount), chart.Available(tx.Caller.Merchant, tx.Caller.Live).Move(amount)},
+	})
+	if err != nil {
+		return fmt.Errorf("invoice: pay: %w", err)
 	}
 	p.payment.ID, p.payment.Amount, p.payment.Invoice, p.payment.Metadata = id, amount, &r.ID, r.Metadata
 	p.payment.Reference = r.Number
@@ -353,7 +375,7 @@ func (s *Service) paid(tx *engine.Tx, o *storage.Object[record], p payer) error 
 }
 
 // settled books that nothing is due any more: by a payment, or, when that is nil,
-// outside of the service. The receipt goes to phone when the invoice has none.
+// outside of the service or because nothing was. The receipt goes to phone when the invoice has none.
 func (s *Service) settled(tx *engine.Tx, o *storage.Object[record], by *string, phone string) error {
 	r := &o.Value
 	r.AmountPaid += r.AmountDue

@@ -46,7 +46,7 @@ func New(e *engine.Engine, c Config) *Service {
 	}
 	s := &Service{engine: e, config: c}
 	s.courier = &outside.Courier[record, invoice.RefundOrder, invoice.RefundResult]{
-		Engine: e, Trade: trade{s}, Records: refunds, Noun: "refund", Word: "refund", StuckAfter: c.StuckAfter,
+		Engine: e, Trade: trade{s}, Records: refunds, Orders: orders, Noun: "refund", Word: "refund", StuckAfter: c.StuckAfter,
 	}
 	return s
 }

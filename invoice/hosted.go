@@ -193,7 +193,7 @@ func (s *Service) Document(ctx context.Context, token string) (data []byte, name
 
 // layoutVersion is raised when documents are laid out anew, so that kept ones are
 // made again.
-const layoutVersion = 3
+const layoutVersion = 4
 
 // document returns a document as it was kept under an id, or makes it.
 func (s *Service) document(ctx context.Context, caller api.Caller, id string, c contents) ([]byte, error) {

@@ -24,7 +24,7 @@ type Health struct {
 	OldestDue *api.Time `json:"oldest_due"`
 	// StuckLive and StuckTest count the transfers to mobile money and banks, the refunds
 	// and the charges of invoices that have been on their way for longer than StuckAfter
-	// of the configuration; [payout.Service.Stuck], [refund.Service.Stuck] and
+	// of the configuration, or that the provider contradicted; [payout.Service.Stuck], [refund.Service.Stuck] and
 	// [invoice.Service.Stuck] list them.
 	StuckLive int `json:"stuck_live"`
 	StuckTest int `json:"stuck_test"`

@@ -18,8 +18,8 @@ type Observer interface {
 	// BeginWork is called before the work, which gets the returned context: what is
 	// put into it, as a span, reaches the host's Rail, Charger, Texter, Mailer and
 	// subscribers. It must come from ctx. Work that is one transaction of the store
-	// and no more, as the fan-out of events, is told of when it has ended, Duration
-	// and all.
+	// and no more, as the fan-out of events or the booking of a callback that contradicts
+	// an earlier one, is told of when it has ended, Duration and all.
 	BeginWork(ctx context.Context, w Work) context.Context
 	// EndWork is called when the work has ended, with the context of BeginWork.
 	EndWork(ctx context.Context, w Work)
@@ -47,7 +47,8 @@ type Work struct {
 	Duration time.Duration
 	// Outcome is what became of it, in one word: "paid", "refused", "in_progress",
 	// "no_answer"; "delivered", "again", "failed"; "sent", "given_up"; "charged",
-	// "declined"; "told"; "error" for a fault of the store or of this library; "done"
+	// "declined"; "contradicted" where a provider reports the opposite of what it reported
+	// before, be it to a worker or in a callback; "told"; "error" for a fault of the store or of this library; "done"
 	// for all else. There may be more in later versions.
 	Outcome string
 	// Attempt counts the tries so far; 0 where nobody counts.

@@ -91,7 +91,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s := &Service{base: c.BaseURL, config: c}
 	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox, KeyRetention: c.IdempotencyRetention, Shown: new(shown.Cache)}
 	s.runner = &due.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll}
-	s.engine.Wake, s.engine.Reserve = s.runner.Wake, s.runner.Reserve
+	s.engine.Wake, s.engine.Reserve, s.engine.Told = s.runner.Wake, s.runner.Reserve, s.runner.Observe
 	if c.Observer != nil {
 		s.runner.Observer = observed{c.Observer}
 	}

@@ -169,6 +169,7 @@ func (st *Statement) lay(ctx context.Context) (*document.Document, error) {
 	}
 	d, err := document.New(document.Info{
 		Title: "Statement", Author: st.merchant.Name, At: st.taken, Foot: "Statement · " + st.period(),
+		Test: !st.Livemode,
 	})
 	if err != nil {
 		return nil, err
@@ -187,9 +188,6 @@ func (st *Statement) lay(ctx context.Context) (*document.Document, error) {
 	d.Space(12)
 	d.Line(document.Text{X: document.Left, Size: 18, Bold: true, Text: "Statement"})
 	d.Line(document.Text{X: document.Left, Size: 10, Text: st.period()})
-	if !st.Livemode {
-		d.Line(document.Text{X: document.Left, Size: 10, Bold: true, Text: "Test mode: no money has moved"})
-	}
 	d.Space(8)
 	for _, row := range []struct {
 		name   string

@@ -403,7 +403,7 @@ func TestStatementPDF(t *testing.T) {
 	}
 	for i, texts := range pages {
 		all := strings.Join(texts, "\n")
-		if !strings.Contains(all, "Balance (GHS)") || strings.Contains(all, strings.Repeat("=W", 50)) {
+		if !strings.Contains(all, "TEST MODE") || !strings.Contains(all, "Balance (GHS)") || strings.Contains(all, strings.Repeat("=W", 50)) {
 			t.Errorf("page %d: %.300s", i+1, all)
 		}
 	}
@@ -422,7 +422,7 @@ func TestStatementPDF(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"Ɛdɔm Juice Bar", "185,184.00", "Test mode", "page 3 of"} {
+		for _, want := range []string{"Ɛdɔm Juice Bar", "185,184.00", "TEST MODE", "page 3 of"} {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("the document does not say %s", want)
 			}

@@ -47,6 +47,16 @@ func newIDs(tx *engine.Tx, n int) ([]string, error) {
 	return made, nil
 }
 
+// NewestTx returns the id of the newest event of the caller's merchant and mode; empty
+// when there is none. Events that are recorded later have greater ids.
+func NewestTx(tx *engine.Tx) (string, error) {
+	o, err := headOf(tx)
+	if err != nil {
+		return "", fmt.Errorf("event: read head: %w", err)
+	}
+	return o.Value.Event, nil
+}
+
 // headOf returns the head of the caller's scope, without a version if it is not there
 // yet. There may be events of a release that kept none.
 func headOf(tx *engine.Tx) (*storage.Object[head], error) {

@@ -341,11 +341,17 @@ func (p *prober) object(o contract.Operation, schema *openapi3.Schema, path stri
 		if code, param := send(without); required != (param == path+name) {
 			p.t.Errorf("%s: %s is required: %t in openapi.yaml, but without it the answer is %s %s", o.Name(), path+name, required, code, param)
 		}
+		// Null is taken where the field may be null, and refused by its name where not.
+		null := map[string]any{name: nil}
+		taken := valid(within(null))
+		if code, param := send(null); taken == (param == path+name) {
+			p.t.Errorf("%s: %s may be null: %t in openapi.yaml, but the answer to null is %s %s", o.Name(), path+name, taken, code, param)
+		}
 		switch {
 		case field.Type.Includes("object") && len(field.Properties) > 0:
 			inner, _ := field.Examples[0].(map[string]any)
 			p.object(o, field, path+name+".", valid, func(object map[string]any) any { return within(map[string]any{name: laid(inner, object)}) })
-		case field.Type.Includes("array") && len(field.Items.Value.Properties) > 0:
+		case field.Items != nil && len(field.Items.Value.Properties) > 0:
 			inner, _ := field.Items.Value.Examples[0].(map[string]any)
 			p.object(o, field.Items.Value, path+name+"[0].", valid, func(object map[string]any) any {
 				return within(map[string]any{name: []any{laid(inner, object)}})
@@ -372,6 +378,45 @@ func laid(base, over map[string]any) map[string]any {
 	maps.Copy(object, over)
 	maps.DeleteFunc(object, func(_ string, v any) bool { return v == absent })
 	return object
+}
+
+// Generators of clients make a type of the properties of an object, and of each content
+// that has a schema. Alternatives beside the properties make it unknown: if and then say
+// which fields are needed together.
+func TestGeneratorsUnderstandTheDescription(t *testing.T) {
+	text, err := httpapi.OpenAPIJSON("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document any
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, word := range []string{"anyOf", "oneOf"} {
+				if v["properties"] != nil && v[word] != nil {
+					t.Errorf("%s has %s beside properties", path, word)
+				}
+			}
+			contents, _ := v["content"].(map[string]any)
+			for name, content := range contents {
+				if c, ok := content.(map[string]any); ok && c["schema"] == nil {
+					t.Errorf("%s: %s has no schema", path, name)
+				}
+			}
+			for name, inner := range v {
+				walk(path+"/"+name, inner)
+			}
+		case []any:
+			for i, inner := range v {
+				walk(fmt.Sprint(path, "/", i), inner)
+			}
+		}
+	}
+	walk("", document)
 }
 
 // Whoever asks a server of paymentstest in a test of this module has the contract

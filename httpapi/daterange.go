@@ -120,7 +120,7 @@ func parseSpan(text string) (first, next time.Time, ok bool) {
 		return time.Time{}, time.Time{}, false
 	}
 	if day {
-		return t, t.AddDate(0, 0, 1), true
+		return t, dayAfter(t), true
 	}
 	floor := t.Truncate(time.Millisecond)
 	next = floor.Add(time.Millisecond)
@@ -128,6 +128,18 @@ func parseSpan(text string) (first, next time.Time, ok bool) {
 		return floor, next, true
 	}
 	return next, next, true
+}
+
+// endOfTime is the last time that is kept. A day later, a year would have five digits,
+// which no answer may show.
+var endOfTime = maxTime.AddDate(0, 0, 1).Add(-time.Millisecond)
+
+// dayAfter returns the beginning of the day after another, or the end of time.
+func dayAfter(day time.Time) time.Time {
+	if next := day.AddDate(0, 0, 1); next.Before(endOfTime) {
+		return next
+	}
+	return endOfTime
 }
 
 // parseUnix reads Unix seconds, digits alone.
@@ -170,7 +182,7 @@ func parseDays(text string) (api.Times, bool) {
 		if err != nil || !isDay {
 			return api.Times{}, false
 		}
-		t.Until = day.AddDate(0, 0, 1)
+		t.Until = dayAfter(day)
 	}
 	return t, t.From.IsZero() || t.Until.IsZero() || t.From.Before(t.Until)
 }

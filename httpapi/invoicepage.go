@@ -83,7 +83,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	caller := h.Caller
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
 	params := invoice.WalletParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
-	if params.Wallet == (account.WalletRef{}) {
+	if params.Wallet == (account.WalletRef{}) && h.Invoice.AmountDue > 0 {
 		err = api.Missing("wallet")
 	} else {
 		_, err = p.invoices.PayWallet(r.Context(), caller, h.Invoice.ID, params)

@@ -240,6 +240,24 @@ func TestInvoicePage(t *testing.T) {
 	verified(t, s)
 }
 
+// The page of an invoice of 0 asks for no wallet; one press pays it.
+func TestInvoicePageOfZero(t *testing.T) {
+	s := paymentstest.New(t)
+	id, address := newInvoice(t, s, `{"auto_finalize":true,"line_items":[{"description":"Sample","unit_amount":0}]}`)
+	_, page := browse(t, "GET", address, nil)
+	if strings.Contains(page, `name="wallet"`) {
+		t.Errorf("the page asks for a wallet: %s", page)
+	}
+	form := url.Values{"token": {tokenInput.FindStringSubmatch(page)[1]}}
+	if r, text := browse(t, "POST", address, form); r.StatusCode != 303 {
+		t.Errorf("pay: %d %s", r.StatusCode, text)
+	}
+	_, data := s.Do("GET", "/v1/invoices/"+id, nil)
+	if field(t, data, "status") != "paid" || !strings.Contains(string(data), `"payment":null`) {
+		t.Errorf("paid: %s", data)
+	}
+}
+
 // JSON, page and document show the same figures, whatever the invoice.
 func TestInvoiceFigures(t *testing.T) {
 	s := paymentstest.New(t)

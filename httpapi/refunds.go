@@ -31,6 +31,10 @@ func (h refundHandlers) create(r *request) (any, error) {
 		Reason:   b.text("reason"),
 		Metadata: b.metadata("metadata"),
 	}
+	// Left out, it stands for all that is left. Null may be a sum that went wrong.
+	if b.null("amount") {
+		b.fail(api.Invalid("amount", "amount must be a whole number of pesewas, such as 1000. Leave it out to refund all that is left."))
+	}
 	if err := b.err(); err != nil {
 		return nil, err
 	}

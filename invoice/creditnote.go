@@ -58,6 +58,8 @@ func (s *Service) PaymentTx(tx storage.ReadTx, scope storage.Scope, id string) (
 		return "", err
 	case o.Value.PaidOutside != nil:
 		return "", api.Errorf(api.PaymentNotRefundable, "", "This invoice was paid outside of this service. Give the money back the way it came.")
+	case o.Value.Status == Paid && o.Value.Payment == nil:
+		return "", api.Errorf(api.PaymentNotRefundable, "", "Nothing was due of this invoice, so that there is nothing to refund.")
 	case o.Value.Payment == nil:
 		return "", api.Errorf(api.PaymentNotRefundable, "", "This invoice is %s; there is nothing to refund before it is paid.", o.Value.Status)
 	}

@@ -78,7 +78,8 @@ type WalletParams struct {
 
 // PayWallet pays what is due of an open invoice from a consumer's wallet. The
 // caller stands for the merchant; see [Hosted]. With an idempotency key it may be
-// repeated safely; a repetition does not look at the PIN.
+// repeated safely; a repetition does not look at the PIN. An invoice of which nothing is
+// due is paid without wallet, PIN and payment.
 //
 // Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
 // account_not_found, pin_invalid, pin_locked, wallet_not_active,
@@ -96,6 +97,7 @@ func (s *Service) PayWallet(ctx context.Context, caller api.Caller, id string, p
 // payWallet is PayWallet of what is no repetition.
 func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.Call, id string, p WalletParams) (*Invoice, error) {
 	var consumer *account.Consumer
+	var free bool
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		// What can be refused without the PIN is refused before a try is counted.
 		o, err := s.get(tx, caller.Scope(), id)
@@ -105,14 +107,20 @@ func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.
 		if err := o.Value.payable(caller.IdempotencyKey); err != nil {
 			return err
 		}
+		if free = o.Value.AmountDue == 0; free {
+			return nil
+		}
 		if p.PIN == "" {
 			return api.Missing("pin")
 		}
 		consumer, err = account.PayerTx(tx, caller.Live, p.Wallet)
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case free:
+		return s.settleFree(ctx, caller, call, id, "", nil)
 	}
 	var done *Invoice
 	err = s.config.Accounts.WithPIN(ctx, caller, consumer.ID, p.PIN, func(proof *account.Proof) error {
@@ -185,7 +193,7 @@ func (s *Service) Document(ctx context.Context, token string) (data []byte, name
 
 // layoutVersion is raised when documents are laid out anew, so that kept ones are
 // made again.
-const layoutVersion = 3
+const layoutVersion = 4
 
 // document returns a document as it was kept under an id, or makes it.
 func (s *Service) document(ctx context.Context, caller api.Caller, id string, c contents) ([]byte, error) {

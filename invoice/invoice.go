@@ -70,7 +70,8 @@ type Invoice struct {
 	InvoiceDate api.Time  `json:"invoice_date"`
 	DueDate     *api.Time `json:"due_date"`
 	PaidAt      *api.Time `json:"paid_at"`
-	// Payment is the id of the payment, once paid.
+	// Payment is the id of the payment, once paid; nil where no money moved here: nothing
+	// was due, or it was paid outside.
 	Payment            *string          `json:"payment"`
 	CollectionMethod   CollectionMethod `json:"collection_method"`
 	HostedURL          string           `json:"hosted_invoice_url"`

@@ -105,9 +105,7 @@ func TestAChargerThatContradictsItself(t *testing.T) {
 	if is := s.get(v.ID); is.Status != invoice.Open || is.Payment != nil {
 		t.Errorf("the invoice is %s", is.Status)
 	}
-	if !strings.Contains(logged.String(), "contradicts") || !strings.Contains(logged.String(), "att_") {
-		t.Errorf("the log does not tell: %s", &logged)
-	}
+	s.contradicted(&logged, v.ID, "declined, and now charged")
 	// The key stands for nothing: it can be tried again.
 	m.mu.Lock()
 	m.answer = func(invoice.Charge, bool) (invoice.ChargeResult, error) { return invoice.ChargeResult{}, lost }
@@ -144,14 +142,95 @@ func TestAChargerThatDeclinesWhatItHasTaken(t *testing.T) {
 	if is := s.get(v.ID); is.Status != invoice.Paid || is.Payment == nil || is.AmountPaid != 25_00 {
 		t.Errorf("the invoice is %s", is.Status)
 	}
-	if !strings.Contains(logged.String(), "contradicts") || !strings.Contains(logged.String(), "att_") {
-		t.Errorf("the log does not tell: %s", &logged)
-	}
+	s.contradicted(&logged, v.ID, "charged, and now declined")
 	// The repetition finds what was booked.
 	again, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
 	if err != nil || again.Status != invoice.Paid {
 		t.Errorf("again: %+v, %v", again, err)
 	}
+	s.verified()
+}
+
+// contradicted checks that the log tells of a contradiction, that people find the charge in
+// the list, and that they can take it off.
+func (s *shop) contradicted(log *bytes.Buffer, id, how string) {
+	s.t.Helper()
+	if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "charge=att_") ||
+		!strings.Contains(text, `how="`+how+`"`) || strings.Contains(text, "tried again") {
+		s.t.Errorf("the log says: %s", text)
+	}
+	list, err := s.Invoices.Stuck(s.t.Context())
+	check(s.t, err)
+	h, err := s.Health(s.t.Context())
+	check(s.t, err)
+	if len(list) != 1 || list[0].Invoice.ID != id || list[0].Contradiction != how || list[0].Merchant != s.Caller.Merchant || h.StuckTest != 1 {
+		s.t.Fatalf("%d are counted, listed %+v", h.StuckTest, list)
+	}
+	check(s.t, s.Invoices.Resolve(s.t.Context(), list[0].Charge))
+	if list, err := s.Invoices.Stuck(s.t.Context()); err != nil || len(list) != 0 {
+		s.t.Errorf("listed when resolved: %+v, %v", list, err)
+	}
+	wants(s.t, "resolved twice", s.Invoices.Resolve(s.t.Context(), list[0].Charge), api.ResourceMissing)
+}
+
+// gate holds up a call of a charger until the test says what it answers.
+type gate struct {
+	begun  chan struct{}
+	answer chan invoice.ChargeOutcome
+}
+
+func newGate() gate { return gate{make(chan struct{}), make(chan invoice.ChargeOutcome)} }
+
+func (g gate) pass() (invoice.ChargeResult, error) {
+	close(g.begun)
+	return invoice.ChargeResult{Outcome: <-g.answer}, nil
+}
+
+// gated is a charger whose first call and first question are held up.
+type gated struct{ charge, status gate }
+
+func (g *gated) Charge(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
+	return g.charge.pass()
+}
+
+func (g *gated) Status(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
+	return g.status.pass()
+}
+
+// outcomes are what became of the work on invoices.
+type outcomes chan string
+
+func (outcomes) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
+
+func (o outcomes) EndWork(_ context.Context, w payments.Work) {
+	if w.Queue == "invoices" {
+		o <- w.Outcome
+	}
+}
+
+// A worker that finds a contradiction does not say that it will be tried again.
+func TestAWorkerFindsAContradiction(t *testing.T) {
+	var logged bytes.Buffer
+	g, ended := &gated{newGate(), newGate()}, make(outcomes, 10)
+	s := open(t, memory.New(), payments.Config{TestCharger: g, Observer: ended, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	v := s.openInvoice(invoice.Fields{})
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
+		wants(t, "pay", err, api.PaymentFailed)
+	})
+	<-g.charge.begun
+	var worker sync.WaitGroup
+	worker.Go(func() { s.pass(2 * time.Minute) })
+	<-g.status.begun
+	g.charge.answer <- invoice.Declined
+	calls.Wait()
+	g.status.answer <- invoice.Charged
+	worker.Wait()
+	if got := <-ended; got != "contradicted" || len(ended) > 0 {
+		t.Errorf("the observer is told %s, and %d times more", got, len(ended))
+	}
+	s.contradicted(&logged, v.ID, "declined, and now charged")
 	s.verified()
 }
 

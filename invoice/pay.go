@@ -86,7 +86,8 @@ func payCall(id string, p PayParams) engine.Call {
 }
 
 // Pay charges an open invoice through the [Charger], unless it was paid outside: the
-// merchant is credited, the payment written, the receipts queued. With an idempotency key it may be
+// merchant is credited, the payment written, the receipts queued. An invoice of which
+// nothing is due is paid without a charge and without a payment. With an idempotency key it may be
 // repeated safely. A charger that does not answer leaves the outcome open: the
 // call fails with service_unavailable, the invoice can be neither paid nor voided
 // meanwhile, and a worker finds out.
@@ -114,12 +115,12 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, id string, p PayPa
 				return s.settled(tx, o, nil, p.Source)
 			})
 		}
-		if s.engine.Host != nil {
-			return nil, fmt.Errorf("invoice: charge: %w", engine.ErrOutside)
-		}
 		charge, err := s.begin(ctx, caller, id, p, of)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case charge == nil:
+			return s.settleFree(ctx, caller, call, id, p.Source, of)
 		}
 		return s.carry(ctx, caller, call, charge, true)
 	})
@@ -132,7 +133,8 @@ func (s *Service) charger(live bool) Charger {
 	return s.config.TestCharger
 }
 
-// begin writes down an attempt, and returns the charge that is to be made.
+// begin writes down an attempt, and returns the charge that is to be made; nil where
+// nothing is due, so that nothing is to be charged.
 func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p PayParams, of *origin) (*Charge, error) {
 	var charge *Charge
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
@@ -143,6 +145,12 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 		r := &o.Value
 		if err := r.payable(caller.IdempotencyKey); err != nil {
 			return err
+		}
+		if charge = nil; r.AmountDue == 0 {
+			return nil
+		}
+		if s.engine.Host != nil {
+			return fmt.Errorf("invoice: charge: %w", engine.ErrOutside)
 		}
 		if s.charger(caller.Live) == nil {
 			return api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
@@ -156,6 +164,19 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 		return s.replace(tx, o)
 	})
 	return charge, err
+}
+
+// settleFree books an open invoice of which nothing is due as paid: without a payment,
+// since no money moves. The amount of an open invoice does not change, so that the
+// caller may have read it before.
+func (s *Service) settleFree(ctx context.Context, caller api.Caller, call engine.Call, id, phone string, of *origin) (*Invoice, error) {
+	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		if err := o.Value.payable(caller.IdempotencyKey); err != nil {
+			return err
+		}
+		of.continues(tx)
+		return s.settled(tx, o, nil, phone)
+	})
 }
 
 // payable refuses what cannot be paid now.
@@ -293,14 +314,10 @@ func (s *Service) charged(ctx context.Context, caller api.Caller, call engine.Ca
 		paid, err = s.change(ctx, caller, call, c.Invoice, book)
 	}
 	if errors.Is(err, errContradicted) {
-		s.engine.Log.ErrorContext(ctx, "the charger contradicts what it reported before: it has taken money after it had declined; nothing was changed", "invoice", c.Invoice, "charge", c.ID)
+		return nil, s.contradicted(ctx, caller, c.Invoice, c.ID, "declined, and now charged")
 	}
 	return paid, err
 }
-
-// errContradicted: the charger reports the opposite of what it reported before. What
-// was booked stays, and the log says so: it is for people to find out what happened.
-var errContradicted = fmt.Errorf("invoice: %w", outside.ErrContradicted)
 
 // paidBy reports whether an invoice was paid by that charge.
 func paidBy(tx *engine.Tx, r *record, charge string) (bool, error) {
@@ -334,15 +351,16 @@ type payer struct {
 func (s *Service) paid(tx *engine.Tx, o *storage.Object[record], p payer) error {
 	r := &o.Value
 	amount := r.AmountDue
+	if amount == 0 { // as a charge may be that an earlier release began
+		return s.settled(tx, o, nil, p.phone)
+	}
 	id := payment.NewIDTx(tx)
-	if amount > 0 { // an invoice of nothing moves nothing
-		err := tx.Post(storage.Posting{
-			ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
-			Moves: []storage.Move{p.from.Move(-amount), chart.Available(tx.Caller.Merchant, tx.Caller.Live).Move(amount)},
-		})
-		if err != nil {
-			return fmt.Errorf("invoice: pay: %w", err)
-		}
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
+		Moves: []storage.Move{p.from.Move(-amount), chart.Available(tx.Caller.Merchant, tx.Caller.Live).Move(amount)},
+	})
+	if err != nil {
+		return fmt.Errorf("invoice: pay: %w", err)
 	}
 	p.payment.ID, p.payment.Amount, p.payment.Invoice, p.payment.Metadata = id, amount, &r.ID, r.Metadata
 	p.payment.Reference = r.Number
@@ -353,7 +371,7 @@ func (s *Service) paid(tx *engine.Tx, o *storage.Object[record], p payer) error 
 }
 
 // settled books that nothing is due any more: by a payment, or, when that is nil,
-// outside of the service. The receipt goes to phone when the invoice has none.
+// outside of the service or because nothing was. The receipt goes to phone when the invoice has none.
 func (s *Service) settled(tx *engine.Tx, o *storage.Object[record], by *string, phone string) error {
 	r := &o.Value
 	r.AmountPaid += r.AmountDue
@@ -396,7 +414,7 @@ func (s *Service) declined(ctx context.Context, caller api.Caller, id, charge st
 		return s.replace(tx, o, types...)
 	})
 	if errors.Is(err, errContradicted) {
-		s.engine.Log.ErrorContext(ctx, "the charger contradicts what it reported before: it has declined what it had taken; nothing was changed", "invoice", id, "charge", charge)
+		return s.contradicted(ctx, caller, id, charge, "charged, and now declined")
 	}
 	if err != nil {
 		return err
@@ -406,96 +424,4 @@ func (s *Service) declined(ctx context.Context, caller api.Caller, id, charge st
 		reason = "The payment was declined."
 	}
 	return api.Errorf(api.PaymentFailed, "", "%s Try another payment method.", reason)
-}
-
-// chargeAfter is when an invoice is charged automatically, counted from its
-// finalization. After the last failure it is uncollectible.
-var chargeAfter = []time.Duration{0, 24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
-
-// scheduleNext sets the next automatic charge, or reports that there is none.
-func (r *record) scheduleNext() bool {
-	if r.AttemptCount >= len(chargeAfter) {
-		r.NextPaymentAttempt = nil
-		return false
-	}
-	next := api.At(r.FinalizedAt.Add(chargeAfter[r.AttemptCount]))
-	r.NextPaymentAttempt, r.Due = &next, &next
-	return true
-}
-
-// Job charges invoices on their schedule, and finds out about charges whose
-// outcome is open.
-func (s *Service) Job() due.Job {
-	const atATime = 32 // most of it waits for the charger
-	return due.Job{Kind: invoices.Kind(), Lease: outside.UnderWay, Limit: outside.WorkLimit, Batch: atATime, Do: s.work}
-}
-
-func (s *Service) work(ctx context.Context, claimed storage.Record) error {
-	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
-	var charge *Charge
-	var call engine.Call
-	var scheduled bool
-	var of *origin
-	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		charge, scheduled, of = nil, false, nil
-		caller.RequestID, caller.IdempotencyKey = "", "" // an earlier run may have found an attempt
-		o, err := s.get(tx, caller.Scope(), claimed.ID)
-		if err != nil {
-			return err
-		}
-		r := &o.Value
-		switch {
-		case r.Attempt != nil:
-			caller.RequestID, caller.IdempotencyKey = r.Attempt.Request, r.Attempt.Key
-			charge, call = r.charge(caller.Live), payCall(r.ID, r.Attempt.PayParams)
-			r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
-			if s.charger(caller.Live) == nil { // nobody can say what became of it
-				if err := s.waits(ctx, tx, r); err != nil {
-					return err
-				}
-			}
-		case r.Status == Open && r.NextPaymentAttempt != nil:
-			scheduled, of = true, r.Origin
-			return nil
-		default:
-			r.Due = nil
-		}
-		return s.replace(tx, o)
-	})
-	switch {
-	case err != nil:
-		return err
-	case scheduled:
-		_, err = s.pay(ctx, caller, claimed.ID, PayParams{OffSession: true}, of)
-		if api.CodeOf(err) == api.PaymentFailed && s.charger(caller.Live) == nil {
-			due.Report(ctx, due.Outcome{Name: "no_charger", Level: slog.LevelWarn})
-			err = s.skipped(ctx, caller, claimed.ID)
-		}
-	case charge != nil && s.charger(caller.Live) != nil:
-		_, err = s.carry(ctx, caller, call, charge, false)
-	}
-	if api.CodeOf(err) != "" {
-		return nil // booked, or to be asked again
-	}
-	return err
-}
-
-// skipped counts an automatic charge that no charger could make.
-func (s *Service) skipped(ctx context.Context, caller api.Caller, id string) error {
-	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		o, err := s.get(tx, caller.Scope(), id)
-		if err != nil || o.Value.Status != Open || o.Value.NextPaymentAttempt == nil {
-			return err
-		}
-		r := &o.Value
-		r.Origin.continues(tx)
-		r.AttemptCount++
-		r.Due = nil
-		types := []event.Type{event.InvoicePaymentFailed}
-		if !r.scheduleNext() {
-			r.enter(Uncollectible)
-			types = append(types, event.InvoiceMarkedUncollectible)
-		}
-		return s.replace(tx, o, types...)
-	})
 }

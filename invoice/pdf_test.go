@@ -127,10 +127,36 @@ func drawn(t testing.TB, c contents) string {
 	return b.String()
 }
 
+// Each page of a document of test mode says so, above all else; one of live mode does not.
+func TestPDFOfTestMode(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		r := sample(t, 100)
+		r.Livemode = live
+		for name, c := range map[string]contents{
+			"invoice":     {invoice: &r.Invoice, merchant: merchant},
+			"credit note": {invoice: &r.Invoice, merchant: merchant, note: &CreditNote{Number: "CN-2026-000001", Amount: 100}},
+		} {
+			if _, err := render(c); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			pages := laid(t, c)
+			for i, page := range pages {
+				if marked := strings.Contains(page[0].Text, "TEST"); marked == live || marked && page[0].Top > 10 {
+					t.Errorf("%s, live %t: page %d of %d begins with %+v", name, live, i+1, len(pages), page[0])
+				}
+			}
+			if name == "invoice" && len(pages) < 2 {
+				t.Errorf("%d pages", len(pages))
+			}
+		}
+	}
+}
+
 // Nothing that people write leaves the page, hangs the layout or turns the
 // direction of writing.
 func TestPDFStrangeTexts(t *testing.T) {
 	r := sample(t, 3)
+	r.Livemode = true
 	r.Lines.Data[0].Description = strings.Repeat("W", 500)
 	r.Lines.Data[1].Description = "a\u202eb\u2066c\u200fd 你好 e\u0301 ɛ\u0303"
 	r.Lines.Data[2].Description = strings.Repeat("word ", 100)

@@ -21,6 +21,7 @@ func lay(c contents) (*document.Document, error) {
 	}
 	d, err := document.New(document.Info{
 		Title: title + " " + c.number(), Author: c.merchant.Name, At: made.Time, Foot: c.number(),
+		Test: !c.invoice.Livemode,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("invoice: %w", err)

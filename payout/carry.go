@@ -14,16 +14,16 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ErrContradicted: a rail reports the opposite of what it reported before. What
-// was booked stays, and the log says so: it is for people to find out what
-// happened.
+// ErrContradicted: a rail reports the opposite of what it reported before. What was booked
+// stays. The log says so, the observer is told ("contradicted"), and [Service.Stuck] lists
+// the transfer until [Service.Resolve]: it is for people to find out what happened.
 var ErrContradicted = outside.ErrContradicted
 
 type courier = outside.Courier[record, Order, Result]
 
 func (o *Outgoing) courier(n *Noun) *courier {
 	return &courier{
-		Engine: o.engine, Trade: trade{o, n}, Records: n.transfers,
+		Engine: o.engine, Trade: trade{o, n}, Records: n.transfers, Orders: orders,
 		Noun: n.Object, Word: "transfer", StuckAfter: o.config.StuckAfter,
 	}
 }

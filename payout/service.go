@@ -153,8 +153,12 @@ func (s *Service) Notify(ctx context.Context, id string, result Result) error {
 }
 
 // Stuck lists payouts and disbursements of all merchants that have been on their
-// way for too long; see [Outgoing.Stuck].
+// way for too long, or that the rail contradicted; see [Outgoing.Stuck].
 func (s *Service) Stuck(ctx context.Context) ([]Stuck, error) { return s.outgoing.Stuck(ctx) }
+
+// Resolve takes a payout or disbursement that the rail contradicted off the list of Stuck;
+// see [Outgoing.Resolve].
+func (s *Service) Resolve(ctx context.Context, id string) error { return s.outgoing.Resolve(ctx, id) }
 
 // Reconcile compares a provider's statement with what was sent; see
 // [Outgoing.Reconcile].

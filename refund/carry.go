@@ -14,8 +14,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ErrContradicted: a charger reports the opposite of what it reported before. What
-// was booked stays, and the log says so: it is for people to find out what happened.
+// ErrContradicted: a charger reports the opposite of what it reported before. What was
+// booked stays. The log says so, the observer is told ("contradicted"), and [Service.Stuck]
+// lists the refund until [Service.Resolve]: it is for people to find out what happened.
 var ErrContradicted = outside.ErrContradicted
 
 // port is a charger as package outside asks it.
@@ -195,11 +196,15 @@ type settling struct {
 	Result invoice.RefundResult `json:"result"`
 }
 
-// Stuck is a refund that has been on its way for too long.
+// Stuck is a refund that has been on its way for too long, or of which the charger has
+// reported the opposite of what it reported before.
 type Stuck struct {
 	Merchant string
 	Live     bool
 	Refund   Refund
+	// Contradiction says what is booked and what the charger reported afterwards, as
+	// "failed, and now refunded"; empty for a refund that is on its way.
+	Contradiction string
 	// SubmittedAt is when the charger was first told; zero if it never was.
 	SubmittedAt time.Time
 	// Asked counts how often the charger was submitted to or asked.
@@ -213,27 +218,43 @@ func (s *Service) CountStuckTx(tx storage.ReadTx, live bool, limit int) (int, er
 
 // Stuck lists the refunds of all merchants, in both modes, that were created longer
 // ago than StuckAfter and have not ended, the oldest last. They go on being carried;
-// the list is for people, who ask the provider.
+// the list is for people, who ask the provider. Before them it lists those that have ended
+// and that the charger contradicted since; see [ErrContradicted].
 func (s *Service) Stuck(ctx context.Context) ([]Stuck, error) {
 	var all []Stuck
-	err := orders.EachStuck(ctx, s.engine, s.config.StuckAfter, func(tx *engine.ReadTx, id string, _ *outside.Order) error {
+	list := func(tx *engine.ReadTx, id string, ordered *outside.Order) error {
 		o, err := refunds.Get(tx, tx.Caller.Scope(), id)
 		if err != nil {
 			return err
 		}
 		r := &o.Value
-		if r.ended() {
+		if r.ended() && ordered.Contradiction == "" {
 			return nil
 		}
-		stuck := Stuck{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live, Refund: r.Refund, Asked: r.Asked}
+		stuck := Stuck{
+			Merchant: tx.Caller.Merchant, Live: tx.Caller.Live, Refund: r.Refund, Asked: r.Asked,
+			Contradiction: ordered.Contradiction,
+		}
 		if r.SubmittedAt != nil {
 			stuck.SubmittedAt = r.SubmittedAt.Time
 		}
 		all = append(all, stuck)
 		return nil
-	})
+	}
+	err := orders.EachContradicted(ctx, s.engine, list)
+	if err == nil {
+		err = orders.EachStuck(ctx, s.engine, s.config.StuckAfter, list)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("refund: list stuck refunds: %w", err)
 	}
 	return all, nil
+}
+
+// Resolve takes a refund that the charger contradicted off the list of Stuck, once somebody
+// has found out what happened. It books nothing; what is missing or too much on a balance
+// is booked with account.Service.Adjust. An id that is not contradicted is
+// resource_missing.
+func (s *Service) Resolve(ctx context.Context, id string) error {
+	return orders.Resolve(ctx, s.engine, id, "contradicted refund")
 }

@@ -131,8 +131,25 @@ func TestALostRefund(t *testing.T) {
 	}
 }
 
+// contradictions are the works of which the observer is told that they were contradicted.
+type contradictions struct {
+	mu   sync.Mutex
+	told []payments.Work
+}
+
+func (*contradictions) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
+
+func (c *contradictions) EndWork(_ context.Context, w payments.Work) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w.Outcome == "contradicted" {
+		c.told = append(c.told, w)
+	}
+}
+
 // A charger that reports the opposite of what was booked is told so, whichever way
-// round, and nothing is booked.
+// round, and nothing is booked. The log and the observer are told, and people find the
+// refund in the list until they have resolved it.
 func TestContradictions(t *testing.T) {
 	for first, then := range map[invoice.RefundOutcome]invoice.RefundOutcome{
 		invoice.Refunded: invoice.RefundDeclined, invoice.RefundDeclined: invoice.Refunded,
@@ -140,10 +157,12 @@ func TestContradictions(t *testing.T) {
 		var log bytes.Buffer
 		m := &moody{}
 		m.says(invoice.RefundResult{Outcome: invoice.RefundUndecided}, nil)
-		s := open(t, memory.New(), payments.Config{TestCharger: m, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		seen := &contradictions{}
+		s := open(t, memory.New(), payments.Config{TestCharger: m, Observer: seen, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
 		s.pass(0)
 		check(t, s.Refunds.Notify(t.Context(), r.ID, invoice.RefundResult{Outcome: first}))
+		wants(t, "resolved too early", s.Refunds.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
 		before := s.get(r.ID)
 		for range 2 {
 			err := s.Refunds.Notify(t.Context(), r.ID, invoice.RefundResult{Outcome: then})
@@ -155,13 +174,35 @@ func TestContradictions(t *testing.T) {
 		if diff := cmp.Diff(before, s.get(r.ID)); diff != "" {
 			t.Errorf("%s, then %s (-before +after)\n%s", first, then, diff)
 		}
-		if !strings.Contains(log.String(), "contradicts") {
-			t.Errorf("%s, then %s: the log does not tell: %s", first, then, &log)
+		how := fmt.Sprintf("%s, and now %s", before.Status, then)
+		if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), `how="`+how+`"`) || strings.Contains(log.String(), "tried again") {
+			t.Errorf("%s, then %s: the log says: %s", first, then, &log)
 		}
-		s.pass(24 * time.Hour)
-		if h, err := s.Health(t.Context()); err != nil || h.StuckTest != 0 {
-			t.Errorf("what has ended is stuck: %+v, %v", h, err)
+		want := payments.Work{
+			Queue: "refunds", ID: r.ID, Merchant: s.Caller.Merchant, Records: 1,
+			Outcome: "contradicted", Level: slog.LevelError, Err: refund.ErrContradicted,
 		}
+		if len(seen.told) != 2 || seen.told[0] != want {
+			t.Errorf("%s, then %s: the observer is told %+v", first, then, seen.told)
+		}
+		stuck := func() []refund.Stuck {
+			t.Helper()
+			s.pass(24 * time.Hour)
+			list, err := s.Refunds.Stuck(t.Context())
+			check(t, err)
+			if h, err := s.Health(t.Context()); err != nil || h.StuckTest != len(list) {
+				t.Errorf("%s, then %s: %d are listed, %d counted, %v", first, then, len(list), h.StuckTest, err)
+			}
+			return list
+		}
+		if list := stuck(); len(list) != 1 || list[0].Refund.ID != r.ID || list[0].Merchant != s.Caller.Merchant || list[0].Contradiction != how {
+			t.Errorf("%s, then %s: listed %+v", first, then, list)
+		}
+		check(t, s.Refunds.Resolve(t.Context(), r.ID))
+		if list := stuck(); len(list) != 0 {
+			t.Errorf("%s, then %s: listed when resolved: %+v", first, then, list)
+		}
+		wants(t, "resolved twice", s.Refunds.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
 		s.verified()
 	}
 }
@@ -206,6 +247,7 @@ func TestNotify(t *testing.T) {
 	if err := notify(invoice.RefundDeclined); !errors.Is(err, refund.ErrContradicted) {
 		t.Errorf("the opposite: %v", err)
 	}
+	check(t, s.Refunds.Resolve(t.Context(), r.ID))
 	if list := stuck(); len(list) != 0 {
 		t.Errorf("when refunded: %+v", list)
 	}

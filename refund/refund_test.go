@@ -1,6 +1,7 @@
 package refund_test
 
 import (
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -36,6 +38,15 @@ func TestToAWallet(t *testing.T) {
 		}
 		if got := s.told(r.ID); got != "[created succeeded]" {
 			t.Errorf("told %s", got)
+		}
+		// The refund was never in another status than the one that both events show.
+		want, err := json.Marshal(r)
+		check(t, err)
+		for e, err := range s.Events.All(t.Context(), s.Caller, event.ListParams{}) {
+			check(t, err)
+			if strings.HasPrefix(string(e.Type), "refund.") && string(e.Data.Object) != string(want) {
+				t.Errorf("%s shows %s, and the refund is %s", e.Type, e.Data.Object, want)
+			}
 		}
 		sms, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}})
 		check(t, err)

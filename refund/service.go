@@ -46,7 +46,7 @@ func New(e *engine.Engine, c Config) *Service {
 	}
 	s := &Service{engine: e, config: c}
 	s.courier = &outside.Courier[record, invoice.RefundOrder, invoice.RefundResult]{
-		Engine: e, Trade: trade{s}, Records: refunds, Noun: "refund", Word: "refund", StuckAfter: c.StuckAfter,
+		Engine: e, Trade: trade{s}, Records: refunds, Orders: orders, Noun: "refund", Word: "refund", StuckAfter: c.StuckAfter,
 	}
 	return s
 }
@@ -177,9 +177,6 @@ func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, er
 	if err != nil {
 		return nil, fmt.Errorf("refund: pay wallet: %w", err)
 	}
-	if err := s.config.Events.RecordTx(tx, &r.Refund, event.RefundCreated); err != nil {
-		return nil, err
-	}
 	r.Status, r.Due = Succeeded, nil
 	if err := s.succeeded(tx, r, consumer.Phone); err != nil {
 		return nil, err
@@ -187,7 +184,8 @@ func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, er
 	if _, err := refunds.Insert(tx, tx.Caller.Scope(), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("refund: keep: %w", err)
 	}
-	return &r.Refund, s.config.Events.RecordTx(tx, &r.Refund, entered[Succeeded])
+	// It was never in another status, so both events show this one.
+	return &r.Refund, s.config.Events.RecordTx(tx, &r.Refund, event.RefundCreated, entered[Succeeded])
 }
 
 // succeeded completes a refund whose money is back: the invoice shows it, and the

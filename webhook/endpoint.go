@@ -42,6 +42,9 @@ type endpointRecord struct {
 	OldUntil *api.Time `json:"old_until,omitempty"`
 	// FailingSince is when the first of the failures was that no success has ended.
 	FailingSince *api.Time `json:"failing_since,omitempty"`
+	// After is the newest event there was when the endpoint was created or last switched
+	// on; see subscription.
+	After string `json:"after,omitempty"`
 }
 
 var endpoints = storage.NewCollection[endpointRecord]("webhook_endpoints", nil)
@@ -58,8 +61,10 @@ func (r *endpointRecord) secrets(now time.Time) []string {
 type subscription struct {
 	Endpoint string       `json:"endpoint"`
 	Events   []event.Type `json:"events"`
-	// Since is when the endpoint was created: it is not told of what was before.
-	Since api.Time `json:"since"`
+	// After is the newest event there was when the endpoint began to listen. It is told of
+	// later ones alone. Ids follow each other in the order of the commits, whatever the
+	// clocks say.
+	After string `json:"after,omitempty"`
 }
 
 // told returns the name under which the subscription wants to be told of an event
@@ -101,7 +106,7 @@ func subscriptionsOf(tx storage.ReadTx, scope storage.Scope) (*storage.Object[su
 
 // resubscribe brings the record of active endpoints up to date with one of them;
 // one that is not to be told is taken out.
-func resubscribe(tx *engine.Tx, e *Endpoint, subscribe bool) error {
+func resubscribe(tx *engine.Tx, e *endpointRecord, subscribe bool) error {
 	id := e.ID
 	scope := tx.Caller.Scope()
 	o, err := subscriptionsOf(tx, scope)
@@ -113,7 +118,7 @@ func resubscribe(tx *engine.Tx, e *Endpoint, subscribe bool) error {
 	}
 	o.Value.List = slices.DeleteFunc(o.Value.List, func(s subscription) bool { return s.Endpoint == id })
 	if subscribe {
-		o.Value.List = append(o.Value.List, subscription{id, e.Events, e.CreatedAt})
+		o.Value.List = append(o.Value.List, subscription{id, e.Events, e.After})
 	}
 	if o.Version == 0 {
 		_, err = subscribed.Insert(tx, scope, subscriptionsID, o.Value)
@@ -178,24 +183,29 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			ID: tx.NewID("we_"), Object: "webhook_endpoint", URL: p.URL, Active: true, Events: events,
 			CreatedAt: api.At(tx.Now), UpdatedAt: api.At(tx.Now),
 		}, Current: secret}
-		if err := roomForOne(tx, "url"); err != nil {
+		if err := r.listen(tx, "url"); err != nil {
 			return nil, err
 		}
 		if _, err := endpoints.Insert(tx, caller.Scope(), r.ID, r); err != nil {
 			return nil, fmt.Errorf("webhook: create endpoint: %w", err)
 		}
-		return &r.Endpoint, resubscribe(tx, &r.Endpoint, true)
+		return &r.Endpoint, resubscribe(tx, &r, true)
 	})
 	return s.reveal(caller, made, secret, err)
 }
 
-// roomForOne refuses one more active endpoint than a merchant may have: all of them
-// are told in one transaction.
-func roomForOne(tx *engine.Tx, param string) error {
+// listen switches an endpoint on, from the next event on. It refuses one more active
+// endpoint than a merchant may have: all of them are told in one transaction.
+func (r *endpointRecord) listen(tx *engine.Tx, param string) error {
 	o, err := subscriptionsOf(tx, tx.Caller.Scope())
-	if err == nil && o != nil && len(o.Value.List) >= maxEndpoints {
-		err = api.Invalid(param, "There are %d active endpoints already; delete one first, or switch it off.", maxEndpoints)
+	if err != nil {
+		return err
 	}
+	if o != nil && len(o.Value.List) >= maxEndpoints {
+		return api.Invalid(param, "There are %d active endpoints already; delete one first, or switch it off.", maxEndpoints)
+	}
+	r.Active, r.FailingSince = true, nil
+	r.After, err = event.NewestTx(tx)
 	return err
 }
 
@@ -245,8 +255,9 @@ type UpdateParams struct {
 	Active *bool        `json:"is_active,omitempty"`
 }
 
-// Update changes an endpoint. What happens while it is not active is not
-// delivered; see [Service.ResendSince].
+// Update changes an endpoint. What happens while it is not active is not delivered, also
+// not once it is active again; see [Service.ResendSince]. A retry that becomes due
+// meanwhile is given up; one whose time comes after the endpoint is active again is made.
 //
 // Refusals: resource_missing, webhook_url_invalid, event_type_unknown, and
 // parameter_invalid (is_active) for more than 100 active endpoints.
@@ -264,7 +275,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 	}
 	return s.change(ctx, caller, "webhook_endpoint.update", id, p, func(tx *engine.Tx, r *endpointRecord) error {
 		if p.Active != nil && *p.Active && !r.Active {
-			if err := roomForOne(tx, "is_active"); err != nil {
+			if err := r.listen(tx, "is_active"); err != nil {
 				return err
 			}
 		}
@@ -301,7 +312,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 		if err := endpoints.Replace(tx, o); err != nil {
 			return nil, fmt.Errorf("webhook: write endpoint: %w", err)
 		}
-		return &o.Value.Endpoint, resubscribe(tx, &o.Value.Endpoint, o.Value.Active)
+		return &o.Value.Endpoint, resubscribe(tx, &o.Value, o.Value.Active)
 	})
 }
 
@@ -330,6 +341,6 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err := endpoints.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("webhook: delete endpoint: %w", err)
 		}
-		return &api.Deleted{ID: id, Object: "webhook_endpoint", Deleted: true}, resubscribe(tx, &o.Value.Endpoint, false)
+		return &api.Deleted{ID: id, Object: "webhook_endpoint", Deleted: true}, resubscribe(tx, &o.Value, false)
 	})
 }

@@ -150,10 +150,7 @@ func TestEventsBeforeAnEndpoint(t *testing.T) {
 	s := open(t, memory.New())
 	old, late := listen(t), listen(t)
 	s.endpoint(old.URL, "*")
-	s.happen()
-	s.mu.Lock()
-	s.now = s.now.Add(time.Second) // nobody works meanwhile
-	s.mu.Unlock()
+	s.happen() // at the same moment, and no worker runs meanwhile
 	s.endpoint(late.URL, "*")
 	s.pass(0)
 	if old.count() != 1 || late.count() != 0 {
@@ -164,6 +161,40 @@ func TestEventsBeforeAnEndpoint(t *testing.T) {
 	if old.count() != 2 || late.count() != 1 {
 		t.Errorf("%d and %d deliveries in the end", old.count(), late.count())
 	}
+}
+
+// What happens while an endpoint is switched off is not delivered to it, also not when it is
+// switched on before the events are fanned out, and by a clock that stands still.
+func TestAnEndpointMissesWhatHappensWhileItIsOff(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *shop) {
+		other, r := listen(t), listen(t)
+		s.endpoint(other.URL, "*")
+		e := s.endpoint(r.URL, "*")
+		active := func(is bool) {
+			t.Helper()
+			_, err := s.Webhooks.Update(t.Context(), s.Caller, e.ID, webhook.UpdateParams{Active: &is})
+			check(t, err)
+		}
+		s.happen()
+		s.pass(0)
+		active(false)
+		s.happen()
+		active(true)
+		active(true) // which changes nothing
+		s.happen()
+		newest := s.newest()
+		if newest.PendingWebhooks != 2 {
+			t.Errorf("%d are to be told of what happened afterwards", newest.PendingWebhooks)
+		}
+		s.pass(0)
+		s.pass(time.Hour)
+		if other.count() != 3 || r.count() != 2 {
+			t.Errorf("%d and %d deliveries", other.count(), r.count())
+		}
+		if list := s.deliveries(e.ID); len(list) != 2 || list[0].Event != newest.ID {
+			t.Errorf("delivered %+v", list)
+		}
+	})
 }
 
 // What an endpoint answers with 410 is not tried again, and waits for nothing.

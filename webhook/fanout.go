@@ -62,7 +62,7 @@ func written(tx storage.ReadTx, scope storage.Scope, id string) (bool, error) {
 
 // tells returns the name under which an endpoint is told of an event, or nothing.
 func (s *subscription) tells(e *event.Event) event.Type {
-	if e.CreatedAt.Before(s.Since.Time) {
+	if e.ID <= s.After {
 		return ""
 	}
 	return s.told(e.Type)

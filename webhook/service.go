@@ -325,7 +325,7 @@ func (s *Service) failed(tx *engine.Tx, id string, gone bool) error {
 	if err := endpoints.Replace(tx, o); err != nil {
 		return err
 	}
-	if err := resubscribe(tx, &r.Endpoint, false); err != nil {
+	if err := resubscribe(tx, r, false); err != nil {
 		return err
 	}
 	tx.Committed(func() {

@@ -79,7 +79,15 @@ type Info struct {
 	At time.Time
 	// Foot stands at the foot of every page, before its number.
 	Foot string
+	// Test marks a document of test mode: a strip at the top of every page says so.
+	Test bool
 }
+
+// testMark is what the strip says.
+var testMark = Text{X: Left, y: 5, Size: 9, Bold: true, Text: "TEST MODE: no real money moves"}
+
+// testStrip is the height of the strip, which leaves room for the body.
+const testStrip = 22.0
 
 // Text is a line of text. X is its left end, or its right end with Right set.
 type Text struct {
@@ -327,11 +335,14 @@ type Placed struct {
 	From, To, Top float64
 }
 
-// Pages returns what the pages say and where, in the order of writing, stamps last.
-// The feet are left out.
+// Pages returns what the pages say and where, in the order of writing: the mark of test
+// mode first, stamps last. The feet are left out.
 func (d *Document) Pages() [][]Placed {
 	said := make([][]Placed, len(d.pages))
 	for i, p := range d.pages {
+		if d.info.Test {
+			said[i] = append(said[i], d.placed(testMark))
+		}
 		for _, t := range p.texts {
 			said[i] = append(said[i], d.placed(t))
 		}
@@ -374,7 +385,20 @@ func (d *Document) Bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// drawTestMark draws the strip of test mode, in the amber of the pages' one.
+func (d *Document) drawTestMark() {
+	d.pdf.SetFillColor(0xfd, 0xf0, 0xd5)
+	d.pdf.RectFromUpperLeftWithStyle(0, 0, pageWidth, testStrip, "F")
+	d.font(testMark.Text, testMark.Size, testMark.Bold)
+	d.pdf.SetTextColor(0x85, 0x50, 0x00)
+	d.pdf.SetXY(testMark.X, testMark.y)
+	d.keep(d.pdf.Cell(nil, testMark.Text))
+}
+
 func (d *Document) drawPage(p *page, foot string) {
+	if d.info.Test {
+		d.drawTestMark()
+	}
 	for _, i := range p.pictures {
 		d.keep(d.pdf.ImageFrom(i.image, i.x, i.y, &gopdf.Rect{W: i.width, H: i.height}))
 	}

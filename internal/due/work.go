@@ -141,6 +141,20 @@ func (r *Runner) tellBegin(now *working) (ctx context.Context) {
 	return ctx
 }
 
+// Observe tells the observer of work that has ended and that no worker did, as the booking
+// of a provider's callback.
+func (r *Runner) Observe(ctx context.Context, w Work) {
+	ctx = r.tellBegin(&working{Context: ctx, work: w})
+	r.tellEnd(ctx, &w)
+}
+
+// tellEnd tells the observer that work has ended.
+func (r *Runner) tellEnd(ctx context.Context, w *Work) {
+	if r.Observer != nil {
+		r.guard(ctx, func() { r.Observer.EndWork(ctx, *w) })
+	}
+}
+
 // tell tells the log and the observer what became of a piece of work.
 func (r *Runner) tell(ctx context.Context, w *Work, failed error) {
 	if failed != nil {
@@ -151,9 +165,7 @@ func (r *Runner) tell(ctx context.Context, w *Work, failed error) {
 	if r.Log.Enabled(ctx, w.Level) {
 		r.log(ctx, w, failed)
 	}
-	if r.Observer != nil {
-		r.guard(ctx, func() { r.Observer.EndWork(ctx, *w) })
-	}
+	r.tellEnd(ctx, w)
 }
 
 // log writes the line of a piece of work.

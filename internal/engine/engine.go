@@ -38,6 +38,9 @@ type Engine struct {
 	// Reserve finds room among the workers for work that needs no claim, as
 	// [due.Runner] says; nil finds none.
 	Reserve func(k *storage.Kind) *due.Slot
+	// Told is told of work that no worker did, as the booking of a provider's callback; nil
+	// for nobody.
+	Told func(context.Context, due.Work)
 	// Shown remembers the JSON of what was shown; nil remembers nothing.
 	Shown *shown.Cache
 	// Host is set while the engine works inside the host's own transaction, whose
@@ -133,6 +136,16 @@ func (tx *Tx) Committed(fn func()) { tx.after.done = append(tx.after.done, fn) }
 
 // Undone has fn called once the transaction is undone, and not when it is committed.
 func (tx *Tx) Undone(fn func()) { tx.after.undone = append(tx.after.undone, fn) }
+
+// Log is the log of the engine.
+func (tx *Tx) Log() *slog.Logger { return tx.engine.Log }
+
+// Observe tells the observer of work that no worker did, if there is an observer.
+func (tx *Tx) Observe(ctx context.Context, w due.Work) {
+	if tx.engine.Told != nil {
+		tx.engine.Told(ctx, w)
+	}
+}
 
 // Hand gives work on a record of the caller's that the transaction writes to the workers of this
 // process, to begin after the commit and without a claim. It reports whether there is

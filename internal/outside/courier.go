@@ -13,11 +13,6 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ErrContradicted: the other side reports the opposite of what it reported before.
-// What was booked stays, and the log says so: it is for people to find out what
-// happened.
-var ErrContradicted = errors.New("payments: the provider contradicts what it reported before")
-
 // Trade is what is particular to one kind of order: T is what is kept, O what the
 // other side is told, R what it answers.
 type Trade[T, O, R any] interface {
@@ -51,6 +46,7 @@ type Courier[T, O, R any] struct {
 	Engine  *engine.Engine
 	Trade   Trade[T, O, R]
 	Records *storage.Collection[T]
+	Orders  *Orders
 	// Noun names the object in refusals, and Word in the log.
 	Noun, Word string
 	StuckAfter time.Duration
@@ -130,6 +126,10 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 	}
 	said.Name = c.Trade.Outcome(answer)
 	_, err = c.Report(ctx, caller, claimed.ID, answer)
+	if errors.Is(err, ErrContradicted) { // which is on record, and not to be tried again
+		said.Name, said.Level, said.Err = Contradicted.Name, Contradicted.Level, Contradicted.Err
+		return nil
+	}
 	return err
 }
 
@@ -177,20 +177,24 @@ func (c *Courier[T, O, R]) book(ctx context.Context, caller api.Caller, id strin
 	err := c.Engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		var err error
 		shown, contradiction, err = c.bookTx(ctx, tx, id, answer)
-		return err
+		if err != nil || contradiction == "" {
+			return err
+		}
+		return c.Orders.ContradictTx(ctx, tx, Contradicting{
+			Order: Order{Noun: c.Noun, Contradiction: contradiction}, ID: id, Kind: c.Records.Kind(), Word: c.Word,
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
 	if contradiction != "" {
-		c.Engine.Log.ErrorContext(ctx, "the provider contradicts what it reported before; nothing was changed", c.Word, id, "how", contradiction)
 		return shown, ErrContradicted
 	}
 	return shown, nil
 }
 
 // ReportTx is Report of what somebody plays the other side with, in a transaction of
-// theirs.
+// theirs. A contradiction is refused, and noted nowhere.
 func (c *Courier[T, O, R]) ReportTx(ctx context.Context, tx *engine.Tx, id string, answer R) (*T, error) {
 	shown, contradiction, err := c.bookTx(ctx, tx, id, &answer)
 	if err == nil && contradiction != "" {

@@ -19,7 +19,12 @@ type Order struct {
 	Noun     string `json:"noun"`
 	Merchant string `json:"merchant"`
 	// Open says that the order is on its way.
-	Open      bool     `json:"open"`
+	Open bool `json:"open"`
+	// Contradiction says how the provider contradicted what is booked of an order that has
+	// ended; empty if it did not, or once that is resolved.
+	Contradiction string `json:"contradiction,omitempty"`
+	// Of is the object's id where it is not that of the order; see [Contradicting].
+	Of        string   `json:"of,omitempty"`
 	CreatedAt api.Time `json:"created_at"`
 }
 
@@ -31,13 +36,18 @@ type Orders struct{ kept *storage.Collection[Order] }
 func NewOrders(table string) *Orders {
 	return &Orders{storage.NewCollection(table, []storage.Field[Order]{
 		{
-			// Null when closed, so that the index holds what is open and no more.
+			// True while the order is on its way, false when it has ended and was
+			// contradicted since. Null for all others, so that the index holds what somebody
+			// looks for and no more.
 			Column: storage.Column{Name: "open", Type: storage.Bool, Null: true, Indexed: true},
 			Value: func(o *Order) any {
-				if !o.Open {
-					return nil
+				switch {
+				case o.Open:
+					return true
+				case o.Contradiction != "":
+					return false
 				}
-				return true
+				return nil
 			},
 		},
 		{
@@ -152,12 +162,16 @@ func (os *Orders) EachStuck(ctx context.Context, e *engine.Engine, after time.Du
 	return nil
 }
 
-// CountStuckTx counts the orders of a mode that have been open for so long, up to
-// limit. It reads what is open, the oldest first, and in live mode no more than what is
+// CountStuckTx counts the orders of a mode that are contradicted, or have been open for so
+// long, up to limit. It reads what is contradicted, and of what is open, the oldest first, and in live mode no more than what is
 // stuck; test mode has as many clocks as merchants, so that up to limit open ones
 // are looked at there.
 func (os *Orders) CountStuckTx(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
-	stuck, seen := 0, 0
+	stuck, err := os.countContradictedTx(tx, live, limit)
+	if err != nil {
+		return 0, err
+	}
+	seen := stuck
 	q := storage.Query{
 		Scope: storage.Scope{Live: live}, Where: openOnly,
 		Before: " ", Limit: orderPage, // before every id, so that the oldest come first

@@ -155,6 +155,14 @@ export const wrong: (() => unknown)[] = [
   () => api.GET("/v1/payout"),
   // @ts-expect-error A payout needs a code.
   () => api.POST("/v1/payouts", { body: { amount: 5, destination: { type: "mobile_money" } } }),
+  // @ts-expect-error The id of a payment is no number.
+  () => api.POST("/v1/refunds", { body: { payment: 5 } }),
+  // @ts-expect-error A refund of null is not one of all that is left.
+  () => api.POST("/v1/refunds", { body: { payment: "pay_1", amount: null } }),
+  // @ts-expect-error A number is text.
+  () => api.POST("/v1/lookup/account-name", { body: { phone_number: 241234567 } }),
+  // @ts-expect-error A file is text, and no number.
+  (): number | undefined => file.data,
   // @ts-expect-error A row needs a destination.
   () => api.POST("/v1/disbursements/batch", { body: { rows: [{ amount: 5 }] } }),
 ];

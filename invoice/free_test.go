@@ -1,0 +1,82 @@
+package invoice_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// An invoice of 0 is open after finalization. However it is paid, it is paid without a
+// payment, and no charger is asked: live mode has none here.
+func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
+	automatic := invoice.ChargeAutomatically
+	for _, mode := range []string{"test", "live"} {
+		for name, pay := range map[string]func(*shop, api.Caller, string) (*invoice.Invoice, error){
+			"by call": func(s *shop, c api.Caller, id string) (*invoice.Invoice, error) {
+				return s.Invoices.Pay(t.Context(), c, id, invoice.PayParams{PaymentMethod: "pm_fail_card"})
+			},
+			"by page": func(s *shop, c api.Caller, id string) (*invoice.Invoice, error) {
+				return s.Invoices.PayWallet(t.Context(), c, id, invoice.WalletParams{})
+			},
+			"automatically": nil,
+		} {
+			t.Run(name+" in "+mode+" mode", func(t *testing.T) {
+				asked := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) {
+					return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+				}}
+				s := open(t, memory.New(), payments.Config{TestCharger: asked})
+				caller := api.Caller{Merchant: s.Caller.Merchant, Live: mode == "live"}
+				fields := invoice.Fields{Lines: []invoice.LineParams{line(0)}}
+				if pay == nil {
+					fields.CollectionMethod = &automatic
+				}
+				v, err := s.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: fields})
+				check(t, err)
+				v, err = s.Invoices.Finalize(t.Context(), caller, v.ID)
+				check(t, err)
+				if v.Status != invoice.Open {
+					t.Errorf("finalized: %s", v.Status)
+				}
+				if pay != nil {
+					caller.IdempotencyKey = "once"
+					paid, err := pay(s, caller, v.ID)
+					check(t, err)
+					again, err := pay(s, caller, v.ID)
+					check(t, err)
+					same(t, paid, again)
+					caller.IdempotencyKey = ""
+				}
+				check(t, s.Drain(t.Context()))
+				is, err := s.Invoices.Get(t.Context(), caller, v.ID)
+				check(t, err)
+				if is.Status != invoice.Paid || is.Payment != nil || is.PaidAt == nil || is.AttemptCount != 0 || is.NextPaymentAttempt != nil {
+					t.Errorf("paid: %+v", is)
+				}
+				made, err := s.Payments.List(t.Context(), caller, payment.ListParams{})
+				check(t, err)
+				if len(asked.calls) > 0 || len(made.Data) > 0 {
+					t.Errorf("the charger was asked %v, the payments are %+v", asked.calls, made.Data)
+				}
+				events, err := s.Events.List(t.Context(), caller, event.ListParams{})
+				check(t, err)
+				count := map[event.Type]int{}
+				for _, e := range events.Data {
+					count[e.Type]++
+				}
+				want := map[event.Type]int{event.InvoiceCreated: 1, event.InvoiceFinalized: 1, event.InvoicePaid: 1}
+				if diff := cmp.Diff(want, count); diff != "" {
+					t.Errorf("events (-want +got)\n%s", diff)
+				}
+				_, err = s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
+				wants(t, "pay again", err, api.InvoiceAlreadyPaid)
+			})
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package payout_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/payout"
+)
+
+// contradictions are the works of which the observer is told that they were contradicted.
+type contradictions struct {
+	mu   sync.Mutex
+	told []payments.Work
+}
+
+func (*contradictions) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
+
+func (c *contradictions) EndWork(_ context.Context, w payments.Work) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w.Outcome == "contradicted" {
+		c.told = append(c.told, w)
+	}
+}
+
+// contradicting is a rail whose callback reports one outcome before it answers another.
+type contradicting struct {
+	s             *shop
+	first, answer payout.Outcome
+}
+
+func (r *contradicting) Submit(ctx context.Context, o payout.Order) (payout.Result, error) {
+	err := r.s.Payouts.Notify(ctx, o.ID, payout.Result{Outcome: r.first})
+	return payout.Result{Outcome: r.answer}, err
+}
+
+func (r *contradicting) Status(ctx context.Context, o payout.Order) (payout.Result, error) {
+	return r.Submit(ctx, o)
+}
+
+// A rail that reports the opposite of what it reported before, in a callback or as an
+// answer, changes nothing that is booked. The log and the observer are told, and people
+// find the transfer in the list until they have resolved it.
+func TestContradictions(t *testing.T) {
+	silent := quiet{err: errors.New("no answer")}
+	report := func(outcomes ...payout.Outcome) func(*testing.T, *shop, string) {
+		return func(t *testing.T, s *shop, id string) {
+			check(t, s.Drain(t.Context()))
+			for i, o := range outcomes {
+				err := s.Payouts.Notify(t.Context(), id, payout.Result{Outcome: o})
+				if want := i > 0; errors.Is(err, payout.ErrContradicted) != want {
+					t.Errorf("%s: %v", o, err)
+				}
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		rail payout.Rail
+		do   func(*testing.T, *shop, string)
+		how  string
+	}{
+		"paid, then refused":  {silent, report(payout.Paid, payout.Refused), "completed, and now refused"},
+		"refused, then paid":  {silent, report(payout.Refused, payout.Paid), "failed, and now paid"},
+		"told, then answered": {&contradicting{nil, payout.Refused, payout.Paid}, report(), "failed, and now paid"},
+		"cancelled, then paid": {silent, func(t *testing.T, s *shop, id string) {
+			_, err := s.Disbursements.Cancel(t.Context(), s.Caller, id)
+			check(t, err)
+			err = s.Payouts.Notify(t.Context(), id, payout.Result{Outcome: payout.Paid})
+			if !errors.Is(err, payout.ErrContradicted) {
+				t.Errorf("paid: %v", err)
+			}
+		}, "cancelled, and now paid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			seen := &contradictions{}
+			s := open(t, payments.Config{TestRail: test.rail, Observer: seen, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if r, ok := test.rail.(*contradicting); ok {
+				r.s = s
+			}
+			made, err := s.disburse("5", momo("0241234567"))
+			check(t, err)
+			wants(t, "resolved too early", s.Payouts.Resolve(t.Context(), made.ID), api.ResourceMissing)
+			test.do(t, s, made.ID)
+
+			before, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
+			check(t, err)
+			if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, `how="`+test.how+`"`) ||
+				strings.Contains(text, "tried again") || strings.Contains(text, "1234567") {
+				t.Errorf("the log says: %s", text)
+			}
+			want := []payments.Work{{
+				Queue: "disbursements", ID: made.ID, Merchant: s.Caller.Merchant, Records: 1,
+				Outcome: "contradicted", Level: slog.LevelError, Err: payout.ErrContradicted,
+			}}
+			if diff := cmp.Diff(want, seen.told, cmpopts.EquateErrors(), cmpopts.IgnoreFields(payments.Work{}, "Wait", "Duration", "Attempt")); diff != "" {
+				t.Errorf("the observer (-want +got)\n%s", diff)
+			}
+			stuck := func() []payout.Stuck {
+				t.Helper()
+				s.pass(2 * time.Hour)
+				check(t, s.Drain(t.Context()))
+				list, err := s.Payouts.Stuck(t.Context())
+				check(t, err)
+				if h, err := s.Health(t.Context()); err != nil || h.StuckTest != len(list) {
+					t.Errorf("%d are listed, %d counted, %v", len(list), h.StuckTest, err)
+				}
+				return list
+			}
+			if list := stuck(); len(list) != 1 || list[0].Transfer.ID != made.ID || list[0].Merchant != s.Caller.Merchant || list[0].Contradiction != test.how {
+				t.Errorf("listed %+v", list)
+			}
+			check(t, s.Payouts.Resolve(t.Context(), made.ID))
+			if list := stuck(); len(list) != 0 {
+				t.Errorf("listed when resolved: %+v", list)
+			}
+			wants(t, "resolved twice", s.Payouts.Resolve(t.Context(), made.ID), api.ResourceMissing)
+			after, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
+			check(t, err)
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Errorf("(-before +after)\n%s", diff)
+			}
+			verified(t, s)
+		})
+	}
+}

@@ -29,7 +29,8 @@ type Event struct {
 	Request         Request `json:"request"`
 }
 
-// Data holds the snapshot of the object.
+// Data holds the snapshot of the object. To a caller who may not read the resource of the
+// object it shows id and type of the object only.
 type Data struct {
 	Object json.RawMessage `json:"object"`
 }
@@ -203,7 +204,26 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event
 		e, err = s.GetTx(tx, caller.Scope(), id)
 		return err
 	})
-	return e, err
+	if err != nil {
+		return nil, err
+	}
+	return e.ShownTo(caller), nil
+}
+
+// ShownTo returns the event as the caller may see it: one who may not read the resource
+// of its type sees only id and type of its object.
+func (e *Event) ShownTo(caller api.Caller) *Event {
+	if caller.Reads(e.Type.Resource()) {
+		return e
+	}
+	var head struct {
+		ID     json.RawMessage `json:"id,omitempty"`
+		Object json.RawMessage `json:"object,omitempty"`
+	}
+	_ = json.Unmarshal(e.Data.Object, &head) // what cannot be read is not shown
+	shown := *e
+	shown.Data.Object, _ = json.Marshal(head) // never fails: they were parsed
+	return &shown
 }
 
 // FannedOutTx returns an event as those who are told see it: pending_webhooks is
@@ -277,7 +297,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 			if p.Type != "" {
 				r.Type = p.Type
 			}
-			data[i] = r.Event
+			data[i] = *r.ShownTo(caller)
 		}
 		list = api.NewList(found.URL, data, found.HasMore)
 		return nil

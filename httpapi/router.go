@@ -160,7 +160,10 @@ func (rt *router) serve(r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.caller.IdempotencyKey = key
+		// A key that may only read keeps nothing, so that it takes no idempotency key away.
+		if r.access.Allows(r.route.resource, true) {
+			r.caller.IdempotencyKey = key
+		}
 	}
 	if r.private && (method == http.MethodPost || method == http.MethodPatch) {
 		// A body that cannot be read is refused even where the handler needs none.

@@ -12,7 +12,7 @@ import (
 
 // Erase takes the personal data of a customer out of the snapshots of the events
 // that tell of it. The events stay, and are still told to whoever waits for them.
-func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string, _ []string) ([]string, error) {
+func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	for more := true; more; {
 		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			page, further, err := events.List(tx, storage.Query{
@@ -43,8 +43,8 @@ func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string,
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nil, nil
+	return nil
 }

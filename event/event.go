@@ -27,7 +27,13 @@ type Event struct {
 	// PendingWebhooks counts the webhook endpoints that are still to be told.
 	PendingWebhooks int     `json:"pending_webhooks"`
 	Request         Request `json:"request"`
+	// Person is the customer whose data the object holds; empty for none. It is not shown.
+	Person string `json:"-"`
 }
+
+// Holds returns the customer whose data the object holds. Copies of the event are found by
+// it when the customer is deleted.
+func (e *Event) Holds() string { return e.Person }
 
 // Data holds the snapshot of the object. To a caller who may not read the resource of the
 // object it shows id and type of the object only.
@@ -137,7 +143,7 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object 
 		if err != nil {
 			return nil, err
 		}
-		return s.write(tx, made[0], t, snapshot)
+		return s.write(tx, made[0], t, object, snapshot)
 	})
 }
 
@@ -153,19 +159,19 @@ func (s *Service) RecordTx(tx *engine.Tx, object any, types ...Type) error {
 		return err
 	}
 	for i, t := range types {
-		if _, err := s.write(tx, made[i], t, snapshot); err != nil {
+		if _, err := s.write(tx, made[i], t, object, snapshot); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) write(tx *engine.Tx, id string, t Type, snapshot []byte) (*Event, error) {
+func (s *Service) write(tx *engine.Tx, id string, t Type, object any, snapshot []byte) (*Event, error) {
 	canonical, ok := t.Canonical()
 	if !ok {
 		return nil, unknownType("type", t)
 	}
-	snapshot, person, err := personal.Copy(tx, tx.Caller.Scope(), snapshot)
+	snapshot, person, err := personal.Copy(tx, tx.Caller.Scope(), object, snapshot)
 	if err != nil {
 		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
 	}
@@ -190,6 +196,7 @@ func (s *Service) write(tx *engine.Tx, id string, t Type, snapshot []byte) (*Eve
 	if _, err := events.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
 		return nil, fmt.Errorf("event: record %s: %w", t, err)
 	}
+	r.Event.Person = r.Person
 	return &r.Event, nil
 }
 
@@ -242,6 +249,7 @@ func (s *Service) GetTx(tx storage.ReadTx, scope storage.Scope, id string) (*Eve
 	if err != nil {
 		return nil, err
 	}
+	o.Value.Event.Person = o.Value.Person
 	return &o.Value.Event, s.count(tx, scope, &o.Value)
 }
 

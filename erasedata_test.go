@@ -5,12 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -104,6 +108,77 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 		// An e-mail and an SMS about the invoice of the other customer.
 		if after := messages(); after != 2 || before <= after {
 			t.Errorf("%d messages were there, %d are left, want those about the other customer", before, after)
+		}
+	})
+}
+
+// The number of a transfer goes after the time that the host sets, once the transfer has
+// ended: also of those that were there before, and of one that ends later.
+func TestNumbersOfEndedTransfersGo(t *testing.T) {
+	overStores(t, func(t *testing.T, store storage.Store) {
+		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+		config := payments.Config{Clock: func() time.Time { return now }}
+		svc := open(t, store, config)
+		m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+		check(err)
+		check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))
+		caller := api.Caller{Merchant: m.ID}
+		send := func(d payout.DestinationParams) *payout.Transfer {
+			t.Helper()
+			made, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: d})
+			check(err)
+			check(svc.Drain(t.Context()))
+			return made
+		}
+		mobile := func(number string) *payout.Transfer {
+			t.Helper()
+			return send(payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: number})
+		}
+		pass := func(d time.Duration) {
+			t.Helper()
+			now = now.Add(d)
+			check(svc.Drain(t.Context()))
+		}
+		first := mobile("0241110001")
+		send(payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: "987654321012", BankCode: payout.SampleBanks().Banks()[0].Code})
+		stays := mobile("0241110903") // processing
+		pass(20 * day)
+		mobile("0241110002")
+
+		config.NumberRetention = 30 * day
+		svc = open(t, store, config)
+		held := func(number string) bool {
+			for _, text := range without(contents(t, store, m.ID)) {
+				if strings.Contains(text, number) {
+					return true
+				}
+			}
+			return false
+		}
+		want := func(what string, numbers map[string]bool) {
+			t.Helper()
+			for number, is := range numbers {
+				if held(number) != is {
+					t.Errorf("%s: %s is kept: %t, want %t", what, number, !is, is)
+				}
+			}
+		}
+		pass(2 * time.Hour)
+		want("before its time", map[string]bool{"241110001": true, "987654321012": true, "241110903": true, "241110002": true})
+		pass(10 * day)
+		want("after its time", map[string]bool{"241110001": false, "987654321012": false, "241110903": true, "241110002": true})
+		pass(2 * time.Hour)
+		mobile("0241110003")
+		pass(20 * day)
+		want("later", map[string]bool{"241110903": true, "241110002": false, "241110003": true})
+		_, err = svc.Disbursements.Settle(t.Context(), caller, stays.ID, payout.Result{Outcome: payout.Paid})
+		check(err)
+		pass(2 * time.Hour)
+		want("the one that ends late", map[string]bool{"241110903": false, "241110003": true})
+		got, err := svc.Disbursements.Get(t.Context(), caller, first.ID)
+		check(err)
+		if got.Destination.Number != "024****001" || got.Status != payout.Completed {
+			t.Errorf("the transfer is %+v", got)
 		}
 	})
 }

@@ -48,3 +48,24 @@ func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string)
 	}
 	return nil
 }
+
+// EraseObjects takes the personal data of objects out of the snapshots of events.
+func (s *Service) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) error {
+	erased := map[string]storage.Scope{}
+	err := engine.Rewrite(ctx, s.engine, events, in, func(o *storage.Object[record]) (changed bool, err error) {
+		o.Value.Data.Object, changed, err = personal.RedactObject(o.Value.Data.Object, ids)
+		if changed {
+			erased[o.ID] = o.Scope
+		}
+		return changed, err
+	})
+	for id, scope := range erased {
+		if err != nil || s.Erased == nil {
+			break
+		}
+		err = s.engine.Update(ctx, api.Caller{Merchant: scope.Merchant, Live: scope.Live}, func(tx *engine.Tx) error {
+			return s.Erased(tx, id)
+		})
+	}
+	return err
+}

@@ -34,3 +34,22 @@ func (s *Service) Erase(ctx context.Context, caller api.Caller, person string) e
 	}
 	return nil
 }
+
+// EraseEverywhere is Erase for a consumer or cash agent, of whom the messages of every
+// merchant may tell.
+func (s *Service) EraseEverywhere(ctx context.Context, live bool, person string) error {
+	scopes := map[storage.Scope]bool{}
+	in := engine.Within{Scope: storage.Scope{Live: live}, All: true}
+	err := engine.Rewrite(ctx, s.engine, messages, in, func(o *storage.Object[record]) (bool, error) {
+		if o.Value.Person == person {
+			scopes[o.Scope] = true
+		}
+		return false, nil
+	})
+	for scope := range scopes {
+		if err == nil {
+			err = s.Erase(ctx, api.Caller{Merchant: scope.Merchant, Live: scope.Live}, person)
+		}
+	}
+	return err
+}

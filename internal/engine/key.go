@@ -172,6 +172,14 @@ func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) 
 	return nil
 }
 
+// EraseObjects takes the personal data of objects out of the answers that are kept.
+func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]bool) error {
+	return Rewrite(ctx, e, keys, in, func(o *storage.Object[keyRecord]) (changed bool, err error) {
+		o.Value.Answer, changed, err = personal.RedactObject(o.Value.Answer, ids)
+		return changed, err
+	})
+}
+
 // ForgetKeys is the job that removes expired keys.
 func (e *Engine) ForgetKeys() due.Job {
 	return due.Job{

@@ -163,6 +163,53 @@ func Redact(doc []byte) ([]byte, error) {
 	})
 }
 
+// RedactObject returns the JSON of a copy without the personal data of the object with one
+// of some ids: of a payment its payer, of a transfer its payee, of an account its holder.
+// It reports whether that changes anything.
+func RedactObject(doc []byte, ids map[string]bool) (kept []byte, changed bool, err error) {
+	var head struct {
+		Object string `json:"object"`
+		ID     string `json:"id"`
+	}
+	if json.Unmarshal(doc, &head) != nil {
+		return doc, false, nil // a host's own
+	}
+	if head.Object == "event" {
+		kept, err = edit(doc, func(name string, data json.RawMessage) (json.RawMessage, error) {
+			if name != "data" {
+				return data, nil
+			}
+			return edit(data, func(name string, snapshot json.RawMessage) (json.RawMessage, error) {
+				if name == "object" {
+					snapshot, changed, err = RedactObject(snapshot, ids)
+				}
+				return snapshot, err
+			})
+		})
+		return kept, changed, err
+	}
+	if !ids[head.ID] {
+		return doc, false, nil
+	}
+	kept, err = edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
+		switch {
+		case head.Object == "payment" && name == "phone":
+			return json.RawMessage(`null`), nil
+		case head.Object == "" && (name == "name" || name == "phone_number"):
+			return json.RawMessage(`""`), nil
+		case name == "destination" && (head.Object == "payout" || head.Object == "disbursement"):
+			return edit(value, func(name string, value json.RawMessage) (json.RawMessage, error) {
+				if name == "name" {
+					value = json.RawMessage(`""`)
+				}
+				return value, nil
+			})
+		}
+		return value, nil
+	})
+	return kept, err == nil && !bytes.Equal(kept, doc), err
+}
+
 // edit returns a JSON object with its members changed by fn.
 func edit(doc []byte, fn func(name string, value json.RawMessage) (json.RawMessage, error)) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))

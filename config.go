@@ -111,6 +111,11 @@ type Config struct {
 	// request: 30 days when zero, which is promised to clients, and no less. A change is
 	// for the keys that are used from then on.
 	IdempotencyRetention time.Duration
+	// NumberRetention is for how long the phone or account number of a payout or
+	// disbursement is kept from the creation on, once it has ended; zero for good. After
+	// that only the masked form is left. It holds as EventRetention does, for what is
+	// there already, too; a number that was removed does not come back.
+	NumberRetention time.Duration
 	// WebhookAllow opens address ranges that are not public, such as loopback, to the
 	// webhook deliveries of test mode. Live mode delivers to public addresses only.
 	WebhookAllow []netip.Prefix
@@ -155,6 +160,7 @@ func (c *Config) check() error {
 		{"EventRetention", c.EventRetention, 0},
 		{"DeliveryRetention", c.DeliveryRetention, time.Hour},
 		{"MessageRetention", c.MessageRetention, 0},
+		{"NumberRetention", c.NumberRetention, 0},
 		{"IdempotencyRetention", c.IdempotencyRetention, engine.KeyLife},
 	} {
 		if r.keep != 0 && (r.keep < 0 || r.keep < r.least) {

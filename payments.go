@@ -105,8 +105,9 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err := s.Accounts.SealWith(ctx, c.Key); err != nil {
 		return nil, fmt.Errorf("payments: prepare the seals: %w", err)
 	}
-	kept, err := retention.New(ctx, s.engine,
+	rules := append(payout.Retention(c.NumberRetention),
 		event.Retention(c.EventRetention, webhook.Forget), webhook.Retention(c.DeliveryRetention), message.Retention(c.MessageRetention))
+	kept, err := retention.New(ctx, s.engine, rules...)
 	if err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
@@ -136,6 +137,7 @@ func (s *Service) wire(c Config) error {
 	outgoing, err := payout.NewOutgoing(s.engine, payout.OutgoingConfig{
 		Events: s.Events, Rail: c.Rail, TestRail: c.TestRail, Banks: c.Banks, Fees: c.Fees,
 		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, StuckAfter: c.StuckAfter,
+		NumberRetention: c.NumberRetention,
 	})
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)

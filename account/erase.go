@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -17,9 +16,8 @@ import (
 
 // Eraser removes the personal data of a deleted customer from where a package
 // keeps it. It works in transactions of its own, in steps that are not large, and
-// may be run again. recipients are addresses and numbers of the customer; it
-// returns those that it knows besides.
-type Eraser func(ctx context.Context, caller api.Caller, customer string, recipients []string) ([]string, error)
+// may be run again.
+type Eraser func(ctx context.Context, caller api.Caller, customer string) error
 
 // DeleteCustomer removes a customer, and with it the person's data: name, e-mail,
 // phone number, address and metadata. The record is gone when it returns; copies
@@ -27,9 +25,10 @@ type Eraser func(ctx context.Context, caller api.Caller, customer string, recipi
 // rule, and after any crash.
 //
 // Copies are the snapshots of events, the answers that are kept under idempotency
-// keys, draft invoices of the customer with their documents, what endpoints
-// answered to webhooks about them, and messages that wait or, in test mode, are
-// kept. Afterwards the data is kept in one place alone, where the law of Ghana
+// keys, draft invoices of the customer with their documents, also those from which the
+// customer was taken off, what endpoints answered to webhooks about them, and messages
+// about the customer that wait or, in test mode, are kept. A message to the same address
+// about somebody else stays. A duplicate of an invoice has nothing of a deleted customer. Afterwards the data is kept in one place alone, where the law of Ghana
 // wants it kept: in issued invoices (open, paid, void or uncollectible) and their
 // documents, which stay as they are. An invoice still names the customer's id,
 // which then leads nowhere.
@@ -53,7 +52,7 @@ func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id stri
 		if err := customers.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("account: delete customer: %w", err)
 		}
-		if err := forget(tx, id, o.Value.Email, o.Value.Phone); err != nil {
+		if err := forget(tx, id); err != nil {
 			return nil, err
 		}
 		deleted := &api.Deleted{ID: id, Object: "customer", Deleted: true}
@@ -82,11 +81,8 @@ func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id stri
 }
 
 // forget queues the work on the copies of a customer's data.
-func forget(tx *engine.Tx, id string, recipients ...string) error {
-	erasure := personal.Erasure{
-		Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now),
-		Recipients: slices.DeleteFunc(recipients, func(to string) bool { return to == "" }),
-	}
+func forget(tx *engine.Tx, id string) error {
+	erasure := personal.Erasure{Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
 	scope := tx.Caller.Scope()
 	_, err := personal.Erasures.Insert(tx, scope, id, erasure)
 	if errors.Is(err, storage.ErrExists) {
@@ -117,15 +113,10 @@ func (s *Service) erase(ctx context.Context, claimed storage.Record) error {
 	caller := api.Caller{
 		Merchant: o.Scope.Merchant, Live: o.Scope.Live, RequestID: o.Value.Request, IdempotencyKey: o.Value.Key,
 	}
-	recipients := slices.Clone(o.Value.Recipients)
 	for _, erase := range s.Erasers {
-		more, err := erase(ctx, caller, o.ID, recipients)
-		if err != nil {
+		if err := erase(ctx, caller, o.ID); err != nil {
 			return fmt.Errorf("account: erase: %w", err)
 		}
-		recipients = append(recipients, more...)
-		slices.Sort(recipients)
-		recipients = slices.Compact(recipients)
 	}
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		done := *o // a run that is undone leaves the claimed version as it is

@@ -243,6 +243,7 @@ func TestRightsOfKeys(t *testing.T) {
 		{"everything", account.KeyParams{}, []string{"qr_codes", "payments"}, []string{"qr_codes", "payments"}},
 		{"reading", account.KeyParams{ReadOnly: true}, []string{"qr_codes", "payments"}, nil},
 		{"codes", account.KeyParams{Resources: []string{"qr_codes"}}, []string{"qr_codes"}, []string{"qr_codes"}},
+		{"nothing", account.KeyParams{Resources: []string{}}, nil, nil},
 		{"reading codes", account.KeyParams{ReadOnly: true, Resources: []string{"qr_codes"}}, []string{"qr_codes"}, nil},
 	} {
 		key, err := b.CreateKey(t.Context(), caller, test.p)
@@ -274,6 +275,10 @@ func TestRightsOfKeys(t *testing.T) {
 	}
 	_, err := b.CreateKey(t.Context(), caller, account.KeyParams{Name: "a\x00"})
 	wantCode(t, "a name with NUL", err, api.ParameterInvalid)
+	for _, unknown := range []string{"", "nothing", "QR_codes", "*", "qr_codes "} {
+		_, err = b.CreateKey(t.Context(), caller, account.KeyParams{Resources: []string{"payments", unknown}})
+		wantCode(t, "the resource "+unknown, err, api.ParameterInvalid)
+	}
 
 	// A second roll does not let a key live longer than the first one said.
 	key, err := b.CreateKey(t.Context(), caller, account.KeyParams{})

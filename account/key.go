@@ -44,8 +44,9 @@ type Key struct {
 	Livemode bool   `json:"livemode"`
 	// ReadOnly keys cannot change anything.
 	ReadOnly bool `json:"read_only"`
-	// Resources limits the key to these nouns, as "qr_codes"; empty allows all.
-	Resources []string  `json:"resources,omitempty"`
+	// Resources limits the key to these of [api.Resources], as "qr_codes". Nil allows
+	// all, an empty list nothing.
+	Resources []string  `json:"resources,omitzero"`
 	CreatedAt api.Time  `json:"created_at"`
 	LastUsed  *api.Time `json:"last_used,omitempty"` // exact to the hour
 	// ExpiresAt is when the key ends: at its revocation, or when the overlap of a
@@ -67,8 +68,10 @@ var apiKeys = storage.NewCollection("api_keys", []storage.Field[keyRecord]{
 
 // KeyParams describe a new key. The zero value is a key that may do everything.
 type KeyParams struct {
-	Name      string
-	ReadOnly  bool
+	Name     string
+	ReadOnly bool
+	// Resources limits the key to these of [api.Resources]. Nil allows all, an empty
+	// list nothing.
 	Resources []string
 }
 
@@ -86,14 +89,21 @@ func (a Access) Allows(resource string, write bool) bool {
 	if write && a.ReadOnly {
 		return false
 	}
-	return len(a.Resources) == 0 || slices.Contains(a.Resources, resource)
+	return a.Resources == nil || slices.Contains(a.Resources, resource)
 }
 
 // CreateKey makes a key for the caller's merchant and mode. The secret is in the
 // answer and can never be read again.
+//
+// Refusals: parameter_invalid (name, resources[0]), resource_missing.
 func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p KeyParams) (*Key, error) {
 	if err := api.CheckText("name", p.Name, api.MaxName); err != nil {
 		return nil, err
+	}
+	for i, resource := range p.Resources {
+		if !api.IsResource(resource) {
+			return nil, api.Invalid(fmt.Sprintf("resources[%d]", i), "resources[%d] is no resource. It must be one of %s.", i, strings.Join(api.Resources(), ", "))
+		}
 	}
 	var key *Key
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {

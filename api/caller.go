@@ -22,6 +22,17 @@ type Caller struct {
 	// Replayed, where not nil, is set to true when the result is that of an
 	// earlier call with the same key.
 	Replayed *bool
+	// Permissions are those of the caller's API key; nil allows everything. Services ask
+	// them about what a call shows or writes beside its own noun, as an event shows its
+	// object. Whether the call itself is allowed was decided before.
+	Permissions Permissions
+}
+
+// Permissions say what a caller may do.
+type Permissions interface {
+	// Allows reports whether the caller may read, or change, a resource, named as in
+	// [Resources].
+	Allows(resource string, write bool) bool
 }
 
 // Scope returns the caller's part of the store.

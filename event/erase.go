@@ -12,7 +12,7 @@ import (
 
 // Erase takes the personal data of a customer out of the snapshots of the events
 // that tell of it. The events stay, and are still told to whoever waits for them.
-func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string, _ []string) ([]string, error) {
+func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	for more := true; more; {
 		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			page, further, err := events.List(tx, storage.Query{
@@ -43,8 +43,29 @@ func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string,
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+// EraseObjects takes the personal data of objects out of the snapshots of events.
+func (s *Service) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) error {
+	erased := map[string]storage.Scope{}
+	err := engine.Rewrite(ctx, s.engine, events, in, func(o *storage.Object[record]) (changed bool, err error) {
+		o.Value.Data.Object, changed, err = personal.RedactObject(o.Value.Data.Object, ids)
+		if changed {
+			erased[o.ID] = o.Scope
+		}
+		return changed, err
+	})
+	for id, scope := range erased {
+		if err != nil || s.Erased == nil {
+			break
+		}
+		err = s.engine.Update(ctx, api.Caller{Merchant: scope.Merchant, Live: scope.Live}, func(tx *engine.Tx) error {
+			return s.Erased(tx, id)
+		})
+	}
+	return err
 }

@@ -27,9 +27,16 @@ type Event struct {
 	// PendingWebhooks counts the webhook endpoints that are still to be told.
 	PendingWebhooks int     `json:"pending_webhooks"`
 	Request         Request `json:"request"`
+	// Person is the customer whose data the object holds; empty for none. It is not shown.
+	Person string `json:"-"`
 }
 
-// Data holds the snapshot of the object.
+// Holds returns the customer whose data the object holds. Copies of the event are found by
+// it when the customer is deleted.
+func (e *Event) Holds() string { return e.Person }
+
+// Data holds the snapshot of the object. To a caller who may not read the resource of the
+// object it shows id and type of the object only.
 type Data struct {
 	Object json.RawMessage `json:"object"`
 }
@@ -136,7 +143,7 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object 
 		if err != nil {
 			return nil, err
 		}
-		return s.write(tx, made[0], t, snapshot)
+		return s.write(tx, made[0], t, object, snapshot)
 	})
 }
 
@@ -152,19 +159,19 @@ func (s *Service) RecordTx(tx *engine.Tx, object any, types ...Type) error {
 		return err
 	}
 	for i, t := range types {
-		if _, err := s.write(tx, made[i], t, snapshot); err != nil {
+		if _, err := s.write(tx, made[i], t, object, snapshot); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) write(tx *engine.Tx, id string, t Type, snapshot []byte) (*Event, error) {
+func (s *Service) write(tx *engine.Tx, id string, t Type, object any, snapshot []byte) (*Event, error) {
 	canonical, ok := t.Canonical()
 	if !ok {
 		return nil, unknownType("type", t)
 	}
-	snapshot, person, err := personal.Copy(tx, tx.Caller.Scope(), snapshot)
+	snapshot, person, err := personal.Copy(tx, tx.Caller.Scope(), object, snapshot)
 	if err != nil {
 		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
 	}
@@ -189,6 +196,7 @@ func (s *Service) write(tx *engine.Tx, id string, t Type, snapshot []byte) (*Eve
 	if _, err := events.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
 		return nil, fmt.Errorf("event: record %s: %w", t, err)
 	}
+	r.Event.Person = r.Person
 	return &r.Event, nil
 }
 
@@ -203,7 +211,26 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event
 		e, err = s.GetTx(tx, caller.Scope(), id)
 		return err
 	})
-	return e, err
+	if err != nil {
+		return nil, err
+	}
+	return e.ShownTo(caller), nil
+}
+
+// ShownTo returns the event as the caller may see it: one who may not read the resource
+// of its type sees only id and type of its object.
+func (e *Event) ShownTo(caller api.Caller) *Event {
+	if caller.Reads(e.Type.Resource()) {
+		return e
+	}
+	var head struct {
+		ID     json.RawMessage `json:"id,omitempty"`
+		Object json.RawMessage `json:"object,omitempty"`
+	}
+	_ = json.Unmarshal(e.Data.Object, &head) // what cannot be read is not shown
+	shown := *e
+	shown.Data.Object, _ = json.Marshal(head) // never fails: they were parsed
+	return &shown
 }
 
 // FannedOutTx returns an event as those who are told see it: pending_webhooks is
@@ -222,6 +249,7 @@ func (s *Service) GetTx(tx storage.ReadTx, scope storage.Scope, id string) (*Eve
 	if err != nil {
 		return nil, err
 	}
+	o.Value.Event.Person = o.Value.Person
 	return &o.Value.Event, s.count(tx, scope, &o.Value)
 }
 
@@ -277,7 +305,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 			if p.Type != "" {
 				r.Type = p.Type
 			}
-			data[i] = r.Event
+			data[i] = *r.ShownTo(caller)
 		}
 		list = api.NewList(found.URL, data, found.HasMore)
 		return nil

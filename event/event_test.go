@@ -117,3 +117,50 @@ func TestHostsRecordTheirOwnFacts(t *testing.T) {
 		t.Errorf("an unknown type: %v", err)
 	}
 }
+
+// narrow are permissions to read some resources.
+type narrow []string
+
+func (n *narrow) Allows(resource string, write bool) bool {
+	return !write && slices.Contains(*n, resource)
+}
+
+// Whoever may read events, but not the resource of one, sees which object it is of and
+// nothing else of it. Each type has a resource.
+func TestEventsShowWhatMayBeRead(t *testing.T) {
+	for _, typ := range event.Types() {
+		if !api.IsResource(typ.Resource()) {
+			t.Errorf("%s has the resource %q", typ, typ.Resource())
+		}
+	}
+	if got := event.Type("payment").Resource(); got != "" {
+		t.Errorf("what is no type has the resource %q", got)
+	}
+
+	s, _ := newService(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	want := map[event.Type]string{
+		"invoice.created": `{"id":"inv_1","object":"invoice"}`, "plan.created": `{"id":"plan_1","name":"Akua","object":"plan"}`,
+		"payout.created": `{}`,
+	}
+	for typ, object := range map[event.Type]map[string]any{
+		"invoice.created": {"object": "invoice", "id": "inv_1", "name": "Akua"},
+		"plan.created":    {"object": "plan", "id": "plan_1", "name": "Akua"},
+		"payout.created":  {"name": "Akua"}, // a host's
+	} {
+		if _, err := s.Record(t.Context(), caller, typ, object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	caller.Permissions = &narrow{"events", "plans"}
+	list, err := s.List(t.Context(), caller, event.ListParams{})
+	if err != nil || len(list.Data) != len(want) {
+		t.Fatalf("%d events, %v", len(list.Data), err)
+	}
+	for _, e := range list.Data {
+		one, err := s.Get(t.Context(), caller, e.ID)
+		if err != nil || string(one.Data.Object) != want[e.Type] || string(e.Data.Object) != want[e.Type] {
+			t.Errorf("%s: listed as %s, read as %s, %v", e.Type, e.Data.Object, one.Data.Object, err)
+		}
+	}
+}

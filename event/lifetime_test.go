@@ -172,7 +172,7 @@ func TestErase(t *testing.T) {
 		told = append(told, id)
 		return nil
 	}
-	if _, err := d.Erase(t.Context(), caller, "cus_1", nil); err != nil {
+	if err := d.Erase(t.Context(), caller, "cus_1"); err != nil {
 		t.Fatal(err)
 	}
 	if len(told) != len(about) {
@@ -216,14 +216,14 @@ func TestErase(t *testing.T) {
 	e := d.record(t, caller, object{"id": "cus_3", "object": "customer", "name": "Yaa"})
 	planned := errors.New("planned")
 	d.Erased = func(*engine.Tx, string) error { return planned }
-	if _, err := d.Erase(t.Context(), caller, "cus_3", nil); !errors.Is(err, planned) {
+	if err := d.Erase(t.Context(), caller, "cus_3"); !errors.Is(err, planned) {
 		t.Errorf("got %v", err)
 	}
 	if now, err := d.Get(t.Context(), caller, e.ID); err != nil || !strings.Contains(string(now.Data.Object), "Yaa") {
 		t.Errorf("half an erasure: %+v, %v", now, err)
 	}
 	d.Erased = nil
-	d.store.Each(t, "Erase", func() error { _, err := d.Erase(t.Context(), caller, "cus_3", nil); return err })
+	d.store.Each(t, "Erase", func() error { return d.Erase(t.Context(), caller, "cus_3") })
 	if now, err := d.Get(t.Context(), caller, e.ID); err != nil || strings.Contains(string(now.Data.Object), "Yaa") {
 		t.Errorf("kept %+v, %v", now, err)
 	}

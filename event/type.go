@@ -84,6 +84,33 @@ func (t Type) Canonical() (Type, bool) {
 	return t, catalogue[t]
 }
 
+// resources are what an API key must be allowed to read to see the objects of events,
+// by the noun of the type; see [api.Resources].
+var resources = map[string]string{
+	"payment":            "payments",
+	"subscription":       "subscriptions",
+	"payout":             "payouts",
+	"disbursement":       "disbursements",
+	"disbursement_batch": "disbursements",
+	"refund":             "refunds",
+	"checkout.session":   "checkout_sessions",
+	"plan":               "plans",
+	"customer":           "customers",
+	"invoice":            "invoices",
+	"qr_code":            "qr_codes",
+	"webhook_endpoint":   "webhooks",
+}
+
+// Resource returns what an API key must be allowed to read to see the objects of events
+// of the type, as "payouts"; empty for what is no type.
+func (t Type) Resource() string {
+	canonical, ok := t.Canonical()
+	if !ok {
+		return ""
+	}
+	return resources[string(canonical[:strings.LastIndexByte(string(canonical), '.')])]
+}
+
 // Types returns all types, synonyms included, in no particular order.
 func Types() []Type {
 	all := make([]Type, 0, len(catalogue)+len(synonyms))

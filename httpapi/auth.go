@@ -22,7 +22,8 @@ type Access struct {
 	// Live is true for live mode, false for test mode.
 	Live bool
 	// Allow reports whether the key may read, or change, a resource, named as in
-	// the routes (payouts, qr_codes). Nil allows all.
+	// [api.Resources] (payouts, qr_codes). Nil allows all. What an event shows, and what a
+	// webhook endpoint may be told, follow it too. It must be safe for concurrent use.
 	Allow func(resource string, write bool) bool
 }
 
@@ -77,7 +78,7 @@ func (rt *router) authenticate(r *request) error {
 		return errors.New("httpapi: the authenticator named no merchant")
 	}
 	r.access = access
-	r.caller.Merchant, r.caller.Live = access.Merchant, access.Live
+	r.caller.Merchant, r.caller.Live, r.caller.Permissions = access.Merchant, access.Live, &r.access
 	return nil
 }
 

@@ -18,7 +18,7 @@ func qrCodeRoutes(svc *payments.Service) []route {
 		{method: http.MethodGet, pattern: "/v1/qr_codes/{id}", resource: codes, handle: h.get},
 		{method: http.MethodPost, pattern: "/v1/qr_codes/{id}", resource: codes, write: true, handle: h.update},
 		{method: http.MethodDelete, pattern: "/v1/qr_codes/{id}", resource: codes, write: true, handle: h.delete},
-		{method: http.MethodGet, pattern: "/v1/qr_codes/{id}/payments", resource: codes, handle: h.payments},
+		{method: http.MethodGet, pattern: "/v1/qr_codes/{id}/payments", resource: "payments", handle: h.payments},
 		{method: http.MethodGet, pattern: "/v1/qr_codes/{id}/download", resource: codes, handle: h.download},
 		// Resolving changes nothing, so a read-only key may do it.
 		{method: http.MethodPost, pattern: "/v1/qr_codes/resolve", resource: codes, handle: h.resolve},

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -159,7 +160,10 @@ func (rt *router) serve(r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.caller.IdempotencyKey = key
+		// A key that may only read keeps nothing, so that it takes no idempotency key away.
+		if r.access.Allows(r.route.resource, true) {
+			r.caller.IdempotencyKey = key
+		}
 	}
 	if r.private && (method == http.MethodPost || method == http.MethodPatch) {
 		// A body that cannot be read is refused even where the handler needs none.
@@ -179,7 +183,7 @@ func (rt *router) find(r *request) *endpoint {
 	// The mux would redirect such a path, and to a place outside a prefix that
 	// http.StripPrefix took away.
 	escaped := r.URL.EscapedPath()
-	if !strings.HasPrefix(escaped, "/") || (escaped != "/" && path.Clean(escaped) != escaped) {
+	if !strings.HasPrefix(escaped, "/") || (escaped != "/" && path.Clean(escaped) != escaped) || respelled(escaped) {
 		return nil
 	}
 	var f finder
@@ -190,6 +194,18 @@ func (rt *router) find(r *request) *endpoint {
 		rt.mux.ServeHTTP(&f, r.Request)
 	}
 	return f.endpoint
+}
+
+// respelled reports whether a path escapes a character that needs no escape, as
+// /v1/%62alance does. A proxy that guards paths by their spelling would not know it.
+func respelled(escaped string) bool {
+	for _, after := range strings.Split(escaped, "%")[1:] {
+		b, err := strconv.ParseUint(after[:min(2, len(after))], 16, 8)
+		if err != nil || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("-._~", byte(b)) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // finder takes the place of a response, so that the mux only finds: what it

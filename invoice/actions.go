@@ -2,12 +2,14 @@ package invoice
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/personal"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -109,7 +111,8 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 
 // Duplicate makes a new draft of any invoice: with its lines, customer, texts,
 // discount, collection method and metadata, and with a number and an address of its
-// own. It has no due date: the old one belongs to the old invoice.
+// own. It has no due date: the old one belongs to the old invoice. Of a customer who was
+// deleted it has nothing.
 func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	call := engine.Call{Name: "invoice.duplicate", Params: id}
 	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
@@ -118,7 +121,17 @@ func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (
 			return nil, err
 		}
 		old, r := &o.Value, blank(tx)
-		r.Customer, r.Email, r.Name, r.Phone, r.Address = old.Customer, old.Email, old.Name, old.Phone, old.Address
+		r.Customer, r.Email, r.Name, r.Phone, r.Address, r.From = old.Customer, old.Email, old.Name, old.Phone, old.Address, old.From
+		if person := r.person(); person != "" {
+			deleted, err := personal.Deleted(tx, caller.Scope(), person)
+			if err != nil {
+				return nil, fmt.Errorf("invoice: customer: %w", err)
+			}
+			if deleted {
+				r.Customer, r.From = nil, ""
+				r.dropPerson()
+			}
+		}
 		r.Description, r.Footer, r.Memo, r.Coupon = old.Description, old.Footer, old.Memo, old.Coupon
 		r.CollectionMethod, r.Metadata, r.Off = old.CollectionMethod, old.Metadata, old.Off
 		lines := old.Lines.Data

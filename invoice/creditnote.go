@@ -72,8 +72,9 @@ type RefundedParams struct {
 	Invoice string
 	Amount  int64 // pesewas
 	Reason  string
-	// Phone is whom an SMS tells when the invoice has no number; may be empty.
-	Phone string
+	// Payer is the account that paid, Phone its number, which an SMS tells when the
+	// invoice has none; both may be empty.
+	Payer, Phone string
 }
 
 // RefundedTx notes on an invoice that a part of it was given back, writes the credit
@@ -102,21 +103,21 @@ func (s *Service) RefundedTx(tx *engine.Tx, p RefundedParams) (*CreditNote, erro
 	if err := s.replace(tx, o); err != nil {
 		return nil, err
 	}
-	return &n, s.tellRefunded(tx, r, &n, p.Phone)
+	return &n, s.tellRefunded(tx, r, &n, p.Payer, p.Phone)
 }
 
 // tellRefunded queues what the customer is told of a refund.
-func (s *Service) tellRefunded(tx *engine.Tx, r *record, n *CreditNote, phone string) error {
+func (s *Service) tellRefunded(tx *engine.Tx, r *record, n *CreditNote, person, phone string) error {
 	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
 	if err != nil {
 		return fmt.Errorf("invoice: merchant: %w", err)
 	}
 	if r.Phone != nil {
-		phone = *r.Phone
+		person, phone = r.person(), *r.Phone
 	}
 	amount := money.Text(n.Amount)
 	text := fmt.Sprintf("%s refunded you GHS %s of invoice %s. Refund %s.", m.Name, amount, r.Number, n.Refund)
-	if err := s.config.Messages.TextTx(tx, phone, text); err != nil {
+	if err := s.config.Messages.TextTx(tx, person, phone, text); err != nil {
 		return err
 	}
 	return s.email(tx, r, m, letter{

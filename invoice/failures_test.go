@@ -96,7 +96,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 			_, err = s.Invoices.MarkUncollectible(ctx, named("mark"), fourth.ID)
 			return err
 		}},
-		{"Erase", func() error { _, err := s.Invoices.Erase(ctx, s.Caller, c.ID, nil); return err }},
+		{"Erase", func() error { return s.Invoices.Erase(ctx, s.Caller, c.ID) }},
 	} {
 		store.Each(t, call.name, call.do)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/personal"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -16,7 +17,8 @@ import (
 // leaves what is there, and an empty text or a zero time clears it.
 type Fields struct {
 	// Customer is the id of a customer, whose e-mail, name, phone and address fill what is
-	// not given here.
+	// not given here. A draft from which the customer is taken off keeps them until they
+	// are changed or the customer is deleted.
 	Customer         *string           `json:"customer,omitempty"`
 	Email            *string           `json:"customer_email,omitempty"`
 	Name             *string           `json:"customer_name,omitempty"`
@@ -126,12 +128,23 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(storage.ReadTx) (*account.Customer, error)) error {
 	before := r.Customer
 	if f.Customer != nil {
-		r.Customer = textOrNil(*f.Customer)
+		if r.Customer = textOrNil(*f.Customer); r.Customer == nil && before != nil {
+			r.From = *before // whose data stays, until it is overwritten or erased
+		}
 	}
 	if customer != nil {
 		c, err := customer(tx)
 		if err != nil {
 			return err
+		}
+		r.From = ""
+		// A host may have been asked just before it deleted the customer.
+		deleted, err := personal.Deleted(tx, tx.Caller.Scope(), *r.Customer)
+		if err != nil {
+			return fmt.Errorf("invoice: customer: %w", err)
+		}
+		if deleted {
+			return named("customer", api.NoSuch("customer"))
 		}
 		// A host's own record may hold what nobody could be reached by; it is left out.
 		r.Email, r.Name, r.Phone = nil, textOrNil(c.Name), nil

@@ -159,7 +159,8 @@ type pdf struct {
 
 var pdfs = storage.NewCollection[pdf]("invoice_pdfs", nil)
 
-// PDF returns the address of an invoice's document, and notes it in the invoice.
+// PDF returns the address of an invoice's document, and notes it in the invoice, unless
+// the caller may only read.
 func (s *Service) PDF(ctx context.Context, caller api.Caller, id string) (string, error) {
 	v, err := s.Get(ctx, caller, id)
 	if err != nil {
@@ -169,6 +170,9 @@ func (s *Service) PDF(ctx context.Context, caller api.Caller, id string) (string
 		return *v.PDF, nil
 	}
 	address := v.HostedURL + "/pdf"
+	if !caller.Writes("invoices") {
+		return address, nil
+	}
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := s.get(tx, caller.Scope(), id)
 		if err != nil {

@@ -93,7 +93,14 @@ type Invoice struct {
 	PaidOutside *string `json:"-"`
 	// AmountRefunded is how much was given back, in pesewas. The invoice stays paid.
 	AmountRefunded int64 `json:"-"`
+	// Unlinked is the customer that a draft was filled from and no longer names, while it
+	// keeps the e-mail, name, phone or address; empty for none.
+	Unlinked string `json:"-"`
 }
+
+// Holds returns the customer whose data the invoice has without naming the customer.
+// Copies of the invoice are found by it when the customer is deleted.
+func (v *Invoice) Holds() string { return v.Unlinked }
 
 // record is what is kept of an invoice.
 type record struct {
@@ -111,11 +118,24 @@ type record struct {
 	// Outside and Refunded keep PaidOutside and AmountRefunded.
 	Outside  *string `json:"outside,omitempty"`
 	Refunded int64   `json:"refunded,omitempty"`
+	// From keeps Unlinked.
+	From string `json:"from,omitempty"`
 	// CreatedAt is Created with its milliseconds.
 	CreatedAt api.Time `json:"created_at"`
 	// Due is when a worker looks at it next; nil when there is nothing to do.
 	Due *api.Time `json:"due,omitempty"`
 }
+
+// person returns the customer whose data the invoice has; empty for none.
+func (r *record) person() string {
+	if r.Customer != nil {
+		return *r.Customer
+	}
+	return r.From
+}
+
+// dropPerson takes the customer's data off.
+func (r *record) dropPerson() { r.Email, r.Name, r.Phone, r.Address = nil, nil, nil, nil }
 
 // setLines replaces the lines and computes the totals.
 func (r *record) setLines(lines []Line) error {
@@ -174,6 +194,15 @@ var invoices = storage.NewCollection("invoices", []storage.Field[record]{
 	{
 		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
 		Value:  func(r *record) any { return timeOrNil(r.Due) },
+	},
+	{
+		Column: storage.Column{Name: "unlinked", Type: storage.Text, Null: true, Indexed: true},
+		Value: func(r *record) any {
+			if r.From == "" {
+				return nil
+			}
+			return r.From
+		},
 	},
 }, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
 

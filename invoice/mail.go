@@ -47,7 +47,7 @@ func (s *Service) tell(tx *engine.Tx, r *record, again bool) (told bool, err err
 	}
 	if r.Phone != nil {
 		text := fmt.Sprintf("%s %s from %s: GHS %s%s. %s", word, r.Number, m.Name, money.Text(r.Total), due, r.HostedURL)
-		if err := s.config.Messages.TextTx(tx, *r.Phone, text); err != nil {
+		if err := s.config.Messages.TextTx(tx, r.person(), *r.Phone, text); err != nil {
 			return false, err
 		}
 	}
@@ -82,11 +82,11 @@ func (s *Service) receipts(tx *engine.Tx, r *record, source string) error {
 		payment = *r.Payment
 		by = " Payment " + payment + "."
 	}
-	if err := s.config.Messages.TextTx(tx, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)); err != nil {
+	if err := s.config.Messages.TextTx(tx, r.person(), to, fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)); err != nil {
 		return err
 	}
 	if r.Outside == nil { // else it is the merchant who has said so
-		if err := s.config.Messages.TextTx(tx, m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s.%s", r.Number, amount, by)); err != nil {
+		if err := s.config.Messages.TextTx(tx, "", m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s.%s", r.Number, amount, by)); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e letter,
 		fmt.Fprintf(&text, "\nPayment %s. Thank you.\n", e.Payment)
 	}
 	fmt.Fprintf(&text, "\n%s: %s\n", e.Action, e.URL)
-	return s.config.Messages.EmailTx(tx, message.Email{
+	return s.config.Messages.EmailTx(tx, r.person(), message.Email{
 		To: *r.Email, FromName: oneLine(m.Name), Subject: oneLine(e.Title + " from " + m.Name), Text: text.String(), HTML: html.String(),
 	}, attach)
 }

@@ -146,7 +146,7 @@ func nextNumber(tx *engine.Tx, series, prefix string) (string, error) {
 // address sets what is kept beside the invoice as it is shown, and what depends on
 // where the service is reached today.
 func (s *Service) address(r *record) {
-	r.PaidOutside, r.AmountRefunded = r.Outside, r.Refunded
+	r.PaidOutside, r.AmountRefunded, r.Unlinked = r.Outside, r.Refunded, r.From
 	r.HostedURL = s.config.BaseURL + "/invoice/" + r.Token
 	if r.PDF != nil {
 		r.PDF = new(r.HostedURL + "/pdf")
@@ -168,6 +168,7 @@ func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*stora
 
 // replace writes a changed invoice and tells of it.
 func (s *Service) replace(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
+	s.address(&o.Value)
 	if err := invoices.Replace(tx, o); err != nil {
 		return fmt.Errorf("invoice: write: %w", err)
 	}

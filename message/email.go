@@ -42,10 +42,10 @@ type Attacher func(ctx context.Context, caller api.Caller, name string) (*Attach
 // list of test mode.
 func (s *Service) CanEmail(live bool) bool { return !live || s.config.Mailer != nil }
 
-// EmailTx queues an e-mail in the caller's transaction. attach is what the
+// EmailTx queues an e-mail in the caller's transaction. person is as for TextTx. attach is what the
 // Attacher is asked for; empty for nothing. Without a Mailer live mode queues
 // nothing.
-func (s *Service) EmailTx(tx *engine.Tx, e Email, attach string) error {
+func (s *Service) EmailTx(tx *engine.Tx, person string, e Email, attach string) error {
 	if e.To == "" || !s.CanEmail(tx.Caller.Live) {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (s *Service) EmailTx(tx *engine.Tx, e Email, attach string) error {
 			ID: tx.NewID("msg_"), Object: "message", Kind: KindEmail,
 			To: e.To, Subject: e.Subject, Text: e.Text, CreatedAt: api.At(tx.Now),
 		},
-		FromName: e.FromName, HTML: e.HTML, Attach: attach,
+		FromName: e.FromName, HTML: e.HTML, Attach: attach, Person: person,
 	}
 	return s.queue(tx, r)
 }

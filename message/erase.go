@@ -9,29 +9,47 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Erase removes the messages to the addresses and numbers of a deleted customer:
-// those that wait to be sent, and those that test mode keeps.
-func (s *Service) Erase(ctx context.Context, caller api.Caller, _ string, recipients []string) ([]string, error) {
-	for _, to := range recipients {
-		q := storage.Query{Scope: caller.Scope(), Where: api.Where(nil, "recipient", to), Limit: api.MaxLimit}
-		for more := true; more; {
-			err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-				page, further, err := messages.List(tx, q)
-				if err != nil {
-					return fmt.Errorf("message: list for erasure: %w", err)
-				}
-				more = further
-				for _, o := range page {
-					if err := messages.Delete(tx, o); err != nil {
-						return fmt.Errorf("message: erase: %w", err)
-					}
-				}
-				return nil
-			})
+// Erase removes the messages to a person who was deleted, and those that tell of the
+// person: those that wait to be sent, and those that test mode keeps. Messages about
+// somebody else stay, also those to the same address.
+func (s *Service) Erase(ctx context.Context, caller api.Caller, person string) error {
+	q := storage.Query{Scope: caller.Scope(), Where: api.Where(nil, "person", person), Limit: api.MaxLimit}
+	for more := true; more; {
+		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			page, further, err := messages.List(tx, q)
 			if err != nil {
-				return nil, err
+				return fmt.Errorf("message: list for erasure: %w", err)
 			}
+			more = further
+			for _, o := range page {
+				if err := messages.Delete(tx, o); err != nil {
+					return fmt.Errorf("message: erase: %w", err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+// EraseEverywhere is Erase for a consumer or cash agent, of whom the messages of every
+// merchant may tell.
+func (s *Service) EraseEverywhere(ctx context.Context, live bool, person string) error {
+	scopes := map[storage.Scope]bool{}
+	in := engine.Within{Scope: storage.Scope{Live: live}, All: true}
+	err := engine.Rewrite(ctx, s.engine, messages, in, func(o *storage.Object[record]) (bool, error) {
+		if o.Value.Person == person {
+			scopes[o.Scope] = true
+		}
+		return false, nil
+	})
+	for scope := range scopes {
+		if err == nil {
+			err = s.Erase(ctx, api.Caller{Merchant: scope.Merchant, Live: scope.Live}, person)
+		}
+	}
+	return err
 }

@@ -60,6 +60,8 @@ type record struct {
 	HTML     string `json:"html,omitempty"`
 	Attach   string `json:"attach,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
+	// Person is the customer, consumer or cash agent whom the message is to or tells of.
+	Person string `json:"person,omitempty"`
 	// Sent says that a message of test mode is only kept: it was sent, or was not to be.
 	Sent bool `json:"sent,omitempty"`
 	// Due is when the message is to be sent, or, for one of test mode, forgotten.
@@ -78,6 +80,15 @@ var messages = storage.NewCollection("messages", []storage.Field[record]{
 	{
 		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
 		Value:  func(r *record) any { return r.Due.Time },
+	},
+	{
+		Column: storage.Column{Name: "person", Type: storage.Text, Null: true, Indexed: true},
+		Value: func(r *record) any {
+			if r.Person == "" {
+				return nil
+			}
+			return r.Person
+		},
 	},
 }, storage.DueBy("due"))
 
@@ -126,9 +137,11 @@ func New(e *engine.Engine, c Config) *Service {
 // CanText reports whether an SMS of that mode would reach anybody.
 func (s *Service) CanText(live bool) bool { return !live || s.config.Texter != nil }
 
-// TextTx queues an SMS in the caller's transaction. Without a Texter live mode
-// queues nothing; a caller for whom the message is essential asks CanText first.
-func (s *Service) TextTx(tx *engine.Tx, to, text string) error {
+// TextTx queues an SMS in the caller's transaction. person is the id of the customer,
+// consumer or cash agent whom it is to or tells of, with whose data it is erased; empty
+// for nobody. Without a Texter live mode queues nothing; a caller for whom the message is
+// essential asks CanText first.
+func (s *Service) TextTx(tx *engine.Tx, person, to, text string) error {
 	if to == "" || !s.CanText(tx.Caller.Live) {
 		return nil
 	}
@@ -137,6 +150,7 @@ func (s *Service) TextTx(tx *engine.Tx, to, text string) error {
 			ID: tx.NewID("msg_"), Object: "message", Kind: SMS,
 			To: to, Text: text, CreatedAt: api.At(tx.Now),
 		},
+		Person: person,
 	}
 	return s.queue(tx, r)
 }

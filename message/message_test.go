@@ -66,7 +66,7 @@ func newPost(t *testing.T, texter message.Texter) *post {
 
 func (p *post) queue(t *testing.T, caller api.Caller, to, text string) {
 	t.Helper()
-	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.TextTx(tx, to, text) })
+	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.TextTx(tx, "cus_1", to, text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestARolledBackMessageIsNotSent(t *testing.T) {
 	p := newPost(t, texter)
 	planned := errors.New("planned")
 	err := p.engine.Update(t.Context(), live, func(tx *engine.Tx) error {
-		if err := p.TextTx(tx, number, "Hello."); err != nil {
+		if err := p.TextTx(tx, "", number, "Hello."); err != nil {
 			return err
 		}
 		return planned

@@ -12,7 +12,7 @@ func TestAMessageIsReadWhole(t *testing.T) {
 	p := newPost(t, nil)
 	caller := api.Caller{Merchant: "mer_1"}
 	e := message.Email{To: "ama@example.com", FromName: "Adom", Subject: "Invoice", Text: "GHS 5", HTML: "<p>GHS 5</p>"}
-	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.EmailTx(tx, e, "inv_1") })
+	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.EmailTx(tx, "", e, "inv_1") })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,6 +153,9 @@ func (o *Outgoing) giveBack(tx *engine.Tx, n *Noun, found *storage.Object[record
 func (o *Outgoing) end(tx *engine.Tx, n *Noun, found *storage.Object[record]) error {
 	r := &found.Value
 	r.Due = nil
+	if keep := o.config.NumberRetention; keep > 0 && !r.CreatedAt.Add(keep).After(tx.Now) {
+		r.To = nil // the pass that removes numbers has been here
+	}
 	if err := n.transfers.Replace(tx, found); err != nil {
 		return fmt.Errorf("payout: write %s: %w", n.Object, err)
 	}

@@ -138,7 +138,7 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 			return nil, fmt.Errorf("payout: keep code: %w", err)
 		}
 		text := fmt.Sprintf("%s is your code to confirm a payout. It is valid for 10 minutes. Do not tell it to anybody.", digits)
-		if err := s.messages.TextTx(tx, m.Phone, text); err != nil {
+		if err := s.messages.TextTx(tx, "", m.Phone, text); err != nil {
 			return nil, err
 		}
 		return &OTP{Object: "otp", Purpose: purpose, Status: "sent", Phone: phone.Mask(m.Phone), ExpiresAt: o.VerifyBy}, nil

@@ -39,6 +39,9 @@ type OutgoingConfig struct {
 	// StuckAfter is how long a transfer may be on its way before it counts as
 	// stuck; one hour when zero.
 	StuckAfter time.Duration
+	// NumberRetention is for how long the number of a transfer is kept from its creation
+	// on, once it has ended; zero for good.
+	NumberRetention time.Duration
 }
 
 // Outgoing makes transfers and sees them through. Payouts and disbursements

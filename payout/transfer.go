@@ -84,7 +84,8 @@ type Transfer struct {
 // record is what is kept of a transfer.
 type record struct {
 	Transfer
-	// To is the destination unmasked, as the rail is told; nil for wallets.
+	// To is the destination unmasked, as the rail is told; nil for wallets, and once it is
+	// no longer kept, see [Retention].
 	To *target `json:"to,omitempty"`
 	outside.Course
 }

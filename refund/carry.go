@@ -114,7 +114,7 @@ func (s *Service) settle(tx *engine.Tx, o *storage.Object[record]) error {
 		return fmt.Errorf("refund: settle: %w", err)
 	}
 	r.enter(Succeeded)
-	if err := s.succeeded(tx, r, ""); err != nil {
+	if err := s.succeeded(tx, r, "", ""); err != nil {
 		return err
 	}
 	return s.end(tx, o)

@@ -178,7 +178,7 @@ func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, er
 		return nil, fmt.Errorf("refund: pay wallet: %w", err)
 	}
 	r.Status, r.Due = Succeeded, nil
-	if err := s.succeeded(tx, r, consumer.Phone); err != nil {
+	if err := s.succeeded(tx, r, consumer.ID, consumer.Phone); err != nil {
 		return nil, err
 	}
 	if _, err := refunds.Insert(tx, tx.Caller.Scope(), r.ID, *r); err != nil {
@@ -189,11 +189,11 @@ func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, er
 }
 
 // succeeded completes a refund whose money is back: the invoice shows it, and the
-// customer is told, on phone where the invoice has no number.
-func (s *Service) succeeded(tx *engine.Tx, r *record, phone string) error {
+// customer is told, on the phone of the payer where the invoice has no number.
+func (s *Service) succeeded(tx *engine.Tx, r *record, payer, phone string) error {
 	r.CompletedAt = api.AtOrNil(tx.Now)
 	if r.Invoice != nil {
-		back := invoice.RefundedParams{Refund: r.ID, Invoice: *r.Invoice, Amount: r.Amount, Phone: phone}
+		back := invoice.RefundedParams{Refund: r.ID, Invoice: *r.Invoice, Amount: r.Amount, Payer: payer, Phone: phone}
 		if r.Reason != nil {
 			back.Reason = *r.Reason
 		}
@@ -208,7 +208,7 @@ func (s *Service) succeeded(tx *engine.Tx, r *record, phone string) error {
 	if err != nil {
 		return fmt.Errorf("refund: merchant: %w", err)
 	}
-	return s.config.Messages.TextTx(tx, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
+	return s.config.Messages.TextTx(tx, payer, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
 }
 
 // errNoRail is the refusal where nobody can give the money back, before anything is

@@ -126,7 +126,7 @@ func (s *Service) Deliveries(ctx context.Context, caller api.Caller, endpoint st
 // returns the event.
 func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*event.Event, error) {
 	call := engine.Call{Name: "event.resend", Params: id}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*event.Event, error) {
+	e, err := engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*event.Event, error) {
 		e, err := s.events.GetTx(tx, caller.Scope(), id)
 		if err != nil {
 			return nil, err
@@ -138,6 +138,10 @@ func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*ev
 		e.PendingWebhooks += n
 		return e, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return e.ShownTo(caller), nil
 }
 
 // resend queues deliveries of an event to the endpoints that want it, or to one.

@@ -150,6 +150,23 @@ func checkEvents(list []event.Type) ([]event.Type, error) {
 	return checked, nil
 }
 
+// checkReads refuses a caller who may not read what an endpoint with these types is told.
+// Else a key that may change webhooks alone could have every object sent to it.
+func checkReads(caller api.Caller, list []event.Type) error {
+	if caller.Permissions == nil {
+		return nil
+	}
+	if slices.Contains(list, all) {
+		list = event.Types()
+	}
+	for _, t := range list {
+		if resource := t.Resource(); !caller.Reads(resource) {
+			return api.Errorf(api.PermissionDenied, "events", "This API key may not read %s, and so it cannot create or change an endpoint that is told of them. Use a key that may, or leave these types out.", resource)
+		}
+	}
+	return nil
+}
+
 // maxEndpoints bounds the active endpoints of a merchant in one mode.
 const maxEndpoints = 100
 
@@ -162,7 +179,8 @@ type CreateParams struct {
 // Create registers an endpoint, which is told of events from now on. Its secret is
 // in the answer, and in no later one; not even a repetition of the call has it.
 //
-// Refusals: parameter_missing, webhook_url_invalid, event_type_unknown.
+// Refusals: parameter_missing, webhook_url_invalid, event_type_unknown, and
+// permission_denied for types whose objects the caller may not read.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Endpoint, error) {
 	if p.URL == "" {
 		return nil, api.Missing("url")
@@ -172,6 +190,9 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	}
 	events, err := checkEvents(p.Events)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkReads(caller, events); err != nil {
 		return nil, err
 	}
 	var secret string
@@ -259,8 +280,9 @@ type UpdateParams struct {
 // not once it is active again; see [Service.ResendSince]. A retry that becomes due
 // meanwhile is given up; one whose time comes after the endpoint is active again is made.
 //
-// Refusals: resource_missing, webhook_url_invalid, event_type_unknown, and
-// parameter_invalid (is_active) for more than 100 active endpoints.
+// Refusals: resource_missing, webhook_url_invalid, event_type_unknown,
+// parameter_invalid (is_active) for more than 100 active endpoints, and permission_denied
+// if the caller may not read the objects of a type that the endpoint had or is to have.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*Endpoint, error) {
 	if p.URL != nil {
 		if err := checkURL(*p.URL, caller.Live); err != nil {
@@ -270,6 +292,9 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 	if p.Events != nil {
 		var err error
 		if p.Events, err = checkEvents(p.Events); err != nil {
+			return nil, err
+		}
+		if err := checkReads(caller, p.Events); err != nil {
 			return nil, err
 		}
 	}
@@ -305,6 +330,9 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 		if err != nil {
 			return nil, err
 		}
+		if err := checkReads(caller, o.Value.Events); err != nil {
+			return nil, err
+		}
 		if err := do(tx, &o.Value); err != nil {
 			return nil, err
 		}
@@ -318,6 +346,9 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 
 // Rotate gives an endpoint a new secret, which is in the answer, once. The old one
 // goes on signing beside it for 24 hours.
+//
+// Refusals: resource_missing, and permission_denied if the caller may not read what the
+// endpoint is told.
 func (s *Service) Rotate(ctx context.Context, caller api.Caller, id string) (*Endpoint, error) {
 	var secret string
 	caller = watched(caller)

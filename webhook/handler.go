@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -11,24 +12,40 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 )
 
+// ErrInProgress is what [Seen.Begin] returns for an event that another delivery has
+// begun and not ended.
+var ErrInProgress = errors.New("webhook: the event is being handled")
+
+// errPanicked is what [Seen.End] is told when the function did not return.
+var errPanicked = errors.New("webhook: the function panicked")
+
 // Seen remembers which events were handled, by their ids. It must be safe for
 // concurrent use. A receiver with a database keeps the id in the transaction of
 // what it does.
 type Seen interface {
-	// Begin reports whether the event is new. While one is handled, and after it was
-	// handled well, it is not.
+	// Begin reports whether the event is new. After it was handled well it is not.
+	// While it is handled, Begin returns [ErrInProgress], so that it is delivered again
+	// unless it ends well. An implementation that outlives its process lets go, after
+	// a while, of what was begun and never ended.
 	Begin(ctx context.Context, id string) (fresh bool, err error)
-	// End is told how handling went; after an error the event is new again.
+	// End is told how handling went; after an error the event is new again. It is called
+	// once for each event that Begin called new, also when the function panicked.
 	End(ctx context.Context, id string, failed error) error
 }
 
 // maxDelivery bounds the body of a delivery, in bytes.
 const maxDelivery = 1 << 20
 
-// Handler receives deliveries: it verifies each, leaves out what seen knows, and
-// hands the event to fn. It answers 400 to what does not verify, 500 when fn
-// fails, so that the event is delivered again, and 200 else. fn should take less
-// than ten seconds. A nil seen remembers in memory.
+// Handler receives deliveries: it verifies each, leaves out what seen knows, and hands
+// the event to fn. A nil seen remembers in memory.
+//
+// It answers 200 once fn has handled the event, now or before; 400 to what does not
+// verify; 500 when fn fails; and 503 while another delivery of the event is being
+// handled, or if the secret is empty. An event that is answered with anything but 200 is
+// delivered again. A panic of fn counts as a failure and goes on to the server.
+//
+// The sender waits for 15 seconds. fn may take longer: its context does not end when the
+// sender hangs up, and a repetition is answered 200 once fn has returned nil.
 func Handler(secret string, seen Seen, fn func(context.Context, event.Event) error) http.Handler {
 	if seen == nil {
 		seen = NewMemory(10_000)
@@ -39,7 +56,11 @@ func Handler(secret string, seen Seen, fn func(context.Context, event.Event) err
 			http.Error(w, "the body could not be read", http.StatusBadRequest)
 			return
 		}
-		if err := Verify(r.Header, body, secret, 0, time.Now()); err != nil {
+		switch err := Verify(r.Header, body, secret, 0, time.Now()); {
+		case errors.Is(err, ErrNoSecret):
+			http.Error(w, "the receiver has no secret", http.StatusServiceUnavailable)
+			return
+		case err != nil:
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
@@ -48,55 +69,77 @@ func Handler(secret string, seen Seen, fn func(context.Context, event.Event) err
 			http.Error(w, "the body is no event", http.StatusBadRequest)
 			return
 		}
-		fresh, err := seen.Begin(r.Context(), e.ID)
-		if err == nil && fresh {
-			err = fn(r.Context(), e)
-			if ended := seen.End(context.WithoutCancel(r.Context()), e.ID, err); err == nil {
-				err = ended
-			}
-		}
-		if err != nil {
+		switch err := handle(context.WithoutCancel(r.Context()), seen, &e, fn); {
+		case errors.Is(err, ErrInProgress):
+			http.Error(w, "the event is being handled; try again", http.StatusServiceUnavailable)
+		case err != nil:
 			http.Error(w, "try again", http.StatusInternalServerError)
-			return
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"received":true}`)
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"received":true}`)
 	})
+}
+
+// handle hands a new event to fn, and tells seen how that went.
+func handle(ctx context.Context, seen Seen, e *event.Event, fn func(context.Context, event.Event) error) (err error) {
+	fresh, err := seen.Begin(ctx, e.ID)
+	if err != nil || !fresh {
+		return err
+	}
+	err = errPanicked // until fn has returned
+	defer func() {
+		if ended := seen.End(ctx, e.ID, err); err == nil {
+			err = ended
+		}
+	}()
+	err = fn(ctx, *e)
+	return err
 }
 
 // Memory is a [Seen] that forgets the oldest, and everything at a restart.
 type Memory struct {
-	mu    sync.Mutex
+	mu sync.Mutex
+	// known has an event from its beginning on; true once it was handled well.
 	known map[string]bool
+	// order holds the events that were handled well, the oldest first.
 	order []string
 	most  int
 }
 
-// NewMemory returns one that remembers the last so many events.
+// NewMemory returns one that remembers the last so many events that were handled well.
 func NewMemory(most int) *Memory { return &Memory{known: map[string]bool{}, most: max(1, most)} }
 
 // Begin implements [Seen].
 func (m *Memory) Begin(_ context.Context, id string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	handled, begun := m.known[id]
+	if begun && !handled {
+		return false, ErrInProgress
+	}
+	if !handled {
+		m.known[id] = false
+	}
+	return !handled, nil
+}
+
+// End implements [Seen].
+func (m *Memory) End(_ context.Context, id string, failed error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if failed != nil {
+		delete(m.known, id)
+		return nil
+	}
 	if m.known[id] {
-		return false, nil
+		return nil
 	}
 	m.known[id] = true
 	m.order = append(m.order, id)
 	if len(m.order) > m.most {
 		delete(m.known, m.order[0])
 		m.order = m.order[1:]
-	}
-	return true, nil
-}
-
-// End implements [Seen].
-func (m *Memory) End(_ context.Context, id string, failed error) error {
-	if failed != nil {
-		m.mu.Lock()
-		delete(m.known, id)
-		m.mu.Unlock()
 	}
 	return nil
 }

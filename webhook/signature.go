@@ -31,6 +31,8 @@ const DefaultTolerance = 300 * time.Second
 
 // The ways in which a signature fails.
 var (
+	// ErrNoSecret is a mistake of the receiver: with an empty secret anybody can sign.
+	ErrNoSecret    = errors.New("webhook: the secret is empty; give that of the endpoint, whsec_…")
 	ErrNoSignature = errors.New("webhook: no signature")
 	ErrSignature   = errors.New("webhook: the signature does not match")
 	ErrTimestamp   = errors.New("webhook: the delivery is too old, or the clocks differ")
@@ -70,8 +72,11 @@ func mac(key []byte, prefix string, body []byte) []byte {
 // Verify checks a delivery by its Service-Signature header: that body, as it came
 // and not decoded, was signed with the endpoint's secret, and not longer than
 // tolerance before now, or after it. A tolerance of 0 stands for
-// [DefaultTolerance].
+// [DefaultTolerance]. An empty secret is refused with [ErrNoSecret].
 func Verify(h http.Header, body []byte, secret string, tolerance time.Duration, now time.Time) error {
+	if strings.TrimSpace(strings.TrimPrefix(secret, secretPrefix)) == "" {
+		return ErrNoSecret
+	}
 	header := h.Get(SignatureHeader)
 	if header == "" {
 		return ErrNoSignature

@@ -69,12 +69,22 @@ func TestVerify(t *testing.T) {
 		{"no signature", with("t=1700000000"), string(body), secret, at, ErrSignature},
 		{"another scheme", with(strings.Replace(good, "v1", "v0", 1)), string(body), secret, at, ErrSignature},
 		{"spaces", with(strings.Replace(good, ",", ", ", 1)), string(body), secret, at, nil},
+		{"no secret", signed(at, body, ""), string(body), "", at, ErrNoSecret},
+		{"the prefix of a secret", signed(at, body, "whsec_"), string(body), "whsec_", at, ErrNoSecret},
+		{"a blank secret", signed(at, body, " "), string(body), " ", at, ErrNoSecret},
 		{"a wrong one first", with(strings.Replace(good, ",", ",v1=00,v1=zz,", 1)), string(body), secret, at, nil},
 	} {
 		if err := Verify(c.header, []byte(c.body), c.secret, 0, c.now); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.what, err, c.want)
 		}
 	}
+}
+
+// signed returns the headers of a body that was signed with a secret.
+func signed(at time.Time, body []byte, secret string) http.Header {
+	h := http.Header{}
+	sign(h, "evt_1", body, at, secret)
+	return h
 }
 
 func FuzzVerify(f *testing.F) {

@@ -218,6 +218,24 @@ func TestWhoSeesWhom(t *testing.T) {
 	}
 }
 
+// A redirect stays on the inspector's host, also as a browser reads it, to whom a
+// backslash is a slash.
+func TestRedirectsStayOnTheHost(t *testing.T) {
+	s := open(t, inspector.Config{})
+	look := inspector.New(s.Service, inspector.Config{})
+	for _, path := range []string{`/\\evil.example`, `/\evil.example`, "/https:evil.example", "/javascript:alert(1)", "/\tx", "/%2f%2fevil.example", "//evil.example", "/mer_1"} {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/", nil)
+		r.URL.Path = path
+		w := httptest.NewRecorder()
+		look.ServeHTTP(w, r)
+		location := strings.ReplaceAll(w.Header().Get("Location"), `\`, "/")
+		to, err := r.URL.Parse(location)
+		if err != nil || to.Host != r.URL.Host || to.Scheme != r.URL.Scheme {
+			t.Errorf("%q: %d leads to %q, %v", path, w.Code, location, err)
+		}
+	}
+}
+
 func TestAddresses(t *testing.T) {
 	s := open(t, inspector.Config{})
 	m := s.Caller.Merchant

@@ -150,7 +150,8 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 	case parts[0] == "assets" && len(parts) == 2:
 		return serveAsset(w, v.Request, parts[1])
 	case len(parts) == 1: // the merchant's page ends with a slash
-		seeOther(w, parts[0]+"/")
+		// As they came, "\\host" and "https:host" would be other websites to a browser.
+		seeOther(w, "./"+url.PathEscape(parts[0])+"/")
 		return nil
 	}
 	if err := v.enter(parts[0]); err != nil {

@@ -120,7 +120,7 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 		return fmt.Errorf("engine: encode answer: %w", err)
 	}
 	scope, key := caller.Scope(), caller.IdempotencyKey
-	data, person, err := personal.Copy(tx, scope, data)
+	data, person, err := personal.Copy(tx, scope, answer, data)
 	if err != nil {
 		return fmt.Errorf("engine: keep answer: %w", err)
 	}
@@ -144,7 +144,7 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 
 // Erase takes the personal data of a customer out of the answers that are kept.
 // Their keys go on standing for their requests.
-func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string, _ []string) ([]string, error) {
+func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	for more := true; more; {
 		err := e.Update(ctx, caller, func(tx *Tx) error {
 			page, further, err := keys.List(tx, storage.Query{
@@ -166,10 +166,18 @@ func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string, 
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+// EraseObjects takes the personal data of objects out of the answers that are kept.
+func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]bool) error {
+	return Rewrite(ctx, e, keys, in, func(o *storage.Object[keyRecord]) (changed bool, err error) {
+		o.Value.Answer, changed, err = personal.RedactObject(o.Value.Answer, ids)
+		return changed, err
+	})
 }
 
 // ForgetKeys is the job that removes expired keys.

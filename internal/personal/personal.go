@@ -22,8 +22,8 @@ import (
 // Erasure says that a customer was deleted. Its id is the customer's; it stays
 // for good, and holds no personal data once the work is done.
 type Erasure struct {
-	// Recipients are the addresses and numbers that the customer had, to which
-	// nothing is sent any more.
+	// Recipients are of an earlier release, which looked for messages by them. The work
+	// that it left undone takes them out.
 	Recipients []string `json:"recipients,omitempty"`
 	// Request and Key are of the call that deleted the customer.
 	Request string `json:"request,omitempty"`
@@ -45,21 +45,44 @@ var Erasures = storage.NewCollection("erasures", []storage.Field[Erasure]{
 	},
 }, storage.DueBy("due"))
 
-// Copy returns what may be kept of the JSON of an object, and whose data it holds;
-// "" for nobody's. Of a customer who was deleted nothing personal is kept.
-func Copy(tx storage.ReadTx, scope storage.Scope, doc []byte) (kept []byte, person string, err error) {
+// Holder is an object that may hold the data of a customer whom its JSON does not name.
+type Holder interface {
+	// Holds returns the id of that customer, or "".
+	Holds() string
+}
+
+// Copy returns what may be kept of an object as JSON, and whose data it holds; "" for
+// nobody's. Of a customer who was deleted nothing personal is kept.
+func Copy(tx storage.ReadTx, scope storage.Scope, object any, doc []byte) (kept []byte, person string, err error) {
 	if person = Of(doc); person == "" {
+		if holder, ok := object.(Holder); ok {
+			person = holder.Holds()
+		}
+	}
+	if person == "" {
 		return doc, "", nil
 	}
-	_, err = Erasures.Get(tx, scope, person)
-	if errors.Is(err, storage.ErrNotFound) {
-		return doc, person, nil
-	}
+	deleted, err := Deleted(tx, scope, person)
 	if err != nil {
-		return nil, "", fmt.Errorf("personal: read erasure: %w", err)
+		return nil, "", err
+	}
+	if !deleted {
+		return doc, person, nil
 	}
 	kept, err = Redact(doc)
 	return kept, "", err
+}
+
+// Deleted reports whether a customer was deleted.
+func Deleted(tx storage.ReadTx, scope storage.Scope, id string) (bool, error) {
+	_, err := Erasures.Get(tx, scope, id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("personal: read erasure: %w", err)
+	}
+	return true, nil
 }
 
 // What the JSON of an object with personal data, or of an event with its snapshot,
@@ -138,6 +161,53 @@ func Redact(doc []byte) ([]byte, error) {
 		}
 		return value, nil
 	})
+}
+
+// RedactObject returns the JSON of a copy without the personal data of the object with one
+// of some ids: of a payment its payer, of a transfer its payee, of an account its holder.
+// It reports whether that changes anything.
+func RedactObject(doc []byte, ids map[string]bool) (kept []byte, changed bool, err error) {
+	var head struct {
+		Object string `json:"object"`
+		ID     string `json:"id"`
+	}
+	if json.Unmarshal(doc, &head) != nil {
+		return doc, false, nil // a host's own
+	}
+	if head.Object == "event" {
+		kept, err = edit(doc, func(name string, data json.RawMessage) (json.RawMessage, error) {
+			if name != "data" {
+				return data, nil
+			}
+			return edit(data, func(name string, snapshot json.RawMessage) (json.RawMessage, error) {
+				if name == "object" {
+					snapshot, changed, err = RedactObject(snapshot, ids)
+				}
+				return snapshot, err
+			})
+		})
+		return kept, changed, err
+	}
+	if !ids[head.ID] {
+		return doc, false, nil
+	}
+	kept, err = edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
+		switch {
+		case head.Object == "payment" && name == "phone":
+			return json.RawMessage(`null`), nil
+		case head.Object == "" && (name == "name" || name == "phone_number"):
+			return json.RawMessage(`""`), nil
+		case name == "destination" && (head.Object == "payout" || head.Object == "disbursement"):
+			return edit(value, func(name string, value json.RawMessage) (json.RawMessage, error) {
+				if name == "name" {
+					value = json.RawMessage(`""`)
+				}
+				return value, nil
+			})
+		}
+		return value, nil
+	})
+	return kept, err == nil && !bytes.Equal(kept, doc), err
 }
 
 // edit returns a JSON object with its members changed by fn.

@@ -48,6 +48,11 @@ type Rule struct {
 	// Remove removes a record with what hangs on it, and returns how many records that
 	// were. ErrConflict and ErrNotFound say that it is for the next pass.
 	Remove func(tx *engine.Tx, r storage.Record) (int, error)
+	// Stays says that Remove takes something out of a record, which stays. A pass goes on
+	// after the old records of the passes before, and does not come back for one that could
+	// not be removed then: whoever changes it removes that if it is old. Remove reads the
+	// record again, so that it has no conflict.
+	Stays bool
 }
 
 // Service removes what rules say.
@@ -69,13 +74,56 @@ type place struct {
 
 const placeID = "retention"
 
+// mark is how far the passes have come in a scope for a rule whose records stay. Its
+// id is the name of the kind.
+type mark struct {
+	ID string `json:"id"`
+}
+
+var marks = storage.NewCollection[mark]("retention_marks", nil)
+
+// markOf returns the id of the last record of a scope that was looked at, or "".
+func markOf(tx storage.ReadTx, rule *Rule, scope storage.Scope) (string, error) {
+	o, err := marks.Get(tx, scope, rule.Kind.Name)
+	if errors.Is(err, storage.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return o.Value.ID, nil
+}
+
+// setMarks moves marks on.
+func (s *Service) setMarks(ctx context.Context, rule *Rule, reached map[storage.Scope]string) error {
+	if len(reached) == 0 {
+		return nil
+	}
+	return s.engine.Store.Update(ctx, func(tx storage.Tx) error {
+		for scope, id := range reached {
+			o, err := marks.Get(tx, scope, rule.Kind.Name)
+			switch {
+			case errors.Is(err, storage.ErrNotFound):
+				_, err = marks.Insert(tx, scope, rule.Kind.Name, mark{ID: id})
+			case err == nil && o.Value.ID < id:
+				o.Value.ID = id
+				err = marks.Replace(tx, o)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 var places = storage.NewCollection("retention", []storage.Field[place]{{
 	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
 	Value:  func(p *place) any { return p.Due.Time },
 }}, storage.DueBy("due"))
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{places.Kind()} }
+func Kinds() []*storage.Kind { return []*storage.Kind{places.Kind(), marks.Kind()} }
 
 // New returns the service. Rules that keep for good are left out. It fails if the store
 // cannot be read in the order of ids over all scopes.
@@ -172,8 +220,9 @@ func (s *Service) later(kind string, than int) bool {
 func (s *Service) step(ctx context.Context, rule *Rule, p *place) (more bool, err error) {
 	var old []storage.Record
 	var at place
+	var reached map[storage.Scope]string // by the rule whose records stay
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		old, at, more = nil, *p, true
+		old, at, more, reached = nil, *p, true, map[storage.Scope]string{}
 		scanner, ok := tx.(storage.Scanner)
 		if !ok {
 			return fmt.Errorf("%w: the store has no Scan", storage.ErrInvalid)
@@ -194,6 +243,16 @@ func (s *Service) step(ctx context.Context, rule *Rule, p *place) (more bool, er
 						return err
 					}
 					cutoff = now.Add(-rule.Keep)
+					if rule.Stays {
+						done, err := markOf(tx, rule, r.Scope)
+						if err != nil {
+							return err
+						}
+						if done >= r.ID {
+							at.Scope, at.ID, limit = r.Scope, done, 1
+							break
+						}
+					}
 				}
 				at.Scope, at.ID = r.Scope, r.ID
 				created, removable, err := rule.Created(*r)
@@ -203,6 +262,9 @@ func (s *Service) step(ctx context.Context, rule *Rule, p *place) (more bool, er
 				if created.After(cutoff) {
 					at.ID, limit = afterAll, 1
 					break
+				}
+				if rule.Stays {
+					reached[r.Scope] = r.ID
 				}
 				if removable {
 					old = append(old, *r)
@@ -228,6 +290,9 @@ func (s *Service) step(ctx context.Context, rule *Rule, p *place) (more bool, er
 		}
 		p.Scope, p.ID = old[n-1].Scope, old[n-1].ID
 		old = old[n:]
+	}
+	if err := s.setMarks(ctx, rule, reached); err != nil {
+		return false, err
 	}
 	p.Scope, p.ID = at.Scope, at.ID
 	return more, nil

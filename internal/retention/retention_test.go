@@ -34,7 +34,7 @@ type desk struct {
 	scans, removed, most int // reads of the source; removed in the Update under way, and at most
 }
 
-func newDesk(t *testing.T, keep time.Duration) *desk {
+func newDesk(t *testing.T, keep time.Duration, edit ...func(*retention.Rule)) *desk {
 	t.Helper()
 	d := &desk{Store: faulty.New(memory.New()), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
 	if err := d.Define(t.Context(), append(engine.Kinds(), append(retention.Kinds(), notes.Kind())...)...); err != nil {
@@ -45,7 +45,7 @@ func newDesk(t *testing.T, keep time.Duration) *desk {
 		Store: d, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
 		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
 	}
-	kept, err := retention.New(t.Context(), d.engine, retention.Rule{
+	rule := retention.Rule{
 		Kind: notes.Kind(), Keep: keep,
 		Created: func(r storage.Record) (time.Time, bool, error) {
 			o, err := notes.Decode(r)
@@ -58,7 +58,11 @@ func newDesk(t *testing.T, keep time.Duration) *desk {
 			d.removed++
 			return 1, tx.Delete(notes.Kind(), r.Scope, r.ID, r.Version)
 		},
-	})
+	}
+	for _, fn := range edit {
+		fn(&rule)
+	}
+	kept, err := retention.New(t.Context(), d.engine, rule)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,5 +198,41 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 	d.pass(t, 3*time.Hour)
 	if n := d.left(t); n != 1 {
 		t.Errorf("%d are left", n)
+	}
+}
+
+// A rule whose records stay looks at each of them once, and takes
+// something out of all that may be changed.
+func TestRecordsThatStayAreLookedAtOnce(t *testing.T) {
+	looked, changed := 0, 0
+	d := newDesk(t, time.Hour, func(r *retention.Rule) {
+		created := r.Created
+		r.Stays = true
+		r.Created = func(r storage.Record) (time.Time, bool, error) { looked++; return created(r) }
+		r.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
+			o, err := notes.Get(tx, r.Scope, r.ID)
+			if err != nil {
+				return 0, err
+			}
+			changed++
+			o.Value.Text = ""
+			return 1, notes.Replace(tx, o)
+		}
+	})
+	d.put(t, 3, 250, note{Text: "secret"})
+	d.put(t, 3, 1, note{Text: "kept", Open: true})
+	d.pass(t, 2*time.Hour)
+	if changed != 750 || d.left(t) != 753 {
+		t.Errorf("changed %d of %d, want 750 of 753", changed, d.left(t))
+	}
+	looked = 0
+	d.pass(t, 2*time.Hour)
+	if looked != 0 {
+		t.Errorf("looked at %d again", looked)
+	}
+	d.put(t, 1, 1, note{Text: "secret"})
+	d.pass(t, 2*time.Hour)
+	if looked != 1 || changed != 751 {
+		t.Errorf("looked at %d and changed %d, want the new one", looked, changed)
 	}
 }

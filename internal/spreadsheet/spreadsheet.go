@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -49,13 +50,17 @@ func Write[T any](
 	}
 }
 
+// formulas are the characters with which a spreadsheet begins a formula. The last four
+// are full-width forms, which a spreadsheet in an East Asian language reads as =, +, -, @.
+const formulas = "=+-@\t\r\n|%＝＋－＠"
+
 // Text is what people wrote, or "" for nil. What a spreadsheet would take for a
 // formula has an apostrophe before it.
 func Text(s *string) string {
 	if s == nil || *s == "" {
 		return ""
 	}
-	if strings.ContainsRune("=+-@\t\r\n|%", rune((*s)[0])) {
+	if first, _ := utf8.DecodeRuneInString(*s); strings.ContainsRune(formulas, first) {
 		return "'" + *s
 	}
 	return *s

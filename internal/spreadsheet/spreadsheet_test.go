@@ -13,6 +13,7 @@ import (
 func TestCells(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", "plain": "plain", "=1+1": "'=1+1", "+233": "'+233", "-5": "'-5", "@x": "'@x", "\tx": "'\tx", "%x": "'%x", "|x": "'|x", "5": "5",
+		"＝1+1": "'＝1+1", "＋1": "'＋1", "－1": "'－1", "＠x": "'＠x", "\rx": "'\rx", "ɛ=1": "ɛ=1",
 	} {
 		if got := Text(&given); got != want {
 			t.Errorf("Text(%q) = %q, want %q", given, got, want)

@@ -1,0 +1,52 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// CloseConsumer closes a consumer's account and takes name, number and PIN off it. An
+// account with money in it is refused with parameter_invalid.
+func (s *Service) CloseConsumer(ctx context.Context, live bool, id string) error {
+	return closeHolder(ctx, s, live, id, consumers, "consumer", chart.Wallet(id, live), func(c *Consumer) *Holder { return &c.Holder })
+}
+
+// CloseAgent is CloseConsumer for a cash agent.
+func (s *Service) CloseAgent(ctx context.Context, live bool, id string) error {
+	return closeHolder(ctx, s, live, id, agents, "cash agent", chart.Float(id, live), func(a *Agent) *Holder { return &a.Holder })
+}
+
+func closeHolder[T any](ctx context.Context, s *Service, live bool, id string, in *storage.Collection[T], noun string, money chart.Account, holder func(*T) *Holder) error {
+	return s.engine.Update(ctx, api.Caller{Live: live}, func(tx *engine.Tx) error {
+		o, err := engine.GetTx(tx, in, operator(live), id, noun)
+		if err != nil {
+			return err
+		}
+		b, err := tx.Balance(money.Name)
+		if err != nil {
+			return fmt.Errorf("account: read balance: %w", err)
+		}
+		if b.Amount != 0 {
+			return api.Invalid("id", "There is money in this account. Pay it out before the holder is erased.")
+		}
+		h := holder(&o.Value)
+		h.Status, h.Name, h.Phone = Closed, "", ""
+		if err := in.Replace(tx, o); err != nil {
+			return fmt.Errorf("account: close %s: %w", noun, err)
+		}
+		p, err := pins.Get(tx, operator(live), id)
+		if err == nil {
+			err = pins.Delete(tx, p)
+		}
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return fmt.Errorf("account: delete PIN: %w", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,27 @@
+package api
+
+import "slices"
+
+// resources are the nouns that the permissions of an API key name. A test of package
+// httpapi holds the routes against them, one of package event the events.
+var resources = []string{
+	"balance", "checkout_sessions", "customers", "disbursements", "events", "invoices", "lookup",
+	"payments", "payouts", "plans", "qr_codes", "refunds", "subscriptions", "test_helpers", "webhooks",
+}
+
+// Resources returns the nouns that the permissions of an API key name, in the order of
+// the alphabet.
+func Resources() []string { return slices.Clone(resources) }
+
+// IsResource reports whether the permissions of an API key can name a noun.
+func IsResource(name string) bool { return slices.Contains(resources, name) }
+
+// Reads reports whether the caller may read a resource.
+func (c Caller) Reads(resource string) bool {
+	return c.Permissions == nil || c.Permissions.Allows(resource, false)
+}
+
+// Writes reports whether the caller may change a resource.
+func (c Caller) Writes(resource string) bool {
+	return c.Permissions == nil || c.Permissions.Allows(resource, true)
+}

@@ -1,0 +1,152 @@
+package payments_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// rows returns every row of every table of an SQLite database, as text.
+func rows(t *testing.T, path string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	check(err)
+	defer db.Close()
+	var b strings.Builder
+	read := func(query string) (all [][]any) {
+		found, err := db.QueryContext(t.Context(), query)
+		check(err)
+		defer found.Close()
+		columns, err := found.Columns()
+		check(err)
+		for found.Next() {
+			row, into := make([]any, len(columns)), make([]any, len(columns))
+			for i := range row {
+				into[i] = &row[i]
+			}
+			check(found.Scan(into...))
+			for i := range row {
+				if raw, ok := row[i].([]byte); ok {
+					row[i] = string(raw)
+				}
+			}
+			all = append(all, row)
+		}
+		check(found.Err())
+		return all
+	}
+	for _, table := range read(`SELECT name FROM sqlite_master WHERE type = 'table'`) {
+		for _, row := range read(fmt.Sprintf(`SELECT * FROM %q`, table[0])) {
+			fmt.Fprintln(&b, table[0], row)
+		}
+	}
+	return strings.ToLower(b.String())
+}
+
+// Consumers, cash agents and payees who are erased are in no row of the database, of
+// whichever merchant; the money, and those who have a similar name or number, stay.
+func TestErasedPeopleAreInNoRow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "payments.db")
+	store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
+	check(err)
+	svc := open(t, store, payments.Config{Sandbox: true})
+	ctx := t.Context()
+	consumer, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Zenobia Asante", Phone: "0241112221", PIN: "1234", IdempotencyKey: "c"})
+	check(err)
+	agent, err := svc.Accounts.CreateAgent(ctx, account.HolderParams{Name: "Kwabena Kiosk", Phone: "0241112222", IdempotencyKey: "a"})
+	check(err)
+	stays, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Adwoa Stays", Phone: "0241112223", PIN: "1234"})
+	check(err)
+	check(svc.Accounts.Deposit(ctx, account.Deposit{To: consumer.ID, Amount: decimal.NewFromInt(5), Source: "bank"}))
+	var callers []api.Caller
+	key := 0
+	keyed := func(c api.Caller) api.Caller {
+		key++
+		c.IdempotencyKey = fmt.Sprint("k", key)
+		return c
+	}
+	external := payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0551234888", AccountName: "Ofori Payee"}
+	for _, name := range []string{"First", "Second"} {
+		m, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: name, Phone: "0301234567"})
+		check(err)
+		caller := api.Caller{Merchant: m.ID}
+		callers = append(callers, caller)
+		check(svc.Accounts.Deposit(ctx, account.Deposit{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))
+		price := int64(250)
+		code, err := svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{Amount: &price})
+		check(err)
+		_, err = svc.QRCodes.Pay(ctx, keyed(caller), qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"})
+		check(err)
+		var list []disbursement.RowParams
+		for _, d := range []payout.DestinationParams{
+			{Type: payout.ServiceWallet, AccountID: agent.ID}, {Type: payout.ServiceWallet, AccountID: stays.ID}, external,
+			{Type: payout.MobileMoney, PhoneNumber: "0551234777", AccountName: "Serwaa Stays"},
+		} {
+			p := disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: d}
+			_, err = svc.Disbursements.Create(ctx, keyed(caller), p)
+			check(err)
+			list = append(list, disbursement.RowParams{CreateParams: p})
+		}
+		_, err = svc.Disbursements.CreateBatch(ctx, keyed(caller), disbursement.BatchParams{Rows: list})
+		check(err)
+		check(svc.Drain(ctx))
+	}
+	if err := svc.EraseAgent(ctx, false, agent.ID); api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("an agent with money: %v", err)
+	}
+	before := rows(t, path)
+	for _, word := range []string{"zenobia", "241112221", "024****221", "kwabena", "551234888", "ofori"} {
+		if !strings.Contains(before, word) {
+			t.Errorf("%s was nowhere", word)
+		}
+	}
+
+	check(store.Update(ctx, func(tx storage.Tx) error { // the agent is paid out
+		return tx.Post(storage.Posting{ID: "txn_out", Type: "cash_out", At: time.Now(), Moves: []storage.Move{
+			chart.Float(agent.ID, false).Move(-400), chart.Clearing("cash", false).Move(400),
+		}})
+	}))
+	for range 2 { // again, as after an error
+		check(svc.EraseConsumer(ctx, false, consumer.ID))
+		check(svc.EraseAgent(ctx, false, agent.ID))
+		for _, caller := range callers {
+			check(svc.ErasePayee(ctx, caller, external))
+		}
+	}
+	after := rows(t, path)
+	for _, word := range []string{"zenobia", "asante", "241112221", "024****221", "kwabena", "241112222", "551234888", "ofori"} {
+		for line := range strings.Lines(after) {
+			if strings.Contains(line, word) {
+				t.Errorf("%s is in %s", word, line)
+			}
+		}
+	}
+	for _, word := range []string{"adwoa stays", "serwaa stays", "551234777", consumer.ID, agent.ID} {
+		if !strings.Contains(after, strings.ToLower(word)) {
+			t.Errorf("%s is gone", word)
+		}
+	}
+	got, err := svc.Accounts.Consumer(ctx, false, consumer.ID)
+	if err != nil || got.Status != account.Closed || got.Phone != "" {
+		t.Errorf("the consumer is %+v, %v", got, err)
+	}
+	if v, err := svc.Accounts.Verify(ctx); err != nil || len(v.Problems) > 0 {
+		t.Errorf("the ledger: %+v, %v", v, err)
+	}
+	check(store.Close())
+}

@@ -1,0 +1,124 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/event"
+)
+
+const receiverSecret = "whsec_c2VjcmV0"
+
+// deliver hands a handler one signed delivery of an event, and returns the status of
+// its answer; 0 when the handler panicked.
+func deliver(ctx context.Context, h http.Handler, secret, id string) (status int) {
+	body := fmt.Sprintf(`{"id":%q,"object":"event","type":"plan.created"}`, id)
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(body))
+	r.Header = signed(time.Now(), []byte(body), secret)
+	w := httptest.NewRecorder()
+	defer func() {
+		if recover() != nil {
+			status = 0
+		}
+	}()
+	h.ServeHTTP(w, r)
+	return w.Code
+}
+
+// An event whose handling panicked is handed over again when it is delivered again.
+func TestHandlerKeepsAnEventThatPanicked(t *testing.T) {
+	calls := 0
+	h := Handler(receiverSecret, nil, func(context.Context, event.Event) error {
+		if calls++; calls == 1 {
+			panic("planned")
+		}
+		return nil
+	})
+	for i, want := range []int{0, 200, 200} {
+		if got := deliver(t.Context(), h, receiverSecret, "evt_1"); got != want {
+			t.Errorf("delivery %d: %d, want %d", i, got, want)
+		}
+	}
+	if calls != 2 {
+		t.Errorf("handled %d times, want twice", calls)
+	}
+}
+
+// A sender that gives up and delivers again is not told that an event was received
+// before it is handled, and the first handling goes on without the sender.
+func TestHandlerOutlastsTheSender(t *testing.T) {
+	begun, end := make(chan struct{}), make(chan error)
+	h := Handler(receiverSecret, nil, func(ctx context.Context, _ event.Event) error {
+		begun <- struct{}{}
+		return errors.Join(<-end, ctx.Err())
+	})
+	for _, failed := range []error{errors.New("planned"), nil} {
+		ctx, hangUp := context.WithCancel(t.Context())
+		var first sync.WaitGroup
+		first.Go(func() { deliver(ctx, h, receiverSecret, "evt_1") })
+		<-begun
+		hangUp()
+		again := deliver(t.Context(), h, receiverSecret, "evt_1")
+		end <- failed
+		first.Wait()
+		if again != http.StatusServiceUnavailable {
+			t.Fatalf("delivered again while it is handled: %d", again)
+		}
+	}
+	if got := deliver(t.Context(), h, receiverSecret, "evt_1"); got != http.StatusOK {
+		t.Errorf("delivered again after it was handled: %d", got)
+	}
+}
+
+func TestHandlerWithoutASecret(t *testing.T) {
+	h := Handler("", nil, func(context.Context, event.Event) error {
+		t.Error("a delivery that anybody can sign was handled")
+		return nil
+	})
+	if got := deliver(t.Context(), h, "", "evt_1"); got != http.StatusServiceUnavailable {
+		t.Errorf("answered %d", got)
+	}
+}
+
+// An event that failed at first takes one place, and is forgotten in its turn.
+func TestMemoryForgetsTheOldest(t *testing.T) {
+	m := NewMemory(2)
+	step := func(id string, failed error) bool {
+		fresh, err := m.Begin(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fresh {
+			if err := m.End(t.Context(), id, failed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return fresh
+	}
+	failed := errors.New("planned")
+	for range 5 {
+		step("evt_1", failed)
+	}
+	step("evt_1", nil)
+	step("evt_2", nil)
+	for i := range 5 {
+		step(fmt.Sprintf("evt_failing%d", i), failed)
+	}
+	if step("evt_1", nil) || step("evt_2", nil) {
+		t.Error("an event was forgotten early")
+	}
+	step("evt_3", nil)
+	if step("evt_2", nil) || !step("evt_1", nil) {
+		t.Error("not the oldest was forgotten")
+	}
+	if len(m.known) != 2 || len(m.order) != 2 {
+		t.Errorf("%d and %d are remembered", len(m.known), len(m.order))
+	}
+}

@@ -20,11 +20,7 @@ type visitors struct {
 }
 
 func newVisitors(config Config) visitors {
-	v := visitors{newLimiter(payLimit), config.ClientIP}
-	if v.clientIP == nil {
-		v.clientIP = remoteIP
-	}
-	return v
+	return visitors{newLimiter(payLimit), config.clientIP()}
 }
 
 // limited refuses a client that comes too often.

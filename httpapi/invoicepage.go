@@ -25,8 +25,8 @@ func (p *invoicePage) routes() []route {
 	return []route{
 		{method: http.MethodGet, pattern: "/invoice/{id}", handle: p.show, refusal: p.refusal},
 		{method: http.MethodPost, pattern: "/invoice/{id}", handle: p.pay, refusal: p.refusal},
-		{method: http.MethodGet, pattern: "/invoice/{id}/pdf", handle: p.document, refusal: p.refusal},
-		{method: http.MethodGet, pattern: "/invoice/{id}/credit_notes/{note}", handle: p.creditNote, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/invoice/{id}/pdf", heavy: true, handle: p.document, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/invoice/{id}/credit_notes/{note}", heavy: true, handle: p.creditNote, refusal: p.refusal},
 		{method: http.MethodGet, pattern: "/invoice/{id}/logo", handle: p.logo, refusal: p.refusal},
 	}
 }

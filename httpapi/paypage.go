@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
@@ -289,20 +288,6 @@ func logoPath(offer *qrcode.Offer, path string) string {
 		return ""
 	}
 	return path
-}
-
-// remoteIP is the client of a request by its connection. Who has an address of IPv6
-// has a network of 64 bits, which counts as one client.
-func remoteIP(r *http.Request) string {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	ip := from.Addr().Unmap()
-	if network, err := ip.WithZone("").Prefix(64); ip.Is6() && err == nil {
-		return network.String()
-	}
-	return ip.String()
 }
 
 // asRefusal returns the refusal in an error, or nil.

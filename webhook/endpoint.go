@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -58,6 +60,8 @@ func (r *endpointRecord) secrets(now time.Time) []string {
 type subscription struct {
 	Endpoint string       `json:"endpoint"`
 	Events   []event.Type `json:"events"`
+	// URL is where it is told; empty in what an earlier release wrote.
+	URL string `json:"url,omitempty"`
 	// Since is when the endpoint was created: it is not told of what was before.
 	Since api.Time `json:"since"`
 }
@@ -113,7 +117,7 @@ func resubscribe(tx *engine.Tx, e *Endpoint, subscribe bool) error {
 	}
 	o.Value.List = slices.DeleteFunc(o.Value.List, func(s subscription) bool { return s.Endpoint == id })
 	if subscribe {
-		o.Value.List = append(o.Value.List, subscription{id, e.Events, e.CreatedAt})
+		o.Value.List = append(o.Value.List, subscription{id, e.Events, e.URL, e.CreatedAt})
 	}
 	if o.Version == 0 {
 		_, err = subscribed.Insert(tx, scope, subscriptionsID, o.Value)
@@ -145,8 +149,12 @@ func checkEvents(list []event.Type) ([]event.Type, error) {
 	return checked, nil
 }
 
-// maxEndpoints bounds the active endpoints of a merchant in one mode.
-const maxEndpoints = 100
+// maxEndpoints bounds the active endpoints of a merchant in one mode, and maxPerURL those
+// at one address, whatever its query: each event is posted to every one of them.
+const (
+	maxEndpoints = 100
+	maxPerURL    = 10
+)
 
 // CreateParams describe a new endpoint.
 type CreateParams struct {
@@ -157,7 +165,8 @@ type CreateParams struct {
 // Create registers an endpoint, which is told of events from now on. Its secret is
 // in the answer, and in no later one; not even a repetition of the call has it.
 //
-// Refusals: parameter_missing, webhook_url_invalid, event_type_unknown.
+// Refusals: parameter_missing, webhook_url_invalid, event_type_unknown, and
+// parameter_invalid (url) for more than 100 active endpoints, or 10 with one url.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Endpoint, error) {
 	if p.URL == "" {
 		return nil, api.Missing("url")
@@ -178,7 +187,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			ID: tx.NewID("we_"), Object: "webhook_endpoint", URL: p.URL, Active: true, Events: events,
 			CreatedAt: api.At(tx.Now), UpdatedAt: api.At(tx.Now),
 		}, Current: secret}
-		if err := roomForOne(tx, "url"); err != nil {
+		if err := roomFor(tx, &r.Endpoint, "url"); err != nil {
 			return nil, err
 		}
 		if _, err := endpoints.Insert(tx, caller.Scope(), r.ID, r); err != nil {
@@ -189,14 +198,43 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	return s.reveal(caller, made, secret, err)
 }
 
-// roomForOne refuses one more active endpoint than a merchant may have: all of them
-// are told in one transaction.
-func roomForOne(tx *engine.Tx, param string) error {
+// roomFor refuses one more active endpoint than a merchant may have, in all or at its
+// address: all of them are told in one transaction.
+func roomFor(tx *engine.Tx, e *Endpoint, param string) error {
 	o, err := subscriptionsOf(tx, tx.Caller.Scope())
-	if err == nil && o != nil && len(o.Value.List) >= maxEndpoints {
-		err = api.Invalid(param, "There are %d active endpoints already; delete one first, or switch it off.", maxEndpoints)
+	if err != nil || o == nil {
+		return err
 	}
-	return err
+	others, here := 0, 0
+	for _, s := range o.Value.List {
+		if s.Endpoint == e.ID {
+			continue
+		}
+		others++
+		if place(s.URL) == place(e.URL) {
+			here++
+		}
+	}
+	switch {
+	case others >= maxEndpoints:
+		return api.Invalid(param, "There are %d active endpoints already; delete one first, or switch it off.", maxEndpoints)
+	case here >= maxPerURL:
+		return api.Invalid(param, "There are %d active endpoints with this url already; delete one first, or switch it off.", maxPerURL)
+	}
+	return nil
+}
+
+// place is an address without what may be added to it at will.
+func place(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	if u.RawQuery, u.ForceQuery = "", false; u.Path == "" {
+		u.Path = "/"
+	}
+	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), ".")
+	return u.String()
 }
 
 // reveal puts a secret into the answer of the call that made it. A repetition, whose
@@ -249,7 +287,8 @@ type UpdateParams struct {
 // delivered; see [Service.ResendSince].
 //
 // Refusals: resource_missing, webhook_url_invalid, event_type_unknown, and
-// parameter_invalid (is_active) for more than 100 active endpoints.
+// parameter_invalid (is_active, url) for more than 100 active endpoints, or 10 with one
+// url.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*Endpoint, error) {
 	if p.URL != nil {
 		if err := checkURL(*p.URL, caller.Live); err != nil {
@@ -263,12 +302,11 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 		}
 	}
 	return s.change(ctx, caller, "webhook_endpoint.update", id, p, func(tx *engine.Tx, r *endpointRecord) error {
-		if p.Active != nil && *p.Active && !r.Active {
-			if err := roomForOne(tx, "is_active"); err != nil {
-				return err
-			}
-		}
+		param, was := "is_active", r.Active
 		if p.URL != nil {
+			if was && place(r.URL) != place(*p.URL) {
+				param, was = "url", false
+			}
 			r.URL = *p.URL
 		}
 		if p.Events != nil {
@@ -278,6 +316,9 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 			if r.Active = *p.Active; r.Active {
 				r.FailingSince = nil
 			}
+		}
+		if r.Active && !was {
+			return roomFor(tx, &r.Endpoint, param)
 		}
 		return nil
 	})

@@ -49,7 +49,11 @@ type Config struct {
 type Service struct {
 	engine *engine.Engine
 	config Config
+	press  press
 }
+
+// maxDocuments is how many documents are made at a time.
+const maxDocuments = 4
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
@@ -59,7 +63,7 @@ func New(e *engine.Engine, c Config) *Service {
 	if c.StuckAfter <= 0 {
 		c.StuckAfter = outside.DefaultStuckAfter
 	}
-	return &Service{engine: e, config: c}
+	return &Service{engine: e, config: c, press: make(press, maxDocuments)}
 }
 
 // Create makes an invoice: a draft with the next number of its year, finalized at

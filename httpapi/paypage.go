@@ -113,14 +113,11 @@ func (p *payPage) form(status int, offer *qrcode.Offer, v payView) (any, error) 
 
 // pay takes the form.
 func (p *payPage) pay(r *request) (any, error) {
-	if err := p.limited(r); err != nil {
+	offer, err := p.codes.Open(r.Context(), r.id())
+	if err := p.limited(r, err); err != nil {
 		return nil, err
 	}
 	form, err := r.form()
-	if err != nil {
-		return nil, err
-	}
-	offer, err := p.codes.Open(r.Context(), r.id())
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,7 @@ func newLimiter(l RateLimit) *limiter {
 	return newBuckets(rate.Limit(l.PerSecond), burst)
 }
 
+// newBuckets returns a limiter that lets burst requests through at once.
 func newBuckets(limit rate.Limit, burst int) *limiter {
 	return &limiter{
 		limit:   limit,

@@ -46,6 +46,7 @@ func TestClientsBehindProxies(t *testing.T) {
 		{"[fd00::1]:4000", []string{"[2001:db8:1:2::1]:80"}, "2001:db8:1:2::/64"},
 		{"10.0.0.1:4000", []string{"198.51.100.1, nonsense"}, "10.0.0.1"},
 		{"10.0.0.1:4000", []string{""}, "10.0.0.1"},
+		{"@", []string{"198.51.100.1"}, "@"}, // of a socket without addresses
 	} {
 		r := &http.Request{RemoteAddr: tt.connection, Header: http.Header{"X-Forwarded-For": tt.forwarded}}
 		if got := config.clientIP()(r); got != tt.want {

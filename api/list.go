@@ -15,7 +15,9 @@ const (
 // Page asks for one page of a list, newest first. The zero value asks for the
 // ten newest.
 type Page struct {
-	// Limit is the largest number of objects wanted, 1 to 100; 0 stands for 10.
+	// Limit is the largest number of objects wanted, 1 to 100; 0 stands for 10. Of large
+	// objects a page holds fewer, some 1 MiB; HasMore of the list says whether there are
+	// more.
 	Limit int
 	// StartingAfter is an object's id; the page holds what is older.
 	StartingAfter string

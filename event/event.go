@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/internal/personal"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
@@ -59,6 +60,8 @@ type record struct {
 	// Held says that the event was fanned out, but that not all of it is written down
 	// yet; see [Open].
 	Held bool `json:"held,omitempty"`
+	// Resent are the last times at which the event was sent again, the oldest first.
+	Resent []api.Time `json:"resent,omitempty"`
 	// Person is the customer whose data the snapshot holds; see package personal.
 	Person string `json:"person,omitempty"`
 }
@@ -251,6 +254,28 @@ func (s *Service) GetTx(tx storage.ReadTx, scope storage.Scope, id string) (*Eve
 	}
 	o.Value.Event.Person = o.Value.Person
 	return &o.Value.Event, s.count(tx, scope, &o.Value)
+}
+
+// resends bounds how often one event is sent again, to all endpoints together.
+var resends = pace.Limit{Hour: 10, Day: 50}
+
+// ResendTx notes that an event is sent again, and returns it; more than 10 times an hour
+// or 50 times a day is rate_limited.
+func (s *Service) ResendTx(tx *engine.Tx, id string) (*Event, error) {
+	o, err := engine.GetTx(tx, events, tx.Caller.Scope(), id, "event")
+	if err != nil {
+		return nil, err
+	}
+	if o.Value.Resent, err = resends.Take(o.Value.Resent, tx.Now, "This event was sent again"); err != nil {
+		return nil, err
+	}
+	if err := events.Replace(tx, o); err != nil {
+		return nil, fmt.Errorf("event: note resend: %w", err)
+	}
+	if o.Value.Due != nil {
+		tx.Due(events.Kind()) // whoever held it has lost it
+	}
+	return &o.Value.Event, s.count(tx, o.Scope, &o.Value)
 }
 
 // count sets how many are still to be told.

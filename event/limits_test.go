@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -123,5 +124,75 @@ func TestRecordIsIdempotent(t *testing.T) {
 	}
 	if _, err := s.Get(t.Context(), api.Caller{Merchant: "mer_2"}, first.ID); api.CodeOf(err) != api.ResourceMissing {
 		t.Errorf("another merchant: %v", err)
+	}
+}
+
+// An event is sent again ten times an hour, and a refusal counts nothing.
+func TestResendsAreBounded(t *testing.T) {
+	s, e := newService(t)
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	e.Clock = func() time.Time { return now }
+	caller := api.Caller{Merchant: "mer_1"}
+	made, err := s.Record(t.Context(), caller, "plan.created", struct{}{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resend := func() error {
+		return e.Update(t.Context(), caller, func(tx *engine.Tx) error {
+			again, err := s.ResendTx(tx, made.ID)
+			if err == nil && again.ID != made.ID {
+				t.Errorf("got %+v", again)
+			}
+			return err
+		})
+	}
+	for i := range 10 {
+		if err := resend(); err != nil {
+			t.Fatalf("number %d: %v", i+1, err)
+		}
+	}
+	for range 3 {
+		if err := resend(); api.CodeOf(err) != api.RateLimited {
+			t.Errorf("number 11: %v", err)
+		}
+	}
+	now = now.Add(time.Hour)
+	if err := resend(); err != nil {
+		t.Errorf("an hour later: %v", err)
+	}
+}
+
+// A page of large events ends by bytes, and says that there is more.
+func TestPagesEndByBytes(t *testing.T) {
+	s, _ := newService(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	const made = 40
+	for range made {
+		if _, err := s.Record(t.Context(), caller, "plan.created", map[string]string{"a": strings.Repeat("x", 60<<10)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var seen []string
+	p := event.ListParams{Page: api.Page{Limit: 100}}
+	for {
+		list, err := s.List(t.Context(), caller, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := 0
+		for _, e := range list.Data {
+			size += len(e.Data.Object)
+			seen = append(seen, e.ID)
+		}
+		if size > 1<<20 {
+			t.Errorf("a page of %d bytes", size)
+		}
+		if !list.HasMore {
+			break
+		}
+		p.StartingAfter = seen[len(seen)-1]
+	}
+	if len(seen) != made || !slices.IsSortedFunc(seen, func(a, b string) int { return strings.Compare(b, a) }) {
+		t.Errorf("the pages have %d events", len(seen))
 	}
 }

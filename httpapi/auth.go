@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 )
@@ -62,17 +63,26 @@ func bearerKey(h http.Header) (string, error) {
 // authenticate finds out on whose behalf the request runs.
 func (rt *router) authenticate(r *request) error {
 	key, err := bearerKey(r.Header)
-	if err != nil {
-		return err
+	if errors.Is(err, errKeyMissing) {
+		return err // and no try
 	}
-	access, err := rt.config.Authenticate(r.Context(), key)
+	r.client = rt.clientIP(r.Request)
+	if slowed := rt.failures.check(r.client, key, time.Now()); slowed != nil {
+		return slowed
+	}
+	var access Access
+	if err == nil {
+		access, err = rt.config.Authenticate(r.Context(), key)
+	}
 	var refusal *api.Error
 	if errors.As(err, &refusal) && refusal.Type == api.Authentication {
+		rt.failures.failed(r.client, key, time.Now())
 		return errKeyInvalid
 	}
 	if err != nil {
 		return err
 	}
+	rt.failures.succeeded(r.client, key)
 	if access.Merchant == "" {
 		// The empty merchant is the operator, to whom all wallets belong.
 		return errors.New("httpapi: the authenticator named no merchant")

@@ -18,7 +18,7 @@ func batchRoutes(svc *payments.Service) []route {
 	h := batchHandlers{svc}
 	const path = "/v1/disbursements/batch"
 	return []route{
-		{method: http.MethodPost, pattern: path, resource: "disbursements", write: true, maxBody: maxBatchBody, handle: h.create},
+		{method: http.MethodPost, pattern: path, resource: "disbursements", write: true, maxBody: maxBatchBody, heavy: true, handle: h.create},
 		{method: http.MethodGet, pattern: path, resource: "disbursements", handle: h.list},
 		// "/v1/disbursements/{id}/cancel" would do for some of these paths as well.
 		{method: http.MethodGet, pattern: path + "/{id}", resource: "disbursements", first: true, handle: h.get},

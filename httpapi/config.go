@@ -3,6 +3,7 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
@@ -15,16 +16,23 @@ type Config struct {
 	// stands for 30 seconds. What takes longer is answered 503, a second later at the
 	// latest, also while the store still waits for the outcome of a commit.
 	Timeout time.Duration
+	// InFlight bounds how many requests are worked on at a time. It is always on.
+	InFlight InFlight
 	// RateLimit bounds the requests of each merchant and mode. Off by default:
 	// hosts often have their own in front.
 	RateLimit RateLimit
 	// TestHelpers mounts /v1/test_helpers, where the service is a sandbox. They
 	// answer to test keys only.
 	TestHelpers bool
-	// ClientIP names the client that a request comes from, for the limit on tries
-	// at the payment page; nil stands for the address of the connection, or its
-	// network of 64 bits for IPv6. A host behind a proxy returns the address that its
-	// proxy vouches for, and of IPv6 that network, too.
+	// TrustedProxies are the networks of the proxies in front: a request that comes
+	// from one of them is the last address' in X-Forwarded-For that is not one of
+	// theirs. Nil stands for none, and a warning is logged when a request has that
+	// header; an empty list stands for none without it.
+	TrustedProxies []netip.Prefix
+	// ClientIP names the client that a request comes from, for the limits on bad keys
+	// and on tries at the hosted pages; nil stands for the address of the connection,
+	// see TrustedProxies. It returns the address that the host's proxy vouches for. Of
+	// IPv6 the network of 64 bits counts.
 	ClientIP func(*http.Request) string
 	// Logger receives one line for each request and one for each fault; nil stands
 	// for slog.Default(). No line holds a body, a query string, a key, or a path

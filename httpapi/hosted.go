@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -20,16 +21,21 @@ type visitors struct {
 }
 
 func newVisitors(config Config) visitors {
-	v := visitors{newLimiter(payLimit), config.ClientIP}
-	if v.clientIP == nil {
-		v.clientIP = remoteIP
-	}
-	return v
+	return visitors{newLimiter(payLimit), config.clientIP()}
 }
 
-// limited refuses a client that comes too often.
-func (v visitors) limited(r *request) error {
-	return v.limiter.take(storage.Scope{Merchant: v.clientIP(r.Request)}, time.Now())
+// limited refuses a client that comes too often. found is the error with which the page
+// was looked for, and comes back else. Pages that do not exist are counted apart, so that
+// one who guesses at them takes no page from others with the same address.
+func (v visitors) limited(r *request, found error) error {
+	client := v.clientIP(r.Request)
+	if api.CodeOf(found) == api.ResourceMissing {
+		client = "missing " + client
+	}
+	if err := v.limiter.take(storage.Scope{Merchant: client}, time.Now()); err != nil {
+		return err
+	}
+	return found
 }
 
 const formTokenLength = 22

@@ -25,8 +25,8 @@ func (p *invoicePage) routes() []route {
 	return []route{
 		{method: http.MethodGet, pattern: "/invoice/{id}", handle: p.show, refusal: p.refusal},
 		{method: http.MethodPost, pattern: "/invoice/{id}", handle: p.pay, refusal: p.refusal},
-		{method: http.MethodGet, pattern: "/invoice/{id}/pdf", handle: p.document, refusal: p.refusal},
-		{method: http.MethodGet, pattern: "/invoice/{id}/credit_notes/{note}", handle: p.creditNote, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/invoice/{id}/pdf", heavy: true, handle: p.document, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/invoice/{id}/credit_notes/{note}", heavy: true, handle: p.creditNote, refusal: p.refusal},
 		{method: http.MethodGet, pattern: "/invoice/{id}/logo", handle: p.logo, refusal: p.refusal},
 	}
 }
@@ -45,12 +45,10 @@ type invoiceView struct {
 	Problem, Field string
 }
 
-// limited bounds how often one client address guesses at secrets and PINs.
+// open finds the invoice, and bounds how often one client address guesses at secrets and PINs.
 func (p *invoicePage) open(r *request) (*invoice.Hosted, error) {
-	if err := p.limited(r); err != nil {
-		return nil, err
-	}
-	return p.invoices.Open(r.Context(), r.id())
+	h, err := p.invoices.Open(r.Context(), r.id())
+	return h, p.limited(r, err)
 }
 
 func (p *invoicePage) show(r *request) (any, error) {
@@ -108,10 +106,8 @@ func (p *invoicePage) pay(r *request) (any, error) {
 }
 
 func (p *invoicePage) document(r *request) (any, error) {
-	if err := p.limited(r); err != nil {
-		return nil, err
-	}
-	return pdf(p.invoices.Document(r.Context(), r.id()))
+	data, name, err := p.invoices.Document(r.Context(), r.id()) // also of a draft
+	return pdf(data, name, p.limited(r, err))
 }
 
 // pdf answers a document under its name.
@@ -125,10 +121,8 @@ func pdf(data []byte, name string, err error) (any, error) {
 }
 
 func (p *invoicePage) creditNote(r *request) (any, error) {
-	if err := p.limited(r); err != nil {
-		return nil, err
-	}
-	return pdf(p.invoices.HostedCreditNote(r.Context(), r.id(), r.PathValue("note")))
+	data, name, err := p.invoices.HostedCreditNote(r.Context(), r.id(), r.PathValue("note"))
+	return pdf(data, name, p.limited(r, err))
 }
 
 func (p *invoicePage) logo(r *request) (any, error) {

@@ -15,7 +15,7 @@ func moneyRoutes(svc *payments.Service) []route {
 	return []route{
 		{method: http.MethodGet, pattern: "/v1/balance", resource: "balance", handle: h.balance},
 		{method: http.MethodGet, pattern: "/v1/balance/entries", resource: "balance", handle: h.entries},
-		{method: http.MethodGet, pattern: "/v1/balance/statement", resource: "balance", handle: h.statement},
+		{method: http.MethodGet, pattern: "/v1/balance/statement", resource: "balance", heavy: true, handle: h.statement},
 		{method: http.MethodGet, pattern: "/v1/payments", resource: "payments", handle: h.payments},
 		{method: http.MethodGet, pattern: "/v1/payments/{id}", resource: "payments", handle: h.payment},
 		{method: http.MethodGet, pattern: "/v1/events", resource: "events", handle: h.events},

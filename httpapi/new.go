@@ -20,6 +20,7 @@ func New(svc *payments.Service, config Config) http.Handler {
 			return Access{Merchant: a.Merchant, Live: a.Live, Allow: a.Allows}, nil
 		}
 	}
+	config.ClientIP = config.clientIP() // one for all, which warns once
 	routes := moneyRoutes(svc)
 	routes = append(routes, qrCodeRoutes(svc)...)
 	routes = append(routes, transferRoutes(svc)...)

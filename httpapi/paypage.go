@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
@@ -114,14 +113,11 @@ func (p *payPage) form(status int, offer *qrcode.Offer, v payView) (any, error) 
 
 // pay takes the form.
 func (p *payPage) pay(r *request) (any, error) {
-	if err := p.limited(r); err != nil {
+	offer, err := p.codes.Open(r.Context(), r.id())
+	if err := p.limited(r, err); err != nil {
 		return nil, err
 	}
 	form, err := r.form()
-	if err != nil {
-		return nil, err
-	}
-	offer, err := p.codes.Open(r.Context(), r.id())
 	if err != nil {
 		return nil, err
 	}
@@ -289,20 +285,6 @@ func logoPath(offer *qrcode.Offer, path string) string {
 		return ""
 	}
 	return path
-}
-
-// remoteIP is the client of a request by its connection. Who has an address of IPv6
-// has a network of 64 bits, which counts as one client.
-func remoteIP(r *http.Request) string {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	ip := from.Addr().Unmap()
-	if network, err := ip.WithZone("").Prefix(64); ip.Is6() && err == nil {
-		return network.String()
-	}
-	return ip.String()
 }
 
 // asRefusal returns the refusal in an error, or nil.

@@ -50,8 +50,13 @@ func newLimiter(l RateLimit) *limiter {
 	if burst <= 0 {
 		burst = l.PerSecond
 	}
+	return newBuckets(rate.Limit(l.PerSecond), burst)
+}
+
+// newBuckets returns a limiter that lets burst requests through at once.
+func newBuckets(limit rate.Limit, burst int) *limiter {
 	return &limiter{
-		limit:   rate.Limit(l.PerSecond),
+		limit:   limit,
 		burst:   burst,
 		max:     maxBuckets,
 		buckets: make(map[storage.Scope]*list.Element),
@@ -74,6 +79,16 @@ func (l *limiter) take(scope storage.Scope, now time.Time) error {
 	refusal := api.Errorf(api.RateLimited, "", "There are too many requests. Slow down, and try again after the seconds in the header Retry-After.")
 	refusal.RetryAfter = wait
 	return refusal
+}
+
+// wait returns the time after which a request passes, 0 when one passes now. It counts
+// none.
+func (l *limiter) wait(scope storage.Scope, now time.Time) time.Duration {
+	tokens := l.bucket(scope).TokensAt(now)
+	if tokens >= 1 {
+		return 0
+	}
+	return time.Duration((1 - tokens) / float64(l.limit) * float64(time.Second))
 }
 
 func (l *limiter) bucket(scope storage.Scope) *rate.Limiter {

@@ -24,9 +24,14 @@ type request struct {
 	private   bool     // the path needs a key
 	pattern   string   // the path as it is logged
 	allow     string   // the value of the header Allow
+	client    string   // whom it comes from, see Config.ClientIP
 	replayed  bool     // the service answered from an earlier call
 	abandoned bool     // the client has gone
 	code      api.Code // of a refusal or fault
+
+	// flight and freight are the request's places among those that are worked on, and
+	// among the heavy ones.
+	flight, freight flight
 
 	writer http.ResponseWriter // for limits on reading the body, not for writing
 	parsed *fields

@@ -29,6 +29,8 @@ type route struct {
 	handle func(*request) (any, error)
 	// maxBody is the longest body that is read, in bytes; 0 for what all others take.
 	maxBody int64
+	// heavy says that a request takes megabytes, so that few are worked on at a time.
+	heavy bool
 	// first has the path looked for before all others: for one that the mux could not
 	// tell from another's, as "/v1/things/group/{id}" from "/v1/things/{id}/action".
 	first bool
@@ -52,7 +54,11 @@ type router struct {
 	log       *slog.Logger
 	requestID func() string
 	limiter   *limiter
-	endpoints map[string]*endpoint // by pattern
+	failures  *failures
+	clientIP  func(*http.Request) string
+	// inFlight bounds all requests, heavy those that take much memory.
+	inFlight, heavy *flights
+	endpoints       map[string]*endpoint // by pattern
 	// first and mux find the endpoint of a path, in this order.
 	first, mux *http.ServeMux
 	// under is how the paths in first begin, up to their first wildcard: a mux that is
@@ -67,7 +73,9 @@ type router struct {
 func newRouter(config Config, requestID func() string, routes []route) *router {
 	rt := &router{
 		config: config, log: config.logger(), requestID: requestID,
-		limiter: newLimiter(config.RateLimit), first: http.NewServeMux(), mux: http.NewServeMux(), routes: routes,
+		limiter: newLimiter(config.RateLimit), failures: newFailures(), clientIP: config.clientIP(),
+		inFlight: newFlights(config.InFlight), heavy: newFlights(heavyInFlight),
+		first: http.NewServeMux(), mux: http.NewServeMux(), routes: routes,
 	}
 	endpoints := make(map[string]*endpoint)
 	rt.endpoints = endpoints
@@ -102,6 +110,10 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	ctx, cancel := context.WithTimeout(hr.Context(), rt.config.timeout())
 	defer cancel()
 	r := &request{Request: hr.WithContext(ctx), writer: w}
+	defer func() {
+		r.flight.end()
+		r.freight.end()
+	}()
 	r.caller.RequestID = rt.requestID()
 	r.caller.Replayed = &r.replayed
 	late := rt.answerLate(w, hr, r.caller.RequestID)
@@ -123,12 +135,23 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 
 // serve passes a request through what every request must pass, to its handler.
 func (rt *router) serve(r *request) (any, error) {
+	var err error
+	if r.flight, err = rt.inFlight.begin(); err != nil {
+		return nil, err
+	}
 	// The key comes before the path, so that nobody without one learns what
 	// paths there are.
 	if r.private = isPrivate(r.URL.Path); r.private {
 		if err := rt.authenticate(r); err != nil {
 			return nil, err
 		}
+	} else {
+		r.client = rt.clientIP(r.Request)
+	}
+	if err := r.flight.join(r.caller, r.client); err != nil {
+		return nil, err
+	}
+	if r.private {
 		if err := rt.limiter.take(r.caller.Scope(), time.Now()); err != nil {
 			return nil, err
 		}
@@ -152,6 +175,14 @@ func (rt *router) serve(r *request) (any, error) {
 		// No object has such an id, and not every store could even look for it.
 		if !isName(r.PathValue(name)) {
 			return nil, api.NoSuch("object")
+		}
+	}
+	if r.route.heavy {
+		if r.freight, err = rt.heavy.begin(); err == nil {
+			err = r.freight.join(r.caller, r.client)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	switch method {

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/internal/personal"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -82,10 +83,13 @@ func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id s
 	})
 }
 
+// sends bounds how often Send tells the customer of one invoice.
+var sends = pace.Limit{Hour: 5, Day: 20}
+
 // Send tells the customer of an invoice again, by e-mail and SMS, as far as it
-// has an address and a number.
+// has an address and a number: at most 5 times an hour and 20 times a day.
 //
-// Refusals: invoice_not_open (a draft), invoice_no_recipient; service_unavailable in
+// Refusals: rate_limited, invoice_not_open (a draft), invoice_no_recipient; service_unavailable in
 // live mode where nothing carries what the customer can be reached by.
 func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	call := engine.Call{Name: "invoice.send", Params: id}
@@ -105,7 +109,10 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 		if !(r.Phone != nil && messages.CanText(caller.Live)) && !(r.Email != nil && messages.CanEmail(caller.Live)) {
 			return api.Errorf(api.Unavailable, "", "The customer cannot be told in live mode at the moment. Pass on hosted_invoice_url yourself, or ask the operator.")
 		}
-		return s.config.Events.RecordTx(tx, &r.Invoice, event.InvoiceSent)
+		if r.Sent, err = sends.Take(r.Sent, tx.Now, "This invoice was sent"); err != nil {
+			return err
+		}
+		return s.replace(tx, o, event.InvoiceSent)
 	})
 }
 
@@ -137,6 +144,9 @@ func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (
 		lines := old.Lines.Data
 		for i := range lines {
 			lines[i].ID = uuid.NewString()
+		}
+		if err := checkLines(lines); err != nil { // an earlier release allowed more
+			return nil, err
 		}
 		if err := r.setLines(lines); err != nil {
 			return nil, err

@@ -31,7 +31,7 @@ type Fields struct {
 	CollectionMethod *CollectionMethod `json:"collection_method,omitempty"`
 	// Metadata is merged in an update: a key set to nil or "" is dropped.
 	Metadata api.Metadata `json:"metadata,omitempty"`
-	// Lines, when not nil, replace all lines.
+	// Lines, when not nil, replace all lines; at most 250.
 	Lines []LineParams `json:"line_items,omitzero"`
 	// Discount, in pesewas, is taken off the whole; Coupon names why. Go callers
 	// only.
@@ -77,6 +77,9 @@ func (f *Fields) check() error {
 			return api.Errorf(api.InvalidPhoneNumber, "customer_phone", "customer_phone is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
 		}
 		f.Phone = &number
+	}
+	if err := checkCount(len(f.Lines)); err != nil {
+		return err
 	}
 	for i := range f.Lines {
 		if err := f.Lines[i].checkSize(fmt.Sprintf("line_items[%d].", i)); err != nil {
@@ -197,7 +200,10 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 	lines := r.Lines.Data
 	if f.Lines != nil {
 		var err error
-		if lines, err = s.lines(f.Lines); err != nil {
+		if lines, err = s.lines(f.Lines); err == nil {
+			err = checkLines(lines)
+		}
+		if err != nil {
 			return err
 		}
 	}

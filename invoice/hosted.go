@@ -224,7 +224,11 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 	case err != nil && !errors.Is(err, storage.ErrNotFound):
 		return nil, fmt.Errorf("invoice: read PDF: %w", err)
 	}
-	data, err := render(c)
+	var data []byte
+	err = s.press.run(ctx, func() (err error) {
+		data, err = render(c)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

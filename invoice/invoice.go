@@ -115,6 +115,8 @@ type record struct {
 	Origin *origin `json:"origin,omitempty"`
 	// Attempt is a charge whose outcome is not known yet.
 	Attempt *attempt `json:"attempt,omitempty"`
+	// Sent are the last times at which Send told the customer, the oldest first.
+	Sent []api.Time `json:"sent,omitempty"`
 	// Outside and Refunded keep PaidOutside and AmountRefunded.
 	Outside  *string `json:"outside,omitempty"`
 	Refunded int64   `json:"refunded,omitempty"`

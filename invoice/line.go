@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
 
 // Line is one line of an invoice. All amounts are in pesewas.
@@ -71,6 +72,36 @@ var (
 	maxQuantity = decimal.NewFromInt(1_000_000)
 	hundred     = decimal.NewFromInt(100)
 )
+
+// The bounds of an invoice's lines: how many there are, and how many bytes of JSON they
+// have together.
+const (
+	maxLines     = 250
+	maxLineBytes = 256 << 10
+)
+
+// checkCount refuses more lines than an invoice may have.
+func checkCount(lines int) error {
+	if lines > maxLines {
+		return api.Invalid("line_items", "An invoice has at most %d lines, and this would make %d. Make several invoices of them.", maxLines, lines)
+	}
+	return nil
+}
+
+// checkLines refuses lines that an invoice cannot have together.
+func checkLines(lines []Line) error {
+	if err := checkCount(len(lines)); err != nil {
+		return err
+	}
+	data, err := plainjson.Marshal(lines)
+	if err != nil {
+		return fmt.Errorf("invoice: lines: %w", err)
+	}
+	if len(data) > maxLineBytes {
+		return api.Invalid("line_items", "The lines of an invoice have at most %d bytes of JSON together. Shorten descriptions and metadata.", maxLineBytes)
+	}
+	return nil
+}
 
 // places is how many decimals quantities and rates may have.
 const places = 6

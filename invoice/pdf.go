@@ -40,15 +40,18 @@ func render(c contents) ([]byte, error) {
 	return data, nil
 }
 
-// maxLogoSide bounds a logo in pixels: a small file can hold a huge picture.
-const maxLogoSide = 4096
+// maxLogoSide and maxLogoPixels bound a logo: a small file can hold a huge picture.
+const (
+	maxLogoSide   = 4096
+	maxLogoPixels = 4 << 20
+)
 
 func decodeLogo(data []byte) (image.Image, error) {
 	size, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	if size.Width < 1 || size.Height < 1 || size.Width > maxLogoSide || size.Height > maxLogoSide {
+	if size.Width < 1 || size.Height < 1 || size.Width > maxLogoSide || size.Height > maxLogoSide || size.Width*size.Height > maxLogoPixels {
 		return nil, fmt.Errorf("a logo of %d by %d pixels", size.Width, size.Height)
 	}
 	logo, _, err := image.Decode(bytes.NewReader(data))

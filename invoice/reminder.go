@@ -129,7 +129,7 @@ func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
 			if _, err := s.tell(tx, r, true); err != nil {
 				return err
 			}
-			if err := s.config.Events.RecordTx(tx, &r.Invoice, event.InvoiceSent); err != nil {
+			if err := s.record(tx, r, event.InvoiceSent); err != nil {
 				return err
 			}
 		}

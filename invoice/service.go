@@ -49,7 +49,11 @@ type Config struct {
 type Service struct {
 	engine *engine.Engine
 	config Config
+	press  press
 }
+
+// maxDocuments is how many documents are made at a time.
+const maxDocuments = 4
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
@@ -59,7 +63,7 @@ func New(e *engine.Engine, c Config) *Service {
 	if c.StuckAfter <= 0 {
 		c.StuckAfter = outside.DefaultStuckAfter
 	}
-	return &Service{engine: e, config: c}
+	return &Service{engine: e, config: c, press: make(press, maxDocuments)}
 }
 
 // Create makes an invoice: a draft with the next number of its year, finalized at
@@ -121,7 +125,7 @@ func (s *Service) insert(tx *engine.Tx, r *record) (*storage.Object[record], err
 	if err != nil {
 		return nil, fmt.Errorf("invoice: create: %w", err)
 	}
-	return o, s.config.Events.RecordTx(tx, &o.Value.Invoice, event.InvoiceCreated)
+	return o, s.record(tx, &o.Value, event.InvoiceCreated)
 }
 
 // tokenLength is the length of the secret in a hosted page's address, in
@@ -175,7 +179,20 @@ func (s *Service) replace(tx *engine.Tx, o *storage.Object[record], types ...eve
 	if len(types) == 0 {
 		return nil
 	}
-	return s.config.Events.RecordTx(tx, &o.Value.Invoice, types...)
+	return s.record(tx, &o.Value, types...)
+}
+
+// snapshotLines is how many lines of an invoice its events carry.
+const snapshotLines = 10
+
+// record tells of an invoice. An event carries the first lines only: it is kept and sent
+// for each change, and to each endpoint.
+func (s *Service) record(tx *engine.Tx, r *record, types ...event.Type) error {
+	v := r.Invoice
+	if len(v.Lines.Data) > snapshotLines {
+		v.Lines.Data, v.Lines.HasMore = v.Lines.Data[:snapshotLines], true
+	}
+	return s.config.Events.RecordTx(tx, &v, types...)
 }
 
 // change runs a call that changes one invoice.
@@ -217,7 +234,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Fi
 }
 
 // AddLine adds a line to a draft and returns the invoice; any other is
-// invoice_not_draft.
+// invoice_not_draft. A line beyond the 250th is parameter_invalid.
 func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p LineParams) (*Invoice, error) {
 	call := engine.Call{Name: "invoice.add_line", Params: struct {
 		ID string `json:"id"`
@@ -234,7 +251,11 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 		if o.Value.Status != Draft {
 			return notDraft(o.Value.Status)
 		}
-		if err := o.Value.setLines(append(o.Value.Lines.Data, *line)); err != nil {
+		lines := append(o.Value.Lines.Data, *line)
+		if err := checkLines(lines); err != nil {
+			return err
+		}
+		if err := o.Value.setLines(lines); err != nil {
 			return named("unit_amount", err)
 		}
 		return s.replace(tx, o, event.InvoiceUpdated)
@@ -259,7 +280,7 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err := forgetDocument(tx, caller.Scope(), id); err != nil {
 			return nil, err
 		}
-		if err := s.config.Events.RecordTx(tx, &o.Value.Invoice, event.InvoiceDeleted); err != nil {
+		if err := s.record(tx, &o.Value, event.InvoiceDeleted); err != nil {
 			return nil, err
 		}
 		return &api.Deleted{ID: id, Object: "invoice", Deleted: true}, nil

@@ -105,7 +105,8 @@ func (c *Collection[T]) Find(tx ReadTx, key string, s Scope, values ...any) (*Ob
 }
 
 // List returns one page, newest first, and whether there is more in the
-// direction of the query.
+// direction of the query. With q.Bytes its documents have at most so many together,
+// or there is one only.
 func (c *Collection[T]) List(tx ReadTx, q Query) (page []*Object[T], more bool, err error) {
 	records, more, err := c.Records(tx, q)
 	if err != nil {
@@ -124,11 +125,16 @@ func (c *Collection[T]) Records(tx ReadTx, q Query) (page []Record, more bool, e
 	if err != nil {
 		return nil, false, err
 	}
-	if more = len(records) > limit; more {
+	bytes := 0
+	for _, r := range records {
+		bytes += len(r.Data)
+	}
+	if more = len(records) > limit || q.Bytes > 0 && len(records) > 1 && bytes > q.Bytes; more {
+		// The last that was found shows that there is more.
 		if q.Before != "" {
-			records = records[1:] // the extra one is the newest
+			records = records[1:]
 		} else {
-			records = records[:limit]
+			records = records[:len(records)-1]
 		}
 	}
 	return records, more, nil

@@ -134,6 +134,12 @@ func TestCollectionList(t *testing.T) {
 		}
 		return nil
 	}), nil)
+	var two int // the bytes of two documents
+	want(t, "View", store.View(t.Context(), func(tx storage.ReadTx) error {
+		r, err := tx.Get(tasks.Kind(), shop, "t_0")
+		two = 2 * len(r.Data)
+		return err
+	}), nil)
 	for _, test := range []struct {
 		q    storage.Query
 		want []string
@@ -149,6 +155,13 @@ func TestCollectionList(t *testing.T) {
 		{storage.Query{Limit: 2, Before: "t_1"}, []string{"t_3", "t_2"}, true},
 		{storage.Query{Limit: 2, Before: "t_2"}, []string{"t_4", "t_3"}, false},
 		{storage.Query{Limit: 1, Before: "t_2"}, []string{"t_3"}, true},
+		{storage.Query{Limit: 5, Bytes: two}, []string{"t_4", "t_3"}, true},
+		{storage.Query{Limit: 2, Bytes: two}, []string{"t_4", "t_3"}, true},
+		{storage.Query{Limit: 5, Bytes: two, After: "t_2"}, []string{"t_1", "t_0"}, false},
+		{storage.Query{Limit: 5, Bytes: 1}, []string{"t_4"}, true},
+		{storage.Query{Limit: 5, Bytes: 1, After: "t_1"}, []string{"t_0"}, false},
+		{storage.Query{Limit: 5, Bytes: two, Before: "t_1"}, []string{"t_3", "t_2"}, true},
+		{storage.Query{Limit: 5, Bytes: 1, Before: "t_3"}, []string{"t_4"}, false},
 	} {
 		test.q.Scope = shop
 		want(t, "View", store.View(t.Context(), func(tx storage.ReadTx) error {

@@ -172,6 +172,9 @@ func (k *Kind) CheckQuery(q Query) error {
 	if q.Limit < 1 {
 		return fmt.Errorf("%w: list of %s without limit", ErrInvalid, k.Name)
 	}
+	if q.Bytes < 0 {
+		return fmt.Errorf("%w: list of %s of %d bytes", ErrInvalid, k.Name, q.Bytes)
+	}
 	if q.After != "" && q.Before != "" {
 		return fmt.Errorf("%w: list of %s with two cursors", ErrInvalid, k.Name)
 	}

@@ -210,9 +210,19 @@ type Query struct {
 	After, Before string
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int
+	// Bytes, if it is above 0, ends the list early: with its second record or a later
+	// one, as soon as the documents have more bytes than that together. Of a page before a
+	// cursor, those nearest to the cursor are listed then, as with Limit.
+	Bytes int
 	// Bare says that nobody looks at the Columns of the records. A store need not read
 	// them; one that does is as right.
 	Bare bool
+}
+
+// Ends reports whether a list ends with so many records, whose documents have so many
+// bytes together.
+func (q *Query) Ends(records, bytes int) bool {
+	return records >= q.Limit || q.Bytes > 0 && records > 1 && bytes > q.Bytes
 }
 
 // Equal is the condition that a column has a value. A nil value matches null, and a

@@ -123,11 +123,11 @@ func (s *Service) Deliveries(ctx context.Context, caller api.Caller, endpoint st
 }
 
 // Resend tells every active endpoint that wants an event's type of it again, and
-// returns the event.
+// returns the event: at most 10 times an hour and 50 times a day, else rate_limited.
 func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*event.Event, error) {
 	call := engine.Call{Name: "event.resend", Params: id}
 	e, err := engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*event.Event, error) {
-		e, err := s.events.GetTx(tx, caller.Scope(), id)
+		e, err := s.events.ResendTx(tx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -65,6 +67,8 @@ type subscription struct {
 	// later ones alone. Ids follow each other in the order of the commits, whatever the
 	// clocks say.
 	After string `json:"after,omitempty"`
+	// URL is where it is told; empty in what an earlier release wrote.
+	URL string `json:"url,omitempty"`
 }
 
 // told returns the name under which the subscription wants to be told of an event
@@ -118,7 +122,7 @@ func resubscribe(tx *engine.Tx, e *endpointRecord, subscribe bool) error {
 	}
 	o.Value.List = slices.DeleteFunc(o.Value.List, func(s subscription) bool { return s.Endpoint == id })
 	if subscribe {
-		o.Value.List = append(o.Value.List, subscription{id, e.Events, e.After})
+		o.Value.List = append(o.Value.List, subscription{id, e.Events, e.After, e.URL})
 	}
 	if o.Version == 0 {
 		_, err = subscribed.Insert(tx, scope, subscriptionsID, o.Value)
@@ -167,8 +171,12 @@ func checkReads(caller api.Caller, list []event.Type) error {
 	return nil
 }
 
-// maxEndpoints bounds the active endpoints of a merchant in one mode.
-const maxEndpoints = 100
+// maxEndpoints bounds the active endpoints of a merchant in one mode, and maxPerURL those
+// at one address, whatever its query: each event is posted to every one of them.
+const (
+	maxEndpoints = 100
+	maxPerURL    = 10
+)
 
 // CreateParams describe a new endpoint.
 type CreateParams struct {
@@ -180,6 +188,7 @@ type CreateParams struct {
 // in the answer, and in no later one; not even a repetition of the call has it.
 //
 // Refusals: parameter_missing, webhook_url_invalid, event_type_unknown, and
+// parameter_invalid (url) for more than 100 active endpoints, or 10 with one url, and
 // permission_denied for types whose objects the caller may not read.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Endpoint, error) {
 	if p.URL == "" {
@@ -204,7 +213,10 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			ID: tx.NewID("we_"), Object: "webhook_endpoint", URL: p.URL, Active: true, Events: events,
 			CreatedAt: api.At(tx.Now), UpdatedAt: api.At(tx.Now),
 		}, Current: secret}
-		if err := r.listen(tx, "url"); err != nil {
+		if err := roomFor(tx, &r.Endpoint, "url"); err != nil {
+			return nil, err
+		}
+		if err := r.listen(tx); err != nil {
 			return nil, err
 		}
 		if _, err := endpoints.Insert(tx, caller.Scope(), r.ID, r); err != nil {
@@ -215,19 +227,50 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	return s.reveal(caller, made, secret, err)
 }
 
-// listen switches an endpoint on, from the next event on. It refuses one more active
-// endpoint than a merchant may have: all of them are told in one transaction.
-func (r *endpointRecord) listen(tx *engine.Tx, param string) error {
-	o, err := subscriptionsOf(tx, tx.Caller.Scope())
-	if err != nil {
-		return err
-	}
-	if o != nil && len(o.Value.List) >= maxEndpoints {
-		return api.Invalid(param, "There are %d active endpoints already; delete one first, or switch it off.", maxEndpoints)
-	}
+// listen switches an endpoint on, from the next event on.
+func (r *endpointRecord) listen(tx *engine.Tx) (err error) {
 	r.Active, r.FailingSince = true, nil
 	r.After, err = event.NewestTx(tx)
 	return err
+}
+
+// roomFor refuses one more active endpoint than a merchant may have, in all or at its
+// address: all of them are told in one transaction.
+func roomFor(tx *engine.Tx, e *Endpoint, param string) error {
+	o, err := subscriptionsOf(tx, tx.Caller.Scope())
+	if err != nil || o == nil {
+		return err
+	}
+	others, here := 0, 0
+	for _, s := range o.Value.List {
+		if s.Endpoint == e.ID {
+			continue
+		}
+		others++
+		if place(s.URL) == place(e.URL) {
+			here++
+		}
+	}
+	switch {
+	case others >= maxEndpoints:
+		return api.Invalid(param, "There are %d active endpoints already; delete one first, or switch it off.", maxEndpoints)
+	case here >= maxPerURL:
+		return api.Invalid(param, "There are %d active endpoints with this url already; delete one first, or switch it off.", maxPerURL)
+	}
+	return nil
+}
+
+// place is an address without what may be added to it at will.
+func place(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	if u.RawQuery, u.ForceQuery = "", false; u.Path == "" {
+		u.Path = "/"
+	}
+	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), ".")
+	return u.String()
 }
 
 // reveal puts a secret into the answer of the call that made it. A repetition, whose
@@ -281,8 +324,9 @@ type UpdateParams struct {
 // meanwhile is given up; one whose time comes after the endpoint is active again is made.
 //
 // Refusals: resource_missing, webhook_url_invalid, event_type_unknown,
-// parameter_invalid (is_active) for more than 100 active endpoints, and permission_denied
-// if the caller may not read the objects of a type that the endpoint had or is to have.
+// parameter_invalid (is_active, url) for more than 100 active endpoints, or 10 with one
+// url, and permission_denied if the caller may not read the objects of a type that the
+// endpoint had or is to have.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*Endpoint, error) {
 	if p.URL != nil {
 		if err := checkURL(*p.URL, caller.Live); err != nil {
@@ -299,21 +343,29 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 		}
 	}
 	return s.change(ctx, caller, "webhook_endpoint.update", id, p, func(tx *engine.Tx, r *endpointRecord) error {
-		if p.Active != nil && *p.Active && !r.Active {
-			if err := r.listen(tx, "is_active"); err != nil {
-				return err
-			}
-		}
+		param, counted := "is_active", r.Active
 		if p.URL != nil {
+			if counted && place(r.URL) != place(*p.URL) {
+				param, counted = "url", false
+			}
 			r.URL = *p.URL
 		}
 		if p.Events != nil {
 			r.Events = p.Events
 		}
-		if p.Active != nil {
-			if r.Active = *p.Active; r.Active {
-				r.FailingSince = nil
+		switch {
+		case p.Active == nil:
+		case !*p.Active:
+			r.Active = false
+		case r.Active:
+			r.FailingSince = nil
+		default:
+			if err := r.listen(tx); err != nil {
+				return err
 			}
+		}
+		if r.Active && !counted {
+			return roomFor(tx, &r.Endpoint, param)
 		}
 		return nil
 	})

@@ -463,19 +463,41 @@ func TestHandler(t *testing.T) {
 
 var handler http.Handler
 
-// However endpoints are switched off and on, no more than a hundred are told: an
-// event that many wait for would hold up all merchants.
+// However endpoints are switched off and on or moved, no more than a hundred are told, and
+// no more than ten at one address: an event that many wait for would hold up all
+// merchants, and be a flood for a server.
 func TestEndpointsAreBounded(t *testing.T) {
 	s := open(t, memory.New())
 	ctx := t.Context()
+	n := 0
+	try := func(url string) (*webhook.Endpoint, error) {
+		return s.Webhooks.Create(ctx, s.Caller, webhook.CreateParams{URL: url, Events: []event.Type{"*"}})
+	}
 	create := func() *webhook.Endpoint {
 		t.Helper()
-		e, err := s.Webhooks.Create(ctx, s.Caller, webhook.CreateParams{URL: "http://127.0.0.1:1/", Events: []event.Type{"*"}})
+		e, err := try(fmt.Sprintf("http://127.0.0.1:1/%d?%d", n/10, n))
+		n++
 		check(t, err)
 		return e
 	}
 	first := create()
-	for range 99 {
+	for range 89 {
+		create()
+	}
+	for _, url := range []string{"http://127.0.0.1:1/3", "http://127.0.0.1:1/3?another=1"} {
+		if _, err := try(url); api.CodeOf(err) != api.ParameterInvalid {
+			t.Errorf("an eleventh at %s: %v", url, err)
+		}
+	}
+	move := func(url string) error {
+		_, err := s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{URL: &url})
+		return err
+	}
+	check(t, move("http://127.0.0.1:1/0?moved"))
+	if err := move("http://127.0.0.1:1/3?moved"); api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("an eleventh that was moved there: %v", err)
+	}
+	for range 10 {
 		create()
 	}
 	set := func(active bool) error {

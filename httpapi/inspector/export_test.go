@@ -2,5 +2,12 @@ package inspector
 
 import "time"
 
+// PageTime sets how long a page may take, until the returned function is called.
+func PageTime(d time.Duration) (reset func()) {
+	was := pageTime
+	pageTime = d
+	return func() { pageTime = was }
+}
+
 // LookEvery sets how often open pages look for changes.
 func (in *Inspector) LookEvery(d time.Duration) { in.look = d }

@@ -17,6 +17,7 @@
 package inspector
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -60,6 +61,8 @@ type Inspector struct {
 	log    *slog.Logger
 	hosts  map[string]bool
 	cross  *http.CrossOriginProtection
+
+	streams places
 
 	// look is how often an open page looks for changes.
 	look time.Duration
@@ -115,6 +118,11 @@ func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+	if r.Header.Get("Accept") != "text/event-stream" {
+		ctx, cancel := context.WithTimeout(r.Context(), pageTime)
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
 	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), asked: r.URL.Query()}
 	defer func() {
 		if p := recover(); p != nil {
@@ -128,6 +136,9 @@ func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		in.fail(w, v, err)
 	}
 }
+
+// pageTime is how long a page may take.
+var pageTime = 30 * time.Second
 
 // misdirected is the refusal of a name that is not ours.
 var errMisdirected = errors.New("inspector: the request names another host")
@@ -231,12 +242,15 @@ var errNoPage = api.Errorf(api.NotFound, "", "There is nothing at this address."
 
 // fail shows what went wrong. A fault of ours is logged and not shown.
 func (in *Inspector) fail(w http.ResponseWriter, v *visit, err error) {
-	if v.Context().Err() != nil {
+	ended := v.Context().Err()
+	if errors.Is(ended, context.Canceled) {
 		return // nobody reads it
 	}
 	status, problem := http.StatusInternalServerError, "Something went wrong in the inspector. The log says what."
 	var e *api.Error
 	switch {
+	case ended != nil:
+		status, problem = http.StatusServiceUnavailable, "The page took too long. Load it again."
 	case errors.Is(err, errMisdirected):
 		status, problem = http.StatusMisdirectedRequest, "The inspector does not know this host name. Open it under the service's base address, or name the host in inspector.Config.Hosts."
 	case errors.Is(err, errForged):

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -21,6 +22,16 @@ var dataLines = strings.NewReplacer("\r\n", "\ndata: ", "\r", "\ndata: ", "\n", 
 // events whose id is the version. Whatever changes it is seen, in this process or
 // another, because the page itself is built again and compared.
 func (v *visit) stream(w http.ResponseWriter, build func(*visit) (*page, error)) error {
+	leave, err := v.in.streams.take(v.caller.Merchant)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(v.Context(), streamLife)
+	defer cancel()
+	whole := v.Request
+	defer func() { v.Request = whole }() // a refusal is shown beyond the stream's time
+	v.Request = v.WithContext(ctx)
 	p, err := build(v)
 	if err != nil {
 		return err
@@ -40,8 +51,6 @@ func (v *visit) stream(w http.ResponseWriter, build func(*visit) (*page, error))
 	last := v.Header.Get("Last-Event-ID")
 	look := time.NewTicker(v.in.look)
 	defer look.Stop()
-	end := time.NewTimer(streamLife)
-	defer end.Stop()
 	for {
 		html, version, err := v.live(p)
 		if err != nil {
@@ -61,8 +70,6 @@ func (v *visit) stream(w http.ResponseWriter, build func(*visit) (*page, error))
 		case <-v.Context().Done():
 			return nil
 		case <-v.in.closing:
-			return nil
-		case <-end.C:
 			return nil
 		case <-look.C:
 		}

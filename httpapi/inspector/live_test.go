@@ -68,6 +68,58 @@ func readToEnd(t *testing.T, lines *bufio.Reader) error {
 	}
 }
 
+// A merchant has 16 live updates at a time, and the pages themselves without end.
+func TestStreamsAreBounded(t *testing.T) {
+	s := open(t, inspector.Config{})
+	look := inspector.New(s.Service, inspector.Config{})
+	defer look.Close()
+	server := httptest.NewServer(look)
+	defer server.Close()
+	get := func(accept string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/"+s.Caller.Merchant+"/", nil)
+		s.check(err)
+		r.Header.Set("Accept", accept)
+		answer, err := http.DefaultClient.Do(r)
+		s.check(err)
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer
+	}
+	const stream = "text/event-stream"
+	var open []*http.Response
+	for i := range 16 {
+		open = append(open, get(stream))
+		if open[i].StatusCode != http.StatusOK {
+			t.Fatalf("number %d: %s", i+1, open[i].Status)
+		}
+	}
+	if answer := get(stream); answer.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("number 17: %s", answer.Status)
+	}
+	if answer := get("text/html"); answer.StatusCode != http.StatusOK {
+		t.Errorf("the page: %s", answer.Status)
+	}
+	look.Close() // which ends all
+	for _, answer := range open {
+		_, err := io.Copy(io.Discard, answer.Body)
+		s.check(err)
+	}
+	if answer := get(stream); answer.StatusCode != http.StatusOK {
+		t.Errorf("after the others have ended: %s", answer.Status)
+	}
+}
+
+// A page that takes too long is answered all the same.
+func TestPagesEndInTime(t *testing.T) {
+	s := open(t, inspector.Config{})
+	defer inspector.PageTime(0)()
+	w := httptest.NewRecorder()
+	inspector.New(s.Service, inspector.Config{}).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/"+s.Caller.Merchant+"/", nil))
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "took too long") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
 func TestStream(t *testing.T) {
 	s := open(t, inspector.Config{})
 	look := inspector.New(s.Service, inspector.Config{})

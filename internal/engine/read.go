@@ -49,6 +49,11 @@ type Listing[T, O any] struct {
 	AsStored bool
 }
 
+// maxPage is how many bytes of documents a page holds; a larger one stands alone. A page
+// is put together before any of it goes out, so that no slow reader holds a snapshot of
+// the database open.
+const maxPage = 1 << 20
+
 // Get reads one of the caller's objects. Where ctx asks for JSON, that is where the
 // object is, and the value is empty; so is the list of List.
 func (l Listing[T, O]) Get(ctx context.Context, e *Engine, caller api.Caller, id string) (*O, error) {
@@ -126,6 +131,7 @@ func (l Listing[T, O]) turn(tx storage.ReadTx, q *storage.Query, p api.Page) err
 			return fmt.Errorf("read %s: %w", param, err)
 		}
 	}
+	q.Bytes = maxPage
 	q.Limit, q.After, q.Before = p.Size(), p.StartingAfter, p.EndingBefore
 	return nil
 }

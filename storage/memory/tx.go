@@ -80,6 +80,7 @@ func (t *tx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
 		return nil, err
 	}
 	var page []storage.Record
+	bytes := 0
 	collect := func(_ string, r *row) bool {
 		if r.Scope != q.Scope {
 			return false // beyond the scope's records
@@ -87,8 +88,9 @@ func (t *tx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
 		beyond := (q.After != "" && r.ID >= q.After) || (q.Before != "" && r.ID <= q.Before)
 		if !beyond && matches(k, &r.Record, q) {
 			page = append(page, copyRecord(r.Record))
+			bytes += len(r.Data)
 		}
-		return len(page) < q.Limit
+		return !q.Ends(len(page), bytes)
 	}
 	switch {
 	case q.Before != "":

@@ -112,7 +112,9 @@ func closed(results pgx.BatchResults) error {
 func each(rows pgx.Rows, scan func(sqlstore.Row) error) error {
 	defer rows.Close()
 	for rows.Next() {
-		if err := scan(rows); err != nil {
+		if err := scan(rows); err == sqlstore.ErrEnough {
+			rows.Close() // which reads the rest, a row at a time
+		} else if err != nil {
 			return err
 		}
 	}

@@ -63,7 +63,9 @@ func (s *session) Query(_ context.Context, scan func(sqlstore.Row) error, text s
 	defer rows.Close()
 	r := row{Rows: rows, conn: s.conn}
 	for rows.Next() {
-		if err := scan(&r); err != nil {
+		if err := scan(&r); err == sqlstore.ErrEnough {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,7 @@ var lists = tests{
 	"paging beside writers":            pagingBesideWriters,
 	"random lists agree with a model":  listsAgreeWithModel,
 	"a page's limit counts what fits":  limitCountsMatches,
+	"a page ends by bytes":             pageEndsByBytes,
 	"paging beside concurrent writers": pagingBesideConcurrentWriters,
 	"paging backwards beside writers":  pagingBackwards,
 }
@@ -292,6 +293,45 @@ func pagingBesideConcurrentWriters(t *testing.T, s storage.Store) {
 	writers.Wait()
 }
 
+// pageEndsByBytes lists records of 100 bytes, and one of 1,000.
+func pageEndsByBytes(t *testing.T, s storage.Store) {
+	for i := range 6 {
+		r := item(test1, fmt.Sprint("it_", i))
+		size := 100
+		if i == 3 {
+			size = 1000
+		}
+		r.Data = []byte(`"` + strings.Repeat("x", size-2) + `"`)
+		insert(t, s, items, r)
+	}
+	for _, test := range []struct {
+		q    storage.Query
+		want []string
+	}{
+		{storage.Query{Bytes: 200}, []string{"it_5", "it_4", "it_3"}},
+		{storage.Query{Bytes: 199}, []string{"it_5", "it_4"}},
+		{storage.Query{Bytes: 1}, []string{"it_5", "it_4"}}, // two at least
+		{storage.Query{Bytes: 1, Limit: 1}, []string{"it_5"}},
+		{storage.Query{Bytes: 1, After: "it_4"}, []string{"it_3", "it_2"}},
+		{storage.Query{Bytes: 1, After: "it_1"}, []string{"it_0"}},
+		{storage.Query{Bytes: 1500}, []string{"it_5", "it_4", "it_3", "it_2", "it_1", "it_0"}},
+		{storage.Query{Bytes: 1399}, []string{"it_5", "it_4", "it_3", "it_2", "it_1"}},
+		{storage.Query{Bytes: 250, Before: "it_0"}, []string{"it_3", "it_2", "it_1"}},
+		{storage.Query{Bytes: 1, Before: "it_3"}, []string{"it_5", "it_4"}},
+	} {
+		test.q.Scope = test1
+		if test.q.Limit == 0 {
+			test.q.Limit = 100
+		}
+		equal(t, fmt.Sprintf("%+v", test.q), list(t, s, items, test.q), test.want)
+	}
+	view(t, s, func(tx storage.ReadTx) error {
+		_, err := tx.List(items, storage.Query{Scope: test1, Limit: 1, Bytes: -1})
+		want(t, "a negative number of bytes", err, storage.ErrInvalid)
+		return nil
+	})
+}
+
 // listsAgreeWithModel draws queries of all parts at once, over records of several
 // scopes.
 func listsAgreeWithModel(t *testing.T, s storage.Store) {
@@ -368,18 +408,28 @@ func listsAgreeWithModel(t *testing.T, s storage.Store) {
 			}
 			q.Range = []storage.Range{in}
 		}
+		if rapid.Bool().Draw(rt, "bounded") {
+			q.Bytes = rapid.IntRange(1, 300).Draw(rt, "bytes")
+		}
 		wanted := []string{}
 		for _, r := range all {
 			if matches(r, q) {
 				wanted = append(wanted, r.ID)
 			}
 		}
-		if n := len(wanted); n > q.Limit {
-			if q.Before != "" {
-				wanted = wanted[n-q.Limit:] // the nearest to the cursor
-			} else {
-				wanted = wanted[:q.Limit]
+		if q.Before != "" {
+			slices.Reverse(wanted) // the nearest to the cursor come first
+		}
+		bytes := 0
+		for i, id := range wanted {
+			at := slices.IndexFunc(all, func(r storage.Record) bool { return r.Scope == q.Scope && r.ID == id })
+			if bytes += len(all[at].Data); q.Ends(i+1, bytes) {
+				wanted = wanted[:i+1]
+				break
 			}
+		}
+		if q.Before != "" {
+			slices.Reverse(wanted)
 		}
 		if got := list(t, s, items, q); !slices.Equal(got, wanted) {
 			rt.Fatalf("%+v: got %v, want %v", q, got, wanted)

@@ -9,7 +9,7 @@ import (
 // due returns the records that a claim takes over.
 func (t *readTx) due(b *Table, c storage.Claim) ([]storage.Record, error) {
 	if len(c.Clocks) == 0 {
-		return t.records(b, c.Limit, b.Kind.Columns, nil, b.due, c.Due.UnixMilli(), c.Now.UnixMilli(), c.Limit)
+		return t.records(b, c.Limit, b.Kind.Columns, nil, nil, b.due, c.Due.UnixMilli(), c.Now.UnixMilli(), c.Limit)
 	}
 	var all []storage.Record
 	for clocks := c.Clocks; len(clocks) > 0 && len(all) < c.Limit; {
@@ -27,7 +27,7 @@ func (t *readTx) due(b *Table, c storage.Claim) ([]storage.Record, error) {
 			}
 			args = append(args, merchant, due, c.Now.UnixMilli(), left)
 		}
-		records, err := t.records(b, left, b.Kind.Columns, nil, text, append(args, left)...)
+		records, err := t.records(b, left, b.Kind.Columns, nil, nil, text, append(args, left)...)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -48,9 +49,13 @@ type Driver interface {
 	Define(ctx context.Context, s Session, kinds []*storage.Kind) (changed bool, err error)
 }
 
+// ErrEnough is what a scan returns that wants no more rows.
+var ErrEnough = errors.New("sqlstore: enough rows")
+
 // Session is one transaction on one connection. It is for one goroutine at a time.
 type Session interface {
-	// Query runs a statement and calls scan for each row.
+	// Query runs a statement and calls scan for each row. It reads no further, and
+	// succeeds, when scan returns [ErrEnough].
 	Query(ctx context.Context, scan func(Row) error, text string, args ...any) error
 	// Write sends buffered writes, in an order in which what frees a unique key
 	// comes before what may take it.

@@ -37,6 +37,15 @@ type list struct {
 	ranged   int  // of query.Range, the one that an index answers; -1 for none
 	searches bool // whether there are conditions beyond seek
 	wanted   []storage.Column
+	// found and bytes are how many records were found, and what their documents have.
+	found, bytes int
+}
+
+// ends counts a record that was found, and reports whether it ends the list.
+func (s *list) ends(r *storage.Record) bool {
+	s.found++
+	s.bytes += len(r.Data)
+	return s.query.Ends(s.found, s.bytes)
 }
 
 // list returns how a checked query is answered.
@@ -94,7 +103,7 @@ func (s *list) page() ([]storage.Record, error) {
 			return nil, err
 		}
 		page = append(page, found...)
-		if len(page) == s.query.Limit || edge == "" {
+		if s.query.Ends(s.found, s.bytes) || edge == "" {
 			return page, nil
 		}
 		at = edge
@@ -114,6 +123,7 @@ func (s *list) page() ([]storage.Record, error) {
 		}
 		ids = s.first(append(ids, more...))
 		if next == from {
+			s.found, s.bytes = 0, 0
 			return s.byIDs(ids)
 		}
 		until = next
@@ -220,7 +230,7 @@ func (s *list) within(at, edge string, limit int) ([]storage.Record, error) {
 	}
 	st.text.WriteString(" ORDER BY id" + direction)
 	st.limit("LIMIT", limit)
-	return s.records(s.table, limit, s.wanted, &s.query.Scope, st.text.String(), st.args...)
+	return s.records(s.table, limit, s.wanted, &s.query.Scope, s.ends, st.text.String(), st.args...)
 }
 
 func (s *list) selected() string {
@@ -281,7 +291,7 @@ func (s *list) byIDs(ids []string) ([]storage.Record, error) {
 		st.add(", ?", ids[min(i, len(ids)-1)])
 	}
 	st.text.WriteString(") ORDER BY id" + direction)
-	return s.records(s.table, len(ids), s.wanted, &s.query.Scope, st.text.String(), st.args...)
+	return s.records(s.table, len(ids), s.wanted, &s.query.Scope, s.ends, st.text.String(), st.args...)
 }
 
 // query runs the statement.

@@ -154,7 +154,7 @@ func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int
 	if err != nil {
 		return nil, err
 	}
-	return t.records(b, limit, k.Columns, nil, b.scan, t.store.cursor(after.Merchant), after.Live, t.store.cursor(id), limit)
+	return t.records(b, limit, k.Columns, nil, nil, b.scan, t.store.cursor(after.Merchant), after.Live, t.store.cursor(id), limit)
 }
 
 // Backlog implements [storage.ReadTx].
@@ -200,8 +200,9 @@ func (t *readTx) answer(q *Question) (storage.Record, error) {
 	return r, nil
 }
 
-// records reads all rows of a query, which are at most limit.
-func (t *readTx) records(b *Table, limit int, wanted []storage.Column, scope *storage.Scope, query string, args ...any) ([]storage.Record, error) {
+// records reads the rows of a query, which are at most limit, up to the first of which
+// enough, if there is such a function, says so.
+func (t *readTx) records(b *Table, limit int, wanted []storage.Column, scope *storage.Scope, enough func(*storage.Record) bool, query string, args ...any) ([]storage.Record, error) {
 	var records []storage.Record
 	err := t.query("read", b.Kind.Name, func(row Row) error {
 		if records == nil {
@@ -211,8 +212,14 @@ func (t *readTx) records(b *Table, limit int, wanted []storage.Column, scope *st
 			return err
 		}
 		r, err := Load(row, wanted, scope)
+		if err != nil {
+			return err
+		}
 		records = append(records, r)
-		return err
+		if enough != nil && enough(&r) {
+			return ErrEnough
+		}
+		return nil
 	}, query, args...)
 	if err != nil {
 		return nil, err

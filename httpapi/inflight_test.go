@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+)
+
+// crowd is a router whose requests stay under way until they are let go.
+type crowd struct {
+	*router
+	hold chan struct{}
+}
+
+func newCrowd(config Config) *crowd {
+	c := &crowd{hold: make(chan struct{})}
+	wait := func(*request) (any, error) {
+		<-c.hold
+		return nil, nil
+	}
+	c.router, _ = testRouter(config,
+		route{method: "GET", pattern: "/v1/payouts", handle: wait},
+		route{method: "GET", pattern: "/v1/file", handle: wait, heavy: true},
+		route{method: "GET", pattern: "/pay/{id}", handle: wait},
+	)
+	return c
+}
+
+// send begins so many requests, which stay under way.
+func (c *crowd) send(n int, target, key, from string) {
+	for range n {
+		go c.ask(target, key, from)
+	}
+	synctest.Wait()
+}
+
+func (c *crowd) ask(target, key, from string) int {
+	r := newRequest("GET", target, "", "Authorization", "Bearer "+key)
+	r.RemoteAddr = from
+	return serve(c, r).Code
+}
+
+// refuses reports whether one more is refused at once.
+func (c *crowd) refuses(t *testing.T, target, key, from string) bool {
+	t.Helper()
+	answered := make(chan bool, 1)
+	go func() {
+		r := newRequest("GET", target, "", "Authorization", "Bearer "+key)
+		r.RemoteAddr = from
+		w := serve(c, r)
+		if w.Code == http.StatusTooManyRequests && (codeOf(w) != "rate_limited" || w.Header().Get("Retry-After") == "") {
+			t.Errorf("refused with %s and Retry-After %q", w.Body, w.Header().Get("Retry-After"))
+		}
+		answered <- w.Code == http.StatusTooManyRequests
+	}()
+	synctest.Wait()
+	select {
+	case refused := <-answered:
+		return refused
+	default:
+		return false // it is under way
+	}
+}
+
+const here, there = "192.0.2.1:1", "192.0.2.2:1"
+
+func TestRequestsInFlightAreBounded(t *testing.T) {
+	for name, tt := range map[string]struct {
+		target, key string
+		bound       int
+	}{
+		"test mode": {"/v1/payouts", goodKey, 128},
+		"live mode": {"/v1/payouts", "sk_live_good", 256},
+		"a page":    {"/pay/qr_1", "", 64},
+		"files":     {"/v1/file", goodKey, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrowd(Config{})
+				c.send(tt.bound-1, tt.target, tt.key, here)
+				if c.refuses(t, tt.target, tt.key, here) { // it takes the last place
+					t.Errorf("refused number %d", tt.bound)
+				}
+				if !c.refuses(t, tt.target, tt.key, here) {
+					t.Errorf("let through number %d", tt.bound+1)
+				}
+				// Others are not concerned.
+				if c.refuses(t, "/v1/payouts", "sk_live_good", there) != (name == "live mode") || c.refuses(t, "/pay/qr_1", "", there) {
+					t.Error("refused another mode or another address")
+				}
+				close(c.hold)
+				synctest.Wait()
+				if got := c.ask(tt.target, tt.key, here); got != http.StatusNoContent {
+					t.Errorf("after the others have ended: status %d", got)
+				}
+				if n := len(c.inFlight.groups) + c.inFlight.all + c.inFlight.spare + c.heavy.all + c.heavy.spare + len(c.heavy.groups); n != 0 {
+					t.Errorf("%d places are still counted", n)
+				}
+			})
+		})
+	}
+}
+
+// However many merchants test mode has, and however many addresses visit pages, they
+// leave half of all places to live mode.
+func TestTestModeCannotStopLiveMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(Config{InFlight: InFlight{All: 8}})
+		defer close(c.hold)
+		c.send(3, "/v1/payouts", goodKey, here)
+		c.send(1, "/pay/qr_1", "", here)
+		if !c.refuses(t, "/v1/payouts", goodKey, here) || !c.refuses(t, "/pay/qr_1", "", there) {
+			t.Error("test mode and pages took more than half")
+		}
+		for i := range 4 {
+			if c.refuses(t, "/v1/payouts", "sk_live_good", here) {
+				t.Errorf("live mode was refused number %d", i+1)
+			}
+		}
+		if !c.refuses(t, "/v1/payouts", "sk_live_good", here) {
+			t.Error("more than all are under way")
+		}
+	})
+}
+
+// A handler that cuts the connection gives its place back.
+func TestPlacesSurvivePanics(t *testing.T) {
+	rt, _ := testRouter(Config{InFlight: InFlight{Test: 1}},
+		route{method: "GET", pattern: "/v1/cut", handle: func(*request) (any, error) { panic(http.ErrAbortHandler) }},
+		route{method: "GET", pattern: "/v1/broken", handle: func(*request) (any, error) { panic("broken") }},
+	)
+	for range 3 {
+		func() {
+			defer func() { _ = recover() }()
+			serve(rt, newRequest("GET", "/v1/cut", ""))
+		}()
+		if w := serve(rt, newRequest("GET", "/v1/broken", "")); w.Code != http.StatusInternalServerError {
+			t.Errorf("status %d", w.Code)
+		}
+	}
+}

@@ -19,7 +19,8 @@ type HolderParams struct {
 	// Phone is required, in any way of writing a number of Ghana. No two open
 	// accounts of one kind and mode have the same.
 	Phone string
-	// PIN is 4 to 6 digits. Without one the account cannot pay.
+	// PIN is 4 to 6 digits, in live mode neither repeated nor sequential ones. Without one
+	// the account cannot pay.
 	PIN string
 	// Status is active when empty.
 	Status Status
@@ -48,7 +49,7 @@ func (p *HolderParams) check() error {
 		return err
 	}
 	if p.PIN != "" {
-		return checkPIN(p.PIN)
+		return checkPIN(p.Live, p.PIN)
 	}
 	return nil
 }

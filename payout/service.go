@@ -16,8 +16,9 @@ import (
 type Config struct {
 	Outgoing *Outgoing
 	Messages *message.Service
-	// Key is the server's secret, with which one-time codes are authenticated.
-	Key []byte
+	// Keys are the server's secrets. The first authenticates new one-time codes; codes
+	// of the others are accepted.
+	Keys [][]byte
 	// SingleUse makes a one-time code good for one payout, instead of for 10
 	// minutes.
 	SingleUse bool
@@ -29,13 +30,13 @@ type Service struct {
 	engine    *engine.Engine
 	outgoing  *Outgoing
 	messages  *message.Service
-	key       []byte
+	keys      [][]byte
 	singleUse bool
 }
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	return &Service{engine: e, outgoing: c.Outgoing, messages: c.Messages, key: c.Key, singleUse: c.SingleUse}
+	return &Service{engine: e, outgoing: c.Outgoing, messages: c.Messages, keys: c.Keys, singleUse: c.SingleUse}
 }
 
 // CreateParams describe a payout.

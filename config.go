@@ -76,6 +76,9 @@ type Config struct {
 	// [payout.MatchNames] the host sets a tolerance. [payout.DefaultNameTolerance]
 	// percent of the letters may differ when nil.
 	NameMatch payout.NameMatch
+	// NameQuota is how many names of bank and mobile-money accounts each merchant may look
+	// up in an hour and in a day; [payout.DefaultNameQuota] where it is zero.
+	NameQuota payout.NameQuota
 	// StuckAfter is how long a transfer, a refund or a charge may be on its way before
 	// the log tells of it, and [payout.Service.Stuck], or Stuck of the refunds or the
 	// invoices, lists it; one hour when zero.

@@ -135,7 +135,7 @@ func (s *Service) wire(c Config) error {
 	})
 	outgoing, err := payout.NewOutgoing(s.engine, payout.OutgoingConfig{
 		Events: s.Events, Rail: c.Rail, TestRail: c.TestRail, Banks: c.Banks, Fees: c.Fees,
-		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, StuckAfter: c.StuckAfter,
+		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, NameQuota: c.NameQuota, StuckAfter: c.StuckAfter,
 	})
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)

@@ -57,11 +57,11 @@ type CreateParams struct {
 // needs no one-time code.
 //
 // Refusals: those of a wrong parameter, amount_too_small, amount_too_large,
-// invalid_phone_number, invalid_destination, recipient_unavailable,
-// invalid_service_id, service_id_not_found, service_id_not_payable,
-// subagent_not_payable, account_not_found, wallet_not_active,
-// otp_verification_required, daily_limit_exceeded, insufficient_balance; and
-// service_unavailable in live mode without a rail.
+// invalid_phone_number, invalid_destination, invalid_service_id,
+// otp_verification_required; and, only with a verified code, recipient_unavailable,
+// service_id_not_found, service_id_not_payable, subagent_not_payable,
+// account_not_found, wallet_not_active, daily_limit_exceeded, insufficient_balance;
+// and service_unavailable in live mode without a rail.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Transfer, error) {
 	if p.OTPCode != "" {
 		if err := checkSixDigits("otp_code", p.OTPCode); err != nil {
@@ -86,14 +86,8 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Cal
 	if err != nil {
 		return nil, err
 	}
-	// A recipient who cannot be paid is told before a guess is counted.
-	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		_, err := prepared.RecipientTx(tx, caller.Live)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+	// Whether there is such a recipient is told only to one who has the code: in the
+	// transaction, after the code.
 	var right string
 	switch {
 	case s.engine.Host != nil:

@@ -187,7 +187,7 @@ func (s *Service) payTx(tx *engine.Tx, p PayParams, consumerID string) (*payment
 	if err := s.messages.TextTx(tx, consumer.Phone, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(amount), merchant.Name, id)); err != nil {
 		return nil, err
 	}
-	if err := s.messages.TextTx(tx, merchant.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", displayName(consumer.Name), money.Text(amount), id)); err != nil {
+	if err := s.messages.TextTx(tx, merchant.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", consumer.DisplayName(), money.Text(amount), id)); err != nil {
 		return nil, err
 	}
 	return paid, nil

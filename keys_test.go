@@ -78,7 +78,7 @@ func accepts(t *testing.T, svc *payments.Service, m made) (refused []string) {
 
 // The key of the server is changed under processes that run beside each other, and what
 // was made under any of them is accepted by all.
-func TestTheKeyIsRotated(t *testing.T) {
+func TestKeyRotation(t *testing.T) {
 	overStores(t, func(t *testing.T, store storage.Store) {
 		old, fresh := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
 		with := func(key []byte, fallback ...[]byte) *payments.Service {
@@ -102,7 +102,7 @@ func TestTheKeyIsRotated(t *testing.T) {
 }
 
 // A one-time code that was verified before a rotation is replayed after it.
-func TestAReplayOutlivesTheKey(t *testing.T) {
+func TestVerifiedCodeIsReplayedAfterKeyRotation(t *testing.T) {
 	store := memory.New()
 	old, fresh := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
 	first := open(t, store, payments.Config{Key: old})
@@ -123,7 +123,7 @@ func TestAReplayOutlivesTheKey(t *testing.T) {
 }
 
 // A host that began without a key of its own takes the stored one along.
-func TestTheStoredKeyIsTakenAlong(t *testing.T) {
+func TestStoredKeyWorksAsFallback(t *testing.T) {
 	store := memory.New()
 	if key, err := payments.StoredKey(t.Context(), store); err != nil || key != nil {
 		t.Errorf("before the first start: %d bytes, %v", len(key), err)

@@ -271,8 +271,8 @@ const storedKeyID = "key_1"
 
 // StoredKey returns the key that New made in this store while Config.Key was empty, or
 // nil when there is none. A host that sets Config.Key later copies this key into its
-// FallbackKeys once: without it nobody could pay with a PIN that was set before. Do not
-// read it at each start, since whoever can write to the database can change it.
+// FallbackKeys once: without it every PIN that was set before is lost. Do not read it at
+// each start, since an attacker with write access to the database can change it.
 func StoredKey(ctx context.Context, store storage.Store) ([]byte, error) {
 	if err := store.Define(ctx, secrets.Kind()); err != nil {
 		return nil, fmt.Errorf("payments: prepare the store: %w", err)

@@ -17,7 +17,7 @@ import (
 
 // pinRecord is an account's PIN; the record's id is the account's.
 type pinRecord struct {
-	// Hash is empty for an account without PIN, and for those that do not exist; see nobody.
+	// Hash is empty for an account without PIN, and for the decoys of [decoyFor].
 	Hash string `json:"hash"`
 	// Version counts the changes of the PIN.
 	Version int `json:"version,omitempty"`
@@ -51,7 +51,8 @@ func (r *pinRecord) setTries(caller api.Caller, t tries) {
 	}
 }
 
-// checkPIN refuses what is no PIN, and, in live mode, what a thief tries first.
+// checkPIN checks the form of a PIN. Live mode also refuses the PINs that a thief tries
+// first.
 func checkPIN(live bool, pin string) error {
 	if len(pin) < 4 || len(pin) > 6 {
 		return api.Invalid("pin", "A PIN has 4 to 6 digits.")
@@ -138,7 +139,7 @@ func PayingAccountTx(tx storage.ReadTx, live bool, ref WalletRef) (string, error
 	c, err := PayerTx(tx, live, ref)
 	named := ref.ServiceID != "" || ref.AccountID == "" && ref.Phone != ""
 	if named && api.CodeOf(err) == api.AccountNotFound {
-		return nobody(ref), nil
+		return decoyFor(ref), nil
 	}
 	if err != nil {
 		return "", err
@@ -146,16 +147,15 @@ func PayingAccountTx(tx storage.ReadTx, live bool, ref WalletRef) (string, error
 	return c.ID, nil
 }
 
-// nobody names one of a few records that stand for all wallets that do not exist: an
-// entry is written to one of them, since the write is a part of the time that a wrong
-// PIN takes.
-func nobody(ref WalletRef) string {
+// decoyFor names one of a few records that stand for all wallets that do not exist. An
+// entry is written there, because the write is a part of the time that a wrong PIN takes.
+func decoyFor(ref WalletRef) string {
 	h := fnv.New32a()
 	h.Write([]byte(ref.ServiceID + ref.Phone))
-	return fmt.Sprintf("nobody_%02d", h.Sum32()%64)
+	return fmt.Sprintf("decoy_%02d", h.Sum32()%64)
 }
 
-// PINEntry is a PIN that somebody has entered.
+// PINEntry is a PIN as it was entered for an account.
 type PINEntry struct {
 	// Account is the consumer's, as [PayingAccountTx] returns it.
 	Account string

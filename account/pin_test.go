@@ -84,7 +84,7 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 }
 
 // Two processes that hash one PIN anew at the same time do not refuse each other.
-func TestTwoProcessesHashAPINAnew(t *testing.T) {
+func TestTwoProcessesRehashOnePIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	here := account.New(b.engine, account.Config{Keys: [][]byte{make([]byte, 32)}})
@@ -171,7 +171,7 @@ func TestLocksGrow(t *testing.T) {
 
 // One stranger cannot lock a PIN, from however many pages, and day after day: the
 // stranger's address is locked out before.
-func TestAStrangerLocksOnlyThemselvesOut(t *testing.T) {
+func TestOneAddressCannotLockAPIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	try := func(from, pin string) error {
@@ -210,7 +210,7 @@ func TestAStrangerLocksOnlyThemselvesOut(t *testing.T) {
 }
 
 // A merchant whose test clock runs ahead locks a PIN for no other merchant.
-func TestATestClockLocksNobodyElsesPIN(t *testing.T) {
+func TestTestClockLocksPINForOneMerchant(t *testing.T) {
 	b := newBench(t, nil)
 	b.engine.Sandbox = true
 	id := b.consumer(t, "0241000001").ID
@@ -269,7 +269,7 @@ func TestLiveModeRefusesEasyPINs(t *testing.T) {
 
 // A number without a wallet is answered as a wrong PIN, in words and in work: the same
 // transaction writes as much, and a hash is computed.
-func TestNobodysWallet(t *testing.T) {
+func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
 	var writes int
 	b := newBench(t, func(s storage.Store) storage.Store { return &writeCounter{s, &writes} })
 	id := b.consumer(t, "0241000001").ID

@@ -48,7 +48,7 @@ type Config struct {
 	// Keys are the server's secrets. New PINs are hashed under the first; PINs of the
 	// others, and of none, are accepted and hashed anew when they are entered.
 	Keys [][]byte
-	// Messages tells holders that their PIN is locked; nil tells nobody.
+	// Messages sends holders an SMS when their PIN is locked; nil sends none.
 	Messages *message.Service
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// NameQuota is how many names of accounts a merchant may look up in each mode, so that
-// nobody collects the names of all numbers. Zero stands for the default of
+// NameQuota is how many names of accounts a merchant may look up in each mode. It keeps a
+// merchant from collecting the names of all numbers. Zero stands for the default of
 // [DefaultNameQuota]; a negative number allows no lookup. Hours and days are those of UTC,
 // Ghana's time.
 type NameQuota struct{ Hour, Day int }

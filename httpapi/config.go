@@ -21,10 +21,11 @@ type Config struct {
 	// TestHelpers mounts /v1/test_helpers, where the service is a sandbox. They
 	// answer to test keys only.
 	TestHelpers bool
-	// ClientIP names the client that a request comes from, for the limit on tries
-	// at the payment page; nil stands for the address of the connection, or its
-	// network of 64 bits for IPv6. A host behind a proxy returns the address that its
-	// proxy vouches for, and of IPv6 that network, too.
+	// ClientIP names the client that a request comes from, for the limits on tries
+	// at the public pages; nil stands for the address of the connection, or its
+	// network of 64 bits for IPv6. A host behind a proxy must set it, since all clients
+	// of a proxy would be one, and one stranger could keep the others from paying. It
+	// returns the address that the proxy vouches for, and of IPv6 that network, too.
 	ClientIP func(*http.Request) string
 	// Logger receives one line for each request and one for each fault; nil stands
 	// for slog.Default(). No line holds a body, a query string, a key, or a path

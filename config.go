@@ -39,10 +39,16 @@ type Config struct {
 	// Sandbox allows test clocks to be moved and the test helpers to be mounted.
 	// Live mode is untouched by it.
 	Sandbox bool
-	// Key is the server's secret, at least 32 bytes, with which payloads and
-	// one-time codes are authenticated. When empty, one is made at the first start
-	// and kept in the store; a host that keeps its secrets elsewhere sets it.
+	// Key is the server's secret, at least 32 bytes. The library uses it for the payloads
+	// of consumers' codes, the seals of the ledger, one-time codes and PINs. A host sets it
+	// in production and keeps it outside the database: then a stolen database gives away
+	// no PIN. When Key is empty, New makes one at the first start and keeps it in the
+	// store, where a thief of the database finds it; see [StoredKey].
 	Key []byte
+	// FallbackKeys are accepted beside Key, and nothing new is made under them. To change
+	// Key, add the new key here in all processes, then make it Key and put the old one
+	// here. See docs/guide/keys.md for how long an old key must stay.
+	FallbackKeys [][]byte
 	// Texter sends SMS in live mode; without one nobody is told there. Test mode
 	// never sends anything.
 	Texter message.Texter
@@ -70,6 +76,9 @@ type Config struct {
 	// [payout.MatchNames] the host sets a tolerance. [payout.DefaultNameTolerance]
 	// percent of the letters may differ when nil.
 	NameMatch payout.NameMatch
+	// NameQuota is how many names of bank and mobile-money accounts each merchant may look
+	// up in an hour and in a day; [payout.DefaultNameQuota] where it is zero.
+	NameQuota payout.NameQuota
 	// StuckAfter is how long a transfer, a refund or a charge may be on its way before
 	// the log tells of it, and [payout.Service.Stuck], or Stuck of the refunds or the
 	// invoices, lists it; one hour when zero.
@@ -138,6 +147,9 @@ type Config struct {
 	Poll time.Duration
 }
 
+// keys are all keys of the server. The first is for what is made from now on.
+func (c *Config) keys() [][]byte { return append([][]byte{c.Key}, c.FallbackKeys...) }
+
 func (c *Config) check() error {
 	if c.BaseURL == "" {
 		c.BaseURL = DefaultBaseURL
@@ -149,6 +161,11 @@ func (c *Config) check() error {
 	}
 	if len(c.Key) > 0 && len(c.Key) < minKey {
 		return fmt.Errorf("payments: Key has %d bytes, want at least %d", len(c.Key), minKey)
+	}
+	for i, key := range c.FallbackKeys {
+		if len(key) < minKey {
+			return fmt.Errorf("payments: FallbackKeys[%d] has %d bytes, want at least %d", i, len(key), minKey)
+		}
 	}
 	if err := invoice.CheckReminders(c.InvoiceReminders); err != nil {
 		return fmt.Errorf("payments: InvoiceReminders: %w", err)

@@ -196,7 +196,7 @@ func TestOwnTransactionTakesNoGuess(t *testing.T) {
 		if _, err := own.Payouts.Create(ctx, s.Caller, params); api.CodeOf(err) != api.OTPVerificationRequired {
 			t.Errorf("a payout without a verified code: %v", err)
 		}
-		if err := own.Accounts.WithPIN(ctx, s.Caller, "con_1", "1234", func(*account.Proof) error { return errors.New("it ran") }); err == nil || err.Error() == "it ran" {
+		if err := own.Accounts.WithPIN(ctx, s.Caller, account.PINEntry{Account: "con_1", PIN: "1234"}, func(*account.Proof) error { return errors.New("it ran") }); err == nil || err.Error() == "it ran" {
 			t.Errorf("a PIN: %v", err)
 		}
 	})

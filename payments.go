@@ -85,7 +85,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		c.Key = key
 	}
 	if c.ConsumerCodec == nil {
-		c.ConsumerCodec = qrcode.NewCodec(c.Key)
+		c.ConsumerCodec = qrcode.NewCodec(c.Key, c.FallbackKeys...)
 	}
 
 	s := &Service{base: c.BaseURL, config: c}
@@ -102,7 +102,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err := s.wire(c); err != nil {
 		return nil, err
 	}
-	if err := s.Accounts.SealWith(ctx, c.Key); err != nil {
+	if err := s.Accounts.SealWith(ctx, c.keys()...); err != nil {
 		return nil, fmt.Errorf("payments: prepare the seals: %w", err)
 	}
 	rules := append(payout.Retention(c.NumberRetention),
@@ -128,7 +128,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 func (s *Service) wire(c Config) error {
 	s.Events = event.New(s.engine)
 	s.Messages = message.New(s.engine, message.Config{Texter: c.Texter, Mailer: c.Mailer, TestMailer: c.TestMailer, Retention: c.MessageRetention})
-	s.Accounts = account.New(s.engine)
+	s.Accounts = account.New(s.engine, account.Config{Keys: c.keys(), Messages: s.Messages})
 	s.Payments = payment.New(s.engine, s.Events)
 	s.QRCodes = qrcode.New(s.engine, qrcode.Config{
 		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
@@ -136,7 +136,7 @@ func (s *Service) wire(c Config) error {
 	})
 	outgoing, err := payout.NewOutgoing(s.engine, payout.OutgoingConfig{
 		Events: s.Events, Rail: c.Rail, TestRail: c.TestRail, Banks: c.Banks, Fees: c.Fees,
-		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, StuckAfter: c.StuckAfter,
+		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, NameQuota: c.NameQuota, StuckAfter: c.StuckAfter,
 		NumberRetention: c.NumberRetention,
 	})
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Service) wire(c Config) error {
 	}
 	s.outgoing = outgoing
 	s.Payouts = payout.New(s.engine, payout.Config{
-		Outgoing: outgoing, Messages: s.Messages, Key: c.Key, SingleUse: c.SingleUseOTP,
+		Outgoing: outgoing, Messages: s.Messages, Keys: c.keys(), SingleUse: c.SingleUseOTP,
 	})
 	s.Disbursements = disbursement.New(s.engine, outgoing, s.QRCodes)
 	s.Disbursements.Events = s.Events
@@ -269,9 +269,32 @@ type secret struct {
 
 var secrets = storage.NewCollection[secret]("server_secrets", nil)
 
+const storedKeyID = "key_1"
+
+// StoredKey returns the key that New made in this store while Config.Key was empty, or
+// nil when there is none. A host that sets Config.Key later copies this key into its
+// FallbackKeys once: without it every PIN that was set before is lost. Do not read it at
+// each start, since an attacker with write access to the database can change it.
+func StoredKey(ctx context.Context, store storage.Store) ([]byte, error) {
+	if err := store.Define(ctx, secrets.Kind()); err != nil {
+		return nil, fmt.Errorf("payments: prepare the store: %w", err)
+	}
+	var key []byte
+	err := store.View(ctx, func(tx storage.ReadTx) error {
+		o, err := secrets.Get(tx, storage.Scope{}, storedKeyID)
+		if err == nil {
+			key = o.Value.Key
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return nil, fmt.Errorf("payments: read the server key: %w", err)
+	}
+	return key, nil
+}
+
 // serverKey returns the key kept in the store, making it at the first start.
 func serverKey(ctx context.Context, store storage.Store) ([]byte, error) {
-	const id = "key_1"
 	fresh := make([]byte, minKey)
 	if _, err := rand.Read(fresh); err != nil {
 		return nil, fmt.Errorf("payments: make a server key: %w", err)
@@ -279,10 +302,10 @@ func serverKey(ctx context.Context, store storage.Store) ([]byte, error) {
 	var key []byte
 	err := store.Update(ctx, func(tx storage.Tx) error {
 		key = fresh
-		_, err := secrets.Insert(tx, storage.Scope{}, id, secret{Key: fresh})
+		_, err := secrets.Insert(tx, storage.Scope{}, storedKeyID, secret{Key: fresh})
 		if errors.Is(err, storage.ErrExists) {
 			var o *storage.Object[secret]
-			if o, err = secrets.Get(tx, storage.Scope{}, id); err == nil {
+			if o, err = secrets.Get(tx, storage.Scope{}, storedKeyID); err == nil {
 				key = o.Value.Key
 			}
 		}

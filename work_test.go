@@ -68,13 +68,13 @@ func paid(t *testing.T, texter message.Texter) (*payments.Service, api.Caller) {
 	svc := open(t, memory.New(), payments.Config{Texter: texter, Sandbox: true})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
 	check(err)
-	ama, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234", Live: true})
+	ama, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama", Phone: "0241000001", PIN: "4826", Live: true})
 	check(err)
 	check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: ama.ID, Live: true, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	caller, amount := api.Caller{Merchant: m.ID, Live: true}, int64(1)
 	code, err := svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount})
 	check(err)
-	_, err = svc.QRCodes.Pay(t.Context(), caller, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
+	_, err = svc.QRCodes.Pay(t.Context(), caller, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "4826"})
 	check(err)
 	return svc, caller
 }

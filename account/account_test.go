@@ -45,7 +45,7 @@ func newBench(t *testing.T, wrap func(storage.Store) storage.Store) *bench {
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
 	}
-	b.Service = account.New(b.engine)
+	b.Service = account.New(b.engine, account.Config{})
 	return b
 }
 
@@ -291,7 +291,7 @@ func mustAuthenticate(t *testing.T, b *bench, secret string) {
 
 // enter tries a PIN with an effect that confirms it and then returns effect.
 func enter(ctx context.Context, b *bench, id, pin string, effect error) error {
-	return b.WithPIN(ctx, api.Caller{}, id, pin, func(p *account.Proof) error {
+	return b.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: pin}, func(p *account.Proof) error {
 		return b.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 			if err := b.ConfirmTx(tx, p); err != nil {
 				return err
@@ -334,7 +334,7 @@ func TestPINs(t *testing.T) {
 	wantCode(t, "a right one after the lock", try("1234", nil), "")
 
 	// A PIN that changes while the effect is prepared is no longer proof.
-	err = b.WithPIN(t.Context(), api.Caller{}, id, "1234", func(p *account.Proof) error {
+	err = b.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
 		if err := b.SetPIN(t.Context(), false, id, "654321"); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/chart"
@@ -19,7 +21,8 @@ type HolderParams struct {
 	// Phone is required, in any way of writing a number of Ghana. No two open
 	// accounts of one kind and mode have the same.
 	Phone string
-	// PIN is 4 to 6 digits. Without one the account cannot pay.
+	// PIN is 4 to 6 digits, in live mode neither repeated nor sequential ones. Without one
+	// the account cannot pay.
 	PIN string
 	// Status is active when empty.
 	Status Status
@@ -48,7 +51,7 @@ func (p *HolderParams) check() error {
 		return err
 	}
 	if p.PIN != "" {
-		return checkPIN(p.PIN)
+		return checkPIN(p.Live, p.PIN)
 	}
 	return nil
 }
@@ -62,6 +65,24 @@ type Holder struct {
 	Phone     string   `json:"phone_number"` // +233XXXXXXXXX
 	Status    Status   `json:"status"`
 	CreatedAt api.Time `json:"created_at"`
+}
+
+// DisplayName is what a stranger may see of the holder's name: the first name and the
+// initial of the last one.
+func (h *Holder) DisplayName() string { return displayName(h.Name) }
+
+// displayName shortens a name to what a stranger may see: Ama Serwaa Mensah is
+// Ama M.
+func displayName(name string) string {
+	words := strings.Fields(name)
+	if len(words) == 0 {
+		return ""
+	}
+	if len(words) == 1 {
+		return words[0]
+	}
+	initial, _ := utf8.DecodeRuneInString(words[len(words)-1])
+	return words[0] + " " + string(initial) + "."
 }
 
 // Consumer holds a wallet.

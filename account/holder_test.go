@@ -181,7 +181,7 @@ func TestTriesSurviveWhoeverMadeThem(t *testing.T) {
 					t.Error("the effect did not die")
 				}
 			}()
-			_ = b.WithPIN(t.Context(), api.Caller{}, id, "1234", func(*account.Proof) error { panic(died) })
+			_ = b.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { panic(died) })
 		}()
 	}
 	wantCode(t, "after five that died", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
@@ -196,11 +196,11 @@ func TestRightPINsAreGivenBack(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	for range 10 {
-		wantCode(t, "no transaction", b.WithPIN(t.Context(), api.Caller{}, id, "1234", func(*account.Proof) error { return nil }), "")
+		wantCode(t, "no transaction", b.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { return nil }), "")
 	}
 	for range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
-		err := b.WithPIN(ctx, api.Caller{}, id, "1234", func(*account.Proof) error {
+		err := b.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error {
 			cancel()
 			return ctx.Err()
 		})
@@ -220,10 +220,10 @@ func TestRightPINsAreGivenBack(t *testing.T) {
 func TestALockFromElsewhere(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
-	elsewhere := account.New(b.engine) // with turns of its own, as another process has
-	err := b.WithPIN(t.Context(), api.Caller{}, id, "1234", func(p *account.Proof) error {
+	elsewhere := account.New(b.engine, account.Config{}) // with turns of its own, as another process has
+	err := b.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
 		for range 4 {
-			err := elsewhere.WithPIN(t.Context(), api.Caller{}, id, "0000", func(*account.Proof) error { return nil })
+			err := elsewhere.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "0000"}, func(*account.Proof) error { return nil })
 			wantCode(t, "elsewhere", err, api.PINInvalid)
 		}
 		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.ConfirmTx(tx, p) })

@@ -116,7 +116,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 		here, there, _, caller, key := newWatched(t)
 		mustAuthenticate(t, here, key.Secret)
 		in := here.engine.In(there.engine.Store)
-		own := account.New(in)
+		own := account.New(in, account.Config{})
 		own.Inside(here.Service)
 		if err := own.RevokeKey(t.Context(), caller, key.ID); err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 func TestKeysOfAHostsTransactionAreNotKnown(t *testing.T) {
 	here, there, _, caller, _ := newWatched(t)
 	in := here.engine.In(there.engine.Store)
-	own := account.New(in)
+	own := account.New(in, account.Config{})
 	own.Inside(here.Service)
 	key, err := own.CreateKey(t.Context(), caller, account.KeyParams{})
 	if err != nil {

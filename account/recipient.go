@@ -28,7 +28,9 @@ type Recipient struct {
 	Type      RecipientType
 	AccountID string // acc_… or cag_…
 	ServiceID string
-	Name      string
+	Name      string // whole; merchants see DisplayName
+	// DisplayName is the first name and the initial of the last one.
+	DisplayName string
 	// Account is where the money goes: a wallet or a float.
 	Account chart.Account
 }
@@ -71,7 +73,7 @@ func RecipientTx(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error
 	if h.Status != Active {
 		return nil, api.Errorf(api.WalletNotActive, param, "The recipient's account is %s and cannot receive money.", h.Status)
 	}
-	r := &Recipient{AccountID: h.ID, ServiceID: h.ServiceID, Name: h.Name}
+	r := &Recipient{AccountID: h.ID, ServiceID: h.ServiceID, Name: h.Name, DisplayName: h.DisplayName()}
 	if agent != nil {
 		r.Type, r.Account = RecipientAgent, chart.Float(h.ID, live)
 	} else {
@@ -119,11 +121,31 @@ func findHolder(tx storage.ReadTx, live bool, id, number string) (h *Holder, age
 	return nil, nil, nil
 }
 
-// parseServiceID finds whose a service id is.
-func parseServiceID(tx storage.ReadTx, live bool, id string) (*serviceID, error) {
+// CheckWalletRef refuses a service id or a phone number that is none, with
+// invalid_service_id or invalid_phone_number, without looking for its wallet.
+func CheckWalletRef(ref WalletRef) error {
+	switch {
+	case ref.ServiceID != "":
+		return checkServiceID(ref.ServiceID)
+	case ref.AccountID != "":
+		return nil
+	}
+	_, err := parsePhone("phone_number", ref.Phone)
+	return err
+}
+
+func checkServiceID(id string) error {
 	digits, ok := strings.CutPrefix(id, "SVC")
 	if !ok || digits == "" || len(digits) > 20 || strings.Trim(digits, "0123456789") != "" {
-		return nil, api.Errorf(api.InvalidServiceID, "service_id", "A service ID is SVC followed by digits, such as SVC1000042.")
+		return api.Errorf(api.InvalidServiceID, "service_id", "A service ID is SVC followed by digits, such as SVC1000042.")
+	}
+	return nil
+}
+
+// parseServiceID finds whose a service id is.
+func parseServiceID(tx storage.ReadTx, live bool, id string) (*serviceID, error) {
+	if err := checkServiceID(id); err != nil {
+		return nil, err
 	}
 	owned, err := findServiceID(tx, live, id)
 	if err != nil {
@@ -140,7 +162,8 @@ type ServiceIDLookup struct {
 	Object        string        `json:"object"` // always "service_id_lookup"
 	ServiceID     string        `json:"service_id"`
 	RecipientType RecipientType `json:"recipient_type"`
-	Name          string        `json:"name"`
+	// Name is whole for a merchant, and first name and initial for a consumer or agent.
+	Name string `json:"name"`
 	// Payable reports whether a payout or disbursement to it would be taken.
 	Payable bool `json:"payable"`
 }
@@ -190,7 +213,7 @@ func lookUpTx(tx storage.ReadTx, live bool, id string) (*ServiceIDLookup, error)
 	if h == nil || h.Status == Closed {
 		return nil, api.Errorf(api.AccountNotFound, "service_id", "The account of this service ID was closed.")
 	}
-	found.RecipientType, found.Name = RecipientConsumer, h.Name
+	found.RecipientType, found.Name = RecipientConsumer, h.DisplayName()
 	if agent != nil {
 		found.RecipientType = RecipientAgent
 		if agent.SubAgent {

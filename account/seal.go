@@ -98,17 +98,44 @@ func segmentOf(tx storage.ReadTx, account string, number, last int64) (entries [
 	return entries, "", nil
 }
 
-// mac computes the seal of a segment that begins with these entries.
-func (s *Service) mac(account string, entries []storage.Entry, before []byte) (mac, marks []byte) {
-	h := hmac.New(sha256.New, s.sealKey)
-	field(h, []byte(account))
-	field(h, before)
+// deriveSealKeys makes the keys of seals from those of the server.
+func deriveSealKeys(keys [][]byte) [][]byte {
+	derived := make([][]byte, len(keys))
+	for i, key := range keys {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte("ledger seals"))
+		derived[i] = h.Sum(nil)
+	}
+	return derived
+}
+
+// digests returns the digests of entries, one after the other, and their marks.
+func digests(entries []storage.Entry) (all, marks []byte) {
 	for i := range entries {
 		sum := digest(&entries[i])
-		h.Write(sum[:])
+		all = append(all, sum[:]...)
 		marks = append(marks, sum[:mark]...)
 	}
-	return h.Sum(nil), marks
+	return all, marks
+}
+
+// macOf computes the seal of a segment that begins with entries of these digests.
+func macOf(key []byte, account string, all, before []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	field(h, []byte(account))
+	field(h, before)
+	h.Write(all)
+	return h.Sum(nil)
+}
+
+// fresh computes the seal of a segment under the present key.
+func (s *Service) fresh(account string, entries []storage.Entry, before []byte) seal {
+	var key []byte
+	if len(s.sealKeys) > 0 {
+		key = s.sealKeys[0]
+	}
+	all, marks := digests(entries)
+	return seal{Marks: marks, MAC: macOf(key, account, all, before)}
 }
 
 // field writes a text with its length, so that no two lists of texts are the same.
@@ -134,20 +161,22 @@ func digest(e *storage.Entry) [sha256.Size]byte {
 // check compares the seal of a segment with the entries that it covers, and says which
 // of them does not agree with its mark; "" when all do.
 func (s *Service) check(account string, number int64, entries []storage.Entry, before []byte, kept *storage.Object[seal]) (mac []byte, problem string) {
-	mac, marks := s.mac(account, entries, before)
+	all, marks := digests(entries)
 	first := number*segment + 1
 	last := first + int64(len(entries)) - 1
 	if kept == nil {
-		return mac, fmt.Sprintf("account %s: the seal of entries %d to %d is missing", account, first, last)
+		return nil, fmt.Sprintf("account %s: the seal of entries %d to %d is missing", account, first, last)
 	}
 	for i := range entries {
 		from, to := i*mark, (i+1)*mark
 		if to > len(kept.Value.Marks) || !bytes.Equal(marks[from:to], kept.Value.Marks[from:to]) {
-			return mac, fmt.Sprintf("account %s: entry %d is not the one that was sealed", account, entries[i].Number)
+			return nil, fmt.Sprintf("account %s: entry %d is not the one that was sealed", account, entries[i].Number)
 		}
 	}
-	if !hmac.Equal(mac, kept.Value.MAC) {
-		return mac, fmt.Sprintf("account %s: the seal of entries %d to %d is not this server's", account, first, last)
+	for _, key := range s.sealKeys {
+		if mac := macOf(key, account, all, before); hmac.Equal(mac, kept.Value.MAC) {
+			return mac, ""
+		}
 	}
-	return mac, ""
+	return nil, fmt.Sprintf("account %s: the seal of entries %d to %d is not this server's", account, first, last)
 }

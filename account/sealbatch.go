@@ -124,8 +124,7 @@ func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, r *room) (*sealing
 				return b, disagrees(problem, fresh, s.engine.Clock())
 			}
 		}
-		mac, marks := s.mac(u.account, entries, before)
-		b.segments = append(b.segments, sealedSegment{number, kept, seal{Marks: marks, MAC: mac}})
+		b.segments = append(b.segments, sealedSegment{number, kept, s.fresh(u.account, entries, before)})
 		b.upTo = last
 	}
 	return b, nil

@@ -2,8 +2,6 @@ package account
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,12 +61,10 @@ var sealers = storage.NewCollection("sealers", []storage.Field[sealer]{{
 	Value:  func(s *sealer) any { return s.Due.Time },
 }}, storage.DueBy("due"))
 
-// SealWith gives the service the server's key and makes room for the sealer, which
-// [Service.SealJob] runs.
-func (s *Service) SealWith(ctx context.Context, key []byte) error {
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte("ledger seals"))
-	s.sealKey = h.Sum(nil)
+// SealWith gives the service the server's keys and makes room for the sealer, which
+// [Service.SealJob] runs. The sealer uses the first key; seals of the others are accepted.
+func (s *Service) SealWith(ctx context.Context, keys ...[]byte) error {
+	s.sealKeys = deriveSealKeys(keys)
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		_, err := sealers.Get(tx, storage.Scope{}, sealerID)
 		return err
@@ -87,7 +83,7 @@ func (s *Service) SealWith(ctx context.Context, key []byte) error {
 
 // Inside makes the service, which works inside the host's transaction, one with another
 // that does not: it seals with the same key, and a key that it ends is ended there.
-func (s *Service) Inside(other *Service) { s.sealKey, s.known = other.sealKey, other.known }
+func (s *Service) Inside(other *Service) { s.sealKeys, s.known = other.sealKeys, other.known }
 
 // SealJob is the job that passes over all accounts, again and again, and seals what was
 // booked since the last pass. It keeps its place between two runs.

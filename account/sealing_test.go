@@ -156,7 +156,7 @@ func newTown(tb testing.TB, wallets int) *town {
 		Store: d, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
 	}
-	w := &town{account.New(e), d, &due.Runner{Store: d, Clock: time.Now, Log: e.Log, Poll: time.Second}}
+	w := &town{account.New(e, account.Config{}), d, &due.Runner{Store: d, Clock: time.Now, Log: e.Log, Poll: time.Second}}
 	w.runner.Add(w.SealJob())
 	w.post(tb, 0, wallets)
 	if err := w.SealWith(tb.Context(), make([]byte, 32)); err != nil {
@@ -457,7 +457,7 @@ func TestVerifyReadsBesideTraffic(t *testing.T) {
 // right.
 func TestManySealAtOnce(t *testing.T) {
 	w := newTown(t, 300)
-	plain := account.New(&engine.Engine{Store: w.store.Store, Clock: time.Now, Log: slog.New(slog.DiscardHandler)})
+	plain := account.New(&engine.Engine{Store: w.store.Store, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}, account.Config{})
 	if err := plain.SealWith(t.Context(), make([]byte, 32)); err != nil {
 		t.Fatal(err)
 	}

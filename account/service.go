@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/pin"
+	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -42,25 +43,41 @@ func (s Status) check() error {
 	return api.Invalid("status", "status must be active, frozen, suspended or closed.")
 }
 
+// Config is what the service works with.
+type Config struct {
+	// Keys are the server's secrets. New PINs are hashed under the first; PINs of the
+	// others, and of none, are accepted and hashed anew when they are entered.
+	Keys [][]byte
+	// Messages sends holders an SMS when their PIN is locked; nil sends none.
+	Messages *message.Service
+}
+
 // Service keeps accounts. It is safe for concurrent use.
 type Service struct {
-	engine *engine.Engine
-	hasher *pin.Hasher
-	guard  pin.Guard
+	engine   *engine.Engine
+	messages *message.Service
+	hasher   *pin.Hasher
+	guard    pin.Guard
+	// key keeps network addresses out of the store.
+	key []byte
 	// Events records what happens to customers; nil for nobody. It is set before the
 	// first customer is made.
 	Events *event.Service
 	// Erasers are asked, in this order, to remove the data of deleted customers.
 	Erasers []Eraser
-	// sealKey is what the seals of the ledger are made with.
-	sealKey []byte
+	// sealKeys are what the seals of the ledger are made and checked with.
+	sealKeys [][]byte
 	// known is shared with the services inside a host's transaction.
 	known *knownKeys
 }
 
 // New returns the service.
-func New(e *engine.Engine) *Service {
-	return &Service{engine: e, hasher: pin.NewHasher(), known: new(knownKeys)}
+func New(e *engine.Engine, c Config) *Service {
+	s := &Service{engine: e, messages: c.Messages, hasher: pin.NewHasher(c.Keys...), known: new(knownKeys)}
+	if len(c.Keys) > 0 {
+		s.key = c.Keys[0]
+	}
+	return s
 }
 
 // Kinds are the kinds that this package stores.

@@ -282,7 +282,7 @@ func (v *verifier) entry(e *storage.Entry) (problem string) {
 	case b.Guarded && e.Balance < 0:
 		v.problem("account %s: entry %d took a guarded account to %d", b.Account, v.number, e.Balance)
 	}
-	if e.Number > v.sealed && e.At.Before(v.cutoff) && v.service.sealKey != nil {
+	if e.Number > v.sealed && e.At.Before(v.cutoff) && v.service.sealKeys != nil {
 		if v.Overdue++; v.Overdue == 1 || e.At.Before(v.overdue.At) {
 			v.overdue = *e
 		}

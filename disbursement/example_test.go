@@ -55,8 +55,8 @@ func Example() {
 	}
 	fmt.Println("in the wallet:", wallet)
 	// Output:
-	// completed 200 to Ama Mensah
-	// completed 200 to Ama Mensah
+	// completed 200 to Ama M.
+	// completed 200 to Ama M.
 	// in the wallet: 200
 }
 

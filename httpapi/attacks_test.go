@@ -186,7 +186,7 @@ var attacks = []attack{
 	{"a payment without a PIN", "POST /pay/CODE", "!Host: x\nContent-Type: application/x-www-form-urlencoded", "wallet=0241000001", "400"},
 	{"a payment with a wrong PIN", "POST /pay/CODE", "!Host: x\nContent-Type: application/x-www-form-urlencoded", "wallet=0241000001&pin=0000", "403"},
 	{"a payment of a PIN that is SQL", "POST /pay/CODE", "!Host: x\nContent-Type: application/x-www-form-urlencoded", "wallet=0241000001&pin=' OR '1'='1", "403"},
-	{"a payment from nobody's wallet", "POST /pay/CODE", "!Host: x\nContent-Type: application/x-www-form-urlencoded", "wallet=0249999999&pin=1234", "400"},
+	{"a payment from nobody's wallet", "POST /pay/CODE", "!Host: x\nContent-Type: application/x-www-form-urlencoded", "wallet=0249999999&pin=1234", "403"},
 }
 
 func manyNames(n int) string {

@@ -105,7 +105,7 @@ func TestPayPageInABrowser(t *testing.T) {
 	}
 	open(entered)
 	b.pay("Pay", amountLabel, "1", walletLabel, "0241000001", pinLabel, "1234")
-	b.sees("locked PIN", "The PIN is locked")
+	b.sees("locked PIN", "The PIN is wrong or locked")
 
 	soon := newCode(t, s, `{"expires_at":"`+time.Now().Add(time.Hour).Format(time.RFC3339)+`"}`)
 	s.Do("POST", "/v1/test_helpers/clock", `{"advance":3601}`)

@@ -31,7 +31,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// ClientIP names the client that a request comes from, for the limits on bad keys
 	// and on tries at the hosted pages; nil stands for the address of the connection,
-	// see TrustedProxies. It returns the address that the host's proxy vouches for. Of
+	// see TrustedProxies. A host behind a proxy sets one of the two, since all clients of
+	// a proxy would be one, and one stranger could keep the others from paying. It returns the address that the host's proxy vouches for. Of
 	// IPv6 the network of 64 bits counts.
 	ClientIP func(*http.Request) string
 	// Logger receives one line for each request and one for each fault; nil stands

@@ -84,7 +84,14 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	if params.Wallet == (account.WalletRef{}) && h.Invoice.AmountDue > 0 {
 		err = api.Missing("wallet")
 	} else {
-		_, err = p.invoices.PayWallet(r.Context(), caller, h.Invoice.ID, params)
+		err = p.enter(r, func(from string) error {
+			params.From = from
+			_, err := p.invoices.PayWallet(r.Context(), caller, h.Invoice.ID, params)
+			return err
+		})
+	}
+	if api.CodeOf(err) == api.RateLimited {
+		return nil, err
 	}
 	if err == nil {
 		// The page shows that it is paid, and can be loaded again without paying.

@@ -168,8 +168,10 @@ func TestNoGuess(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
 		code := verifiedOTP(t, s)
 		for range 6 {
-			response, data := payOut(s, "1", `{"type":"service_wallet","service_id":"SVC99999999"}`, wrongCode(code))
-			refused(t, "nobody", response, data, 400, "service_id_not_found", "destination.service_id")
+			response, data := payOut(s, "1", `{"type":"service_wallet","service_id":"SVC99999999"}`, code)
+			refused(t, "no recipient", response, data, 400, "service_id_not_found", "destination.service_id")
+			response, data = payOut(s, "1", `{"type":"service_wallet","service_id":"12"}`, wrongCode(code))
+			refused(t, "no service id", response, data, 400, "invalid_service_id", "destination.service_id")
 			response, data = payOut(s, "0.5", toMobile, wrongCode(code))
 			refused(t, "too small", response, data, 400, "amount_too_small", "amount")
 			response, data = payOut(s, "5000", toMobile, code)

@@ -133,7 +133,15 @@ func (p *payPage) pay(r *request) (any, error) {
 			return p.refused(offer, v, err)
 		}
 	}
-	paid, err := p.codes.Pay(r.Context(), caller, params)
+	var paid *payment.Payment
+	err = p.enter(r, func(from string) error {
+		params.From = from
+		paid, err = p.codes.Pay(r.Context(), caller, params)
+		return err
+	})
+	if api.CodeOf(err) == api.RateLimited {
+		return nil, err
+	}
 	if err != nil {
 		return p.refused(offer, v, err)
 	}
@@ -170,6 +178,10 @@ func pageProblem(e *api.Error) (problem, field string) {
 		}[e.Param], e.Param
 	case api.AmountRequired:
 		return "Enter the amount.", e.Param
+	case api.PINInvalid, api.PINLocked:
+		// One text for both, and for a number without a wallet: a stranger learns nothing
+		// about who has one.
+		return "The PIN is wrong or locked. Check the number and the PIN. After too many wrong entries a PIN is locked for a while; its holder is told by SMS.", "pin"
 	case api.AccountNotFound, api.InvalidPhoneNumber:
 		return "There is no open wallet with this number. Check it and try again.", "wallet"
 	case api.InsufficientBalance:

@@ -100,10 +100,10 @@ func TestPayPage(t *testing.T) {
 		"a wrong amount":   {form("1.234", "0241000001", "1234"), 400, "Enter the amount in cedis"},
 		"too much":         {form("1000000", "0241000001", "1234"), 400, "Enter the amount in cedis"},
 		"no wallet":        {form("5", " ", "1234"), 400, "Enter your wallet number."},
-		"no such wallet":   {form("5", "0249999999", "1234"), 400, "There is no open wallet"},
+		"no such wallet":   {form("5", "0249999999", "1234"), 403, "The PIN is wrong or locked."},
 		"a wrong number":   {form("5", "12", "1234"), 400, "There is no open wallet"},
 		"no PIN":           {form("5", "0241000001", ""), 400, "Enter your PIN."},
-		"a wrong PIN":      {form("5", "0241000001", "0000"), 403, "The PIN is wrong."},
+		"a wrong PIN":      {form("5", "0241000001", "0000"), 403, "The PIN is wrong or locked."},
 		"too little money": {form("5,000.00", "024-100-0001", "1234"), 402, "not enough money"},
 	} {
 		response, refused := browse(t, "POST", address, try.form)

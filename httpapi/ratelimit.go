@@ -67,18 +67,24 @@ func newBuckets(limit rate.Limit, burst int) *limiter {
 // take counts one request, or refuses it with rate_limited and the time after
 // which the next one passes. A refused request does not count.
 func (l *limiter) take(scope storage.Scope, now time.Time) error {
+	_, err := l.borrow(scope, now)
+	return err
+}
+
+// borrow is take for a request that may turn out not to count; giveBack undoes it.
+func (l *limiter) borrow(scope storage.Scope, now time.Time) (giveBack func(), err error) {
 	if l == nil {
-		return nil
+		return func() {}, nil
 	}
 	r := l.bucket(scope).ReserveN(now, 1)
 	wait := r.DelayFrom(now)
 	if wait == 0 {
-		return nil
+		return func() { r.CancelAt(now) }, nil
 	}
 	r.CancelAt(now)
 	refusal := api.Errorf(api.RateLimited, "", "There are too many requests. Slow down, and try again after the seconds in the header Retry-After.")
 	refusal.RetryAfter = wait
-	return refusal
+	return nil, refusal
 }
 
 // wait returns the time after which a request passes, 0 when one passes now. It counts

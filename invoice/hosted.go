@@ -74,6 +74,8 @@ type WalletParams struct {
 	// Wallet names the consumer who pays.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
+	// From is the network address of a payer on a public page; see [account.PINEntry].
+	From string `json:"-"`
 }
 
 // PayWallet pays what is due of an open invoice from a consumer's wallet. The
@@ -82,7 +84,8 @@ type WalletParams struct {
 // due is paid without wallet, PIN and payment.
 //
 // Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
-// account_not_found, pin_invalid, pin_locked, wallet_not_active,
+// account_not_found (of an account id; a phone number or service ID without an open
+// wallet is pin_invalid), pin_invalid, pin_locked, wallet_not_active,
 // insufficient_balance.
 func (s *Service) PayWallet(ctx context.Context, caller api.Caller, id string, p WalletParams) (*Invoice, error) {
 	call := engine.Call{Name: "invoice.pay_wallet", Params: struct {
@@ -96,7 +99,7 @@ func (s *Service) PayWallet(ctx context.Context, caller api.Caller, id string, p
 
 // payWallet is PayWallet of what is no repetition.
 func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.Call, id string, p WalletParams) (*Invoice, error) {
-	var consumer *account.Consumer
+	entry := account.PINEntry{PIN: p.PIN, From: p.From}
 	var free bool
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		// What can be refused without the PIN is refused before a try is counted.
@@ -113,7 +116,7 @@ func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.
 		if p.PIN == "" {
 			return api.Missing("pin")
 		}
-		consumer, err = account.PayerTx(tx, caller.Live, p.Wallet)
+		entry.Account, err = account.PayingAccountTx(tx, caller.Live, p.Wallet)
 		return err
 	})
 	switch {
@@ -123,7 +126,7 @@ func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.
 		return s.settleFree(ctx, caller, call, id, "", nil)
 	}
 	var done *Invoice
-	err = s.config.Accounts.WithPIN(ctx, caller, consumer.ID, p.PIN, func(proof *account.Proof) error {
+	err = s.config.Accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
 		var err error
 		done, err = s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 			if err := s.config.Accounts.ConfirmTx(tx, proof); err != nil {
@@ -132,7 +135,7 @@ func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.
 			if err := o.Value.payable(caller.IdempotencyKey); err != nil {
 				return err
 			}
-			from, err := account.PayerTx(tx, caller.Live, account.WalletRef{AccountID: consumer.ID})
+			from, err := account.PayerTx(tx, caller.Live, account.WalletRef{AccountID: proof.Account()})
 			if err != nil {
 				return err
 			}

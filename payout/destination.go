@@ -53,7 +53,9 @@ type Destination struct {
 	Provider *string `json:"provider"`
 	// Number is the masked number; for a service wallet the recipient's account id.
 	Number string `json:"number"`
-	Name   string `json:"name"`
+	// Name is the account_name that was given; for a service wallet the recipient's first
+	// name and initial.
+	Name string `json:"name"`
 	// The rest is for service wallets only.
 	ServiceID     string                `json:"service_id,omitempty"`
 	AccountID     string                `json:"account_id,omitempty"`
@@ -91,9 +93,15 @@ func (p *DestinationParams) check(banks BankDirectory) (*Destination, *target, e
 			return nil, nil, api.Errorf(api.ParameterMissing, "destination.service_id",
 				"A service_wallet destination needs one of service_id, account_id and phone_number.")
 		}
-		return nil, nil, nil
+		// The form of a number or id is no secret, unlike whether there is such a recipient.
+		return nil, nil, within("destination", account.CheckWalletRef(p.wallet()))
 	}
 	return nil, nil, api.Invalid("destination.type", "destination.type must be mobile_money, bank_transfer or service_wallet.")
+}
+
+// wallet names the recipient of a service wallet transfer.
+func (p *DestinationParams) wallet() account.WalletRef {
+	return account.WalletRef{ServiceID: p.ServiceID, AccountID: p.AccountID, Phone: p.PhoneNumber}
 }
 
 func (p *DestinationParams) mobileMoney() (*Destination, *target, error) {
@@ -157,7 +165,7 @@ func maskAccount(number string) string {
 // wallet is the destination of a recipient within the service.
 func wallet(r *account.Recipient) Destination {
 	return Destination{
-		Type: ServiceWallet, Number: r.AccountID, Name: r.Name,
+		Type: ServiceWallet, Number: r.AccountID, Name: r.DisplayName,
 		ServiceID: r.ServiceID, AccountID: r.AccountID, RecipientType: r.Type,
 	}
 }

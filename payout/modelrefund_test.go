@@ -61,12 +61,12 @@ func (w *world) payByWallet() {
 	ctx := w.t.Context()
 	w.deposited = 500_00
 	check(w.t, w.svc.Accounts.Deposit(ctx, account.Deposit{To: w.consumer, Live: true, Amount: decimal.New(w.deposited, -2), Source: "bank"}))
-	check(w.t, w.svc.Accounts.SetPIN(ctx, true, w.consumer, "1234"))
+	check(w.t, w.svc.Accounts.SetPIN(ctx, true, w.consumer, "4826"))
 	code, err := w.svc.QRCodes.Create(ctx, w.caller, qrcode.CreateParams{})
 	check(w.t, err)
 	amount := 1 + w.dice.Int64N(w.deposited)
 	paid, err := w.svc.QRCodes.Pay(ctx, w.caller, qrcode.PayParams{
-		Code: code.ID, Wallet: account.WalletRef{AccountID: w.consumer}, PIN: "1234", Amount: &amount,
+		Code: code.ID, Wallet: account.WalletRef{AccountID: w.consumer}, PIN: "4826", Amount: &amount,
 	})
 	check(w.t, err)
 	w.fromWallet += amount

@@ -49,8 +49,9 @@ type AccountName struct {
 // service wallet's name is looked up with [account.Service.LookUpServiceID].
 //
 // Refusals: a wrong parameter, invalid_phone_number, invalid_destination,
-// recipient_unavailable; and service_unavailable where there is no rail, it does
-// not tell names, or does not answer.
+// recipient_unavailable; rate_limited beyond the [NameQuota] of the merchant and mode;
+// and service_unavailable where there is no rail, it does not tell names, or does not
+// answer.
 //
 // [account.Service.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
 func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error) {
@@ -78,6 +79,9 @@ func (s *Service) lookUpName(ctx context.Context, caller api.Caller, p Destinati
 	shown, to, err := p.check(s.outgoing.config.Banks)
 	if err != nil {
 		return nil, alone("destination", err)
+	}
+	if err := s.countName(ctx, caller); err != nil {
+		return nil, err
 	}
 	name, err := s.outgoing.accountName(ctx, caller.Live, shown.Type, to)
 	if err != nil {

@@ -127,7 +127,7 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 		}
 		digits := sixDigits()
 		o.Code, o.VerifyBy = tx.NewID("otp_"), api.At(tx.Now.Add(otpVerifyWithin))
-		o.MAC = s.otpMAC(caller.Scope(), purpose, o.Code, digits)
+		o.MAC = otpMAC(s.keys[0], caller.Scope(), purpose, o.Code, digits)
 		o.ValidUntil, o.Used, o.Guesses = nil, false, 0
 		if isNew {
 			_, err = otps.Insert(tx, caller.Scope(), string(purpose), *o)
@@ -158,14 +158,23 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, purpose Purp
 		return nil, err
 	}
 	// Secrets are in no fingerprint, but one code is not another: the MAC tells.
-	call := engine.Call{Name: "otp.verify", Params: struct {
-		Purpose Purpose `json:"purpose"`
-		Code    []byte  `json:"code"`
-	}{purpose, s.otpMAC(caller.Scope(), purpose, "fingerprint", code)}}
+	under := func(key []byte) engine.Call {
+		return engine.Call{Name: "otp.verify", Params: struct {
+			Purpose Purpose `json:"purpose"`
+			Code    []byte  `json:"code"`
+		}{purpose, otpMAC(key, caller.Scope(), purpose, "fingerprint", code)}}
+	}
+	call := under(s.keys[0])
 	verified, err := engine.Once(ctx, s.engine, caller, call, func() (*OTP, error) {
 		return s.verifyOTP(ctx, caller, call, purpose, code)
 	})
 	if api.CodeOf(err) == api.IdempotencyKeyReused {
+		// The first call may have been made before the server's key was changed.
+		for _, key := range s.keys[1:] {
+			if done, _ := engine.Replay[OTP](ctx, s.engine, caller, under(key)); done != nil {
+				return done, nil
+			}
+		}
 		// A used key must not tell a wrong code from the right one without counting it.
 		if _, wrong := s.guess(ctx, caller, purpose, code); wrong != nil {
 			return nil, wrong
@@ -234,7 +243,7 @@ func (s *Service) guess(ctx context.Context, caller api.Caller, purpose Purpose,
 		case o.expired(tx.Now):
 			refusal = api.Errorf(api.OTPExpired, "code", "The code has expired. Request a new one.")
 			return nil
-		case hmac.Equal(o.MAC, s.otpMAC(caller.Scope(), purpose, o.Code, code)):
+		case s.isCode(o, caller.Scope(), purpose, code):
 			right = o.Code
 			return nil
 		}
@@ -346,9 +355,19 @@ func (o *otp) countSend(now time.Time) error {
 	return nil
 }
 
+// isCode reports whether the digits are those of a code, under whichever key it was made.
+func (s *Service) isCode(o *otp, scope storage.Scope, purpose Purpose, digits string) bool {
+	for _, key := range s.keys {
+		if hmac.Equal(o.MAC, otpMAC(key, scope, purpose, o.Code, digits)) {
+			return true
+		}
+	}
+	return false
+}
+
 // otpMAC authenticates a code for one merchant, mode and purpose.
-func (s *Service) otpMAC(scope storage.Scope, purpose Purpose, id, digits string) []byte {
-	h := hmac.New(sha256.New, s.key)
+func otpMAC(key []byte, scope storage.Scope, purpose Purpose, id, digits string) []byte {
+	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "otp\x00%s\x00%t\x00%s\x00%s\x00%s", scope.Merchant, scope.Live, purpose, id, digits)
 	return h.Sum(nil)
 }

@@ -36,6 +36,8 @@ type OutgoingConfig struct {
 	// NameMatch compares names where a transfer demands it; [MatchNames] with
 	// [DefaultNameTolerance] when nil.
 	NameMatch NameMatch
+	// NameQuota bounds lookups of names for each merchant and mode.
+	NameQuota NameQuota
 	// StuckAfter is how long a transfer may be on its way before it counts as
 	// stuck; one hour when zero.
 	StuckAfter time.Duration
@@ -69,6 +71,7 @@ func NewOutgoing(e *engine.Engine, c OutgoingConfig) (*Outgoing, error) {
 	if c.NameMatch == nil {
 		c.NameMatch = MatchNames(DefaultNameTolerance)
 	}
+	c.NameQuota = c.NameQuota.orDefault()
 	if c.StuckAfter <= 0 {
 		c.StuckAfter = outside.DefaultStuckAfter
 	}
@@ -209,7 +212,7 @@ func (p *Prepared) RecipientTx(tx storage.ReadTx, live bool) (*account.Recipient
 		return nil, nil
 	}
 	d := &p.draft.Destination
-	r, err := account.RecipientTx(tx, live, account.WalletRef{ServiceID: d.ServiceID, AccountID: d.AccountID, Phone: d.PhoneNumber})
+	r, err := account.RecipientTx(tx, live, d.wallet())
 	if err == nil && d.MatchName && !p.match(d.AccountName, r.Name) {
 		return nil, errOtherName
 	}

@@ -16,8 +16,9 @@ import (
 type Config struct {
 	Outgoing *Outgoing
 	Messages *message.Service
-	// Key is the server's secret, with which one-time codes are authenticated.
-	Key []byte
+	// Keys are the server's secrets. The first authenticates new one-time codes; codes
+	// of the others are accepted.
+	Keys [][]byte
 	// SingleUse makes a one-time code good for one payout, instead of for 10
 	// minutes.
 	SingleUse bool
@@ -29,13 +30,13 @@ type Service struct {
 	engine    *engine.Engine
 	outgoing  *Outgoing
 	messages  *message.Service
-	key       []byte
+	keys      [][]byte
 	singleUse bool
 }
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	return &Service{engine: e, outgoing: c.Outgoing, messages: c.Messages, key: c.Key, singleUse: c.SingleUse}
+	return &Service{engine: e, outgoing: c.Outgoing, messages: c.Messages, keys: c.Keys, singleUse: c.SingleUse}
 }
 
 // CreateParams describe a payout.
@@ -56,11 +57,11 @@ type CreateParams struct {
 // needs no one-time code.
 //
 // Refusals: those of a wrong parameter, amount_too_small, amount_too_large,
-// invalid_phone_number, invalid_destination, recipient_unavailable,
-// invalid_service_id, service_id_not_found, service_id_not_payable,
-// subagent_not_payable, account_not_found, wallet_not_active,
-// otp_verification_required, daily_limit_exceeded, insufficient_balance; and
-// service_unavailable in live mode without a rail.
+// invalid_phone_number, invalid_destination, invalid_service_id,
+// otp_verification_required; and, only with a verified code, recipient_unavailable,
+// service_id_not_found, service_id_not_payable, subagent_not_payable,
+// account_not_found, wallet_not_active, daily_limit_exceeded, insufficient_balance;
+// and service_unavailable in live mode without a rail.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Transfer, error) {
 	if p.OTPCode != "" {
 		if err := checkSixDigits("otp_code", p.OTPCode); err != nil {
@@ -85,14 +86,8 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Cal
 	if err != nil {
 		return nil, err
 	}
-	// A recipient who cannot be paid is told before a guess is counted.
-	err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		_, err := prepared.RecipientTx(tx, caller.Live)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+	// Whether there is such a recipient is told only to one who has the code: in the
+	// transaction, after the code.
 	var right string
 	switch {
 	case s.engine.Host != nil:

@@ -169,7 +169,7 @@ var orders = outside.NewOrders("rail_orders")
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	kinds := []*storage.Kind{orders.Kind(), days.Kind(), otps.Kind()}
+	kinds := []*storage.Kind{orders.Kind(), days.Kind(), otps.Kind(), nameCounts.Kind()}
 	for _, n := range nouns {
 		kinds = append(kinds, n.transfers.Kind())
 	}

@@ -50,7 +50,7 @@ func openShop(tb testing.TB, path string) *shop {
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
 	}
-	accounts, events := account.New(e), event.New(e)
+	accounts, events := account.New(e, account.Config{}), event.New(e)
 	s := &shop{store: store, Service: New(e, Config{
 		Accounts: accounts, Payments: payment.New(e, events), Events: events,
 		Messages: message.New(e, message.Config{}), Codec: NewCodec(make([]byte, 32)), BaseURL: "https://pay.example.com",

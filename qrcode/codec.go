@@ -50,16 +50,19 @@ const (
 
 // macCodec is the codec of the library: standard base64 of a compact JSON text
 // with a MAC under the server's key, so that nobody else can make one up.
-type macCodec struct{ key []byte }
+type macCodec struct{ keys [][]byte }
 
 // NewCodec returns the library's codec. key is the server's secret of at least
-// 32 bytes; payloads made under another key are refused.
-func NewCodec(key []byte) ConsumerCodec { return &macCodec{key: key} }
+// 32 bytes, under which payloads are made. Payloads made under one of fallback are
+// accepted, too; those made under any other key are refused.
+func NewCodec(key []byte, fallback ...[]byte) ConsumerCodec {
+	return &macCodec{keys: append([][]byte{key}, fallback...)}
+}
 
 func (c *macCodec) Encode(live bool, id string) (string, error) {
 	text, err := json.Marshal(payload{
 		Version: payloadVersion, Entity: entityConsumer, Code: id,
-		MAC: base64.RawURLEncoding.EncodeToString(c.mac(live, entityConsumer, id)),
+		MAC: base64.RawURLEncoding.EncodeToString(mac(c.keys[0], live, entityConsumer, id)),
 	})
 	if err != nil {
 		return "", fmt.Errorf("qrcode: encode payload: %w", err)
@@ -80,18 +83,20 @@ func (c *macCodec) Decode(live bool, text string) (string, error) {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return "", ErrNotConsumer
 	}
-	mac, err := base64.RawURLEncoding.DecodeString(p.MAC)
+	given, err := base64.RawURLEncoding.DecodeString(p.MAC)
 	if err != nil || p.Version != payloadVersion || p.Entity != entityConsumer {
 		return "", ErrNotConsumer
 	}
-	if !hmac.Equal(mac, c.mac(live, p.Entity, p.Code)) {
-		return "", ErrNotConsumer
+	for _, key := range c.keys {
+		if hmac.Equal(given, mac(key, live, p.Entity, p.Code)) {
+			return p.Code, nil
+		}
 	}
-	return p.Code, nil
+	return "", ErrNotConsumer
 }
 
-func (c *macCodec) mac(live bool, entity, code string) []byte {
-	h := hmac.New(sha256.New, c.key)
+func mac(key []byte, live bool, entity, code string) []byte {
+	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "consumer-qr\x00%d\x00%t\x00%s\x00%s", payloadVersion, live, entity, code)
 	return h.Sum(nil)[:macBytes]
 }

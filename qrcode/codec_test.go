@@ -115,14 +115,7 @@ func TestAHostsOwnCodec(t *testing.T) {
 	}
 }
 
-func TestNamesAndNumbersAreMasked(t *testing.T) {
-	for name, want := range map[string]string{
-		"Ama Serwaa Mensah": "Ama M.", "Ama": "Ama", "  Kofi   Boateng ": "Kofi B.", "": "", "Ɛsi Ɔwusu": "Ɛsi Ɔ.",
-	} {
-		if got := displayName(name); got != want {
-			t.Errorf("%q: got %q, want %q", name, got, want)
-		}
-	}
+func TestAccountIDsAreMasked(t *testing.T) {
 	for id, want := range map[string]string{"acc_0123456789": "acc_****6789", "a": "acc_****a"} {
 		if got := maskAccount(id); got != want {
 			t.Errorf("%q: got %q, want %q", id, got, want)

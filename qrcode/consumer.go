@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -157,7 +155,7 @@ func resolveTx(tx storage.ReadTx, live bool, id string, now time.Time) (*Resolve
 	}
 	r := &Resolved{
 		Object: "qr_resolve", Entity: entityConsumer, AccountID: maskAccount(consumer.ID),
-		DisplayName: displayName(consumer.Name), Currency: api.Currency, Type: c.Type, Active: refusal == nil,
+		DisplayName: consumer.DisplayName(), Currency: api.Currency, Type: c.Type, Active: refusal == nil,
 	}
 	if c.Amount != nil {
 		amount := api.Pesewas(*c.Amount)
@@ -170,20 +168,6 @@ func resolveTx(tx storage.ReadTx, live bool, id string, now time.Time) (*Resolve
 func maskAccount(id string) string {
 	const shown = 4
 	return "acc_****" + id[max(0, len(id)-shown):]
-}
-
-// displayName shortens a name to what a stranger may see: Ama Serwaa Mensah is
-// Ama M.
-func displayName(name string) string {
-	words := strings.Fields(name)
-	if len(words) == 0 {
-		return ""
-	}
-	if len(words) == 1 {
-		return words[0]
-	}
-	initial, _ := utf8.DecodeRuneInString(words[len(words)-1])
-	return words[0] + " " + string(initial) + "."
 }
 
 // Shown is what a consumer's code stands for.

@@ -57,6 +57,8 @@ type PayParams struct {
 	// Wallet names the consumer who pays.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
+	// From is the network address of a payer on a public page; see [account.PINEntry].
+	From string `json:"-"`
 	// Amount is in pesewas: required for a code without a fixed amount; for one
 	// with it, nil or the same amount.
 	Amount *int64 `json:"amount,omitempty"`
@@ -71,8 +73,9 @@ type PayParams struct {
 // The caller stands for the merchant whose code it is; see [Offer].
 //
 // Refusals: resource_missing, qr_limit_reached, qr_inactive, qr_expired,
-// amount_required, account_not_found, pin_invalid, pin_locked,
-// wallet_not_active, insufficient_balance.
+// amount_required, account_not_found (of an account id; a phone number or service ID
+// without an open wallet is pin_invalid, so that strangers do not learn who has one),
+// pin_invalid, pin_locked, wallet_not_active, insufficient_balance.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, p PayParams) (*payment.Payment, error) {
 	if p.Amount != nil {
 		if err := checkPesewas(*p.Amount); err != nil {
@@ -87,7 +90,7 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, p PayParams) (*pay
 
 // pay is Pay of what is no repetition.
 func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, p PayParams) (*payment.Payment, error) {
-	var consumer *account.Consumer
+	entry := account.PINEntry{PIN: p.PIN, From: p.From}
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		// What can be refused without the PIN is refused before a try is counted.
 		code, err := s.getCode(tx, caller.Scope(), p.Code)
@@ -103,20 +106,20 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, 
 		if p.PIN == "" {
 			return api.Missing("pin")
 		}
-		consumer, err = account.PayerTx(tx, caller.Live, p.Wallet)
+		entry.Account, err = account.PayingAccountTx(tx, caller.Live, p.Wallet)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	var paid *payment.Payment
-	err = s.accounts.WithPIN(ctx, caller, consumer.ID, p.PIN, func(proof *account.Proof) error {
+	err = s.accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
 		var err error
 		paid, err = engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payment.Payment, error) {
 			if err := s.accounts.ConfirmTx(tx, proof); err != nil {
 				return nil, err
 			}
-			return s.payTx(tx, p, consumer.ID)
+			return s.payTx(tx, p, proof.Account())
 		})
 		return err
 	})
@@ -184,7 +187,7 @@ func (s *Service) payTx(tx *engine.Tx, p PayParams, consumerID string) (*payment
 	if err := s.messages.TextTx(tx, consumer.ID, consumer.Phone, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(amount), merchant.Name, id)); err != nil {
 		return nil, err
 	}
-	if err := s.messages.TextTx(tx, consumer.ID, merchant.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", displayName(consumer.Name), money.Text(amount), id)); err != nil {
+	if err := s.messages.TextTx(tx, consumer.ID, merchant.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", consumer.DisplayName(), money.Text(amount), id)); err != nil {
 		return nil, err
 	}
 	return paid, nil

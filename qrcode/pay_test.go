@@ -48,6 +48,9 @@ type stall struct {
 	log    bytes.Buffer
 }
 
+// goodPIN is one that live mode takes.
+const goodPIN = "4826"
+
 func newStall(t *testing.T, live bool, texter message.Texter) *stall {
 	t.Helper()
 	s := &stall{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
@@ -60,7 +63,7 @@ func newStall(t *testing.T, live bool, texter message.Texter) *stall {
 	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	fatal(t, err)
 	s.caller = api.Caller{Merchant: m.ID, Live: live, RequestID: "req_1"}
-	s.ama, err = svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama Serwaa Mensah", Phone: "0241000001", PIN: "1234", Live: live})
+	s.ama, err = svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama Serwaa Mensah", Phone: "0241000001", PIN: goodPIN, Live: live})
 	fatal(t, err)
 	fatal(t, svc.Accounts.Deposit(t.Context(), account.Deposit{To: s.ama.ID, Live: live, Amount: decimal.NewFromInt(50), Source: "bank"}))
 	return s
@@ -109,7 +112,7 @@ func TestALivePayment(t *testing.T) {
 	}
 	caller := s.caller
 	caller.IdempotencyKey = "order-1"
-	paid, err := s.pay(t, caller, code.ID, "1234", pesewas(123456/100))
+	paid, err := s.pay(t, caller, code.ID, goodPIN, pesewas(123456/100))
 	fatal(t, err)
 	if got := s.money(t); got != "37.66 12.34" {
 		t.Errorf("the wallet and the merchant have %s", got)
@@ -119,7 +122,7 @@ func TestALivePayment(t *testing.T) {
 	if diff := cmp.Diff(paid, again); err != nil || diff != "" {
 		t.Errorf("again: %v (-first +again):\n%s", err, diff)
 	}
-	if _, err := s.pay(t, caller, code.ID, "1234", pesewas(1235)); api.CodeOf(err) != api.IdempotencyKeyReused {
+	if _, err := s.pay(t, caller, code.ID, goodPIN, pesewas(1235)); api.CodeOf(err) != api.IdempotencyKeyReused {
 		t.Errorf("the key with another amount: %v", err)
 	}
 	fatal(t, s.Drain(t.Context()))
@@ -131,7 +134,7 @@ func TestALivePayment(t *testing.T) {
 	if diff := cmp.Diff(want, texter.sent); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
-	if log := s.log.String(); strings.Contains(log, "241000001") || strings.Contains(log, "1234") {
+	if log := s.log.String(); strings.Contains(log, "241000001") || strings.Contains(log, goodPIN) {
 		t.Errorf("the log says %s", log)
 	}
 	if *paid.Phone != "024****001" || *paid.QRCode != code.ID || paid.Reference != "table 7" || paid.Metadata["round"] != "2" || !paid.Livemode {
@@ -173,18 +176,18 @@ func TestRefusedPayments(t *testing.T) {
 			{"expired", expired.ID, nil, api.QRExpired},
 			{"deleted", deleted.ID, pesewas(1), api.ResourceMissing},
 		} {
-			if _, err := s.pay(t, s.caller, test.code, "1234", test.amount); api.CodeOf(err) != test.want {
+			if _, err := s.pay(t, s.caller, test.code, goodPIN, test.amount); api.CodeOf(err) != test.want {
 				t.Errorf("%s: got %v, want %s", test.name, err, test.want)
 			}
 		}
 	}
-	if _, err := s.pay(t, api.Caller{Merchant: s.caller.Merchant, Live: true}, open.ID, "1234", pesewas(1)); api.CodeOf(err) != api.ResourceMissing {
+	if _, err := s.pay(t, api.Caller{Merchant: s.caller.Merchant, Live: true}, open.ID, goodPIN, pesewas(1)); api.CodeOf(err) != api.ResourceMissing {
 		t.Errorf("the other mode: %v", err)
 	}
 	for status, want := range map[account.Status]api.Code{account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive} {
 		_, err := s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, status)
 		fatal(t, err)
-		if _, err := s.pay(t, s.caller, open.ID, "1234", pesewas(1)); api.CodeOf(err) != want {
+		if _, err := s.pay(t, s.caller, open.ID, goodPIN, pesewas(1)); api.CodeOf(err) != want {
 			t.Errorf("%s: got %v", status, err)
 		}
 		// Only the holder, who knows the PIN, is told of it.
@@ -207,12 +210,17 @@ func TestRefusedPayments(t *testing.T) {
 
 	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, account.Active)
 	fatal(t, err)
-	_, err = s.pay(t, s.caller, fixed.ID, "1234", pesewas(500))
+	_, err = s.pay(t, s.caller, fixed.ID, goodPIN, pesewas(500))
 	fatal(t, err)
 	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, account.Closed)
 	fatal(t, err)
-	if _, err := s.pay(t, s.caller, open.ID, "1234", pesewas(1)); api.CodeOf(err) != api.AccountNotFound {
+	// A number tells a stranger nothing about who has a wallet, an id is known to few.
+	if _, err := s.pay(t, s.caller, open.ID, goodPIN, pesewas(1)); api.CodeOf(err) != api.PINInvalid {
 		t.Errorf("closed: got %v", err)
+	}
+	byID := qrcode.PayParams{Code: open.ID, Wallet: account.WalletRef{AccountID: s.ama.ID}, PIN: goodPIN, Amount: pesewas(1)}
+	if _, err := s.QRCodes.Pay(t.Context(), s.caller, byID); api.CodeOf(err) != api.AccountNotFound {
+		t.Errorf("closed, by id: got %v", err)
 	}
 }
 
@@ -226,7 +234,7 @@ func TestUsageLimitsUnderConcurrency(t *testing.T) {
 	var all sync.WaitGroup
 	for range payers {
 		all.Go(func() {
-			switch _, err := s.pay(t, s.caller, code.ID, "1234", nil); {
+			switch _, err := s.pay(t, s.caller, code.ID, goodPIN, nil); {
 			case err == nil:
 				paid.Add(1)
 			case api.CodeOf(err) == api.QRLimitReached:
@@ -251,7 +259,7 @@ func TestUsageLimitsUnderConcurrency(t *testing.T) {
 	on := true
 	_, err = s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{Active: &on})
 	fatal(t, err)
-	if _, err := s.pay(t, s.caller, code.ID, "1234", nil); api.CodeOf(err) != api.QRLimitReached {
+	if _, err := s.pay(t, s.caller, code.ID, goodPIN, nil); api.CodeOf(err) != api.QRLimitReached {
 		t.Errorf("a used-up code: %v", err)
 	}
 	list, err := s.QRCodes.Payments(t.Context(), s.caller, code.ID, payment.ListParams{Page: api.Page{Limit: 2}})

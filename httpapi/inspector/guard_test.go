@@ -148,14 +148,14 @@ func TestNothingLive(t *testing.T) { onEachStore(t, testNothingLive) }
 func testNothingLive(t *testing.T, s *site) {
 	made := s.everything()
 	ctx, live := t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}
-	consumer, err := s.Accounts.CreateConsumer(ctx, account.HolderParams{Live: true, Name: "Livia Live", Phone: "0249999999", PIN: "1234"})
+	consumer, err := s.Accounts.CreateConsumer(ctx, account.HolderParams{Live: true, Name: "Livia Live", Phone: "0249999999", PIN: "4826"})
 	s.check(err)
 	for _, to := range []string{consumer.ID, live.Merchant} {
 		s.check(s.Accounts.Deposit(ctx, account.Deposit{To: to, Live: true, Amount: decimal.RequireFromString("777.77"), Source: "bank"}))
 	}
 	code, err := s.QRCodes.Create(ctx, live, qrcode.CreateParams{Name: "Live till"})
 	s.check(err)
-	paid, err := s.QRCodes.Pay(ctx, live, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234", Amount: new(int64(4242))})
+	paid, err := s.QRCodes.Pay(ctx, live, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "4826", Amount: new(int64(4242))})
 	s.check(err)
 	bill, err := s.Invoices.Create(ctx, live, invoice.CreateParams{Fields: invoice.Fields{Lines: []invoice.LineParams{{Description: "Live line", UnitAmount: new(int64(100))}}}, AutoFinalize: true})
 	s.check(err)

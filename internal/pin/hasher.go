@@ -5,7 +5,9 @@ package pin
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"errors"
@@ -27,64 +29,155 @@ const (
 	hashBytes  = 32
 )
 
-// Hasher hashes PINs, a few at a time: each takes 19 MiB while it runs.
-type Hasher struct{ slots chan struct{} }
+// ErrUnknownKey is the error of a hash whose key the hasher was not given.
+var ErrUnknownKey = errors.New("pin: the PIN was hashed under a key that is not configured")
 
-// NewHasher returns a hasher that runs as many at once as there are processors.
-func NewHasher() *Hasher {
-	return &Hasher{slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+// Hasher hashes PINs, a few at a time: each takes 19 MiB while it runs. A PIN has a
+// few thousand values, so a stolen hash alone would give it away within minutes. The
+// hasher therefore hashes an HMAC of the PIN under a key that is kept elsewhere.
+type Hasher struct {
+	slots chan struct{}
+	keys  []key
 }
 
-// Hash returns a salted hash in the PHC string format.
+type key struct {
+	id     string
+	secret []byte
+}
+
+var base = base64.RawStdEncoding
+
+// NewHasher returns a hasher that runs as many at once as there are processors. The
+// first key is for new hashes; hashes of the others, and of none, still match. Without
+// keys the hasher hashes PINs as they are.
+func NewHasher(keys ...[]byte) *Hasher {
+	h := &Hasher{slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	for _, secret := range keys {
+		id := base.EncodeToString(sum(secret, "key id")[:6])
+		h.keys = append(h.keys, key{id, secret})
+	}
+	return h
+}
+
+func sum(secret []byte, text string) []byte {
+	h := hmac.New(sha256.New, secret)
+	h.Write([]byte(text))
+	return h.Sum(nil)
+}
+
+// parsed is a hash in the PHC string format. keyID is empty where no key was used.
+type parsed struct {
+	memory, time uint32
+	threads      uint8
+	keyID        string
+	salt, sum    []byte
+}
+
+// Hash returns a salted hash under the first key, in the PHC string format.
 func (h *Hasher) Hash(ctx context.Context, pin string) (string, error) {
-	salt := make([]byte, saltBytes)
-	if _, err := rand.Read(salt); err != nil {
+	p := parsed{memory: memoryKiB, time: iterations, threads: lanes, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
+	if _, err := rand.Read(p.salt); err != nil {
 		return "", err
 	}
-	sum, err := h.run(ctx, pin, salt, memoryKiB, iterations, lanes, hashBytes)
+	suffix := ""
+	if len(h.keys) > 0 {
+		p.keyID = h.keys[0].id
+		suffix = ",keyid=" + p.keyID
+	}
+	sum, err := h.run(ctx, &p, pin)
 	if err != nil {
 		return "", err
 	}
-	encode := base64.RawStdEncoding.EncodeToString
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memoryKiB, iterations, lanes, encode(salt), encode(sum)), nil
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d%s$%s$%s",
+		argon2.Version, memoryKiB, iterations, lanes, suffix, base.EncodeToString(p.salt), base.EncodeToString(sum)), nil
 }
 
-// Matches reports whether the hash is the PIN's, in constant time.
+// Matches reports whether the hash is the PIN's, in constant time. The empty hash
+// matches no PIN, and takes as long as another.
 func (h *Hasher) Matches(ctx context.Context, hash, pin string) (bool, error) {
-	parts := strings.Split(hash, "$")
-	if len(parts) != 6 || parts[1] != "argon2id" {
-		return false, errors.New("pin: unknown hash format")
+	p := &parsed{memory: memoryKiB, time: iterations, threads: lanes, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
+	if hash != "" {
+		var err error
+		if p, err = parse(hash); err != nil {
+			return false, err
+		}
 	}
-	var version int
-	var memory, time uint32
-	var threads uint8
-	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
-		return false, errors.New("pin: unknown hash version")
-	}
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads); err != nil {
-		return false, errors.New("pin: unknown hash parameters")
-	}
-	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
-	if err != nil {
-		return false, errors.New("pin: damaged hash")
-	}
-	want, err := base64.RawStdEncoding.DecodeString(parts[5])
-	if err != nil || len(want) == 0 {
-		return false, errors.New("pin: damaged hash")
-	}
-	got, err := h.run(ctx, pin, salt, memory, time, threads, uint32(len(want)))
+	got, err := h.run(ctx, p, pin)
 	if err != nil {
 		return false, err
 	}
-	return subtle.ConstantTimeCompare(got, want) == 1, nil
+	return subtle.ConstantTimeCompare(got, p.sum) == 1 && hash != "", nil
 }
 
-func (h *Hasher) run(ctx context.Context, pin string, salt []byte, memory, time uint32, threads uint8, length uint32) ([]byte, error) {
+// Check returns [ErrUnknownKey], or another error, for a hash that no PIN can be
+// compared with. It is fast.
+func (h *Hasher) Check(hash string) error {
+	p, err := parse(hash)
+	if err == nil {
+		_, err = h.secret(p.keyID)
+	}
+	return err
+}
+
+// Stale reports whether a hash that Check lets pass is under another key than the first.
+func (h *Hasher) Stale(hash string) bool {
+	p, err := parse(hash)
+	return err == nil && len(h.keys) > 0 && p.keyID != h.keys[0].id
+}
+
+func parse(hash string) (*parsed, error) {
+	parts := strings.Split(hash, "$")
+	if len(parts) != 6 || parts[1] != "argon2id" {
+		return nil, errors.New("pin: unknown hash format")
+	}
+	var version int
+	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
+		return nil, errors.New("pin: unknown hash version")
+	}
+	var p parsed
+	var numbers string
+	numbers, p.keyID, _ = strings.Cut(parts[3], ",keyid=")
+	if _, err := fmt.Sscanf(numbers, "m=%d,t=%d,p=%d", &p.memory, &p.time, &p.threads); err != nil {
+		return nil, errors.New("pin: unknown hash parameters")
+	}
+	var err error
+	if p.salt, err = base.DecodeString(parts[4]); err != nil {
+		return nil, errors.New("pin: damaged hash")
+	}
+	if p.sum, err = base.DecodeString(parts[5]); err != nil || len(p.sum) == 0 {
+		return nil, errors.New("pin: damaged hash")
+	}
+	return &p, nil
+}
+
+// secret returns the key with an id; nil for the empty id.
+func (h *Hasher) secret(id string) ([]byte, error) {
+	if id == "" {
+		return nil, nil
+	}
+	for _, k := range h.keys {
+		if k.id == id {
+			return k.secret, nil
+		}
+	}
+	return nil, ErrUnknownKey
+}
+
+// run computes the sum of a PIN with the parameters of a hash.
+func (h *Hasher) run(ctx context.Context, p *parsed, pin string) ([]byte, error) {
+	secret, err := h.secret(p.keyID)
+	if err != nil {
+		return nil, err
+	}
+	password := []byte(pin)
+	if secret != nil {
+		password = sum(secret, "pin\x00"+pin)
+	}
 	select {
 	case h.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	defer func() { <-h.slots }()
-	return argon2.IDKey([]byte(pin), salt, time, memory, threads, length), nil
+	return argon2.IDKey(password, p.salt, p.time, p.memory, p.threads, uint32(len(p.sum))), nil
 }

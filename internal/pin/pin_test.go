@@ -27,13 +27,69 @@ func TestHashes(t *testing.T) {
 		}
 	}
 	for _, damaged := range []string{
-		"", "1234", "$argon2i$v=19$m=8,t=1,p=1$AAAA$AAAA", "$argon2id$v=1$m=8,t=1,p=1$AAAA$AAAA",
+		"1234", "$argon2i$v=19$m=8,t=1,p=1$AAAA$AAAA", "$argon2id$v=1$m=8,t=1,p=1$AAAA$AAAA",
 		"$argon2id$v=19$m=x$AAAA$AAAA", "$argon2id$v=19$m=8,t=1,p=1$*$AAAA", "$argon2id$v=19$m=8,t=1,p=1$AAAA$",
 	} {
 		if _, err := h.Matches(t.Context(), damaged, "1234"); err == nil {
 			t.Errorf("%q is taken for a hash", damaged)
 		}
 	}
+}
+
+// A stolen hash gives no PIN away without its key.
+func TestHashesNeedTheirKey(t *testing.T) {
+	plain, old, now := NewHasher(), NewHasher([]byte("old")), NewHasher([]byte("new"), []byte("old"))
+	hash := map[*Hasher]string{}
+	for _, h := range []*Hasher{plain, old, now} {
+		var err error
+		if hash[h], err = h.Hash(t.Context(), "1234"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name  string
+		h     *Hasher
+		hash  string
+		err   error
+		stale bool
+	}{
+		{"without a key", plain, hash[plain], nil, false},
+		{"a hash from before keys", old, hash[plain], nil, true},
+		{"the same key", old, hash[old], nil, false},
+		{"the key before", now, hash[old], nil, true},
+		{"a hash from before keys, after a rotation", now, hash[plain], nil, true},
+		{"the new key", now, hash[now], nil, false},
+		{"a key to come", old, hash[now], ErrUnknownKey, true},
+		{"no key", plain, hash[old], ErrUnknownKey, false},
+	} {
+		if err := test.h.Check(test.hash); !errors.Is(err, test.err) {
+			t.Errorf("%s: Check says %v", test.name, err)
+		}
+		if got := test.h.Stale(test.hash); got != test.stale {
+			t.Errorf("%s: stale is %t", test.name, got)
+		}
+		for pin, want := range map[string]bool{"1234": test.err == nil, "1235": false} {
+			if got, err := test.h.Matches(t.Context(), test.hash, pin); got != want || !errors.Is(err, test.err) {
+				t.Errorf("%s: %q matches: %t, %v", test.name, pin, got, err)
+			}
+		}
+		// The thief knows how hashes are made, and has everything but the key.
+		stripped := strings.Replace(test.hash, ",keyid="+keyID(test.hash), "", 1)
+		if got, err := plain.Matches(t.Context(), stripped, "1234"); err != nil || got != (test.hash == hash[plain]) {
+			t.Errorf("%s: without its key the hash matches: %t, %v", test.name, got, err)
+		}
+	}
+	if got, err := now.Matches(t.Context(), "", "1234"); got || err != nil {
+		t.Errorf("no hash: %t, %v", got, err)
+	}
+}
+
+func keyID(hash string) string {
+	p, err := parse(hash)
+	if err != nil {
+		return ""
+	}
+	return p.keyID
 }
 
 func TestHashingStopsWithTheContext(t *testing.T) {

@@ -1,0 +1,37 @@
+package account_test
+
+import (
+	"testing"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// Strangers and merchants see the first name and the initial of who holds a wallet or a
+// float, and the whole name of a merchant.
+func TestNamesAreShortened(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ama Serwaa Mensah": "Ama M.", "Ama": "Ama", "  Kofi   Boateng ": "Kofi B.", "": "", "Ɛsi Ɔwusu": "Ɛsi Ɔ.",
+	} {
+		if got := (&account.Holder{Name: name}).DisplayName(); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+	b := newBench(t, nil)
+	agent, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "Kofi Atta Boateng", Phone: "0241000002"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := b.CreateMerchant(t.Context(), account.MerchantParams{Name: "Adom Juice Bar"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{
+		b.consumer(t, "0241000001").ServiceID: "Ama M.", agent.ServiceID: "Kofi B.", m.ServiceID: "Adom Juice Bar",
+	} {
+		found, err := b.LookUpServiceID(t.Context(), api.Caller{Merchant: m.ID}, id)
+		if err != nil || found.Name != want {
+			t.Errorf("got %+v, %v, want %s", found, err, want)
+		}
+	}
+}

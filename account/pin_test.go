@@ -1,0 +1,354 @@
+package account_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// entered tries a PIN as a caller, and confirms a right one.
+func entered(t *testing.T, s *account.Service, e *engine.Engine, caller api.Caller, entry account.PINEntry) error {
+	t.Helper()
+	return s.WithPIN(t.Context(), caller, entry, func(p *account.Proof) error {
+		return e.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.ConfirmTx(tx, p) })
+	})
+}
+
+// storedPINs returns the records of PINs as they lie in the store, newest first.
+func storedPINs(t *testing.T, b *bench) []string {
+	t.Helper()
+	var found []string
+	err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+		found = nil
+		i := slices.IndexFunc(account.Kinds(), func(k *storage.Kind) bool { return k.Name == "pins" })
+		page, err := tx.List(account.Kinds()[i], storage.Query{Limit: 100})
+		for _, r := range page {
+			found = append(found, r.ID+" "+string(r.Data))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// A PIN that was set before there was a key, or under another one, goes on working, and is
+// hashed under the present key when it is entered next.
+func TestPINsOutliveTheirKey(t *testing.T) {
+	b := newBench(t, nil)
+	id := b.consumer(t, "0241000001").ID
+	keys := [][]byte{bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)}
+	with := func(keys ...[]byte) *account.Service { return account.New(b.engine, account.Config{Keys: keys}) }
+	entry := account.PINEntry{Account: id, PIN: "1234"}
+	wrong := account.PINEntry{Account: id, PIN: "4321"}
+
+	first, second := with(keys[0]), with(keys[1], keys[0])
+	before := storedPINs(t, b)[0]
+	wantCode(t, "a wrong one", entered(t, first, b.engine, api.Caller{}, wrong), api.PINInvalid)
+	if got := storedPINs(t, b)[0]; strings.Contains(got, "keyid") {
+		t.Errorf("a wrong entry has changed the hash: %s", got)
+	}
+	wantCode(t, "from before the key", entered(t, first, b.engine, api.Caller{}, entry), "")
+	under := storedPINs(t, b)[0]
+	if !strings.Contains(under, ",keyid=") || under == before {
+		t.Errorf("the hash is not under the key: %s", under)
+	}
+	wantCode(t, "again", entered(t, first, b.engine, api.Caller{}, entry), "")
+	if got := storedPINs(t, b)[0]; got != under {
+		t.Errorf("the hash was changed for nothing: %s", got)
+	}
+	wantCode(t, "after a rotation", entered(t, second, b.engine, api.Caller{}, entry), "")
+	wantCode(t, "a wrong one after a rotation", entered(t, second, b.engine, api.Caller{}, wrong), api.PINInvalid)
+	wantCode(t, "without the old key", entered(t, with(keys[1]), b.engine, api.Caller{}, entry), "")
+
+	// An unknown key is the operator's mistake: no entry is counted, and the error names it.
+	for range 7 {
+		err := entered(t, first, b.engine, api.Caller{}, entry)
+		if err == nil || api.CodeOf(err) != "" || !strings.Contains(err.Error(), "FallbackKeys") {
+			t.Errorf("under an unknown key: %v", err)
+		}
+	}
+	wantCode(t, "the right key again", entered(t, second, b.engine, api.Caller{}, entry), "")
+}
+
+// Two processes that hash one PIN anew at the same time do not refuse each other.
+func TestTwoProcessesRehashOnePIN(t *testing.T) {
+	b := newBench(t, nil)
+	id := b.consumer(t, "0241000001").ID
+	here := account.New(b.engine, account.Config{Keys: [][]byte{make([]byte, 32)}})
+	there := account.New(b.engine, account.Config{Keys: [][]byte{make([]byte, 32)}})
+	entry := account.PINEntry{Account: id, PIN: "1234"}
+	err := here.WithPIN(t.Context(), api.Caller{}, entry, func(p *account.Proof) error {
+		wantCode(t, "there", entered(t, there, b.engine, api.Caller{}, entry), "")
+		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return here.ConfirmTx(tx, p) })
+	})
+	wantCode(t, "here", err, "")
+}
+
+// Locks grow, and the last one ends only when the operator ends it. The holder is told of
+// each.
+func TestLocksGrow(t *testing.T) {
+	b := newBench(t, nil)
+	if err := b.engine.Store.Define(t.Context(), message.Kinds()...); err != nil {
+		t.Fatal(err)
+	}
+	messages := message.New(b.engine, message.Config{})
+	s := account.New(b.engine, account.Config{Messages: messages})
+	id := b.consumer(t, "0241000001").ID
+	caller := api.Caller{Merchant: b.merchant(t)}
+	try := func(pin string) error {
+		return entered(t, s, b.engine, caller, account.PINEntry{Account: id, PIN: pin})
+	}
+	lock := func() {
+		t.Helper()
+		for range 5 {
+			wantCode(t, "a wrong one", try("0000"), api.PINInvalid)
+		}
+	}
+	told := func() []string {
+		t.Helper()
+		list, err := messages.List(t.Context(), caller, message.ListParams{To: "0241000001"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, m := range list.Data {
+			texts = append(texts, m.Text)
+		}
+		return texts
+	}
+	for n, step := range []struct {
+		locked time.Duration
+		text   string
+	}{
+		{15 * time.Minute, "for 15 minutes"}, {time.Hour, "for an hour"}, {6 * time.Hour, "for 6 hours"}, {24 * time.Hour, "for 24 hours"},
+	} {
+		lock()
+		if got := told(); len(got) != n+1 || !strings.Contains(got[0], step.text) || !strings.Contains(got[0], "customer care") {
+			t.Errorf("after lock %d the holder was told %q", n+1, got)
+		}
+		b.advance(step.locked - time.Millisecond)
+		err := try("1234")
+		wantCode(t, "a moment too early", err, api.PINLocked)
+		if e := (*api.Error)(nil); !errors.As(err, &e) || e.RetryAfter != time.Millisecond {
+			t.Errorf("lock %d: %v", n+1, err)
+		}
+		b.advance(time.Millisecond)
+	}
+	lock()
+	if got := told(); len(got) != 5 || !strings.Contains(got[0], "until customer care unlocks it") {
+		t.Errorf("after the last lock the holder was told %q", got)
+	}
+	b.advance(10 * 365 * 24 * time.Hour)
+	wantCode(t, "ten years later", try("1234"), api.PINLocked)
+	if err := s.UnlockPIN(t.Context(), false, id); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "unlocked", try("1234"), "")
+	// A right entry has the locks begin anew.
+	lock()
+	b.advance(15 * time.Minute)
+	wantCode(t, "after the first lock", try("1234"), "")
+	lock()
+	b.advance(15 * time.Minute)
+	wantCode(t, "after the first lock again", try("1234"), "")
+	if err := s.UnlockPIN(t.Context(), false, "acc_1"); err != nil {
+		t.Errorf("no such account: %v", err)
+	}
+}
+
+// One stranger cannot lock a PIN, from however many pages, and day after day: the
+// stranger's address is locked out before.
+func TestOneAddressCannotLockAPIN(t *testing.T) {
+	b := newBench(t, nil)
+	id := b.consumer(t, "0241000001").ID
+	try := func(from, pin string) error {
+		return entered(t, b.Service, b.engine, api.Caller{}, account.PINEntry{Account: id, PIN: pin, From: from})
+	}
+	for day := range 10 {
+		for range 4 {
+			wantCode(t, fmt.Sprint("guess on day ", day), try("198.51.100.1", "0000"), api.PINInvalid)
+		}
+		err := try("198.51.100.1", "1234")
+		wantCode(t, "locked out", err, api.PINLocked)
+		if e := (*api.Error)(nil); !errors.As(err, &e) || e.RetryAfter != 24*time.Hour {
+			t.Errorf("locked out: %v", err)
+		}
+		b.advance(24*time.Hour - time.Millisecond)
+		wantCode(t, "a moment too early", try("198.51.100.1", "1234"), api.PINLocked)
+		b.advance(time.Millisecond)
+	}
+	for range 4 {
+		wantCode(t, "a guess", try("198.51.100.1", "0000"), api.PINInvalid)
+	}
+	wantCode(t, "the holder", try("203.0.113.7", "1234"), "")
+
+	// Many addresses together lock it, and an address stays locked out after the lock.
+	for range 4 {
+		wantCode(t, "a guess", try("198.51.100.1", "0000"), api.PINInvalid)
+	}
+	wantCode(t, "a guess from elsewhere", try("198.51.100.2", "0000"), api.PINInvalid)
+	wantCode(t, "the holder", try("203.0.113.7", "1234"), api.PINLocked)
+	b.advance(15 * time.Minute)
+	wantCode(t, "the stranger after the lock", try("198.51.100.1", "0000"), api.PINLocked)
+	if got := storedPINs(t, b)[0]; strings.Contains(got, "198.51") {
+		t.Errorf("an address is stored: %s", got)
+	}
+	wantCode(t, "the holder after the lock", try("203.0.113.7", "1234"), "")
+}
+
+// A merchant whose test clock runs ahead locks a PIN for no other merchant.
+func TestTestClockLocksPINForOneMerchant(t *testing.T) {
+	b := newBench(t, nil)
+	b.engine.Sandbox = true
+	id := b.consumer(t, "0241000001").ID
+	ahead, other := api.Caller{Merchant: b.merchant(t)}, api.Caller{Merchant: b.merchant(t)}
+	_, err := b.engine.MoveClock(t.Context(), ahead, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) {
+		return now.AddDate(10, 0, 0), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		wantCode(t, "ahead", entered(t, b.Service, b.engine, ahead, account.PINEntry{Account: id, PIN: "0000"}), api.PINInvalid)
+	}
+	wantCode(t, "ahead", entered(t, b.Service, b.engine, ahead, account.PINEntry{Account: id, PIN: "1234"}), api.PINLocked)
+	wantCode(t, "the other", entered(t, b.Service, b.engine, other, account.PINEntry{Account: id, PIN: "1234"}), "")
+}
+
+// In live mode all merchants count together.
+func TestLivePINsAreLockedForAll(t *testing.T) {
+	b := newBench(t, nil)
+	c, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "4826", Live: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // a right entry starts the count anew
+		caller := api.Caller{Merchant: b.merchant(t), Live: true}
+		for range 4 {
+			wantCode(t, "a wrong one", entered(t, b.Service, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
+		}
+		wantCode(t, "a right one", entered(t, b.Service, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), "")
+	}
+	for range 5 {
+		caller := api.Caller{Merchant: b.merchant(t), Live: true}
+		wantCode(t, "a wrong one", entered(t, b.Service, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
+	}
+	caller := api.Caller{Merchant: b.merchant(t), Live: true}
+	wantCode(t, "locked", entered(t, b.Service, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), api.PINLocked)
+}
+
+func TestLiveModeRefusesEasyPINs(t *testing.T) {
+	b := newBench(t, nil)
+	for pin, easy := range map[string]bool{
+		"0000": true, "777777": true, "1234": true, "123456": true, "4321": true, "7890": true, "0987": true, "98765": true,
+		"1235": false, "1357": false, "2468": false, "1122": false, "1212": false, "4826": false, "12346": false,
+	} {
+		want := api.Code("")
+		if easy {
+			want = api.ParameterInvalid
+		}
+		wantCode(t, "live "+pin, b.SetPIN(t.Context(), true, "acc_1", pin), want)
+		wantCode(t, "test "+pin, b.SetPIN(t.Context(), false, "acc_1", pin), "")
+	}
+	_, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234", Live: true})
+	wantCode(t, "a new consumer", err, api.ParameterInvalid)
+}
+
+// A number without a wallet is answered as a wrong PIN, in words and in work: the same
+// transaction writes as much, and a hash is computed.
+func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
+	var writes int
+	b := newBench(t, func(s storage.Store) storage.Store { return &writeCounter{s, &writes} })
+	id := b.consumer(t, "0241000001").ID
+	none, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "N", Phone: "0241000002"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := func(ref account.WalletRef) string {
+		t.Helper()
+		var payer string
+		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+			var err error
+			payer, err = account.PayingAccountTx(tx, false, ref)
+			return err
+		})
+		if err != nil {
+			return err.Error()
+		}
+		writes = 0
+		err = entered(t, b.Service, b.engine, api.Caller{}, account.PINEntry{Account: payer, PIN: "0000", From: "198.51.100.1"})
+		return fmt.Sprint(err, writes)
+	}
+	want := answer(account.WalletRef{Phone: "0241000001"})
+	if !strings.HasPrefix(want, "pin_invalid") || !strings.HasSuffix(want, "1") {
+		t.Fatalf("a wrong PIN: %s", want)
+	}
+	for name, ref := range map[string]account.WalletRef{
+		"no such number":     {Phone: "0249999999"},
+		"no such service id": {ServiceID: "SVC999"},
+		"no service id":      {ServiceID: "999"},
+		"no PIN":             {Phone: "0241000002"},
+		"no PIN, by id":      {AccountID: none.ID},
+		"by id":              {AccountID: id},
+	} {
+		for range 2 { // the first may make a record
+			if got := answer(ref); got != want {
+				t.Errorf("%s: got %s, want %s", name, got, want)
+			}
+		}
+	}
+	if got := answer(account.WalletRef{AccountID: "acc_1"}); !strings.HasPrefix(got, "account_not_found") {
+		t.Errorf("no such account: %s", got)
+	}
+	if got := answer(account.WalletRef{Phone: "12"}); !strings.HasPrefix(got, "invalid_phone_number") {
+		t.Errorf("no number: %s", got)
+	}
+	// What is kept of wallets that do not exist is bounded.
+	payers := map[string]bool{}
+	for n := range 1000 {
+		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+			payer, err := account.PayingAccountTx(tx, false, account.WalletRef{Phone: fmt.Sprintf("02499%05d", n)})
+			payers[payer] = true
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(payers) > 64 {
+		t.Errorf("%d records would be kept of wallets that do not exist", len(payers))
+	}
+}
+
+// writeCounter counts writes.
+type writeCounter struct {
+	storage.Store
+	n *int
+}
+
+func (c *writeCounter) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	return c.Store.Update(ctx, func(tx storage.Tx) error { return fn(&countingTx{tx, c.n}) })
+}
+
+type countingTx struct {
+	storage.Tx
+	n *int
+}
+
+func (tx *countingTx) Replace(k *storage.Kind, r storage.Record) error {
+	*tx.n++
+	return tx.Tx.Replace(k, r)
+}

@@ -1,0 +1,124 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+)
+
+func entry(n int, amount, wallet, pin string) url.Values {
+	token := fmt.Sprintf("%022d", n)
+	return url.Values{"token": {token}, "amount": {amount}, "wallet": {wallet}, "pin": {pin}}
+}
+
+// A stranger does not see on a page whether a number has a wallet, nor whether its PIN is
+// locked.
+func TestPagesDoNotTellWhoHasAWallet(t *testing.T) {
+	s := paymentstest.New(t)
+	_, invoice := newInvoice(t, s, `{"auto_finalize":true,"customer_email":"ama@example.com","line_items":[{"description":"Tea","unit_amount":100}]}`)
+	for name, address := range map[string]string{"pay": s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`), "invoice": invoice} {
+		answer := func(wallet, pin string) string {
+			t.Helper()
+			response, page := browse(t, "POST", address, url.Values{"token": {strings.Repeat("a", 22)}, "wallet": {wallet}, "pin": {pin}})
+			return fmt.Sprint(response.StatusCode, response.Header.Get("Retry-After"), strings.ReplaceAll(page, wallet, "WALLET"))
+		}
+		if err := s.Accounts.UnlockPIN(t.Context(), false, s.Consumer.ID); err != nil {
+			t.Fatal(err)
+		}
+		want := answer("0241000001", "0000")
+		if !strings.HasPrefix(want, "403") {
+			t.Errorf("%s: a wrong PIN is answered %s", name, want)
+		}
+		for what, wallet := range map[string]string{"no wallet": "0249999999", "no service id": "SVC999", "the merchant": "SVC1000001"} {
+			if got := answer(wallet, "0000"); got != want {
+				t.Errorf("%s: %s is answered\n%s\na wrong PIN\n%s", name, what, got, want)
+			}
+		}
+		if err := s.Accounts.UnlockPIN(t.Context(), false, s.Consumer.ID); err != nil {
+			t.Fatal(err)
+		}
+		lockPIN(t, s)
+		if got := answer("0241000001", "1234"); got != want {
+			t.Errorf("%s: a locked PIN is answered\n%s\na wrong PIN\n%s", name, got, want)
+		}
+	}
+}
+
+// lockPIN locks the consumer's PIN over the API, where the host knows its client.
+func lockPIN(t *testing.T, s *paymentstest.Shop) {
+	t.Helper()
+	code := newCode(t, s, `{"amount":100}`)
+	for range 5 {
+		response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", payBody(s.Consumer.ID, "0000"))
+		wants(t, "a wrong PIN", response, data, 403, "pin_invalid", "pin")
+	}
+}
+
+// An address that has entered four wrong PINs for a wallet, on whatever pages, is refused
+// for that wallet, and the wallet is not locked for its holder.
+func TestAStrangerOnPagesLocksNoWallet(t *testing.T) {
+	s := paymentstest.New(t)
+	for n, pin := range []string{"0000", "0001", "0002", "0003", "1234"} {
+		response, _ := browse(t, "POST", s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), entry(n, "", "0241000001", pin))
+		if response.StatusCode != 403 {
+			t.Errorf("PIN %s: status %d", pin, response.StatusCode)
+		}
+	}
+	response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
+	wants(t, "the holder, elsewhere", response, data, 200, "", "")
+	response, _ = browse(t, "POST", s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), entry(5, "", "0241000001", "1234"))
+	if response.StatusCode != http.StatusSeeOther {
+		t.Errorf("after a right entry: status %d", response.StatusCode)
+	}
+}
+
+// A right PIN with which nothing can be paid counts against page and address, so that a
+// page does not confirm PINs for long, and never against the wallet.
+func TestFailedEntriesLimitOnePage(t *testing.T) {
+	s := paymentstest.New(t)
+	open := newCode(t, s, `{}`)
+	address := s.Server.URL + "/pay/" + open
+	for n := range 3 { // what succeeds does not count
+		if response, _ := browse(t, "POST", address, entry(n, "1", "0241000001", "1234")); response.StatusCode != http.StatusSeeOther {
+			t.Fatalf("a payment: status %d", response.StatusCode)
+		}
+	}
+	for n := range 10 {
+		if response, _ := browse(t, "POST", address, entry(10+n, "500000", "0241000001", "1234")); response.StatusCode != 402 {
+			t.Errorf("entry %d without money: status %d", n+1, response.StatusCode)
+		}
+	}
+	for what, form := range map[string]url.Values{"as before": entry(30, "500000", "0241000001", "1234"), "one that could be paid": entry(31, "1", "0241000001", "1234")} {
+		response, _ := browse(t, "POST", address, form)
+		if response.StatusCode != 429 || response.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: status %d, Retry-After %q", what, response.StatusCode, response.Header.Get("Retry-After"))
+		}
+	}
+	if response, _ := browse(t, "POST", s.Server.URL+"/pay/"+newCode(t, s, `{}`), entry(32, "1", "0241000001", "1234")); response.StatusCode != http.StatusSeeOther {
+		t.Errorf("another page: status %d", response.StatusCode)
+	}
+	response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
+	wants(t, "the wallet", response, data, 200, "", "")
+}
+
+// An amount beyond the limits is refused before the PIN is looked at.
+func TestAmountsAreCheckedBeforeThePIN(t *testing.T) {
+	s := paymentstest.New(t)
+	address := s.Server.URL + "/pay/" + newCode(t, s, `{}`)
+	for n := range 12 {
+		for _, amount := range []string{"1000000", "0", "-1", "0.001"} {
+			response, page := browse(t, "POST", address, entry(n, amount, "0241000001", "0000"))
+			if response.StatusCode != 400 {
+				t.Errorf("%s: status %d", amount, response.StatusCode)
+			}
+			holds(t, amount, page, "Enter the amount in cedis")
+		}
+	}
+	if response, _ := browse(t, "POST", address, entry(99, "1", "0241000001", "1234")); response.StatusCode != http.StatusSeeOther {
+		t.Errorf("a right entry afterwards: status %d", response.StatusCode)
+	}
+}

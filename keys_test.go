@@ -1,0 +1,144 @@
+package payments_test
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// made is what was made under a key of the server: a consumer's payload, a one-time code
+// that was sent, a PIN, and a seal.
+type made struct {
+	caller        api.Caller
+	consumer      string
+	payload, code string
+}
+
+var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
+
+func makeUnder(t *testing.T, svc *payments.Service, n int) made {
+	t.Helper()
+	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: fmt.Sprintf("024300000%d", n)})
+	check(err)
+	made := made{caller: api.Caller{Merchant: m.ID}}
+	c, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024100000%d", n), PIN: "1234"})
+	check(err)
+	made.consumer = c.ID
+	check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: c.ID, Amount: decimal.NewFromInt(10), Source: "bank"}))
+	qr, err := svc.QRCodes.Issue(t.Context(), made.caller, qrcode.IssueParams{Account: c.ID})
+	check(err)
+	made.payload = qr.Payload
+	_, err = svc.Payouts.RequestOTP(t.Context(), made.caller, payout.ForPayout)
+	check(err)
+	list, err := svc.Messages.List(t.Context(), made.caller, message.ListParams{})
+	check(err)
+	made.code = sixDigits.FindString(list.Data[0].Text)
+	_, err = svc.Accounts.Seal(t.Context())
+	check(err)
+	return made
+}
+
+// accepts uses all that was made, and says what is refused.
+func accepts(t *testing.T, svc *payments.Service, m made) (refused []string) {
+	t.Helper()
+	if _, err := svc.QRCodes.Resolve(t.Context(), m.caller, m.payload); err != nil {
+		refused = append(refused, "payload")
+	}
+	if _, err := svc.Payouts.VerifyOTP(t.Context(), m.caller, payout.ForPayout, m.code); err != nil {
+		refused = append(refused, "code")
+	}
+	code, err := svc.QRCodes.Create(t.Context(), m.caller, qrcode.CreateParams{Amount: new(int64(100))})
+	check(err)
+	_, err = svc.QRCodes.Pay(t.Context(), m.caller, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: m.consumer}, PIN: "1234"})
+	if err != nil {
+		refused = append(refused, "PIN")
+	}
+	if _, err := svc.Accounts.Seal(t.Context()); err != nil {
+		refused = append(refused, "seal")
+	}
+	v, err := svc.Accounts.Verify(t.Context())
+	check(err)
+	if len(v.Problems) > 0 {
+		refused = append(refused, "seals")
+	}
+	return refused
+}
+
+// The key of the server is changed under processes that run beside each other, and what
+// was made under any of them is accepted by all.
+func TestKeyRotation(t *testing.T) {
+	overStores(t, func(t *testing.T, store storage.Store) {
+		old, fresh := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
+		with := func(key []byte, fallback ...[]byte) *payments.Service {
+			return open(t, store, payments.Config{Key: key, FallbackKeys: fallback})
+		}
+		before, prepared, after := with(old), with(old, fresh), with(fresh, old)
+		wants := func(what string, got []string, want ...string) {
+			t.Helper()
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s: refused are %q, want %q", what, got, want)
+			}
+		}
+		n := 0
+		begin := func(svc *payments.Service) made { n++; return makeUnder(t, svc, n) }
+		wants("the old key's, prepared", accepts(t, prepared, begin(before)))
+		wants("the old key's, afterwards", accepts(t, after, begin(prepared)))
+		wants("the new key's, prepared", accepts(t, prepared, begin(after)))
+		wants("the new key's, afterwards", accepts(t, after, begin(after)))
+		wants("the old key's, without it", accepts(t, with(fresh), begin(before)), "payload", "code", "PIN", "seals")
+	})
+}
+
+// A one-time code that was verified before a rotation is replayed after it.
+func TestVerifiedCodeIsReplayedAfterKeyRotation(t *testing.T) {
+	store := memory.New()
+	old, fresh := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
+	first := open(t, store, payments.Config{Key: old})
+	m := makeUnder(t, first, 1)
+	m.caller.IdempotencyKey = "k"
+	verified, err := first.Payouts.VerifyOTP(t.Context(), m.caller, payout.ForPayout, m.code)
+	check(err)
+	second := open(t, store, payments.Config{Key: fresh, FallbackKeys: [][]byte{old}})
+	again, err := second.Payouts.VerifyOTP(t.Context(), m.caller, payout.ForPayout, m.code)
+	if err != nil || *again != *verified {
+		t.Errorf("got %+v, %v", again, err)
+	}
+	other := []byte(m.code)
+	other[0] = '0' + (other[0]-'0'+1)%10
+	if _, err := second.Payouts.VerifyOTP(t.Context(), m.caller, payout.ForPayout, string(other)); api.CodeOf(err) != api.OTPInvalid {
+		t.Errorf("another code: %v", err)
+	}
+}
+
+// A host that began without a key of its own takes the stored one along.
+func TestStoredKeyWorksAsFallback(t *testing.T) {
+	store := memory.New()
+	if key, err := payments.StoredKey(t.Context(), store); err != nil || key != nil {
+		t.Errorf("before the first start: %d bytes, %v", len(key), err)
+	}
+	m := makeUnder(t, open(t, store, payments.Config{}), 1)
+	key, err := payments.StoredKey(t.Context(), store)
+	check(err)
+	if got := accepts(t, open(t, store, payments.Config{Key: make([]byte, 32), FallbackKeys: [][]byte{key}}), m); got != nil {
+		t.Errorf("refused are %q", got)
+	}
+}
+
+func TestFallbackKeysAreLong(t *testing.T) {
+	_, err := payments.New(t.Context(), memory.New(), payments.Config{FallbackKeys: [][]byte{make([]byte, 32), make([]byte, 31)}})
+	if err == nil || err.Error() != "payments: FallbackKeys[1] has 31 bytes, want at least 32" {
+		t.Errorf("got %v", err)
+	}
+}

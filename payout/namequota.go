@@ -1,0 +1,84 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// NameQuota is how many names of accounts a merchant may look up in each mode. It keeps a
+// merchant from collecting the names of all numbers. Zero stands for the default of
+// [DefaultNameQuota]; a negative number allows no lookup. Hours and days are those of UTC,
+// Ghana's time.
+type NameQuota struct{ Hour, Day int }
+
+// DefaultNameQuota is the quota when the host sets nothing.
+var DefaultNameQuota = NameQuota{Hour: 100, Day: 500}
+
+func (q NameQuota) orDefault() NameQuota {
+	return NameQuota{cmp.Or(q.Hour, DefaultNameQuota.Hour), cmp.Or(q.Day, DefaultNameQuota.Day)}
+}
+
+// nameCount is how many names a merchant has looked up in the hour and the day of the last
+// lookup. Its id is nameCountID.
+type nameCount struct {
+	Last   api.Time `json:"last"`
+	InHour int      `json:"in_hour"`
+	InDay  int      `json:"in_day"`
+}
+
+const nameCountID = "account_names"
+
+var nameCounts = storage.NewCollection[nameCount]("name_lookups", nil)
+
+// countName counts a lookup before the rail is asked, so that one whose answer is lost
+// stays counted. It refuses one beyond the quota with rate_limited, and does not count that.
+func (s *Service) countName(ctx context.Context, caller api.Caller) error {
+	quota := s.outgoing.config.NameQuota
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		found, err := nameCounts.Get(tx, caller.Scope(), nameCountID)
+		isNew := errors.Is(err, storage.ErrNotFound)
+		if isNew {
+			found, err = &storage.Object[nameCount]{}, nil
+		}
+		if err != nil {
+			return fmt.Errorf("payout: read the quota of names: %w", err)
+		}
+		c, now := &found.Value, tx.Now.UTC()
+		hour, day := now.Truncate(time.Hour), now.Truncate(24*time.Hour)
+		if c.Last.Before(hour) {
+			c.InHour = 0
+		}
+		if c.Last.Before(day) {
+			c.InDay = 0
+		}
+		switch {
+		case c.InDay >= quota.Day:
+			return errTooManyNames("day", day.Add(24*time.Hour).Sub(now))
+		case c.InHour >= quota.Hour:
+			return errTooManyNames("hour", hour.Add(time.Hour).Sub(now))
+		}
+		c.Last, c.InHour, c.InDay = api.At(now), c.InHour+1, c.InDay+1
+		if isNew {
+			_, err = nameCounts.Insert(tx, caller.Scope(), nameCountID, *c)
+		} else {
+			err = nameCounts.Replace(tx, found)
+		}
+		if err != nil {
+			return fmt.Errorf("payout: count a name: %w", err)
+		}
+		return nil
+	})
+}
+
+func errTooManyNames(period string, wait time.Duration) error {
+	e := api.Errorf(api.RateLimited, "", "Too many names of accounts were looked up in this %s. Try again in the next one, or go on without the name.", period)
+	e.RetryAfter = wait
+	return e
+}

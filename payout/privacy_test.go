@@ -1,0 +1,120 @@
+package payout_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/payout"
+)
+
+// Whether there is a recipient is told only to one who has the code; the form of a number
+// is no secret.
+func TestRecipientsAreToldAfterTheCode(t *testing.T) {
+	s := open(t, payments.Config{})
+	frozen, err := s.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "F", Phone: "0241000009", Status: account.Frozen})
+	check(t, err)
+	code := s.verified()
+	pay := func(otp string, to payout.DestinationParams) error {
+		to.Type = payout.ServiceWallet
+		_, err := s.Payouts.Create(s.t.Context(), s.Caller, payout.CreateParams{Amount: decimal.NewFromInt(1), OTPCode: otp, Destination: to})
+		return err
+	}
+	for name, c := range map[string]struct {
+		to   payout.DestinationParams
+		want api.Code
+	}{
+		"no service id": {payout.DestinationParams{ServiceID: "SVC999"}, api.ServiceIDNotFound},
+		"a merchant":    {payout.DestinationParams{ServiceID: "SVC1000001"}, api.ServiceIDNotPayable},
+		"no account":    {payout.DestinationParams{AccountID: "acc_1"}, api.AccountNotFound},
+		"no number":     {payout.DestinationParams{PhoneNumber: "0249999999"}, api.AccountNotFound},
+		"frozen":        {payout.DestinationParams{AccountID: frozen.ID}, api.WalletNotActive},
+	} {
+		wants(t, name+", without a code", pay("", c.to), api.OTPVerificationRequired)
+		wants(t, name+", with the code", pay(code, c.to), c.want)
+	}
+	wants(t, "a wrong code", pay(wrong(code), payout.DestinationParams{ServiceID: "SVC999"}), api.OTPVerificationRequired)
+	for name, c := range map[string]struct {
+		to    payout.DestinationParams
+		want  api.Code
+		param string
+	}{
+		"a wrong service id": {payout.DestinationParams{ServiceID: "999"}, api.InvalidServiceID, "destination.service_id"},
+		"a wrong number":     {payout.DestinationParams{PhoneNumber: "12"}, api.InvalidPhoneNumber, "destination.phone_number"},
+	} {
+		err := pay("", c.to)
+		wants(t, name, err, c.want)
+		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Param != c.param {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWalletNamesAreShortened(t *testing.T) {
+	s := open(t, payments.Config{})
+	paid, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+		Amount: decimal.NewFromInt(1), OTPCode: s.verified(),
+		Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID, AccountName: s.Consumer.Name, MatchName: true},
+	})
+	if err != nil || paid.Destination.Name != "Ama M." {
+		t.Errorf("got %+v, %v", paid, err)
+	}
+}
+
+// A merchant looks up so many names in an hour and in a day; another merchant, the other
+// mode and repetitions are not counted.
+func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
+	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 3, Day: 7}, Rail: payout.Simulated{}})
+	look := func(caller api.Caller) error {
+		_, err := s.Payouts.LookUpAccountName(t.Context(), caller, payout.DestinationParams{PhoneNumber: "0241234567"})
+		return err
+	}
+	refused := func(what string, wait time.Duration) {
+		t.Helper()
+		err := look(s.Caller)
+		wants(t, what, err, api.RateLimited)
+		if e := (*api.Error)(nil); !errors.As(err, &e) || e.RetryAfter != wait {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	s.pass(20 * time.Minute)
+	keyed := s.Caller
+	keyed.IdempotencyKey = "k"
+	for range 3 {
+		wants(t, "with a key", look(keyed), "")
+	}
+	wants(t, "the second", look(s.Caller), "")
+	wants(t, "the third", look(s.Caller), "")
+	refused("beyond the hour", 40*time.Minute)
+	wants(t, "a repetition", look(keyed), "")
+	_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "12"})
+	wants(t, "no number", err, api.InvalidPhoneNumber)
+	other, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	check(t, err)
+	wants(t, "another merchant", look(api.Caller{Merchant: other.ID}), "")
+	wants(t, "live mode", look(api.Caller{Merchant: s.Caller.Merchant, Live: true}), "")
+
+	s.pass(40 * time.Minute)
+	for range 3 {
+		wants(t, "the next hour", look(s.Caller), "")
+	}
+	s.pass(time.Hour)
+	wants(t, "the last of the day", look(s.Caller), "")
+	refused("beyond the day", 10*time.Hour) // it is two o'clock
+	s.pass(10 * time.Hour)
+	wants(t, "the next day", look(s.Caller), "")
+}
+
+// A lookup whose answer is lost is counted.
+func TestLostNamesAreCounted(t *testing.T) {
+	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 1}})
+	for _, want := range []api.Code{api.Unavailable, api.RateLimited} {
+		_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241230905"})
+		wants(t, "a name", err, want)
+	}
+}

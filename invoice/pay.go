@@ -117,11 +117,11 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, id string, p PayPa
 		if s.engine.Host != nil {
 			return nil, fmt.Errorf("invoice: charge: %w", engine.ErrOutside)
 		}
-		charge, err := s.begin(ctx, caller, id, p, of)
+		charge, release, err := s.begin(ctx, caller, id, p, of)
 		if err != nil {
 			return nil, err
 		}
-		return s.carry(ctx, caller, call, charge, true)
+		return s.carry(ctx, caller, call, charge, release, true)
 	})
 }
 
@@ -132,10 +132,10 @@ func (s *Service) charger(live bool) Charger {
 	return s.config.TestCharger
 }
 
-// begin writes down an attempt, and returns the charge that is to be made.
-func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p PayParams, of *origin) (*Charge, error) {
-	var charge *Charge
-	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+// begin writes down an attempt, and returns the charge that is to be made. The invoice is
+// due, and held until release is called: a worker asks for the outcome if this process dies.
+func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p PayParams, of *origin) (charge *Charge, release func(), err error) {
+	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := s.get(tx, caller.Scope(), id)
 		if err != nil {
 			return err
@@ -151,11 +151,20 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 			ID: tx.NewID("att_"), PayParams: p, Request: caller.RequestID, Key: caller.IdempotencyKey, Origin: of, Asked: 1,
 		}
 		r.AttemptCount++
-		r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
 		charge = r.charge(caller.Live)
-		return s.replace(tx, o)
+		release, err = s.hold(tx, o)
+		return err
 	})
-	return charge, err
+	return charge, release, err
+}
+
+// hold writes an invoice that is charged now.
+func (s *Service) hold(tx *engine.Tx, o *storage.Object[record]) (release func(), err error) {
+	o.Value.Due = api.AtOrNil(tx.Now)
+	if err := s.replace(tx, o); err != nil {
+		return nil, err
+	}
+	return tx.Hold(invoices.Kind(), o.ID, o.Version)
 }
 
 // payable refuses what cannot be paid now.
@@ -188,12 +197,12 @@ func (r *record) charge(live bool) *Charge {
 	return c
 }
 
-// carry makes a charge, or asks what became of it, and books the outcome.
-func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call, c *Charge, first bool) (*Invoice, error) {
+// carry makes a charge, or asks what became of it, and books the outcome. release is of
+// the invoice.
+func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call, c *Charge, release func(), first bool) (*Invoice, error) {
 	id := c.Invoice
 	// The outcome is booked though the caller goes away.
 	ctx = context.WithoutCancel(ctx)
-	release := s.hold(ctx, caller, c)
 	result, failed := outside.Ask(ctx, port{s.charger(caller.Live)}, *c, first, readCharge)
 	release()
 	said := due.Outcome{Name: string(result.Outcome), RequestID: caller.RequestID}
@@ -216,25 +225,6 @@ func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call
 		return nil, s.declined(ctx, caller, id, c.ID, result)
 	}
 	return s.charged(ctx, caller, call, c, result)
-}
-
-// hold has a charge left alone while the charger is being asked. Nothing is written once
-// the charge is released.
-func (s *Service) hold(ctx context.Context, caller api.Caller, c *Charge) (release func()) {
-	return outside.Hold(ctx, func(ctx context.Context) bool {
-		held := true
-		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			held = false
-			o, err := s.attempted(tx, c.Invoice, c.ID)
-			if err != nil || o == nil {
-				return err
-			}
-			held = true
-			o.Value.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
-			return s.replace(tx, o)
-		})
-		return held || err != nil // the database may be back in time
-	})
 }
 
 // postpone leaves an attempt to the worker.
@@ -427,12 +417,13 @@ func (r *record) scheduleNext() bool {
 // outcome is open.
 func (s *Service) Job() due.Job {
 	const atATime = 32 // most of it waits for the charger
-	return due.Job{Kind: invoices.Kind(), Lease: outside.UnderWay, Limit: outside.WorkLimit, Batch: atATime, Do: s.work}
+	return due.Job{Kind: invoices.Kind(), Limit: outside.WorkLimit, Batch: atATime, Do: s.work}
 }
 
 func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
 	var charge *Charge
+	var release func()
 	var call engine.Call
 	var scheduled bool
 	var of *origin
@@ -448,11 +439,14 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 		case r.Attempt != nil:
 			caller.RequestID, caller.IdempotencyKey = r.Attempt.Request, r.Attempt.Key
 			charge, call = r.charge(caller.Live), payCall(r.ID, r.Attempt.PayParams)
-			r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
-			if s.charger(caller.Live) == nil { // nobody can say what became of it
-				if err := s.waits(ctx, tx, r); err != nil {
-					return err
-				}
+			if s.charger(caller.Live) != nil {
+				release, err = s.hold(tx, o)
+				return err
+			}
+			// Nobody can say what became of it.
+			r.Due = api.AtOrNil(tx.Now.Add(due.Lease))
+			if err := s.waits(ctx, tx, r); err != nil {
+				return err
 			}
 		case r.Status == Open && r.NextPaymentAttempt != nil:
 			scheduled, of = true, r.Origin
@@ -472,7 +466,7 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 			err = s.skipped(ctx, caller, claimed.ID)
 		}
 	case charge != nil && s.charger(caller.Live) != nil:
-		_, err = s.carry(ctx, caller, call, charge, false)
+		_, err = s.carry(ctx, caller, call, charge, release, false)
 	}
 	if api.CodeOf(err) != "" {
 		return nil // booked, or to be asked again

@@ -145,23 +145,26 @@ func (r *Runner) choose(ctx context.Context, q *queue, clocks []storage.Clock, b
 		c.Clocks, c.Limit = q.byClocks(clocks, bound)
 		return c, nil
 	}
-	merchants, err := r.whoseTurn(ctx, q, bound)
-	if err != nil {
-		return c, err
-	}
-	if len(merchants) > 0 {
-		var shares []int
-		shares, c.Limit = bound.share(merchants, q.Batch)
+	for {
+		merchants, err := r.whoseTurn(ctx, q, bound)
+		if err != nil {
+			return c, err
+		}
+		if len(merchants) == 0 {
+			c.Due, c.Limit = c.Now, bound.any(q.Batch)
+			return c, nil
+		}
+		shares, all := bound.share(merchants, q.Batch)
 		for i, n := range shares {
 			if n > 0 {
 				c.Clocks = append(c.Clocks, storage.Clock{Scope: storage.Scope{Merchant: merchants[i], Live: q.live}, Now: c.Now, Limit: n})
 			}
 		}
+		if c.Limit = all; all > 0 {
+			return c, nil
+		}
+		q.turns.pass(merchants) // no place is free to them
 	}
-	if len(c.Clocks) == 0 {
-		c.Due, c.Limit = c.Now, bound.any(q.Batch)
-	}
-	return c, nil
 }
 
 // whoseTurn returns the merchants whose turn it is, if they take turns, and looks who that
@@ -217,6 +220,13 @@ func (t *turns) looked(from string, due []storage.Due, now time.Time) {
 	if all && len(t.waiting) == 1 {
 		t.waiting = nil // it is alone
 	}
+}
+
+// pass notes that merchants have had their turn, and could not use it.
+func (t *turns) pass(merchants []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting = slices.DeleteFunc(t.waiting, func(m string) bool { return slices.Contains(merchants, m) })
 }
 
 // took notes what a claim of a queue has taken, and whether more was due.

@@ -148,10 +148,14 @@ func (q *queue) release(merchant string) {
 	if p.held[merchant]--; p.held[merchant] == 0 {
 		delete(p.held, merchant)
 	}
-	short := p.short
+	short, behind := p.short, p.of(merchant) > p.ofAny()
 	p.short = false
 	p.mu.Unlock()
-	if short {
-		q.call()
+	if !short {
+		return
 	}
+	if behind {
+		q.turns.look()
+	}
+	q.call()
 }

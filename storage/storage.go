@@ -252,9 +252,8 @@ type Claim struct {
 	// It is zero if Clocks are given.
 	Due time.Time
 	// Clocks, if there are any, limit the claim to their scopes, each of which has its
-	// own time in place of Due. Each scope is of the mode, and has one clock. Records of
-	// one scope come in the order of their due times; the order of the scopes is the
-	// store's choice.
+	// own time in place of Due. Each scope is of the mode, and has one clock. Records come
+	// scope by scope in the order of Clocks, those of one in the order of their due times.
 	Clocks []Clock
 	// Now is the time by which leases are judged, which is the real time, also where a
 	// test clock runs ahead.

@@ -41,9 +41,6 @@ type turns struct {
 // lookAt is how many merchants a look reads of.
 const lookAt = 256
 
-// atATurn is how many merchants' clocks share a claim, where there are that many.
-const atATurn = 4
-
 // round claims and runs one batch by the real clock and, in test mode, one by the test
 // clocks. It returns how many records there were.
 func (r *Runner) round(ctx context.Context, q *queue) (int, error) {
@@ -257,16 +254,15 @@ func (t *turns) took(batch int, c *storage.Claim, byClocks bool, records []stora
 	}
 }
 
-// byClocks gives each merchant's clock a share of a claim, beginning with the one after
-// the last that had something. All are asked, since by most of them nothing is due.
+// byClocks has the merchants with test clocks take turns: a claim begins with the one after
+// the last that had something. All are asked, since by most clocks nothing is due.
 func (q *queue) byClocks(clocks []storage.Clock, bound *places) (all []storage.Clock, limit int) {
 	clocks = slices.SortedFunc(slices.Values(clocks), func(a, b storage.Clock) int { return cmp.Compare(a.Scope.Merchant, b.Scope.Merchant) })
 	q.turns.mu.Lock()
 	next := slices.IndexFunc(clocks, func(c storage.Clock) bool { return c.Scope.Merchant > q.turns.clock })
 	q.turns.mu.Unlock()
-	share := max(1, q.Batch/min(len(clocks), atATurn))
 	for _, c := range slices.Concat(clocks[max(next, 0):], clocks[:max(next, 0)]) {
-		if c.Limit = bound.room(c.Scope.Merchant, share); c.Limit > 0 {
+		if c.Limit = bound.room(c.Scope.Merchant, q.Batch); c.Limit > 0 {
 			all = append(all, c)
 		}
 	}

@@ -43,7 +43,7 @@ func newBench(t *testing.T, wrap func(storage.Store) storage.Store) *bench {
 	clock := func() time.Time { return *b.now.Load() }
 	b.engine = &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
 	b.Service = account.New(b.engine, account.Config{})
 	return b

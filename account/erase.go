@@ -102,7 +102,7 @@ func forget(tx *engine.Tx, id string) error {
 // EraseJob is the job that goes through the copies of deleted customers.
 func (s *Service) EraseJob() due.Job {
 	const atATime = 4 // each writes a lot
-	return due.Job{Kind: personal.Erasures.Kind(), Lease: 5 * time.Minute, Batch: atATime, Do: s.erase}
+	return due.Job{Kind: personal.Erasures.Kind(), Limit: 5 * time.Minute, Batch: atATime, Do: s.erase}
 }
 
 func (s *Service) erase(ctx context.Context, claimed storage.Record) error {

@@ -23,9 +23,9 @@ const (
 	sealEvery = SealWithin / 2
 	// sealRetry is the time until a pass goes on that the store has failed.
 	sealRetry = 30 * time.Second
-	// sealLease is the lease of one run of the worker. It works for half of it, so that
-	// the time to keep its place is left.
-	sealLease = time.Minute
+	// sealLimit bounds one run of the worker. It works for half of it, so that the time to
+	// keep its place is left.
+	sealLimit = time.Minute
 
 	// sealPage is how many accounts the worker compares with their seals by two reads.
 	sealPage = 1000
@@ -89,17 +89,17 @@ func (s *Service) Inside(other *Service) { s.sealKeys, s.known = other.sealKeys,
 // booked since the last pass. It keeps its place between two runs.
 func (s *Service) SealJob() due.Job {
 	return due.Job{
-		Kind: sealers.Kind(), Lease: sealLease, Batch: 1,
+		Kind: sealers.Kind(), Limit: sealLimit, Batch: 1,
 		Run: due.Pass(sealers, s.engine.Store, s.sealOn),
 	}
 }
 
-// sealOn goes on with a pass until its end, or until half of the lease is over.
+// sealOn goes on with a pass until its end, or until half of the limit is over.
 func (s *Service) sealOn(ctx context.Context, pass *sealer) error {
 	if pass.Began == nil {
 		pass.Began, pass.After, pass.Refused = new(api.At(s.engine.Clock())), "", nil
 	}
-	enough := func() bool { return due.HalfOver(ctx, sealLease) }
+	enough := func() bool { return due.HalfOver(ctx, sealLimit) }
 	for {
 		step, err := s.sealStep(ctx, pass.After, enough)
 		pass.After, pass.Refused = step.after, oldest(pass.Refused, step.refused)

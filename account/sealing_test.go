@@ -154,7 +154,7 @@ func newTown(tb testing.TB, wallets int) *town {
 	}
 	e := &engine.Engine{
 		Store: d, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
 	w := &town{account.New(e, account.Config{}), d, &due.Runner{Store: d, Clock: time.Now, Log: e.Log, Poll: time.Second}}
 	w.runner.Add(w.SealJob())

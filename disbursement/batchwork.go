@@ -24,7 +24,7 @@ var tryAgain = []time.Duration{
 func (s *Service) BatchJob() due.Job {
 	const atATime = 16 // the rail may be asked about each
 	// The rail is asked at most twice, for 30 seconds each.
-	return due.Job{Kind: rows.Kind(), Lease: 2 * time.Minute, Batch: atATime, Do: s.makeRow}
+	return due.Job{Kind: rows.Kind(), Limit: 2 * time.Minute, Batch: atATime, Do: s.makeRow}
 }
 
 // makeRow makes the disbursement of a row. Disbursement, row and counts are written

@@ -76,7 +76,7 @@ func TestHostsRecordTheirOwnFacts(t *testing.T) {
 	}
 	s := event.New(&engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	})
 	caller := api.Caller{Merchant: "mer_1", RequestID: "req_1", IdempotencyKey: "sub-1"}
 	plan := map[string]any{"id": "sub_1", "object": "subscription", "note": "<3"}

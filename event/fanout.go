@@ -17,8 +17,8 @@ import (
 type Telling struct {
 	// Teller returns what tells of the events of one transaction.
 	Teller func() Teller
-	// Room says how many are to be told at a time. It may wait a little for room.
-	Room func() int
+	// Room says how many of a mode are to be told at a time. It may wait a little for room.
+	Room func(live bool) int
 }
 
 // Teller writes down who is to be told of an event, and returns how many they are.
@@ -28,7 +28,8 @@ type Teller func(tx *engine.Tx, o *Open) (waiting int, err error)
 type Open struct {
 	service *Service
 	object  *storage.Object[record]
-	hold    time.Duration
+	hold    bool
+	release func()
 }
 
 // Event is what is told.
@@ -39,13 +40,14 @@ func (o *Open) Event() *Event { return &o.object.Value.Event }
 func (o *Open) Again() bool { return o.object.Value.Held }
 
 // Hold says that it is written down only afterwards who was told, and that Close
-// follows. If it has not come after so long, the event is fanned out again.
-func (o *Open) Hold(d time.Duration) { o.hold = d }
+// follows. If this process dies before, the event is fanned out again.
+func (o *Open) Hold() { o.hold = true }
 
 // Close notes that all is written down, in another transaction than the Teller's. If
 // the event was fanned out again meanwhile, or changed, it is ErrConflict, and left to
 // who finds it next.
 func (o *Open) Close(tx *engine.Tx) error {
+	o.release()
 	r := *o.object // a run that is undone leaves the version as it is
 	r.Value.told()
 	return events.Replace(tx, &r)
@@ -57,7 +59,7 @@ func (o *Open) Close(tx *engine.Tx) error {
 func (s *Service) FanOut(t Telling) due.Job {
 	f := &fanOut{service: s, Telling: t}
 	f.each.Store(128) // until it is known
-	return due.Job{Kind: events.Kind(), Lease: time.Minute, Batch: 256, InTx: f.inTx, Do: f.do}
+	return due.Job{Kind: events.Kind(), Limit: time.Minute, Batch: 256, InTx: f.inTx, Do: f.do}
 }
 
 type fanOut struct {
@@ -68,8 +70,8 @@ type fanOut struct {
 }
 
 // inTx fans out as many events as there is room for those who are to be told.
-func (f *fanOut) inTx(ctx context.Context, c storage.Claim) (done []storage.Record, err error) {
-	room := f.Room()
+func (f *fanOut) inTx(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+	room := f.Room(c.Live)
 	c.Limit = min(c.Limit, room/int(f.each.Load())+1)
 	told := 0
 	err = f.service.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
@@ -77,11 +79,12 @@ func (f *fanOut) inTx(ctx context.Context, c storage.Claim) (done []storage.Reco
 		if done, err = tx.Claim(events.Kind(), c); err != nil {
 			return err
 		}
+		more = len(done) == c.Limit
 		told = 0
 		tell := f.Teller()
 		for i, r := range done {
 			if told > room {
-				done = done[:i] // and the others stay due
+				done, more = done[:i], true
 				return nil
 			}
 			o, err := events.Decode(r)
@@ -100,7 +103,7 @@ func (f *fanOut) inTx(ctx context.Context, c storage.Claim) (done []storage.Reco
 		f.each.Store(int64(max(1, told/len(done))))
 		due.Report(ctx, due.Outcome{Name: "fanned_out", Level: slog.LevelDebug})
 	}
-	return done, err
+	return done, more, err
 }
 
 // do fans out one event that is held with a lease.
@@ -141,12 +144,16 @@ func (f *fanOut) one(tx *engine.Tx, r *storage.Object[record], tell Teller) (wai
 		}
 	}
 	r.Value.PendingWebhooks = waiting
-	if open.hold > 0 {
-		r.Value.Due, r.Value.Held = api.AtOrNil(tx.Now.Add(open.hold)), true
-	} else {
+	if !open.hold {
 		r.Value.told()
+		return waiting, events.Replace(tx, r)
 	}
-	return waiting, events.Replace(tx, r)
+	r.Value.Held = true // and it stays due
+	if err := events.Replace(tx, r); err != nil {
+		return 0, err
+	}
+	open.release, err = tx.Hold(events.Kind(), r.ID, r.Version)
+	return waiting, err
 }
 
 // callerOf stands for the merchant whose event it is, and for the call that

@@ -32,13 +32,13 @@ func TestHolding(t *testing.T) {
 	var again []bool
 	tell := func(_ *engine.Tx, o *event.Open) (int, error) {
 		opened, again = append(opened, o), append(again, o.Again())
-		o.Hold(time.Minute)
+		o.Hold()
 		return 1, nil
 	}
 	d.runner = &due.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
 	d.runner.Add(d.FanOut(event.Telling{
 		Teller: func() event.Teller { return tell },
-		Room:   func() int { return 10 },
+		Room:   func(bool) int { return 10 },
 	}))
 	d.runner.Add(d.TellSubscribers())
 	e := d.record(t, caller, struct{}{})
@@ -46,7 +46,7 @@ func TestHolding(t *testing.T) {
 		t.Errorf("counted %v before the fan-out, %v", counted, err)
 	}
 	d.pass(t, 0)
-	d.pass(t, time.Minute-time.Millisecond)
+	d.pass(t, due.Lease-time.Millisecond)
 	if _, err := d.Get(t.Context(), caller, e.ID); err != nil || len(again) != 1 {
 		t.Errorf("fanned out %d times while it was held, %v", len(again), err)
 	}

@@ -50,7 +50,7 @@ func newDiary(t *testing.T) *diary {
 	clock := func() time.Time { return d.now }
 	d.engine = &engine.Engine{
 		Store: d.store, Clock: clock, NewID: ids.New(clock, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
 	d.open()
 	return d
@@ -75,7 +75,7 @@ func (d *diary) open() {
 		panic(err)
 	}
 	d.runner.Add(kept.Job())
-	d.runner.Add(d.FanOut(event.Telling{Teller: func() event.Teller { return tell }, Room: func() int { return 100 }}))
+	d.runner.Add(d.FanOut(event.Telling{Teller: func() event.Teller { return tell }, Room: func(bool) int { return 100 }}))
 	d.runner.Add(d.TellSubscribers())
 }
 
@@ -249,7 +249,7 @@ func TestASubscriberOfAnotherProcess(t *testing.T) {
 	d.runner = &due.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
 	d.runner.Add(d.FanOut(event.Telling{
 		Teller: func() event.Teller { return func(*engine.Tx, *event.Open) (int, error) { return 0, nil } },
-		Room:   func() int { return 1 },
+		Room:   func(bool) int { return 1 },
 	}))
 	d.pass(t, 0)
 	d.open()

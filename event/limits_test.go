@@ -26,7 +26,7 @@ func newService(t *testing.T) (*event.Service, *engine.Engine) {
 	}
 	e := &engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
 	return event.New(e), e
 }

@@ -71,7 +71,7 @@ func newProcess(t *testing.T, store storage.Store, clock func() time.Time) *proc
 	})
 	e := &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
 	return &process{event.New(e), e}
 }

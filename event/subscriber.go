@@ -96,7 +96,7 @@ func (s *Service) subscribersTx(tx *engine.Tx, e *Event) error {
 // TellSubscribers is the job that tells them.
 func (s *Service) TellSubscribers() due.Job {
 	const atATime = 32
-	return due.Job{Kind: tellings.Kind(), Lease: 2 * tellTimeout, Batch: atATime, Do: s.tellOne}
+	return due.Job{Kind: tellings.Kind(), Limit: 2 * tellTimeout, Batch: atATime, Do: s.tellOne}
 }
 
 func (s *Service) tellOne(ctx context.Context, claimed storage.Record) error {

@@ -115,14 +115,14 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, id string, p PayPa
 				return s.settled(tx, o, nil, p.Source)
 			})
 		}
-		charge, err := s.begin(ctx, caller, id, p, of)
+		charge, release, err := s.begin(ctx, caller, id, p, of)
 		switch {
 		case err != nil:
 			return nil, err
 		case charge == nil:
 			return s.settleFree(ctx, caller, call, id, p.Source, of)
 		}
-		return s.carry(ctx, caller, call, charge, true)
+		return s.carry(ctx, caller, call, charge, release, true)
 	})
 }
 
@@ -134,10 +134,10 @@ func (s *Service) charger(live bool) Charger {
 }
 
 // begin writes down an attempt, and returns the charge that is to be made; nil where
-// nothing is due, so that nothing is to be charged.
-func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p PayParams, of *origin) (*Charge, error) {
-	var charge *Charge
-	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+// nothing is due, so that nothing is to be charged. The invoice is due, and held until
+// release is called: a worker asks for the outcome if this process dies.
+func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p PayParams, of *origin) (charge *Charge, release func(), err error) {
+	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := s.get(tx, caller.Scope(), id)
 		if err != nil {
 			return err
@@ -159,11 +159,20 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 			ID: tx.NewID("att_"), PayParams: p, Request: caller.RequestID, Key: caller.IdempotencyKey, Origin: of, Asked: 1,
 		}
 		r.AttemptCount++
-		r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
 		charge = r.charge(caller.Live)
-		return s.replace(tx, o)
+		release, err = s.hold(tx, o)
+		return err
 	})
-	return charge, err
+	return charge, release, err
+}
+
+// hold writes an invoice that is charged now.
+func (s *Service) hold(tx *engine.Tx, o *storage.Object[record]) (release func(), err error) {
+	o.Value.Due = api.AtOrNil(tx.Now)
+	if err := s.replace(tx, o); err != nil {
+		return nil, err
+	}
+	return tx.Hold(invoices.Kind(), o.ID, o.Version)
 }
 
 // settleFree books an open invoice of which nothing is due as paid: without a payment,
@@ -209,12 +218,12 @@ func (r *record) charge(live bool) *Charge {
 	return c
 }
 
-// carry makes a charge, or asks what became of it, and books the outcome.
-func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call, c *Charge, first bool) (*Invoice, error) {
+// carry makes a charge, or asks what became of it, and books the outcome. release is of
+// the invoice.
+func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call, c *Charge, release func(), first bool) (*Invoice, error) {
 	id := c.Invoice
 	// The outcome is booked though the caller goes away.
 	ctx = context.WithoutCancel(ctx)
-	release := s.hold(ctx, caller, c)
 	result, failed := outside.Ask(ctx, port{s.charger(caller.Live)}, *c, first, readCharge)
 	release()
 	said := due.Outcome{Name: string(result.Outcome), RequestID: caller.RequestID}
@@ -237,25 +246,6 @@ func (s *Service) carry(ctx context.Context, caller api.Caller, call engine.Call
 		return nil, s.declined(ctx, caller, id, c.ID, result)
 	}
 	return s.charged(ctx, caller, call, c, result)
-}
-
-// hold has a charge left alone while the charger is being asked. Nothing is written once
-// the charge is released.
-func (s *Service) hold(ctx context.Context, caller api.Caller, c *Charge) (release func()) {
-	return outside.Hold(ctx, func(ctx context.Context) bool {
-		held := true
-		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			held = false
-			o, err := s.attempted(tx, c.Invoice, c.ID)
-			if err != nil || o == nil {
-				return err
-			}
-			held = true
-			o.Value.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
-			return s.replace(tx, o)
-		})
-		return held || err != nil // the database may be back in time
-	})
 }
 
 // postpone leaves an attempt to the worker.

@@ -100,7 +100,7 @@ const whileCharged = time.Hour
 // reminder is sent once. Of several whose time has come unseen, as after the workers
 // had stopped, only the last is sent.
 func (s *Service) Reminders() due.Job {
-	return due.Job{Kind: reminders.Kind(), Lease: time.Minute, Batch: 64, Do: s.remind}
+	return due.Job{Kind: reminders.Kind(), Limit: time.Minute, Batch: 64, Do: s.remind}
 }
 
 func (s *Service) remind(ctx context.Context, claimed storage.Record) error {

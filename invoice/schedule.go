@@ -33,12 +33,13 @@ func (r *record) scheduleNext() bool {
 // outcome is open.
 func (s *Service) Job() due.Job {
 	const atATime = 32 // most of it waits for the charger
-	return due.Job{Kind: invoices.Kind(), Lease: outside.UnderWay, Limit: outside.WorkLimit, Batch: atATime, Do: s.work}
+	return due.Job{Kind: invoices.Kind(), Limit: outside.WorkLimit, Batch: atATime, Do: s.work}
 }
 
 func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
 	var charge *Charge
+	var release func()
 	var call engine.Call
 	var scheduled bool
 	var of *origin
@@ -54,11 +55,14 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 		case r.Attempt != nil:
 			caller.RequestID, caller.IdempotencyKey = r.Attempt.Request, r.Attempt.Key
 			charge, call = r.charge(caller.Live), payCall(r.ID, r.Attempt.PayParams)
-			r.Due = api.AtOrNil(tx.Now.Add(outside.UnderWay))
-			if s.charger(caller.Live) == nil { // nobody can say what became of it
-				if err := s.waits(ctx, tx, r); err != nil {
-					return err
-				}
+			if s.charger(caller.Live) != nil {
+				release, err = s.hold(tx, o)
+				return err
+			}
+			// Nobody can say what became of it.
+			r.Due = api.AtOrNil(tx.Now.Add(due.Lease))
+			if err := s.waits(ctx, tx, r); err != nil {
+				return err
 			}
 		case r.Status == Open && r.NextPaymentAttempt != nil:
 			scheduled, of = true, r.Origin
@@ -78,7 +82,7 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 			err = s.skipped(ctx, caller, claimed.ID)
 		}
 	case charge != nil && s.charger(caller.Live) != nil:
-		_, err = s.carry(ctx, caller, call, charge, false)
+		_, err = s.carry(ctx, caller, call, charge, release, false)
 	}
 	if api.CodeOf(err) != "" || errors.Is(err, errContradicted) {
 		return nil // booked, to be asked again, or on record for people

@@ -210,7 +210,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 // Job delivers what is due.
 func (s *Service) Job() due.Job {
 	const atATime = 32 // most of it waits for what the host brings
-	return due.Job{Kind: messages.Kind(), Lease: 2 * sendTimeout, Batch: atATime, Do: s.deliver}
+	return due.Job{Kind: messages.Kind(), Limit: 2 * sendTimeout, Batch: atATime, Do: s.deliver}
 }
 
 func (s *Service) deliver(ctx context.Context, r storage.Record) error {

@@ -42,7 +42,7 @@ func newTill(t *testing.T) *till {
 	clock := func() time.Time { return s.now }
 	s.engine = &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
 	s.events = event.New(s.engine)
 	s.Service = payment.New(s.engine, s.events)

@@ -48,7 +48,7 @@ func openShop(tb testing.TB, path string) *shop {
 	}
 	e := &engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
 	accounts, events := account.New(e, account.Config{}), event.New(e)
 	s := &shop{store: store, Service: New(e, Config{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"time"
 )
 
 // Collection is the typed view of one kind: domain packages read and write
@@ -176,6 +177,11 @@ func (c *Collection[T]) Replace(tx Tx, o *Object[T]) error {
 // Delete removes the object if nobody else has written it since it was read.
 func (c *Collection[T]) Delete(tx Tx, o *Object[T]) error {
 	return tx.Delete(c.kind, o.Scope, o.ID, o.Version)
+}
+
+// Lease keeps an object from being claimed until a time; see [Tx].
+func (c *Collection[T]) Lease(tx Tx, o *Object[T], until time.Time) error {
+	return tx.Lease(c.kind, o.Scope, o.ID, o.Version, until)
 }
 
 // Claim takes over due objects; see [Tx].

@@ -205,8 +205,8 @@ func (k *Kind) CheckClaim(c Claim) error {
 	}
 	seen := map[Scope]bool{}
 	for _, clock := range c.Clocks {
-		if clock.Scope.Live || clock.Now.IsZero() || seen[clock.Scope] {
-			return fmt.Errorf("%w: claim of %s: each clock needs a time, and a scope of test mode that is its own", ErrInvalid, k.Name)
+		if clock.Scope.Live != c.Live || clock.Now.IsZero() || clock.Limit < 0 || seen[clock.Scope] {
+			return fmt.Errorf("%w: claim of %s: each clock needs a time, no negative limit, and a scope of the claim's mode that is its own", ErrInvalid, k.Name)
 		}
 		seen[clock.Scope] = true
 	}
@@ -217,6 +217,22 @@ func (k *Kind) CheckClaim(c Claim) error {
 func (k *Kind) CheckBacklog(due time.Time, limit int) error {
 	if k.Due == "" || limit < 1 || due.IsZero() {
 		return fmt.Errorf("%w: backlog of %s needs a due column, a due time and a limit", ErrInvalid, k.Name)
+	}
+	return nil
+}
+
+// CheckNextDue reports a question about due times that the kind cannot answer.
+func (k *Kind) CheckNextDue(limit int) error {
+	if k.Due == "" || limit < 1 {
+		return fmt.Errorf("%w: the next due times of %s need a due column and a limit", ErrInvalid, k.Name)
+	}
+	return nil
+}
+
+// CheckLease reports a lease that a record of the kind cannot have.
+func (k *Kind) CheckLease(until time.Time) error {
+	if k.Due == "" || until.IsZero() {
+		return fmt.Errorf("%w: a lease of %s needs a due column and a time", ErrInvalid, k.Name)
 	}
 	return nil
 }

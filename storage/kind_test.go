@@ -184,15 +184,19 @@ func TestKindCheckClaim(t *testing.T) {
 	at := time.Unix(1, 0)
 	k := everyType()
 	want(t, "a claim", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1, Limit: 1}), nil)
-	clocks := []storage.Clock{{Scope: storage.Scope{Merchant: "a"}, Now: at}, {Now: at}}
+	clocks := []storage.Clock{{Scope: storage.Scope{Merchant: "a"}, Now: at}, {Now: at, Limit: 1}}
 	want(t, "by clocks", k.CheckClaim(storage.Claim{Clocks: clocks, Now: at, Lease: 1, Limit: 1}), nil)
 	want(t, "by clocks and a due time", k.CheckClaim(storage.Claim{Clocks: clocks, Due: at, Now: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
 	for what, wrong := range map[string]storage.Clock{
 		"a second clock": clocks[0], "a clock of live mode": {Scope: storage.Scope{Live: true}, Now: at}, "a clock without time": {Scope: storage.Scope{Merchant: "b"}},
+		"a clock with a negative limit": {Scope: storage.Scope{Merchant: "b"}, Now: at, Limit: -1},
 	} {
 		c := storage.Claim{Clocks: append(clocks, wrong), Now: at, Lease: 1, Limit: 1}
 		want(t, what, k.CheckClaim(c), storage.ErrInvalid)
 	}
+	live := []storage.Clock{{Scope: storage.Scope{Live: true}, Now: at}}
+	want(t, "by clocks of live mode", k.CheckClaim(storage.Claim{Live: true, Clocks: live, Now: at, Lease: 1, Limit: 1}), nil)
+	want(t, "by clocks of test mode in live mode", k.CheckClaim(storage.Claim{Live: true, Clocks: clocks, Now: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
 	want(t, "no due time", k.CheckClaim(storage.Claim{Now: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
 	want(t, "no time", k.CheckClaim(storage.Claim{Due: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
 	want(t, "no limit", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1}), storage.ErrInvalid)

@@ -159,6 +159,13 @@ type ReadTx interface {
 	// reads an index and no more rows than that, so that it is cheap beside a long
 	// history.
 	Backlog(k *Kind, due time.Time, limit int) (Backlog, error)
+
+	// NextDue says when scopes of one mode next have work: the earliest due time of each,
+	// those of records that a worker holds included. It begins with the scope from, goes
+	// on by ascending merchant, compared bytewise, leaves out scopes without a due time
+	// and returns at most limit, at least 1. It reads an index, and a few entries of that
+	// for each scope, however many records the scope has.
+	NextDue(k *Kind, from Scope, limit int) ([]Due, error)
 }
 
 // Tx reads and writes. A method that returns an error has changed nothing, and
@@ -198,6 +205,12 @@ type Tx interface {
 	// version is ErrConflict. With c.InTx it only selects: the records keep their
 	// Version, and get no lease.
 	Claim(k *Kind, c Claim) ([]Record, error)
+
+	// Lease keeps a record from being claimed until a time, if it still has that version;
+	// else ErrConflict, or ErrNotFound when there is none. It takes the place of a lease
+	// that the record has, and the Version stays: so a worker renews the lease of what it
+	// has claimed, or holds what it has written.
+	Lease(k *Kind, s Scope, id string, version int64, until time.Time) error
 }
 
 // Query selects records of one scope. Conditions are joined by "and".
@@ -240,15 +253,17 @@ type Range struct {
 	From, Until time.Time
 }
 
-// Claim selects due work.
+// Claim selects due work of one mode: what waits in the other is neither claimed nor
+// read.
 type Claim struct {
-	// Due is the time up to which records of all scopes are due, inclusive. It is
-	// zero if Clocks are given.
+	// Live is the mode. The records of the operator are of test mode, as their Scope says.
+	Live bool
+	// Due is the time up to which records of all scopes of the mode are due, inclusive.
+	// It is zero if Clocks are given.
 	Due time.Time
 	// Clocks, if there are any, limit the claim to their scopes, each of which has its
-	// own time in place of Due. Each scope is one of test mode, where alone clocks run
-	// ahead, and has one clock. Records of one scope come in the order of their due
-	// times; the order of the scopes is the store's choice.
+	// own time in place of Due. Each scope is of the mode, and has one clock. Records come
+	// scope by scope in the order of Clocks, those of one in the order of their due times.
 	Clocks []Clock
 	// Now is the time by which leases are judged, which is the real time, also where a
 	// test clock runs ahead.
@@ -266,6 +281,15 @@ type Claim struct {
 type Clock struct {
 	Scope Scope
 	Now   time.Time
+	// Limit is the largest number of records wanted of the scope; 0 for no limit but that
+	// of the claim.
+	Limit int
+}
+
+// Due is the earliest due time of a scope.
+type Due struct {
+	Scope Scope
+	At    time.Time
 }
 
 // Backlog is due work that has not been done.

@@ -50,12 +50,7 @@ type Attempt struct {
 	Error    string `json:"error,omitempty"`
 }
 
-type deliveryRecord struct {
-	Delivery
-	// HeldUntil is until when the process that queued the delivery works on it; nil
-	// when it must be claimed. It stands for the lease of a claim, and spares one.
-	HeldUntil *api.Time `json:"held_until,omitempty"`
-}
+type deliveryRecord struct{ Delivery }
 
 var deliveries = storage.NewCollection("webhook_deliveries", []storage.Field[deliveryRecord]{
 	{
@@ -69,10 +64,7 @@ var deliveries = storage.NewCollection("webhook_deliveries", []storage.Field[del
 	{
 		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
 		Value: func(d *deliveryRecord) any {
-			switch {
-			case d.HeldUntil != nil:
-				return d.HeldUntil.Time
-			case d.NextAttemptAt != nil:
+			if d.NextAttemptAt != nil {
 				return d.NextAttemptAt.Time
 			}
 			return nil
@@ -228,7 +220,7 @@ func Retention(keep time.Duration) retention.Rule {
 			if err != nil {
 				return time.Time{}, false, err
 			}
-			return o.Value.CreatedAt.Time, o.Value.Status != Pending && o.Value.HeldUntil == nil, nil
+			return o.Value.CreatedAt.Time, o.Value.Status != Pending, nil
 		},
 		Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
 			return 1, tx.Delete(deliveries.Kind(), r.Scope, r.ID, r.Version)
@@ -239,7 +231,7 @@ func Retention(keep time.Duration) retention.Rule {
 // Jobs fan events out and deliver them.
 func (s *Service) Jobs() []due.Job {
 	return []due.Job{
-		s.events.FanOut(event.Telling{Teller: s.teller, Room: s.lanes.room}),
-		{Kind: deliveries.Kind(), Lease: lease, Batch: maxInFlight, InHand: maxInHand, Do: s.work},
+		s.events.FanOut(event.Telling{Teller: s.teller, Room: func(live bool) int { return s.of(live).lanes.room() }}),
+		{Kind: deliveries.Kind(), Limit: workLimit, Batch: maxInFlight, InHand: maxInHand, Do: s.work},
 	}
 }

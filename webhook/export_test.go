@@ -1,8 +1,11 @@
 package webhook
 
 // InHand is how many deliveries have a place in the lanes, or are expected there.
-func (s *Service) InHand() int {
-	s.lanes.mu.Lock()
-	defer s.lanes.mu.Unlock()
-	return s.lanes.inHand
+func (s *Service) InHand() (n int) {
+	for _, by := range []*carrier{&s.live, &s.test} {
+		by.lanes.mu.Lock()
+		n += by.lanes.inHand
+		by.lanes.mu.Unlock()
+	}
+	return n
 }

@@ -147,7 +147,7 @@ func (s *teller) tell(tx *engine.Tx, open *event.Open) (int, error) {
 		m.body = body
 	}
 	if all.left.Load() > 0 {
-		open.Hold(lease)
+		open.Hold()
 	}
 	return told.PendingWebhooks, nil
 }
@@ -155,23 +155,26 @@ func (s *teller) tell(tx *engine.Tx, open *event.Open) (int, error) {
 // begin has this process begin with a delivery after the commit, if there is room; if
 // not, it returns for how long to put it off.
 func (s *teller) begin(tx *engine.Tx, m *message, all *telling) (begun bool, putOff time.Duration, err error) {
-	d := &m.Value
-	putOff, brisk := s.lanes.expect(d.Endpoint, s.engine.Clock())
+	d, lanes := &m.Value, &s.of(tx.Caller.Live).lanes
+	putOff, brisk := lanes.expect(d.Endpoint, s.engine.Clock())
 	if putOff > 0 {
 		return false, putOff, nil
 	}
 	if !tx.Hand(deliveries.Kind(), d.ID, func(ctx context.Context) error { return s.attempt(ctx, m) }) {
-		s.lanes.leaveOut(d.Endpoint)
+		lanes.leaveOut(d.Endpoint)
 		return false, 0, nil
 	}
-	tx.Undone(func() { s.lanes.leaveOut(d.Endpoint) })
+	tx.Undone(func() { lanes.leaveOut(d.Endpoint) })
 	if brisk {
 		m.telling = all
 		all.left.Add(1)
 		return true, 0, nil
 	}
-	d.HeldUntil = api.AtOrNil(tx.Now.Add(lease))
-	return true, 0, insert(tx, m.Object)
+	if err := insert(tx, m.Object); err != nil {
+		return false, 0, err
+	}
+	m.release, err = tx.Hold(deliveries.Kind(), m.ID, m.Version)
+	return true, 0, err
 }
 
 // wantedOnce returns the subscriptions of the transaction's merchant, or nil.

@@ -79,11 +79,7 @@ func (s *Service) post(ctx context.Context, live bool, address, id string, body 
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "payments-webhook/1")
 	sign(request.Header, id, body, start, secrets...)
-	by := s.test
-	if live {
-		by = s.live
-	}
-	response, err := by.RoundTrip(request)
+	response, err := s.of(live).transport.RoundTrip(request)
 	if err != nil {
 		o.Error = explain(err)
 		return o

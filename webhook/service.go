@@ -32,18 +32,32 @@ type Config struct {
 type Service struct {
 	engine *engine.Engine
 	events *event.Service
-	lanes  lanes
+	// live and test are apart, so that neither keeps the other from its turn.
+	live, test carrier
 	// read and written join the reading of what is delivered, and the writing of what
 	// became of it.
 	read    *engine.Group[*message]
 	written *engine.Group[*result]
-	// test carries what test mode delivers, live what live mode does.
-	test, live *http.Transport
+}
+
+// carrier makes the deliveries of one mode.
+type carrier struct {
+	lanes     lanes
+	transport *http.Transport
+}
+
+// of returns what makes the deliveries of a mode.
+func (s *Service) of(live bool) *carrier {
+	if live {
+		return &s.live
+	}
+	return &s.test
 }
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	s := &Service{engine: e, events: c.Events, test: transport(c.Allow, nil), live: transport(nil, nil)}
+	s := &Service{engine: e, events: c.Events}
+	s.live.transport, s.test.transport = transport(nil, nil), transport(c.Allow, nil)
 	s.read = engine.NewGroup(maxInFlight, 1, s.messages)
 	s.written = engine.NewGroup(maxInFlight, maxInHand/maxInFlight/2, s.results)
 	return s
@@ -52,9 +66,9 @@ func New(e *engine.Engine, c Config) *Service {
 const (
 	// attemptTimeout bounds one attempt in all: name, connection, answer.
 	attemptTimeout = 15 * time.Second
-	// lease is longer than an attempt, so that another worker takes over only what a
-	// dead one held.
-	lease = 2 * attemptTimeout
+	// workLimit bounds the work on a delivery: the wait for its turn, an attempt, and what
+	// is written.
+	workLimit = 2 * attemptTimeout
 	// maxResponse is how much of an answer is kept, in bytes. No more is read.
 	maxResponse = 4 << 10
 	// disableAfter is after how long of nothing but failure an endpoint is switched
@@ -81,6 +95,9 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 // last of an event that is held closes that.
 func (s *Service) attempt(ctx context.Context, m *message) error {
 	err := s.attemptOne(ctx, m)
+	if m.release != nil {
+		m.release()
+	}
 	if err != nil || m.telling == nil || m.telling.left.Add(-1) > 0 {
 		return err
 	}
@@ -88,18 +105,18 @@ func (s *Service) attempt(ctx context.Context, m *message) error {
 }
 
 func (s *Service) attemptOne(ctx context.Context, m *message) error {
-	d := m.held
+	d, lanes := m.held, &s.of(m.caller.Live).lanes
 	said := due.Outcome{Attempt: len(d.Value.Attempts) + 1}
 	defer func() { due.Report(ctx, said) }()
-	defer s.lanes.done()
-	if ok, putOff := s.lanes.enter(d.Value.Endpoint, m.expected, s.engine.Clock()); !ok {
+	defer lanes.done()
+	if ok, putOff := lanes.enter(d.Value.Endpoint, m.expected, s.engine.Clock()); !ok {
 		said = due.Outcome{Name: "put_off", Level: slog.LevelDebug}
 		return s.write(&result{held: d, first: m.telling != nil, putOff: putOff})
 	}
 	// The place is given back before the outcome is written down, which is nothing
 	// to the endpoint.
 	var made outcome
-	leave := sync.OnceFunc(func() { s.lanes.leave(d.Value.Endpoint, made.well(), made.took, s.engine.Clock()) })
+	leave := sync.OnceFunc(func() { lanes.leave(d.Value.Endpoint, made.well(), made.took, s.engine.Clock()) })
 	defer leave()
 
 	if m.body == nil {
@@ -136,8 +153,10 @@ type message struct {
 	now    time.Time
 	// expected says that the lanes have room for it.
 	expected bool
-	// telling is set when the delivery is not written before its outcome.
+	// telling is set when the delivery is not written before its outcome, and release when
+	// it is written, and held.
 	telling *telling
+	release func()
 }
 
 // messages reads what many deliveries bring from one snapshot. Many are of the same
@@ -245,7 +264,7 @@ func (s *Service) resultTx(tx *engine.Tx, r *result, well map[string]bool) error
 	}
 	o := *r.Object // a run that is undone leaves the claimed version as it is
 	d := &o.Value
-	d.NextAttemptAt, d.HeldUntil = nil, nil
+	d.NextAttemptAt = nil
 	if r.made != nil {
 		r.made.At = api.At(tx.Now)
 		d.Attempts = append(slices.Clip(d.Attempts), r.made.Attempt)

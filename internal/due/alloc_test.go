@@ -36,8 +36,8 @@ func TestTellingAllocatesNothing(t *testing.T) {
 	// A whole piece of work, its context included, takes the same with an observer.
 	whole := func(observer Observer) float64 {
 		r := &Runner{Clock: time.Now, Log: slog.New(slog.DiscardHandler), Observer: observer}
-		r.Add(Job{Kind: kind, Lease: time.Minute, Batch: 1, Do: func(context.Context, storage.Record) error { return nil }})
-		w := r.jobs[0]
+		r.Add(Job{Kind: kind, Limit: time.Minute, Batch: 1, Do: func(context.Context, storage.Record) error { return nil }})
+		w := r.queues[0]
 		run := func(ctx context.Context, records []storage.Record) error {
 			Report(ctx, Outcome{Name: "sent"})
 			return w.Do(ctx, records[0])

@@ -56,7 +56,7 @@ func newWorks(t *testing.T) *works {
 
 func (w *works) runner() *due.Runner {
 	r := &due.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
-	r.Add(due.Job{Kind: tasks.Kind(), Lease: time.Minute, Batch: 3, Do: func(ctx context.Context, record storage.Record) error {
+	r.Add(due.Job{Kind: tasks.Kind(), Limit: time.Minute, Batch: 3, Do: func(ctx context.Context, record storage.Record) error {
 		o, err := tasks.Decode(record)
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
 		}
 		// A wake-up does not wait for the poll.
 		w.add(t, storage.Scope{}, "woken", time.Now())
-		w.Wake(tasks.Kind(), time.Time{})
+		w.Wake(tasks.Kind(), storage.Scope{}, time.Time{})
 		synctest.Wait()
 		if got := w.count(); got != 3 {
 			t.Errorf("%d ran after the wake-up", got)
@@ -185,7 +185,7 @@ func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
 			}
 		}
 		w.add(t, storage.Scope{}, "after", time.Now())
-		w.Wake(tasks.Kind(), time.Time{})
+		w.Wake(tasks.Kind(), storage.Scope{}, time.Time{})
 		time.Sleep(time.Minute)
 		if got := w.count(); got != 3 {
 			t.Errorf("%d ran after Stop", got)

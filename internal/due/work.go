@@ -62,12 +62,12 @@ func Report(ctx context.Context, o Outcome) bool {
 	return ok
 }
 
-// HalfOver reports whether half of a lease is over, for work that is done in steps and
-// keeps its place between two runs: the other half is for the step under way and for
-// that. ctx is that of the work; any other never ends for it.
-func HalfOver(ctx context.Context, lease time.Duration) bool {
+// HalfOver reports whether half of the limit of a job is over, for work that is done in
+// steps and keeps its place between two runs: the other half is for the step under way
+// and for that. ctx is that of the work; any other never ends for it.
+func HalfOver(ctx context.Context, limit time.Duration) bool {
 	end, ok := ctx.Deadline()
-	return ok && time.Until(end) < lease/2
+	return ok && time.Until(end) < limit/2
 }
 
 type workKey struct{}
@@ -86,13 +86,13 @@ func (w *working) Value(key any) any {
 }
 
 // work says what the work on records is.
-func (r *Runner) work(w *worker, records []storage.Record) Work {
-	work := Work{Queue: w.Kind.Name, Scope: records[0].Scope, Records: len(records)}
-	if w.Do != nil && len(records) == 1 {
+func (r *Runner) work(q *queue, records []storage.Record) Work {
+	work := Work{Queue: q.Kind.Name, Scope: records[0].Scope, Records: len(records)}
+	if q.Do != nil && len(records) == 1 {
 		work.ID = records[0].ID
 	}
 	if columns := records[0].Columns; columns != nil { // what was handed on has waited for nothing
-		if at, ok := columns[w.due].(time.Time); ok {
+		if at, ok := columns[q.due].(time.Time); ok {
 			work.Wait = max(0, r.Clock().Sub(at))
 		}
 	}
@@ -101,30 +101,34 @@ func (r *Runner) work(w *worker, records []storage.Record) Work {
 
 // inTx does what is due in a transaction of the job's, and tells of it afterwards:
 // what there was is not known before.
-func (r *Runner) inTx(ctx context.Context, w *worker, c storage.Claim) (int, error) {
+func (r *Runner) inTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
 	now := &working{Context: context.WithoutCancel(ctx)}
-	var done []storage.Record
 	start := time.Now()
-	err := protect(now, func(ctx context.Context, _ []storage.Record) (err error) {
-		done, err = w.InTx(ctx, c)
+	err = protect(now, func(ctx context.Context, _ []storage.Record) (err error) {
+		done, more, err = q.InTx(ctx, c)
 		return err
 	}, nil)
 	if err != nil || len(done) == 0 {
-		return 0, err
+		return nil, false, err
 	}
 	said := now.work.Outcome
-	now.work = r.work(w, done)
+	now.work = r.work(q, done)
 	now.work.Outcome, now.work.Duration = said, time.Since(start)
 	r.tell(r.tellBegin(now), &now.work, nil)
-	return len(done), nil
+	return done, more, nil
 }
 
 // act does a piece of work, and tells of it. What has begun is finished though the
 // runner stops: half of it may already be visible outside. The limit bounds it.
-func (r *Runner) act(ctx context.Context, w *worker, records []storage.Record, run func(context.Context, []storage.Record) error) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(w.Lease, w.Limit))
+func (r *Runner) act(ctx context.Context, q *queue, records []storage.Record, run func(context.Context, []storage.Record) error) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.Limit)
 	defer cancel()
-	now := &working{Context: bounded, work: r.work(w, records)}
+	if records[0].Version > 0 { // what was handed on is held by who has written it
+		hold := NewHold(r.Store, r.Clock, q.Kind, records...)
+		hold.Begin()
+		defer hold.End()
+	}
+	now := &working{Context: bounded, work: r.work(q, records)}
 	ctx = r.tellBegin(now)
 	start := time.Now()
 	err := protect(ctx, run, records)

@@ -121,7 +121,7 @@ func TestABatchIsTold(t *testing.T) {
 	var log bytes.Buffer
 	o := &observer{}
 	r := &due.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)), Poll: time.Second, Observer: o}
-	r.Add(due.Job{Kind: tasks.Kind(), Lease: time.Minute, Batch: 10, Run: func(ctx context.Context, records []storage.Record) error {
+	r.Add(due.Job{Kind: tasks.Kind(), Limit: time.Minute, Batch: 10, Run: func(ctx context.Context, records []storage.Record) error {
 		due.Report(ctx, due.Outcome{Name: "forgotten"})
 		return w.store.Update(ctx, func(tx storage.Tx) error {
 			for _, one := range records {
@@ -183,8 +183,8 @@ func TestWorkInTheClaim(t *testing.T) {
 	}
 	var versions []int64
 	r.Add(due.Job{
-		Kind: tasks.Kind(), Lease: time.Minute, Batch: 3,
-		InTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, err error) {
+		Kind: tasks.Kind(), Limit: time.Minute, Batch: 3,
+		InTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
 			if _, bounded := ctx.Deadline(); bounded || !c.InTx || c.Limit != 3 {
 				t.Errorf("claim %+v", c)
 			}
@@ -201,7 +201,7 @@ func TestWorkInTheClaim(t *testing.T) {
 				}
 				return nil
 			})
-			return done, err
+			return done, len(done) == c.Limit, err
 		},
 		Do: func(ctx context.Context, record storage.Record) error {
 			return w.store.Update(ctx, func(tx storage.Tx) error { return finish(ctx, tx, record) })

@@ -179,7 +179,7 @@ func (e *Engine) AwakeClocks(ctx context.Context) ([]storage.Clock, error) {
 // are those that the workers claim by clocks.
 func (e *Engine) RestClocks(kinds []*storage.Kind) due.Job {
 	return due.Job{
-		Kind: clocks.Kind(), Lease: time.Minute, Batch: 16, // few, because others wait meanwhile
+		Kind: clocks.Kind(), Limit: time.Minute, Batch: 16, // few, because others wait meanwhile
 		Run: func(ctx context.Context, records []storage.Record) error {
 			due.Report(ctx, due.Outcome{Name: "looked", Level: slog.LevelDebug})
 			woken := false
@@ -206,11 +206,11 @@ func (e *Engine) RestClocks(kinds []*storage.Kind) due.Job {
 				return err
 			}
 			for _, at := range next {
-				e.Wake(clocks.Kind(), at)
+				e.Wake(clocks.Kind(), storage.Scope{}, at)
 			}
 			if woken {
 				for _, k := range kinds {
-					e.Wake(k, time.Time{})
+					e.Wake(k, storage.Scope{}, time.Time{})
 				}
 			}
 			return nil
@@ -241,20 +241,13 @@ func (e *Engine) rest(tx storage.Tx, kinds []*storage.Kind, o *storage.Object[cl
 	return clocks.Replace(tx, o)
 }
 
-// farAway is after every due time, and after the end of every lease.
-var farAway = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // nextDue returns the earliest due time of a kind in a merchant's test mode, also of
-// what a worker holds; zero for none. It claims what is due by then, and does nothing
-// with it.
+// what a worker holds; zero for none.
 func nextDue(tx storage.Tx, k *storage.Kind, merchant string) (time.Time, error) {
-	found, err := tx.Claim(k, storage.Claim{
-		Clocks: []storage.Clock{{Scope: storage.Scope{Merchant: merchant}, Now: farAway}},
-		Now:    farAway, InTx: true, Limit: 1,
-	})
-	if err != nil || len(found) == 0 {
+	scope := storage.Scope{Merchant: merchant}
+	next, err := tx.NextDue(k, scope, 1)
+	if err != nil || len(next) == 0 || next[0].Scope != scope {
 		return time.Time{}, err
 	}
-	at, _ := found[0].Columns[k.Column(k.Due)].(time.Time)
-	return at, nil
+	return next[0].At, nil
 }

@@ -32,12 +32,12 @@ type Engine struct {
 	// KeyRetention is how long an idempotency key stands for its first request; [KeyLife]
 	// when less.
 	KeyRetention time.Duration
-	// Wake is told, after a commit, of which kind due work was written, and for when,
-	// by the real clock; the zero time is now.
-	Wake func(k *storage.Kind, at time.Time)
+	// Wake is told, after a commit, of which kind and scope due work was written, and for
+	// when, by the real clock; the zero time is now.
+	Wake func(k *storage.Kind, scope storage.Scope, at time.Time)
 	// Reserve finds room among the workers for work that needs no claim, as
 	// [due.Runner] says; nil finds none.
-	Reserve func(k *storage.Kind) *due.Slot
+	Reserve func(k *storage.Kind, scope storage.Scope) *due.Slot
 	// Told is told of work that no worker did, as the booking of a provider's callback; nil
 	// for nobody.
 	Told func(context.Context, due.Work)
@@ -97,10 +97,11 @@ func (a *after) undo() {
 	}
 }
 
-// dueWork is work of a kind, the first of which is due so long after the commit.
+// dueWork is work of a scope, the first of which is due so long after the commit.
 type dueWork struct {
-	kind *storage.Kind
-	in   time.Duration
+	kind  *storage.Kind
+	scope storage.Scope
+	in    time.Duration
 }
 
 // For is the same transaction as another caller sees it: for workers that do the
@@ -114,20 +115,21 @@ func (tx *Tx) For(caller api.Caller) (*Tx, error) {
 // far as one process writes, or the clocks of several agree. Package event does more.
 func (tx *Tx) NewID(prefix string) string { return tx.engine.NewID(prefix) }
 
-// Due says that the transaction writes due work of this kind, so that the
+// Due says that the transaction writes due work of this kind for the caller, so that the
 // workers are woken after the commit.
 func (tx *Tx) Due(k *storage.Kind) { tx.DueIn(k, 0) }
 
 // DueIn is Due for work whose time comes a while after now. Without it, the worker
 // sees it when it looks the next time by itself.
 func (tx *Tx) DueIn(k *storage.Kind, d time.Duration) {
+	scope := tx.Caller.Scope()
 	for i := range tx.after.due {
-		if known := &tx.after.due[i]; known.kind == k {
+		if known := &tx.after.due[i]; known.kind == k && known.scope == scope {
 			known.in = min(known.in, d)
 			return
 		}
 	}
-	tx.after.due = append(tx.after.due, dueWork{k, d})
+	tx.after.due = append(tx.after.due, dueWork{k, scope, d})
 }
 
 // Committed has fn called once the transaction is committed, and not when it is
@@ -149,18 +151,31 @@ func (tx *Tx) Observe(ctx context.Context, w due.Work) {
 
 // Hand gives work on a record of the caller's that the transaction writes to the workers of this
 // process, to begin after the commit and without a claim. It reports whether there is
-// room; then the record must be written with a due time as far off as a lease.
+// room; then the transaction must [Tx.Hold] the record, or what it comes from.
 func (tx *Tx) Hand(k *storage.Kind, id string, do func(context.Context) error) bool {
 	if tx.engine.Reserve == nil {
 		return false
 	}
-	slot := tx.engine.Reserve(k)
+	slot := tx.engine.Reserve(k, tx.Caller.Scope())
 	if slot == nil {
 		return false
 	}
-	tx.after.done = append(tx.after.done, func() { slot.Begin(tx.Caller.Scope(), id, do) })
+	tx.after.done = append(tx.after.done, func() { slot.Begin(id, do) })
 	tx.after.undone = append(tx.after.undone, slot.Release)
 	return true
+}
+
+// Hold keeps the workers from a record of the caller's that the transaction has written, at
+// this version: while this process lives, until release is called or the record is written
+// again. release may be called at any time, and does not wait.
+func (tx *Tx) Hold(k *storage.Kind, id string, version int64) (release func(), err error) {
+	record := storage.Record{Scope: tx.Caller.Scope(), ID: id, Version: version}
+	if err := tx.Lease(k, record.Scope, id, version, tx.engine.Clock().Add(due.Lease)); err != nil {
+		return nil, err
+	}
+	hold := due.NewHold(tx.engine.Store, tx.engine.Clock, k, record)
+	tx.Committed(hold.Begin)
+	return hold.End, nil
 }
 
 // View runs fn on a snapshot.
@@ -216,7 +231,7 @@ func (e *Engine) committed(a *after) {
 		if due.in > 0 {
 			at = e.Clock().Add(due.in)
 		}
-		e.Wake(due.kind, at)
+		e.Wake(due.kind, due.scope, at)
 	}
 }
 

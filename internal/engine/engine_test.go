@@ -42,7 +42,7 @@ func newBench(t *testing.T) *bench {
 	clock := func() time.Time { return b.now }
 	b.Engine = &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
-		Log: slog.New(slog.DiscardHandler), Wake: func(k *storage.Kind, _ time.Time) { b.woken = append(b.woken, k.Name) },
+		Log: slog.New(slog.DiscardHandler), Wake: func(k *storage.Kind, _ storage.Scope, _ time.Time) { b.woken = append(b.woken, k.Name) },
 	}
 	return b
 }
@@ -280,7 +280,7 @@ func TestListing(t *testing.T) {
 func TestHand(t *testing.T) {
 	b := newBench(t)
 	workers := &due.Runner{Store: b.Store, Clock: time.Now, Log: b.Log, Poll: time.Hour}
-	workers.Add(due.Job{Kind: handed.Kind(), Lease: time.Minute, Batch: 1, InHand: 2, Do: func(context.Context, storage.Record) error { return nil }})
+	workers.Add(due.Job{Kind: handed.Kind(), Limit: time.Minute, Batch: 1, InHand: 2, Do: func(context.Context, storage.Record) error { return nil }})
 	check(t, b.Store.Define(t.Context(), handed.Kind()))
 	b.Reserve = workers.Reserve
 	began := make(chan bool, 1)
@@ -325,7 +325,7 @@ var handed = storage.NewCollection("handed", []storage.Field[thing]{{
 func TestDueIn(t *testing.T) {
 	b := newBench(t)
 	var at []time.Time
-	b.Wake = func(_ *storage.Kind, t time.Time) { at = append(at, t) }
+	b.Wake = func(_ *storage.Kind, _ storage.Scope, t time.Time) { at = append(at, t) }
 	check(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
 		tx.DueIn(things.Kind(), time.Minute)
 		tx.DueIn(things.Kind(), time.Second)

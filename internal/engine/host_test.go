@@ -15,7 +15,7 @@ import (
 // that was refused; and no place among the workers is taken before.
 func TestWhatFollowsWaitsForTheHost(t *testing.T) {
 	b := newBench(t)
-	b.Reserve = func(*storage.Kind) *due.Slot {
+	b.Reserve = func(*storage.Kind, storage.Scope) *due.Slot {
 		t.Error("a place was taken")
 		return nil
 	}

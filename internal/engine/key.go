@@ -183,7 +183,7 @@ func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]boo
 // ForgetKeys is the job that removes expired keys.
 func (e *Engine) ForgetKeys() due.Job {
 	return due.Job{
-		Kind: keys.Kind(), Lease: time.Minute, Batch: 500,
+		Kind: keys.Kind(), Limit: time.Minute, Batch: 500,
 		Run: func(ctx context.Context, records []storage.Record) error {
 			due.Report(ctx, due.Outcome{Name: "forgotten", Level: slog.LevelDebug})
 			return e.Store.Update(ctx, func(tx storage.Tx) error {

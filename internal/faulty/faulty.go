@@ -193,6 +193,13 @@ func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Bac
 	return t.ReadTx.Backlog(k, due, limit)
 }
 
+func (t *readTx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]storage.Due, error) {
+	if err := t.by.fault(calls); err != nil {
+		return nil, err
+	}
+	return t.ReadTx.NextDue(k, from, limit)
+}
+
 // Scan implements [storage.Scanner], where the store does.
 func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
 	if err := t.by.fault(calls); err != nil {
@@ -263,4 +270,11 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 		return nil, err
 	}
 	return t.tx.Claim(k, c)
+}
+
+func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, until time.Time) error {
+	if err := t.by.fault(calls); err != nil {
+		return err
+	}
+	return t.tx.Lease(k, s, id, version, until)
 }

@@ -41,6 +41,9 @@ type Trade[T, O, R any] interface {
 	Contradiction(r *T, answer R) string
 }
 
+// WorkLimit bounds the work on an order: its two calls, and what is written.
+const WorkLimit = 2*callTimeout + 15*time.Second
+
 // Courier sees orders of one kind through.
 type Courier[T, O, R any] struct {
 	Engine  *engine.Engine
@@ -55,12 +58,13 @@ type Courier[T, O, R any] struct {
 // Job carries what is due.
 func (c *Courier[T, O, R]) Job() due.Job {
 	const atATime = 64 // most of it waits for the other side
-	return due.Job{Kind: c.Records.Kind(), Lease: UnderWay, Limit: WorkLimit, Batch: atATime, Do: c.carry}
+	return due.Job{Kind: c.Records.Kind(), Limit: WorkLimit, Batch: atATime, Do: c.carry}
 }
 
 // carry submits an order or asks what became of it. That the other side is about
 // to be asked is written before, so that nobody cancels what may have been
-// submitted, and whoever finds the record after a crash asks first.
+// submitted, and whoever finds the record after a crash asks first. The record is held
+// meanwhile: it stays due, and another worker takes it over if this process dies.
 func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) error {
 	kept, err := c.Records.Decode(claimed)
 	if err != nil {
@@ -73,7 +77,7 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 	port := c.Trade.Port(caller.Live)
 	var to *O
 	var first bool
-	var until api.Time
+	var release func()
 	said := due.Outcome{RequestID: caller.RequestID}
 	defer func() { due.Report(ctx, said) }()
 	err = c.Engine.Update(ctx, caller, func(tx *engine.Tx) error {
@@ -101,21 +105,18 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 			}
 		}
 		course.Asked++
-		until = api.At(tx.Now.Add(UnderWay))
-		due := until
-		course.Due = &due
 		said.Attempt = course.Asked
 		order := c.Trade.Order(r, caller.Live, tx.Now)
 		to = &order
 		if err := c.Records.Replace(tx, found); err != nil {
 			return fmt.Errorf("outside: write %s: %w", c.Noun, err)
 		}
-		return nil
+		release, err = tx.Hold(c.Records.Kind(), found.ID, found.Version)
+		return err
 	})
 	if err != nil || to == nil {
 		return err
 	}
-	release := c.hold(ctx, caller, claimed.ID, until)
 	answer, failed := Ask(ctx, port, *to, first, c.Trade.Read)
 	release()
 	if failed != nil {
@@ -131,36 +132,6 @@ func (c *Courier[T, O, R]) carry(ctx context.Context, claimed storage.Record) er
 		return nil
 	}
 	return err
-}
-
-// hold has an order left alone while the other side is being asked, from until on.
-func (c *Courier[T, O, R]) hold(ctx context.Context, caller api.Caller, id string, until api.Time) (release func()) {
-	return Hold(ctx, func(ctx context.Context) bool {
-		held, next := true, until
-		err := c.Engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			held, next = false, until
-			found, err := c.Records.Get(tx, caller.Scope(), id)
-			if err != nil {
-				return fmt.Errorf("outside: read %s: %w", c.Noun, err)
-			}
-			course := c.Trade.Course(&found.Value)
-			if course.Due == nil || !course.Due.Equal(until.Time) {
-				return nil // its outcome is booked, or the answer is
-			}
-			held, next = true, api.At(tx.Now.Add(UnderWay))
-			if next.Equal(until.Time) {
-				return nil // a test clock that stands
-			}
-			due := next
-			course.Due = &due
-			return c.Records.Replace(tx, found)
-		})
-		if err != nil {
-			return true // the database may be back in time
-		}
-		until = next
-		return held
-	})
 }
 
 // Report books what the other side has said of an order, be it as an answer or in

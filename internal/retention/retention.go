@@ -27,7 +27,7 @@ const (
 	every = time.Hour
 	// retry is the time until a pass goes on that the store has failed.
 	retry = time.Minute
-	lease = time.Minute
+	limit = time.Minute
 
 	// pageSize and viewPages bound what one View reads, maxRows and maxBytes what one
 	// Update removes: writers wait for it.
@@ -163,7 +163,7 @@ func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error)
 // two runs.
 func (s *Service) Job() due.Job {
 	return due.Job{
-		Kind: places.Kind(), Lease: lease, Batch: 1,
+		Kind: places.Kind(), Limit: limit, Batch: 1,
 		Run: due.Pass(places, s.engine.Store, func(ctx context.Context, p *place) error {
 			due.Report(ctx, due.Outcome{Name: "removed", Level: slog.LevelDebug})
 			return s.goOn(ctx, p)
@@ -171,7 +171,7 @@ func (s *Service) Job() due.Job {
 	}
 }
 
-// goOn goes on with a pass until its end, or until half of the lease is over.
+// goOn goes on with a pass until its end, or until half of the limit is over.
 func (s *Service) goOn(ctx context.Context, p *place) error {
 	now := s.engine.Clock()
 	if p.Began == nil {
@@ -191,7 +191,7 @@ func (s *Service) goOn(ctx context.Context, p *place) error {
 				p.Due = api.At(now.Add(retry))
 				return fmt.Errorf("retention: %s: %w", rule.Kind.Name, err)
 			}
-			if more && due.HalfOver(ctx, lease) {
+			if more && due.HalfOver(ctx, limit) {
 				p.Due = api.At(now)
 				return nil
 			}

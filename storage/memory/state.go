@@ -26,8 +26,12 @@ type table struct {
 	kind    *storage.Kind
 	records btree.Map[string, *row] // by scope and id
 	unique  []btree.Map[string, string]
-	due     btree.Map[string, string] // by due time and record key
+	due     dueTree // by mode, due time and record key
+	next    dueTree // by mode, merchant, due time and id
 }
+
+// dueTree holds the keys of records by something with a due time behind it.
+type dueTree = btree.Map[string, string]
 
 // row is a stored record. It is never changed, only replaced.
 type row struct {
@@ -52,7 +56,7 @@ func (s *state) clone() *state {
 }
 
 func (t *table) clone() *table {
-	c := &table{kind: t.kind, records: *t.records.Copy(), due: *t.due.Copy()}
+	c := &table{kind: t.kind, records: *t.records.Copy(), due: *t.due.Copy(), next: *t.next.Copy()}
 	c.unique = make([]btree.Map[string, string], len(t.unique))
 	for i := range t.unique {
 		c.unique[i] = *t.unique[i].Copy()
@@ -115,8 +119,9 @@ func (t *table) put(r *row) {
 			t.unique[i].Set(key, at)
 		}
 	}
-	if key, ok := t.dueKey(&r.Record); ok {
-		t.due.Set(key, at)
+	if due, next, ok := t.dueKeys(&r.Record); ok {
+		t.due.Set(due, at)
+		t.next.Set(next, at)
 	}
 }
 
@@ -128,8 +133,9 @@ func (t *table) remove(r *row) {
 			t.unique[i].Delete(key)
 		}
 	}
-	if key, ok := t.dueKey(&r.Record); ok {
-		t.due.Delete(key)
+	if due, next, ok := t.dueKeys(&r.Record); ok {
+		t.due.Delete(due)
+		t.next.Delete(next)
 	}
 }
 
@@ -164,16 +170,34 @@ func (t *table) uniqueKey(k *storage.Key, r *storage.Record) (string, bool) {
 	return keyOf(k, r.Scope, values), true
 }
 
-// dueKey returns the record's place among what is due, or false.
-func (t *table) dueKey(r *storage.Record) (string, bool) {
+// dueKeys returns the record's places among what is due in its mode, and in its scope,
+// or false.
+func (t *table) dueKeys(r *storage.Record) (due, next string, ok bool) {
 	if t.kind.Due == "" {
-		return "", false
+		return "", "", false
 	}
 	at, ok := r.Columns[t.kind.Column(t.kind.Due)].(time.Time)
 	if !ok {
-		return "", false
+		return "", "", false
 	}
-	return dueAt(at) + recordKey(r.Scope, r.ID), true
+	return mode(r.Scope.Live) + dueAt(at) + recordKey(r.Scope, r.ID), dueScope(r.Scope) + dueAt(at) + r.ID, true
+}
+
+// dueScope begins the keys of what is due in a scope. Those of a mode stand together.
+func dueScope(s storage.Scope) string { return mode(s.Live) + escape(s.Merchant) }
+
+func mode(live bool) string {
+	if live {
+		return "\x01"
+	}
+	return "\x00"
+}
+
+// after is above all keys that begin with a prefix, of which the last byte is not 0xff,
+// and below all others that are above it.
+func after(prefix string) string {
+	last := len(prefix) - 1
+	return prefix[:last] + string([]byte{prefix[last] + 1})
 }
 
 // The keys of the maps are texts that sort as what they stand for. A text inside
@@ -181,22 +205,10 @@ func (t *table) dueKey(r *storage.Record) (string, bool) {
 
 func recordKey(s storage.Scope, id string) string { return scopeKey(s) + id }
 
-func scopeKey(s storage.Scope) string {
-	mode := "\x00"
-	if s.Live {
-		mode = "\x01"
-	}
-	return escape(s.Merchant) + mode
-}
+func scopeKey(s storage.Scope) string { return escape(s.Merchant) + mode(s.Live) }
 
 // scopeEnd is above all record keys of the scope and below those of the next.
-func scopeEnd(s storage.Scope) string {
-	mode := "\x01"
-	if s.Live {
-		mode = "\x02"
-	}
-	return escape(s.Merchant) + mode
-}
+func scopeEnd(s storage.Scope) string { return after(scopeKey(s)) }
 
 func keyOf(k *storage.Key, s storage.Scope, values []any) string {
 	var key string

@@ -200,68 +200,18 @@ func (t *tx) Next(sequence string) (int64, error) {
 	return n + 1, nil
 }
 
-func (t *tx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
+func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, until time.Time) error {
 	table, err := t.table(k)
 	if err != nil {
-		return storage.Backlog{}, err
+		return err
 	}
-	if err := k.CheckBacklog(due, limit); err != nil {
-		return storage.Backlog{}, err
+	if err := k.CheckLease(until); err != nil {
+		return err
 	}
-	var b storage.Backlog
-	until := dueAt(due.Add(time.Millisecond)) // due times are whole milliseconds
-	table.due.Scan(func(key, at string) bool {
-		if key >= until {
-			return false
-		}
-		if b.Count == 0 {
-			r, _ := table.records.Get(at)
-			b.Oldest = r.Columns[k.Column(k.Due)].(time.Time)
-		}
-		b.Count++
-		return b.Count < limit
-	})
-	return b, nil
-}
-
-func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
-	table, err := t.table(k)
+	r, err := table.current(s, id, version)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := k.CheckClaim(c); err != nil {
-		return nil, err
-	}
-	var found []*row
-	find := func(scope *storage.Scope, now time.Time) {
-		until := dueAt(now.Add(time.Millisecond)) // due times are whole milliseconds
-		table.due.Scan(func(due, at string) bool {
-			if due >= until || len(found) == c.Limit {
-				return false
-			}
-			r, _ := table.records.Get(at)
-			if (scope == nil || r.Scope == *scope) && !r.lease.After(c.Now) {
-				found = append(found, r)
-			}
-			return true
-		})
-	}
-	if len(c.Clocks) == 0 {
-		find(nil, c.Due)
-	}
-	for _, clock := range c.Clocks {
-		find(&clock.Scope, clock.Now)
-	}
-	claimed := make([]storage.Record, len(found))
-	for i, r := range found {
-		if c.InTx {
-			claimed[i] = copyRecord(r.Record)
-			continue
-		}
-		held := &row{Record: copyRecord(r.Record), lease: c.Now.Add(c.Lease)}
-		held.Version++
-		table.records.Set(recordKey(r.Scope, r.ID), held)
-		claimed[i] = copyRecord(held.Record)
-	}
-	return claimed, nil
+	table.records.Set(recordKey(s, id), &row{Record: r.Record, lease: until})
+	return nil
 }

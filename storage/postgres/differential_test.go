@@ -154,7 +154,13 @@ func anyThing(random *rand.Rand) storage.Record {
 }
 
 func write(tx storage.Tx, random *rand.Rand) []any {
-	switch random.IntN(8) {
+	switch random.IntN(9) {
+	case 8:
+		r := anyThing(random)
+		if now, err := tx.Get(things, r.Scope, r.ID); err == nil && random.IntN(5) > 0 {
+			r.Version = now.Version
+		}
+		return []any{"lease", class(tx.Lease(things, r.Scope, r.ID, r.Version, anyTime(random)))}
 	case 0, 1:
 		return []any{"insert", class(tx.Insert(things, anyThing(random)))}
 	case 2, 3:
@@ -177,8 +183,7 @@ func write(tx storage.Tx, random *rand.Rand) []any {
 		c.Now = c.Due
 		if random.IntN(2) == 0 {
 			of := anyScope(random)
-			of.Live = false
-			c.Due, c.Clocks = time.Time{}, []storage.Clock{{Scope: of, Now: c.Due}}
+			c.Live, c.Due, c.Clocks = of.Live, time.Time{}, []storage.Clock{{Scope: of, Now: c.Due}}
 		}
 		records, err := tx.Claim(things, c)
 		// Among those due at one instant the order is the store's.
@@ -197,7 +202,10 @@ func write(tx storage.Tx, random *rand.Rand) []any {
 }
 
 func read(tx storage.ReadTx, random *rand.Rand) []any {
-	switch random.IntN(8) {
+	switch random.IntN(9) {
+	case 8:
+		next, err := tx.NextDue(things, anyScope(random), 1+random.IntN(3))
+		return []any{"next due", append([]storage.Due{}, next...), class(err)}
 	case 0:
 		r, err := tx.Get(things, anyScope(random), anyID(random))
 		return []any{"get", r, class(err)}

@@ -77,6 +77,11 @@ func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
 	return taken(i, err)
 }
 
+// DropIndex implements [sqlstore.Tables].
+func (m *migration) DropIndex(name string) error {
+	return m.script("DROP INDEX " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(short(name)))
+}
+
 // taken says what the error of an index means.
 func taken(i sqlstore.Index, err error) error {
 	if isUnique(err) {

@@ -308,3 +308,32 @@ func TestProgressOfAMigration(t *testing.T) {
 		}
 	}
 }
+
+// Indexes that others have taken the place of are removed by the next migration.
+func TestReplacedIndexesAreRemoved(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
+	if err := postgres.Migrate(t.Context(), pool, schema, things); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		`CREATE INDEX "%[2]s.due" ON %[1]s.%[2]s (due, id)`, `CREATE INDEX "%[2]s.due.test" ON %[1]s.%[2]s (merchant, due, id)`, `DROP INDEX %[1]s."%[2]s.due.mode"`,
+	} {
+		if _, err := pool.Exec(t.Context(), fmt.Sprintf(text, schema, things.Name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := postgres.Validate(t.Context(), pool, schema, things); err == nil {
+		t.Error("a schema with replaced indexes is valid")
+	}
+	if err := postgres.Migrate(t.Context(), pool, schema, things); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := pool.Query(t.Context(), "SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname LIKE $2 ORDER BY 1", schema, things.Name+".due%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if want := fmt.Sprintf("[%[1]s.due.mode %[1]s.due.scope]", things.Name); err != nil || fmt.Sprint(names) != want {
+		t.Errorf("indexes %v, %v, want %s", names, err, want)
+	}
+}

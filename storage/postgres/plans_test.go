@@ -239,6 +239,8 @@ func askAll(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*storage.Ki
 			if k.Due != "" {
 				_, err := tx.Backlog(k, due, 10)
 				ask("backlog of "+k.Name, err)
+				_, err = tx.NextDue(k, scope, 10)
+				ask("next due of "+k.Name, err)
 			}
 		}
 		_, err := tx.Balances("acct/5", 10)

@@ -24,6 +24,9 @@ func (d driver) Prepare(t *sqlstore.Table) {
 	names := []string{"merchant", "live", "id", "version"}
 	types := []string{"text[]", "boolean[]", "text[]", "bigint[]"}
 	sets := []string{"version = v.version"}
+	if t.Kind.Due != "" {
+		names, types, sets = append(names, "lease"), append(types, "bigint[]"), append(sets, "lease = v.lease")
+	}
 	for _, c := range t.Kind.Columns {
 		names = append(names, sqlstore.Quote(c.Name))
 		types = append(types, arrayOf[c.Type])
@@ -31,9 +34,6 @@ func (d driver) Prepare(t *sqlstore.Table) {
 	}
 	names, types = append(names, "data"), append(types, "bytea[]")
 	sets = append(sets, "data = v.data")
-	if t.Kind.Due != "" {
-		sets = append(sets, "lease = 0")
-	}
 	const same = " WHERE t.merchant = v.merchant AND t.live = v.live AND t.id = v.id AND t.version = v.stored RETURNING 1"
 	own := &tableSQL{insert: "INSERT INTO " + t.Name + " (" + strings.Join(names, ", ") + ") " + unnest(types)}
 	names, types = append(names, "stored"), append(types, "bigint[]")
@@ -41,8 +41,8 @@ func (d driver) Prepare(t *sqlstore.Table) {
 		" FROM ("+unnest(types)+") AS v("+strings.Join(names, ", ")+")"+same)
 	key := []string{"text[]", "boolean[]", "text[]", "bigint[]"}
 	own.remove = expecting(schema, 5, "DELETE FROM "+t.Name+" AS t USING ("+unnest(key)+") AS v(merchant, live, id, stored)"+same)
-	own.lease = expecting(schema, 6, "UPDATE "+t.Name+" AS t SET version = t.version + 1, lease = v.lease FROM ("+
-		unnest(append(key, "bigint[]"))+") AS v(merchant, live, id, stored, lease)"+same)
+	own.lease = expecting(schema, 7, "UPDATE "+t.Name+" AS t SET version = v.version, lease = v.lease FROM ("+
+		unnest(append(key, "bigint[]", "bigint[]"))+") AS v(merchant, live, id, stored, version, lease)"+same)
 	t.Own = own
 }
 
@@ -74,19 +74,26 @@ type tableRows struct{ insert, replace, remove, lease rows }
 func newTableRows(t *sqlstore.Table) *tableRows {
 	key := []uint32{pgtype.TextOID, pgtype.BoolOID, pgtype.TextOID, pgtype.Int8OID} // merchant, live, id, version
 	all := key
+	if t.Kind.Due != "" {
+		all = append(all, pgtype.Int8OID) // lease
+	}
 	for _, c := range t.Kind.Columns {
 		all = append(all, elementOf[c.Type])
 	}
 	all = append(all, pgtype.ByteaOID)
 	return &tableRows{
 		insert: newRows(all...), replace: newRows(append(all, pgtype.Int8OID)...),
-		remove: newRows(key...), lease: newRows(append(key, pgtype.Int8OID)...),
+		remove: newRows(key...), lease: newRows(append(key, pgtype.Int8OID, pgtype.Int8OID)...),
 	}
 }
 
 func addRecord(into rows, w sqlstore.RowWrite) {
 	into.add(w.Scope.Merchant, w.Scope.Live, w.ID, w.Record.Version)
-	const before = 4
+	before := 4
+	if w.Table.Kind.Due != "" {
+		into[before].integer(w.State.Lease)
+		before++
+	}
 	for i, v := range w.Record.Columns {
 		into[before+i].add(sqlstore.Stored(v))
 	}
@@ -103,7 +110,7 @@ func (t *tableRows) queue(b *pgx.Batch, w *sqlstore.TableWrites) {
 		t.replace[len(t.replace)-1].integer(row.Stored)
 	}
 	for _, row := range w.Lease {
-		t.lease.add(row.Scope.Merchant, row.Scope.Live, row.ID, row.Stored, row.State.Lease)
+		t.lease.add(row.Scope.Merchant, row.Scope.Live, row.ID, row.Stored, row.Record.Version, row.State.Lease)
 	}
 	for _, row := range w.Insert {
 		addRecord(t.insert, row)

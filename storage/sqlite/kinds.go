@@ -87,6 +87,11 @@ func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
 	return err
 }
 
+// DropIndex implements [sqlstore.Tables].
+func (m *migration) DropIndex(name string) error {
+	return m.conn.script("DROP INDEX " + sqlstore.Quote(name))
+}
+
 // CreateTable implements [sqlstore.Tables].
 func (m *migration) CreateTable(k *storage.Kind) error { return m.create(k, k.Name) }
 

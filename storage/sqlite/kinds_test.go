@@ -106,3 +106,26 @@ func TestProgressOfAMigration(t *testing.T) {
 		}
 	}
 }
+
+// Indexes that others have taken the place of are removed when the kind is next defined.
+func TestReplacedIndexesAreRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	old := openAt(t, path, Config{})
+	if err := old.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.writer.conn.script(`CREATE INDEX "notes.due" ON notes (due_at, id); CREATE INDEX "notes.due.test" ON notes (merchant, due_at, id);
+		DROP INDEX "notes.due.mode"`); err != nil {
+		t.Fatal(err)
+	}
+	s := openAt(t, path, Config{})
+	if err := s.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	m := &migration{conn: s.writer.conn}
+	for name, want := range map[string]bool{"notes.due": false, "notes.due.test": false, "notes.due.mode": true, "notes.due.scope": true} {
+		if is, err := m.HasIndex(name); is != want || err != nil {
+			t.Errorf("%s: %t, %v", name, is, err)
+		}
+	}
+}

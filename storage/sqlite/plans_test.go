@@ -55,7 +55,7 @@ func prepared(t *testing.T, s *Store, ask func(storage.Tx) error) (texts []strin
 		t.Fatal(err)
 	}
 	for text := range s.writer.conn.statements {
-		if strings.HasPrefix(text, "SELECT ") {
+		if strings.HasPrefix(text, "SELECT ") || strings.HasPrefix(text, "WITH ") {
 			texts = append(texts, text)
 		}
 	}
@@ -147,6 +147,7 @@ func TestPlans(t *testing.T) {
 			asked(k.Name+": claim by a clock", func(tx storage.Tx) error { _, err := tx.Claim(k, claim); return err })
 			claim.Clocks = clocks(2)
 			asked(k.Name+": claim by clocks", func(tx storage.Tx) error { _, err := tx.Claim(k, claim); return err })
+			asked(k.Name+": next due", func(tx storage.Tx) error { _, err := tx.NextDue(k, scope, 1); return err })
 			asked(k.Name+": backlog", func(tx storage.Tx) error { _, err := tx.Backlog(k, noon, 1); return err })
 		}
 		some := time.UnixMilli(1)

@@ -32,19 +32,22 @@ type tableSQL struct {
 // Prepare implements [sqlstore.Driver].
 func (driver) Prepare(t *sqlstore.Table) {
 	var names, sets strings.Builder
+	columns := len(t.Kind.Columns) + 5
+	if t.Kind.Due != "" {
+		names.WriteString("lease, ")
+		sets.WriteString("lease = ?, ")
+		columns++
+	}
 	for _, c := range t.Kind.Columns {
 		names.WriteString(sqlstore.Quote(c.Name) + ", ")
 		sets.WriteString(sqlstore.Quote(c.Name) + " = ?, ")
 	}
-	if t.Kind.Due != "" {
-		sets.WriteString("lease = 0, ")
-	}
 	const row = " WHERE merchant = ? AND live = ? AND id = ? AND version = ?"
 	t.Own = &tableSQL{
-		insert:  newInsertion(t.Name+" (merchant, live, id, version, "+names.String()+"data)", len(t.Kind.Columns)+5),
+		insert:  newInsertion(t.Name+" (merchant, live, id, version, "+names.String()+"data)", columns),
 		replace: "UPDATE " + t.Name + " SET version = ?, " + sets.String() + "data = ?" + row,
 		remove:  "DELETE FROM " + t.Name + row,
-		lease:   "UPDATE " + t.Name + " SET version = version + 1, lease = ?" + row,
+		lease:   "UPDATE " + t.Name + " SET version = ?, lease = ?" + row,
 	}
 }
 
@@ -86,15 +89,15 @@ func (c *conn) writeTable(t *sqlstore.TableWrites) error {
 		}
 	}
 	for _, w := range t.Replace {
-		c.args = append(c.args[:0], w.Record.Version)
-		c.addDocument(&w.Record)
+		c.args = c.args[:0]
+		c.addRow(w)
 		where(w)
 		if err := c.change(own.replace); err != nil {
 			return err
 		}
 	}
 	for _, w := range t.Lease {
-		c.args = append(c.args[:0], w.State.Lease)
+		c.args = append(c.args[:0], w.Record.Version, w.State.Lease)
 		where(w)
 		if err := c.change(own.lease); err != nil {
 			return err
@@ -102,17 +105,21 @@ func (c *conn) writeTable(t *sqlstore.TableWrites) error {
 	}
 	return c.insert(&own.insert, len(t.Insert), func(i int) {
 		w := t.Insert[i]
-		c.args = append(c.args, w.Scope.Merchant, w.Scope.Live, w.ID, w.Record.Version)
-		c.addDocument(&w.Record)
+		c.args = append(c.args, w.Scope.Merchant, w.Scope.Live, w.ID)
+		c.addRow(w)
 	})
 }
 
-// addDocument adds the promoted columns and the document to the arguments.
-func (c *conn) addDocument(r *storage.Record) {
-	for _, v := range r.Columns {
+// addRow adds all of a row that changes to the arguments.
+func (c *conn) addRow(w sqlstore.RowWrite) {
+	c.args = append(c.args, w.Record.Version)
+	if w.Table.Kind.Due != "" {
+		c.args = append(c.args, w.State.Lease)
+	}
+	for _, v := range w.Record.Columns {
 		c.args = append(c.args, sqlstore.Stored(v))
 	}
-	c.args = append(c.args, r.Data)
+	c.args = append(c.args, w.Record.Data)
 }
 
 // writeLedger writes accounts, then postings, then entries, as foreign keys want it.

@@ -30,6 +30,7 @@ func readCalls(k *storage.Kind) map[string]func(storage.ReadTx) error {
 		"Posting":  func(tx storage.ReadTx) error { _, err := tx.Posting("p"); return err },
 		"Postings": func(tx storage.ReadTx) error { _, err := tx.Postings("", 1); return err },
 		"Backlog":  func(tx storage.ReadTx) error { _, err := tx.Backlog(k, noon, 1); return err },
+		"NextDue":  func(tx storage.ReadTx) error { _, err := tx.NextDue(k, test1, 1); return err },
 	}
 }
 
@@ -49,11 +50,12 @@ func writeCalls(k *storage.Kind) map[string]func(storage.Tx) error {
 			_, err := tx.Claim(k, storage.Claim{Due: noon, Now: noon, Lease: lease, Limit: 1})
 			return err
 		},
+		"Lease": func(tx storage.Tx) error { return tx.Lease(k, test1, "a", 1, second(1)) },
 	}
 }
 
 // ofKinds are the methods that take a kind.
-var ofKinds = []string{"Get", "Find", "List", "Insert", "Replace", "Delete", "Claim"}
+var ofKinds = []string{"Get", "Find", "List", "Insert", "Replace", "Delete", "Claim", "Lease", "NextDue"}
 
 // strange checks that each method refuses a kind.
 func strange(t *testing.T, s storage.Store, k *storage.Kind) {
@@ -154,6 +156,8 @@ func wrongCalls(t *testing.T, s storage.Store) {
 			"Claim of what is never due":       claim(items, lease, 1),
 			"Claim without lease":              claim(jobs, 0, 1),
 			"Claim without limit":              claim(jobs, lease, 0),
+			"Lease of what is never due":       func(tx storage.Tx) error { return tx.Lease(items, test1, "there", 1, noon) },
+			"Lease without time":               func(tx storage.Tx) error { return tx.Lease(jobs, test1, "there", 1, time.Time{}) },
 		} {
 			want(t, name, call(tx), storage.ErrInvalid)
 		}

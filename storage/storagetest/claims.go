@@ -30,12 +30,14 @@ var claims = tests{
 	"only a write ends a lease":                 claimHolds,
 	"what is done at once is not leased":        claimInTx,
 	"what is done at once can be undone":        claimInTxUndone,
+	"a mode is claimed alone":                   claimModes,
+	"clocks have an order and limits":           claimClockLimit,
 }
 
 const lease = time.Minute
 
 // claim claims with the due time and the time of leases given in seconds after
-// noon, by the clock of a scope unless that is nil.
+// noon, by the clock of a scope, or, if that is nil, in all of test mode.
 func claim(t *testing.T, s storage.Store, due, now, limit int, scope *storage.Scope) []storage.Record {
 	t.Helper()
 	var got []storage.Record
@@ -43,7 +45,7 @@ func claim(t *testing.T, s storage.Store, due, now, limit int, scope *storage.Sc
 		var err error
 		c := storage.Claim{Due: second(due), Now: second(now), Lease: lease, Limit: limit}
 		if scope != nil {
-			c.Due, c.Clocks = time.Time{}, []storage.Clock{{Scope: *scope, Now: second(due)}}
+			c.Live, c.Due, c.Clocks = scope.Live, time.Time{}, []storage.Clock{{Scope: *scope, Now: second(due)}}
 		}
 		got, err = tx.Claim(jobs, c)
 		return err
@@ -55,7 +57,7 @@ func second(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 
 func claimOrder(t *testing.T, s storage.Store) {
 	insert(t, s, jobs,
-		job(test1, "late", second(30)), job(live1, "first", second(-5)), job(test2, "now", second(10)),
+		job(test1, "late", second(30)), job(storage.Scope{}, "first", second(-5)), job(test2, "now", second(10)),
 		job(test1, "never", nil), job(test1, "second", second(0)), job(test1, "just not", second(10).Add(time.Millisecond)))
 	equal(t, "two of them", ids(claim(t, s, 10, 10, 2, nil)), []string{"first", "second"})
 	equal(t, "the rest", ids(claim(t, s, 10, 10, 9, nil)), []string{"now"})
@@ -101,7 +103,7 @@ func claimReplace(t *testing.T, s storage.Store) {
 
 func claimInTx(t *testing.T, s storage.Store) {
 	insert(t, s, jobs,
-		job(test1, "b", second(1)), job(live1, "a", second(0)), job(test1, "c", second(2)), job(test2, "held", second(-1)),
+		job(test1, "b", second(1)), job(storage.Scope{}, "a", second(0)), job(test1, "c", second(2)), job(test2, "held", second(-1)),
 		job(test1, "later", second(9)))
 	equal(t, "with a lease", ids(claim(t, s, -1, 0, 9, nil)), []string{"held"})
 	due := storage.Claim{Due: second(5), Now: second(5), InTx: true, Limit: 2}
@@ -112,7 +114,7 @@ func claimInTx(t *testing.T, s storage.Store) {
 		}
 		equal(t, "the first two", ids(got), []string{"a", "b"})
 		equal(t, "their versions", []int64{got[0].Version, got[1].Version}, []int64{1, 1})
-		equal(t, "a's scope", got[0].Scope, live1)
+		equal(t, "a's scope", got[0].Scope, storage.Scope{})
 		equal(t, "b's columns", got[1].Columns, []any{second(1)})
 		got[0].Columns = []any{nil} // done
 		return tx.Replace(jobs, got[0])
@@ -170,7 +172,52 @@ func claimInTxUndone(t *testing.T, s storage.Store) {
 func claimScope(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(live1, "b", second(0)), job(test2, "c", second(0)))
 	equal(t, "one scope", ids(claim(t, s, 0, 0, 9, &test2)), []string{"c"})
-	equal(t, "all", ids(claim(t, s, 0, 0, 9, nil)), []string{"a", "b"})
+	equal(t, "one of live mode", ids(claim(t, s, 0, 0, 9, &live1)), []string{"b"})
+	equal(t, "all", ids(claim(t, s, 0, 0, 9, nil)), []string{"a"})
+}
+
+// claimModes has each mode stand before the other.
+func claimModes(t *testing.T, s storage.Store) {
+	live2 := storage.Scope{Merchant: test2.Merchant, Live: true}
+	insert(t, s, jobs,
+		job(test1, "t0", second(0)), job(live1, "l1", second(1)), job(live2, "l2", second(2)), job(test2, "t3", second(3)), job(live2, "l9", second(9)))
+	of := func(live bool, clocks ...storage.Scope) (got []storage.Record) {
+		t.Helper()
+		update(t, s, func(tx storage.Tx) (err error) {
+			c := storage.Claim{Live: live, Due: second(5), Now: second(5), InTx: true, Limit: 9}
+			for _, scope := range clocks {
+				c.Due, c.Clocks = time.Time{}, append(c.Clocks, storage.Clock{Scope: scope, Now: second(5)})
+			}
+			got, err = tx.Claim(jobs, c)
+			return err
+		})
+		return got
+	}
+	equal(t, "live mode", ids(of(true)), []string{"l1", "l2"})
+	equal(t, "test mode", ids(of(false)), []string{"t0", "t3"})
+	equal(t, "by a clock of live mode", ids(of(true, live2)), []string{"l2"})
+	equal(t, "by two", len(of(true, live2, live1)), 2)
+	equal(t, "by a clock of test mode", ids(of(false, test2)), []string{"t3"})
+}
+
+func claimClockLimit(t *testing.T, s storage.Store) {
+	for i := range 5 {
+		insert(t, s, jobs, job(test1, fmt.Sprint("a", i), second(i)), job(test2, fmt.Sprint("b", i), second(i)))
+	}
+	with := func(limit, of1, of2 int) (all []string) {
+		t.Helper()
+		var got []storage.Record
+		update(t, s, func(tx storage.Tx) (err error) {
+			clocks := []storage.Clock{{Scope: test2, Now: second(9), Limit: of2}, {Scope: test1, Now: second(9), Limit: of1}}
+			got, err = tx.Claim(jobs, storage.Claim{Clocks: clocks, Now: second(9), InTx: true, Limit: limit})
+			return err
+		})
+		return ids(got)
+	}
+	equal(t, "of each", with(9, 2, 1), []string{"b0", "a0", "a1"})
+	equal(t, "of one", with(9, 1, 0), []string{"b0", "b1", "b2", "b3", "b4", "a0"})
+	equal(t, "of all, too", with(3, 4, 2), []string{"b0", "b1", "a0"})
+	equal(t, "more than the claim's", with(3, 9, 9), []string{"b0", "b1", "b2"})
 }
 
 // claimClocks claims by several clocks at once, each with its own time.
@@ -305,13 +352,11 @@ func claimWhole(t *testing.T, s storage.Store) {
 		r := job(scope, "a", noon)
 		r.Data = []byte("some\x00thing")
 		insert(t, s, jobs, r)
-		for _, of := range []*storage.Scope{nil, &scope} {
-			late := 3600 * 24 * len(scope.Merchant)
-			if of != nil {
-				if late += 3600; of.Live {
-					of = nil
-				}
+		for i, of := range []*storage.Scope{nil, &scope} {
+			if scope.Live {
+				of = &scope // of all is test mode
 			}
+			late := 3600 * (24*len(scope.Merchant) + i)
 			got := claim(t, s, late, late, 9, of)
 			i := slices.IndexFunc(got, func(r storage.Record) bool { return r.Scope == scope })
 			if i < 0 {

@@ -87,6 +87,7 @@ func (b *backend) inTurns(t *testing.T) {
 	turns.group(t, "in turns/sequences", sequences)
 	turns.group(t, "in turns/claims", claims)
 	turns.group(t, "in turns/backlog", backlog)
+	turns.group(t, "in turns/leases", leases)
 	turns.group(t, "in turns/transactions", transactions)
 	turns.group(t, "in turns/concurrency", concurrency)
 }

@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"math"
+	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -9,7 +11,7 @@ import (
 // due returns the records that a claim takes over.
 func (t *readTx) due(b *Table, c storage.Claim) ([]storage.Record, error) {
 	if len(c.Clocks) == 0 {
-		return t.records(b, c.Limit, b.Kind.Columns, nil, nil, b.due, c.Due.UnixMilli(), c.Now.UnixMilli(), c.Limit)
+		return t.records(b, c.Limit, b.Kind.Columns, nil, nil, b.due, c.Live, c.Due.UnixMilli(), c.Now.UnixMilli(), c.Limit)
 	}
 	var all []storage.Record
 	for clocks := c.Clocks; len(clocks) > 0 && len(all) < c.Limit; {
@@ -18,14 +20,15 @@ func (t *readTx) due(b *Table, c storage.Claim) ([]storage.Record, error) {
 			text, n = b.byClocks, clocksAtOnce
 		}
 		left := c.Limit - len(all)
-		args := make([]any, 0, 4*n+1)
+		args := make([]any, 0, 5*n+1)
 		for i := range n {
 			// What is missing is filled with clocks by which nothing is due.
-			merchant, due := "", int64(math.MinInt64)
+			merchant, due, limit := "", int64(math.MinInt64), left
 			if i < len(clocks) && t.store.storable(clocks[i].Scope.Merchant) {
 				merchant, due = clocks[i].Scope.Merchant, clocks[i].Now.UnixMilli()
+				limit = min(cmp.Or(clocks[i].Limit, left), left)
 			}
-			args = append(args, merchant, due, c.Now.UnixMilli(), left)
+			args = append(args, c.Live, merchant, due, c.Now.UnixMilli(), limit)
 		}
 		records, err := t.records(b, left, b.Kind.Columns, nil, nil, text, append(args, left)...)
 		if err != nil {
@@ -34,4 +37,65 @@ func (t *readTx) due(b *Table, c storage.Claim) ([]storage.Record, error) {
 		all, clocks = append(all, records...), clocks[min(n, len(clocks)):]
 	}
 	return all, nil
+}
+
+// Backlog implements [storage.ReadTx].
+func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
+	b, err := t.table(k)
+	if err != nil {
+		return storage.Backlog{}, err
+	}
+	if err := k.CheckBacklog(due, limit); err != nil {
+		return storage.Backlog{}, err
+	}
+	if err := t.settled(k.Name); err != nil {
+		return storage.Backlog{}, err
+	}
+	var all storage.Backlog
+	for _, live := range []bool{false, true} {
+		err = t.query("count", k.Name, func(row Row) error {
+			var count int
+			var oldest int64
+			if err := row.Scan(&count, &oldest); err != nil || count == 0 {
+				return err
+			}
+			if at := moment(oldest); all.Count == 0 || at.Before(all.Oldest) {
+				all.Oldest = at
+			}
+			all.Count = min(all.Count+count, limit)
+			return nil
+		}, b.backlog, live, due.UnixMilli(), limit)
+		if err != nil {
+			return storage.Backlog{}, err
+		}
+	}
+	return all, nil
+}
+
+// NextDue implements [storage.ReadTx].
+func (t *readTx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]storage.Due, error) {
+	b, err := t.table(k)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.CheckNextDue(limit); err != nil {
+		return nil, err
+	}
+	if err := t.settled(k.Name); err != nil {
+		return nil, err
+	}
+	var next []storage.Due
+	err = t.query("read", k.Name, func(row Row) error {
+		var merchant string
+		var due int64
+		if err := row.Scan(&merchant, &due); err != nil {
+			return err
+		}
+		next = append(next, storage.Due{Scope: storage.Scope{Merchant: merchant, Live: from.Live}, At: moment(due)})
+		return t.ctx.Err()
+	}, b.nextDue, from.Live, t.store.cursor(from.Merchant), from.Live, from.Live, limit)
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
 }

@@ -32,6 +32,8 @@ type Tables interface {
 	AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error
 	// CreateIndex makes an index of a kind's table.
 	CreateIndex(k *storage.Kind, i Index) error
+	// DropIndex removes an index of that name.
+	DropIndex(name string) error
 }
 
 // Define brings the table of a kind up to date and reports whether it changed
@@ -81,6 +83,19 @@ func Define(s Tables, k *storage.Kind, progress func(storage.Progress)) (changed
 			return false, err
 		}
 	}
+	for _, name := range Replaced(k) {
+		there, err := s.HasIndex(name)
+		if err != nil {
+			return false, err
+		}
+		if !there {
+			continue
+		}
+		if err := s.DropIndex(name); err != nil {
+			return false, err
+		}
+		changed = true
+	}
 	is, err := json.Marshal(wanted)
 	if err != nil || string(is) == text {
 		return changed, err
@@ -105,6 +120,11 @@ func Missing(s Tables, k *storage.Kind) (bool, error) {
 	for _, index := range Indexes(k) {
 		there, err := s.HasIndex(index.Name)
 		if !there || err != nil {
+			return true, err
+		}
+	}
+	for _, name := range Replaced(k) {
+		if there, err := s.HasIndex(name); there || err != nil {
 			return true, err
 		}
 	}

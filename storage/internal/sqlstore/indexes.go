@@ -73,13 +73,17 @@ func Indexes(k *storage.Kind) []Index {
 		add("by."+c.Name, false, []string{"merchant", "live", Quote(c.Name), "id"}, nullable)
 	}
 	if k.Due != "" {
-		add("due", false, []string{Quote(k.Due), "id"}, []string{Quote(k.Due)})
-		// For claims by test clocks, ahead of which other scopes have their work to come.
-		// Live mode has no clocks, and its records are not in this index.
-		all = append(all, Index{k.Name + ".due.test", false, "(merchant, " + Quote(k.Due) + ", id) WHERE NOT live AND " + Quote(k.Due) + " IS NOT NULL"})
+		// In both the mode comes first: the backlog of one is not between the records of
+		// the other. The second is for claims by clocks, and to find whose work is due.
+		add("due.mode", false, []string{"live", Quote(k.Due), "id"}, []string{Quote(k.Due)})
+		add("due.scope", false, []string{"live", "merchant", Quote(k.Due), "id"}, []string{Quote(k.Due)})
 	}
 	return all
 }
+
+// Replaced names the indexes that earlier releases made of a kind's table, and that others
+// have taken the place of.
+func Replaced(k *storage.Kind) []string { return []string{k.Name + ".due", k.Name + ".due.test"} }
 
 // Create returns the statement that makes an index of a table, under a name.
 func (i Index) Create(name, table string) string {

@@ -30,8 +30,8 @@ func TestIndexes(t *testing.T) {
 		`CREATE UNIQUE INDEX "tasks.key.status" ON tasks (merchant, live, "status", "id")`,
 		`CREATE INDEX "tasks.by.status" ON tasks (merchant, live, "status", id)`,
 		`CREATE INDEX "tasks.by.due" ON tasks (merchant, live, "due", id) WHERE "due" IS NOT NULL`,
-		`CREATE INDEX "tasks.due" ON tasks ("due", id) WHERE "due" IS NOT NULL`,
-		`CREATE INDEX "tasks.due.test" ON tasks (merchant, "due", id) WHERE NOT live AND "due" IS NOT NULL`,
+		`CREATE INDEX "tasks.due.mode" ON tasks (live, "due", id) WHERE "due" IS NOT NULL`,
+		`CREATE INDEX "tasks.due.scope" ON tasks (live, merchant, "due", id) WHERE "due" IS NOT NULL`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("indexes (-want +got):\n%s", diff)

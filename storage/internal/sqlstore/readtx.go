@@ -157,33 +157,6 @@ func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int
 	return t.records(b, limit, k.Columns, nil, nil, b.scan, t.store.cursor(after.Merchant), after.Live, t.store.cursor(id), limit)
 }
 
-// Backlog implements [storage.ReadTx].
-func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
-	b, err := t.table(k)
-	if err != nil {
-		return storage.Backlog{}, err
-	}
-	if err := k.CheckBacklog(due, limit); err != nil {
-		return storage.Backlog{}, err
-	}
-	if err := t.settled(k.Name); err != nil {
-		return storage.Backlog{}, err
-	}
-	var all storage.Backlog
-	err = t.query("count", k.Name, func(row Row) error {
-		var oldest int64
-		if err := row.Scan(&all.Count, &oldest); err != nil || all.Count == 0 {
-			return err
-		}
-		all.Oldest = moment(oldest)
-		return nil
-	}, b.backlog, due.UnixMilli(), limit)
-	if err != nil {
-		return storage.Backlog{}, err
-	}
-	return all, nil
-}
-
 // answer reads one record.
 func (t *readTx) answer(q *Question) (storage.Record, error) {
 	var r storage.Record

@@ -27,6 +27,7 @@ type Table struct {
 	due      string
 	byClock  string // for one clock
 	byClocks string // for clocksAtOnce
+	nextDue  string
 	columns  string // that a list reads
 }
 
@@ -57,14 +58,15 @@ func newTable(d *Dialect, k *storage.Kind) *Table {
 		t.find = append(t.find, "SELECT "+all+" FROM "+name+" WHERE "+strings.Join(conditions, " AND "))
 	}
 	if k.Due != "" {
-		due, index := Quote(k.Due), d.index(k.Name+".due")
+		due, index := Quote(k.Due), d.index(k.Name+".due.mode")
 		// The index has all that is counted; no row is read.
 		t.backlog = "SELECT count(*), coalesce(min(" + due + "), 0) FROM (SELECT " + due + " FROM " + name + index +
-			" WHERE " + due + " <= " + d.Parameter(1) + " ORDER BY " + due + " LIMIT " + d.Limit(d.Parameter(2)) + ") AS found"
-		order := " ORDER BY " + due + ", id LIMIT "
-		t.due = "SELECT " + all + " FROM " + name + index + " WHERE " + due + " <= " + d.Parameter(1) +
-			" AND lease <= " + d.Parameter(2) + order + d.Limit(d.Parameter(3))
+			" WHERE live = " + d.Parameter(1) + " AND " + due + " <= " + d.Parameter(2) +
+			" ORDER BY " + due + " LIMIT " + d.Limit(d.Parameter(3)) + ") AS found"
+		t.due = "SELECT " + all + " FROM " + name + index + " WHERE live = " + d.Parameter(1) + " AND " + due + " <= " + d.Parameter(2) +
+			" AND lease <= " + d.Parameter(3) + " ORDER BY " + due + ", id LIMIT " + d.Limit(d.Parameter(4))
 		t.byClock, t.byClocks = t.claimBy(d, 1), t.claimBy(d, clocksAtOnce)
+		t.nextDue = t.nextDueOf(d)
 	}
 	return t
 }
@@ -73,20 +75,36 @@ func newTable(d *Dialect, k *storage.Kind) *Table {
 const clocksAtOnce = 16
 
 // claimBy returns the statement that claims by n clocks. Its arguments are those of each
-// clock: merchant, due time, the time of leases, limit; and the limit of all.
+// clock: mode, merchant, due time, the time of leases, limit; and the limit of all.
 func (t *Table) claimBy(d *Dialect, n int) string {
-	all, due, index := columns(t.Kind, false), Quote(t.Kind.Due), d.index(t.Kind.Name+".due.test")
+	all, due, index := columns(t.Kind, false), Quote(t.Kind.Due), d.index(t.Kind.Name+".due.scope")
 	var s strings.Builder
 	for i := range n {
 		if i > 0 {
 			s.WriteString(" UNION ALL ")
 		}
-		p := func(k int) string { return d.Parameter(4*i + k) }
-		s.WriteString("SELECT * FROM (SELECT " + all + " FROM " + t.Name + index + " WHERE merchant = " + p(1) +
-			" AND NOT live AND " + due + " <= " + p(2) + " AND lease <= " + p(3) +
-			" ORDER BY " + due + ", id LIMIT " + d.Limit(p(4)) + ") AS found")
+		p := func(k int) string { return d.Parameter(5*i + k) }
+		s.WriteString("SELECT * FROM (SELECT " + all + " FROM " + t.Name + index + " WHERE live = " + p(1) +
+			" AND merchant = " + p(2) + " AND " + due + " <= " + p(3) + " AND lease <= " + p(4) +
+			" ORDER BY " + due + ", id LIMIT " + d.Limit(p(5)) + ") AS found")
 	}
-	return s.String() + " LIMIT " + d.Limit(d.Parameter(4*n+1))
+	return s.String() + " LIMIT " + d.Limit(d.Parameter(5*n+1))
+}
+
+// nextDueOf returns the statement that goes from one merchant of a mode to the next, by a
+// look into the index for each. Its arguments are the mode, the first merchant, the mode
+// again twice, and the limit.
+func (t *Table) nextDueOf(d *Dialect) string {
+	due := Quote(t.Kind.Due)
+	first := func(what, from string) string {
+		return "(SELECT " + what + " FROM " + t.Name + d.index(t.Kind.Name+".due.scope") + " WHERE live = " + from +
+			" AND " + due + " IS NOT NULL ORDER BY merchant, " + due + " LIMIT 1)"
+	}
+	return "WITH RECURSIVE found(merchant) AS (SELECT " + first("merchant", d.Parameter(1)+" AND merchant >= "+d.Parameter(2)) +
+		" UNION ALL SELECT " + first("merchant", d.Parameter(3)+" AND merchant > found.merchant") +
+		" FROM found WHERE found.merchant IS NOT NULL) SELECT merchant, " +
+		first(due, d.Parameter(4)+" AND merchant = found.merchant") +
+		" FROM found WHERE merchant IS NOT NULL LIMIT " + d.Limit(d.Parameter(5))
 }
 
 // bareColumns names what is read of a record whose columns nobody looks at. More

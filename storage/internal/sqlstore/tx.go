@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -294,7 +295,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	}
 	t.release(b, key, freed)
 	r.Version++
-	was.Record, was.Leased, was.assumed = r, false, was.assumed || assumed
+	was.Record, was.Leased, was.Lease, was.assumed = r, false, 0, was.assumed || assumed
 	t.write(key, was)
 	for _, unique := range keys {
 		t.own.owners.put(unique, key)
@@ -407,4 +408,24 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 		records[i].Version++
 	}
 	return records, t.wrote()
+}
+
+// Lease implements [storage.Tx]. The lease of a row that is yet to be written is written
+// with it.
+func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, until time.Time) error {
+	b, err := t.table(k)
+	if err != nil {
+		return err
+	}
+	if err := k.CheckLease(until); err != nil {
+		return err
+	}
+	key := Key{k.Name, s, id}
+	was, err := t.current("lease", b, key, version)
+	if err != nil {
+		return err
+	}
+	was.Leased, was.Lease = was.Leased || was.Stored == was.Record.Version, Ceiling(until)
+	t.write(key, was)
+	return t.wrote()
 }

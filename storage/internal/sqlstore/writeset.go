@@ -41,7 +41,7 @@ type State struct {
 	// 0 when there is none.
 	Stored int64
 	// Leased says that only the version and the lease of the row change, and Lease
-	// until when it is held, in Unix milliseconds.
+	// until when it is held, in Unix milliseconds; 0 when it is not.
 	Leased bool
 	Lease  int64
 	// assumed says that the database was not asked whether the id, or a unique key, is

@@ -94,7 +94,9 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		check(err)
 		var list []disbursement.RowParams
 		for _, d := range []payout.DestinationParams{
-			{Type: payout.ServiceWallet, AccountID: agent.ID}, {Type: payout.ServiceWallet, AccountID: stays.ID}, external,
+			{Type: payout.ServiceWallet, AccountID: agent.ID},
+			{Type: payout.ServiceWallet, AccountID: stays.ID},
+			external,
 			{Type: payout.MobileMoney, PhoneNumber: "0551234777", AccountName: "Serwaa Stays"},
 		} {
 			p := disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: d}

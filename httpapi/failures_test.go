@@ -20,11 +20,13 @@ func TestBadKeysAreSlowedByAddress(t *testing.T) {
 		"IPv4": {func(int) string { return "192.0.2.7:9" }, []string{"192.0.2.7:1"}, []string{"192.0.2.8:1"}},
 		"a network of 64 bits": {
 			func(i int) string { return fmt.Sprintf("[2001:db8:1:2::%x]:9", i) },
-			[]string{"[2001:db8:1:2:3::]:1"}, []string{"[2001:db8:2:2::1]:1"},
+			[]string{"[2001:db8:1:2:3::]:1"},
+			[]string{"[2001:db8:2:2::1]:1"},
 		},
 		"a network of 48 bits": {
 			func(i int) string { return fmt.Sprintf("[2001:db8:1:%x::1]:9", i) },
-			[]string{"[2001:db8:1:ffff::1]:1"}, []string{"[2001:db8:2::1]:1"},
+			[]string{"[2001:db8:1:ffff::1]:1"},
+			[]string{"[2001:db8:2::1]:1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

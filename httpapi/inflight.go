@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"sync"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -36,7 +37,7 @@ func (n InFlight) withDefaults() InFlight {
 }
 
 // heavyInFlight bounds the requests that take up to tens of megabytes each: batches,
-// statements, documents.
+// statements, documents. Those beyond it wait, with their bodies unread.
 var heavyInFlight = InFlight{Live: 4, Test: 4, Page: 4, All: 16}
 
 // flights counts the requests that are worked on.
@@ -47,10 +48,11 @@ type flights struct {
 	all    int
 	spare  int // of all, those that must leave half to live mode
 	groups map[storage.Scope]int
+	freed  chan struct{} // closed when a place is given back
 }
 
 func newFlights(limit InFlight) *flights {
-	return &flights{limit: limit.withDefaults(), groups: make(map[storage.Scope]int)}
+	return &flights{limit: limit.withDefaults(), groups: make(map[storage.Scope]int), freed: make(chan struct{})}
 }
 
 var (
@@ -80,6 +82,12 @@ func (f *flights) begin() (flight, error) {
 // join takes a place in the request's group as well: those of a merchant and mode, or,
 // where there is no key, of a client address.
 func (p *flight) join(caller api.Caller, client string) error {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	return p.joinLocked(caller, client)
+}
+
+func (p *flight) joinLocked(caller api.Caller, client string) error {
 	f := p.of
 	group, limit := caller.Scope(), f.limit.Test
 	switch {
@@ -88,8 +96,6 @@ func (p *flight) join(caller api.Caller, client string) error {
 	case caller.Merchant == "":
 		group, limit = storage.Scope{Merchant: "address " + client}, f.limit.Page
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if f.groups[group] >= limit {
 		return errManyOfYours
 	}
@@ -104,6 +110,31 @@ func (p *flight) join(caller api.Caller, client string) error {
 	return nil
 }
 
+// wait is begin and join, as soon as there are both places. It fails when ctx ends
+// before. end follows.
+func (f *flights) wait(ctx context.Context, caller api.Caller, client string) (flight, error) {
+	for {
+		p := flight{of: f}
+		f.mu.Lock()
+		freed, err := f.freed, error(errManyOfAll)
+		if f.all < f.limit.All {
+			err = p.joinLocked(caller, client)
+		}
+		if err == nil {
+			f.all++
+		}
+		f.mu.Unlock()
+		if err == nil {
+			return p, nil
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return flight{}, err
+		}
+	}
+}
+
 // end gives the places back.
 func (p *flight) end() {
 	f := p.of
@@ -113,6 +144,8 @@ func (p *flight) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all--
+	close(f.freed)
+	f.freed = make(chan struct{})
 	if p.spare {
 		f.spare--
 	}

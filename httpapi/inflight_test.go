@@ -2,14 +2,17 @@ package httpapi
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // crowd is a router whose requests stay under way until they are let go.
 type crowd struct {
 	*router
-	hold chan struct{}
+	hold  chan struct{}
+	files atomic.Int64 // heavy requests that are being handled, or were
 }
 
 func newCrowd(config Config) *crowd {
@@ -18,9 +21,13 @@ func newCrowd(config Config) *crowd {
 		<-c.hold
 		return nil, nil
 	}
+	file := func(r *request) (any, error) {
+		c.files.Add(1)
+		return wait(r)
+	}
 	c.router, _ = testRouter(config,
 		route{method: "GET", pattern: "/v1/payouts", handle: wait},
-		route{method: "GET", pattern: "/v1/file", handle: wait, heavy: true},
+		route{method: "GET", pattern: "/v1/file", handle: file, heavy: true},
 		route{method: "GET", pattern: "/pay/{id}", handle: wait},
 	)
 	return c
@@ -72,7 +79,6 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 		"test mode": {"/v1/payouts", goodKey, 128},
 		"live mode": {"/v1/payouts", "sk_live_good", 256},
 		"a page":    {"/pay/qr_1", "", 64},
-		"files":     {"/v1/file", goodKey, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -99,6 +105,35 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Four requests that take much memory are worked on for a merchant at a time. The others
+// wait, as long as a request may take.
+func TestHeavyRequestsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(Config{})
+		c.send(20, "/v1/file", goodKey, here)
+		if n := c.files.Load(); n != 4 {
+			t.Errorf("%d are worked on", n)
+		}
+		c.send(1, "/v1/file", "sk_live_good", here)
+		if n := c.files.Load(); n != 5 {
+			t.Errorf("%d with one of another mode", n)
+		}
+		time.Sleep(c.config.timeout() + time.Second) // those that wait are answered
+		if n := c.files.Load(); n != 5 {
+			t.Errorf("%d after the others gave up", n)
+		}
+		c.send(3, "/v1/file", goodKey, here)
+		close(c.hold)
+		synctest.Wait()
+		if n := c.files.Load(); n != 8 {
+			t.Errorf("%d were worked on in the end", n)
+		}
+		if n := len(c.heavy.groups) + c.heavy.all + c.heavy.spare; n != 0 {
+			t.Errorf("%d places are still counted", n)
+		}
+	})
 }
 
 // However many merchants test mode has, and however many addresses visit pages, they

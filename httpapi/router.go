@@ -178,10 +178,7 @@ func (rt *router) serve(r *request) (any, error) {
 		}
 	}
 	if r.route.heavy {
-		if r.freight, err = rt.heavy.begin(); err == nil {
-			err = r.freight.join(r.caller, r.client)
-		}
-		if err != nil {
+		if r.freight, err = rt.heavy.wait(r.Context(), r.caller, r.client); err != nil {
 			return nil, err
 		}
 	}

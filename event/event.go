@@ -275,6 +275,7 @@ func (s *Service) ResendTx(tx *engine.Tx, id string) (*Event, error) {
 	if o.Value.Due != nil {
 		tx.Due(events.Kind()) // whoever held it has lost it
 	}
+	o.Value.Event.Person = o.Value.Person
 	return &o.Value.Event, s.count(tx, o.Scope, &o.Value)
 }
 

@@ -33,9 +33,9 @@ const workerHooks = "PAYMENTS_TEST_WORKER_HOOKS"
 
 const (
 	faster = 15 // so much faster runs that clock
-	// lease is that of a delivery, by that clock; it begins with the claim, and what
-	// is told is when the work begins, somewhat later.
-	lease, later = 30 * time.Second, 10 * time.Second
+	// lease is that of a delivery, by that clock, by which it is over before it is renewed.
+	// It begins with the claim, and what is told is when the work begins, somewhat later.
+	lease, later = 15 * time.Second, 5 * time.Second
 )
 
 // hookConfig is that of all processes.

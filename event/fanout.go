@@ -43,11 +43,18 @@ func (o *Open) Again() bool { return o.object.Value.Held }
 // follows. If this process dies before, the event is fanned out again.
 func (o *Open) Hold() { o.hold = true }
 
+// Release ends the hold. When the lease is over, the event is fanned out again, unless it
+// was closed.
+func (o *Open) Release() {
+	if o.release != nil {
+		o.release()
+	}
+}
+
 // Close notes that all is written down, in another transaction than the Teller's. If
 // the event was fanned out again meanwhile, or changed, it is ErrConflict, and left to
 // who finds it next.
 func (o *Open) Close(tx *engine.Tx) error {
-	o.release()
 	r := *o.object // a run that is undone leaves the version as it is
 	r.Value.told()
 	return events.Replace(tx, &r)

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/outside"
@@ -175,6 +176,12 @@ func (s *Service) replace(tx *engine.Tx, o *storage.Object[record], types ...eve
 	s.address(&o.Value)
 	if err := invoices.Replace(tx, o); err != nil {
 		return fmt.Errorf("invoice: write: %w", err)
+	}
+	if r := &o.Value; r.Attempt != nil && r.Due != nil && !r.Due.After(tx.Now) {
+		// It is being charged, and the write has ended its lease.
+		if err := invoices.Lease(tx, o, s.engine.Clock().Add(due.Lease)); err != nil {
+			return fmt.Errorf("invoice: hold: %w", err)
+		}
 	}
 	if len(types) == 0 {
 		return nil

@@ -72,6 +72,7 @@ func (s *subscription) tells(e *event.Event) event.Type {
 type telling struct {
 	open *event.Open
 	left atomic.Int32 // those of which it is not written down what became of them
+	lost atomic.Bool  // whether that could not be written of one
 }
 
 // teller fans out the events of one transaction.

@@ -92,16 +92,31 @@ func (s *Service) work(ctx context.Context, claimed storage.Record) error {
 }
 
 // attempt makes one attempt of a delivery, and writes down what became of it. The
-// last of an event that is held closes that.
-func (s *Service) attempt(ctx context.Context, m *message) error {
-	err := s.attemptOne(ctx, m)
-	if m.release != nil {
-		m.release()
-	}
-	if err != nil || m.telling == nil || m.telling.left.Add(-1) > 0 {
-		return err
-	}
-	return s.write(&result{held: m.held, closes: m.telling.open})
+// last of an event that is held closes that, or, where something could not be written,
+// leaves it to who fans it out again when its lease is over.
+func (s *Service) attempt(ctx context.Context, m *message) (err error) {
+	written := false
+	defer func() { // also when it panics
+		if m.release != nil {
+			m.release()
+		}
+		if m.telling == nil {
+			return
+		}
+		if !written {
+			m.telling.lost.Store(true)
+		}
+		if m.telling.left.Add(-1) > 0 {
+			return
+		}
+		m.telling.open.Release()
+		if !m.telling.lost.Load() {
+			err = s.write(&result{held: m.held, closes: m.telling.open})
+		}
+	}()
+	err = s.attemptOne(ctx, m)
+	written = err == nil
+	return err
 }
 
 func (s *Service) attemptOne(ctx context.Context, m *message) error {

@@ -14,8 +14,9 @@ type places struct {
 	mu   sync.Mutex
 	free int
 	held map[string]int // by merchant
-	// short says that a claim was not made for want of a place.
-	short bool
+	// short says that a claim was not made for want of a place, and missed that the worker
+	// was not woken for want of one, which a claim under way may give back.
+	short, missed bool
 }
 
 // of returns how many more records of a merchant may be begun.
@@ -36,7 +37,7 @@ func (p *places) stand(merchant string) (room, behind bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.of(merchant)
-	p.short = p.short || n == 0
+	p.short, p.missed = p.short || n == 0, p.missed || n == 0
 	return n > 0, n > p.ofAny()
 }
 
@@ -137,6 +138,10 @@ func (q *queue) hold(reserved int, records []storage.Record) {
 	for i := range records {
 		p.hold(records[i].Scope.Merchant)
 	}
+	if p.missed && reserved > len(records) {
+		p.missed = false
+		q.call()
+	}
 }
 
 // release gives the place of a merchant's record back, and wakes the worker if it was
@@ -149,7 +154,7 @@ func (q *queue) release(merchant string) {
 		delete(p.held, merchant)
 	}
 	short, behind := p.short, p.of(merchant) > p.ofAny()
-	p.short = false
+	p.short, p.missed = false, false
 	p.mu.Unlock()
 	if !short {
 		return

@@ -127,6 +127,7 @@ func (r *Runner) act(ctx context.Context, q *queue, records []storage.Record, ru
 		hold := NewHold(r.Store, r.Clock, q.Kind, records...)
 		hold.Begin()
 		defer hold.End()
+		defer context.AfterFunc(bounded, hold.End)() // it may not heed its limit
 	}
 	now := &working{Context: bounded, work: r.work(q, records)}
 	ctx = r.tellBegin(now)

@@ -12,6 +12,7 @@ var leases = tests{
 	"a lease is ended":                  leaseEnded,
 	"only the holder renews":            leaseFencing,
 	"what is written can be held":       leaseWritten,
+	"what came anew can be held":        leaseAnew,
 	"a lease is undone":                 leaseUndone,
 	"a lease ends to the millisecond":   leaseExact,
 	"what is not due can be held, too":  leaseNotDue,
@@ -92,6 +93,23 @@ func leaseWritten(t *testing.T, s storage.Store) {
 			tx.Insert(jobs, job(test1, "c", second(3))))
 	})
 	equal(t, "after the writes", ids(claim(t, s, 70, 70, 9, nil)), []string{"a", "c"})
+}
+
+// leaseAnew holds a record that has taken the place of another one with its id, of which
+// nothing may come back.
+func leaseAnew(t *testing.T, s storage.Store) {
+	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(0)))
+	update(t, s, func(tx storage.Tx) error {
+		b := job(test1, "b", second(8))
+		b.Version = 1
+		return errors.Join(
+			tx.Delete(jobs, test1, "a", 1), tx.Insert(jobs, job(test1, "a", second(7))), tx.Lease(jobs, test1, "a", 1, second(50)),
+			tx.Delete(jobs, test1, "b", 1), tx.Insert(jobs, job(test1, "b", second(9))), tx.Replace(jobs, b), tx.Lease(jobs, test1, "b", 2, second(50)))
+	})
+	equal(t, "when a is due", get(t, s, jobs, test1, "a").Columns, []any{second(7)})
+	equal(t, "when b is due", get(t, s, jobs, test1, "b").Columns, []any{second(8)})
+	equal(t, "while both are held", ids(claim(t, s, 49, 49, 9, nil)), []string{})
+	equal(t, "afterwards", ids(claim(t, s, 50, 50, 9, nil)), []string{"a", "b"})
 }
 
 func leaseUndone(t *testing.T, s storage.Store) {

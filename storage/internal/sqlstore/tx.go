@@ -161,7 +161,7 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 		return err
 	}
 	r.Version = 1
-	t.write(key, State{Table: b, Record: r, Stored: was.Stored, assumed: was.assumed || assumed})
+	t.write(key, State{Table: b, Record: r, Stored: was.Stored, anew: was.Stored > 0, assumed: was.assumed || assumed})
 	for _, unique := range keys {
 		t.own.owners.put(unique, key)
 	}
@@ -425,7 +425,7 @@ func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, u
 	if err != nil {
 		return err
 	}
-	was.Leased, was.Lease = was.Leased || was.Stored == was.Record.Version, Ceiling(until)
+	was.Leased, was.Lease = was.Leased || was.Stored == was.Record.Version && !was.anew, Ceiling(until)
 	t.write(key, was)
 	return t.wrote()
 }

@@ -44,6 +44,9 @@ type State struct {
 	// until when it is held, in Unix milliseconds; 0 when it is not.
 	Leased bool
 	Lease  int64
+	// anew says that the record was deleted and inserted again, so that the row has nothing
+	// of it, be the versions alike.
+	anew bool
 	// assumed says that the database was not asked whether the id, or a unique key, is
 	// taken: it is free, or the write fails.
 	assumed bool

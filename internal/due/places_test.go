@@ -24,7 +24,7 @@ func TestAWakeBesideAClaimIsNotLost(t *testing.T) {
 	}
 	q.hold(all, nil) // and have found nothing
 	if len(q.wake) != 1 {
-		t.Error("not woken")
+		t.Fatal("not woken")
 	}
 	<-q.wake
 	for range 3 {

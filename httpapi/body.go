@@ -70,6 +70,20 @@ func cutOff(ctx context.Context, w http.ResponseWriter) (stop func()) {
 	}
 }
 
+// cutOffRest bounds for a page how long the rest of the body is waited for: the server
+// reads what no handler has read before it sends the answer.
+func (r *request) cutOffRest() (stop func()) {
+	if r.private || r.ContentLength == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), formTime)
+	stopCut := cutOff(ctx, r.writer)
+	return func() {
+		stopCut()
+		cancel()
+	}
+}
+
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()

@@ -219,3 +219,57 @@ func TestSlowBodyOfAShorterServer(t *testing.T) {
 		}
 	})
 }
+
+// A body that does not come holds a page's place for 5 seconds, whether the page reads it
+// or not.
+func TestSlowBodiesOfPages(t *testing.T) {
+	const head = " /pay/qr_1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n"
+	long := &raw{body: make([]byte, 64<<10)} // such an answer goes out before the handler returns
+	for name, tt := range map[string]struct{ request, status string }{
+		"a form":           {"POST" + head + "wallet=", "400"},
+		"one in no packet": {"POST" + head, "400"},
+		"a body of a GET":  {"GET" + head + "wallet=", "200"},
+		"no such page":     {"POST /nothing" + head[len(" /pay/qr_1"):], "404"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rt, _ := testRouter(Config{},
+					route{method: "GET", pattern: "/pay/{id}", handle: func(*request) (any, error) { return long, nil }},
+					route{method: "POST", pattern: "/pay/{id}", handle: func(r *request) (any, error) { return r.form() }},
+				)
+				var held time.Duration
+				timed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					start := time.Now()
+					rt.ServeHTTP(w, r)
+					held = time.Since(start)
+				})
+				answer, _ := exchange(t, timed, nil, tt.request)
+				if !strings.HasPrefix(answer, "HTTP/1.1 "+tt.status) {
+					t.Errorf("answer:\n%.300s", answer)
+				}
+				if held > 5*time.Second {
+					t.Errorf("held for %v", held)
+				}
+			})
+		})
+	}
+}
+
+// What bounds the time of a form does not outlast it.
+func TestSlowAnswersAfterAForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt, _ := testRouter(Config{}, route{method: "POST", pattern: "/pay/{id}", handle: func(r *request) (any, error) {
+			form, err := r.form()
+			time.Sleep(2 * formTime)
+			if err == nil {
+				err = r.Context().Err()
+			}
+			return form, err
+		}})
+		answer, _ := exchange(t, rt, nil, "POST /pay/qr_1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+
+			"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\npin=1")
+		if !strings.HasPrefix(answer, "HTTP/1.1 200 ") || !strings.Contains(answer, `{"pin":["1"]}`) {
+			t.Errorf("answer:\n%s", answer)
+		}
+	})
+}

@@ -33,7 +33,7 @@ type Config struct {
 	// and on tries at the hosted pages; nil stands for the address of the connection,
 	// see TrustedProxies. A host behind a proxy sets one of the two, since all clients of
 	// a proxy would be one, and one stranger could keep the others from paying. It returns the address that the host's proxy vouches for. Of
-	// IPv6 the network of 64 bits counts.
+	// IPv6 the network of 64 bits counts; for PINs, and for requests under way, that of 48.
 	ClientIP func(*http.Request) string
 	// Logger receives one line for each request and one for each fault; nil stands
 	// for slog.Default(). No line holds a body, a query string, a key, or a path

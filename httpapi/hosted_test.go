@@ -43,6 +43,16 @@ func TestMissingPagesCostNobodyElse(t *testing.T) {
 	if got := get(page); got != http.StatusTooManyRequests {
 		t.Errorf("after 200 looks: %d", got)
 	}
+	// Invoices and payment pages count together. The limit may let one through meanwhile.
+	code, refused := newCode(t, s, `{"amount":100}`), false
+	for range 5 {
+		w := httptest.NewRecorder()
+		s.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/pay/"+code, nil))
+		refused = refused || w.Code == http.StatusTooManyRequests
+	}
+	if !refused {
+		t.Error("a payment page has a limit of its own")
+	}
 }
 
 // The bytes of a page are bounded, whatever a merchant has put into its invoices.

@@ -16,10 +16,12 @@ type InFlight struct {
 	// Live and Test bound the requests of each merchant, in live mode (256) and in test
 	// mode (128).
 	Live, Test int
-	// Page bounds the requests without a key of each client address: 64.
+	// Page bounds the requests without a key of each client address: 64. An address of
+	// IPv6 counts by its network of 48 bits.
 	Page int
-	// All bounds all requests together: 1,024. Test mode and the requests without a key
-	// have half of it, so that they cannot stop live mode.
+	// All bounds all requests together: 1,024. Test mode has at most a quarter of it, and
+	// the requests without a key another quarter, so that neither can stop the other or
+	// live mode.
 	All int
 }
 
@@ -38,7 +40,17 @@ func (n InFlight) withDefaults() InFlight {
 
 // heavyInFlight bounds the requests that take up to tens of megabytes each: batches,
 // statements, documents. Those beyond it wait, with their bodies unread.
-var heavyInFlight = InFlight{Live: 4, Test: 4, Page: 4, All: 16}
+// One merchant in test mode, or one address, has no more than half of its part.
+var heavyInFlight = InFlight{Live: 4, Test: 2, Page: 2, All: 16}
+
+// part is the part of all places that a request takes one of.
+type part int
+
+const (
+	livePart part = iota
+	testPart
+	pagePart // requests without a key
+)
 
 // flights counts the requests that are worked on.
 type flights struct {
@@ -46,13 +58,13 @@ type flights struct {
 
 	mu     sync.Mutex
 	all    int
-	spare  int // of all, those that must leave half to live mode
+	parts  [3]int // of all, by part; without those that have only begun
 	groups map[storage.Scope]int
-	freed  chan struct{} // closed when a place is given back
+	freed  chan struct{} // closed when a place is given back; nil while no request waits
 }
 
 func newFlights(limit InFlight) *flights {
-	return &flights{limit: limit.withDefaults(), groups: make(map[storage.Scope]int), freed: make(chan struct{})}
+	return &flights{limit: limit.withDefaults(), groups: make(map[storage.Scope]int)}
 }
 
 var (
@@ -65,7 +77,7 @@ type flight struct {
 	of      *flights
 	group   storage.Scope
 	grouped bool
-	spare   bool
+	part    part
 }
 
 // begin takes a place among all. end follows.
@@ -89,24 +101,22 @@ func (p *flight) join(caller api.Caller, client string) error {
 
 func (p *flight) joinLocked(caller api.Caller, client string) error {
 	f := p.of
-	group, limit := caller.Scope(), f.limit.Test
+	group, limit, part := caller.Scope(), f.limit.Test, testPart
 	switch {
 	case caller.Live:
-		limit = f.limit.Live
+		limit, part = f.limit.Live, livePart
 	case caller.Merchant == "":
-		group, limit = storage.Scope{Merchant: "address " + client}, f.limit.Page
+		group, limit, part = storage.Scope{Merchant: "address " + network(client, 48)}, f.limit.Page, pagePart
 	}
 	if f.groups[group] >= limit {
 		return errManyOfYours
 	}
-	if !group.Live && f.spare >= f.limit.All/2 {
+	if part != livePart && f.parts[part] >= max(1, f.limit.All/4) {
 		return errManyOfAll
 	}
 	f.groups[group]++
-	p.group, p.grouped, p.spare = group, true, !group.Live
-	if p.spare {
-		f.spare++
-	}
+	f.parts[part]++
+	p.group, p.grouped, p.part = group, true, part
 	return nil
 }
 
@@ -116,13 +126,16 @@ func (f *flights) wait(ctx context.Context, caller api.Caller, client string) (f
 	for {
 		p := flight{of: f}
 		f.mu.Lock()
-		freed, err := f.freed, error(errManyOfAll)
+		err := error(errManyOfAll)
 		if f.all < f.limit.All {
 			err = p.joinLocked(caller, client)
 		}
 		if err == nil {
 			f.all++
+		} else if f.freed == nil {
+			f.freed = make(chan struct{})
 		}
+		freed := f.freed
 		f.mu.Unlock()
 		if err == nil {
 			return p, nil
@@ -144,14 +157,14 @@ func (p *flight) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all--
-	close(f.freed)
-	f.freed = make(chan struct{})
-	if p.spare {
-		f.spare--
+	if f.freed != nil {
+		close(f.freed)
+		f.freed = nil
 	}
 	if !p.grouped {
 		return
 	}
+	f.parts[p.part]--
 	if f.groups[p.group]--; f.groups[p.group] == 0 {
 		delete(f.groups, p.group)
 	}

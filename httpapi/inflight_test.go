@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-7082ffec/payments/api"
 )
 
 // crowd is a router whose requests stay under way until they are let go.
@@ -99,53 +101,65 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 				if got := c.ask(tt.target, tt.key, here); got != http.StatusNoContent {
 					t.Errorf("after the others have ended: status %d", got)
 				}
-				if n := len(c.inFlight.groups) + c.inFlight.all + c.inFlight.spare + c.heavy.all + c.heavy.spare + len(c.heavy.groups); n != 0 {
-					t.Errorf("%d places are still counted", n)
-				}
+				c.inFlight.isEmpty(t)
+				c.heavy.isEmpty(t)
 			})
 		})
 	}
 }
 
-// Four requests that take much memory are worked on for a merchant at a time. The others
-// wait, as long as a request may take.
+// isEmpty reports places that are still counted, and channels that no request waits for.
+func (f *flights) isEmpty(t *testing.T) {
+	t.Helper()
+	if f.all != 0 || f.parts != [3]int{} || len(f.groups) != 0 || f.freed != nil {
+		t.Errorf("still counted: %d, %v, %v, %v", f.all, f.parts, f.groups, f.freed)
+	}
+}
+
+// Two requests that take much memory are worked on for a merchant in test mode at a time.
+// The others wait, as long as a request may take.
 func TestHeavyRequestsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(Config{})
 		c.send(20, "/v1/file", goodKey, here)
-		if n := c.files.Load(); n != 4 {
+		if n := c.files.Load(); n != 2 {
 			t.Errorf("%d are worked on", n)
 		}
 		c.send(1, "/v1/file", "sk_live_good", here)
-		if n := c.files.Load(); n != 5 {
+		if n := c.files.Load(); n != 3 {
 			t.Errorf("%d with one of another mode", n)
 		}
 		time.Sleep(c.config.timeout() + time.Second) // those that wait are answered
-		if n := c.files.Load(); n != 5 {
+		if n := c.files.Load(); n != 3 {
 			t.Errorf("%d after the others gave up", n)
 		}
 		c.send(3, "/v1/file", goodKey, here)
 		close(c.hold)
 		synctest.Wait()
-		if n := c.files.Load(); n != 8 {
+		if n := c.files.Load(); n != 6 {
 			t.Errorf("%d were worked on in the end", n)
 		}
-		if n := len(c.heavy.groups) + c.heavy.all + c.heavy.spare; n != 0 {
-			t.Errorf("%d places are still counted", n)
-		}
+		c.heavy.isEmpty(t)
 	})
 }
 
-// However many merchants test mode has, and however many addresses visit pages, they
-// leave half of all places to live mode.
-func TestTestModeCannotStopLiveMode(t *testing.T) {
+// Test mode, and pages, take a quarter of all places each, and stop neither each other
+// nor live mode.
+func TestTestModeAndPagesHaveAQuarterEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(Config{InFlight: InFlight{All: 8}})
 		defer close(c.hold)
-		c.send(3, "/v1/payouts", goodKey, here)
-		c.send(1, "/pay/qr_1", "", here)
-		if !c.refuses(t, "/v1/payouts", goodKey, here) || !c.refuses(t, "/pay/qr_1", "", there) {
-			t.Error("test mode and pages took more than half")
+		c.send(2, "/v1/payouts", goodKey, here)
+		if !c.refuses(t, "/v1/payouts", goodKey, here) {
+			t.Error("test mode took more than a quarter")
+		}
+		for i, from := range []string{here, there} {
+			if c.refuses(t, "/pay/qr_1", "", from) {
+				t.Errorf("page %d was refused", i+1)
+			}
+		}
+		if !c.refuses(t, "/pay/qr_1", "", "192.0.2.3:1") {
+			t.Error("pages took more than a quarter")
 		}
 		for i := range 4 {
 			if c.refuses(t, "/v1/payouts", "sk_live_good", here) {
@@ -156,6 +170,39 @@ func TestTestModeCannotStopLiveMode(t *testing.T) {
 			t.Error("more than all are under way")
 		}
 	})
+}
+
+// The networks of 64 bits of one line, which are 256, are one address of pages.
+func TestPagesInFlightCountByNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(Config{InFlight: InFlight{Page: 2}})
+		defer close(c.hold)
+		c.send(1, "/pay/qr_1", "", "[2001:db8:1:1::1]:1")
+		c.send(1, "/pay/qr_1", "", "[2001:db8:1:2::1]:1")
+		if !c.refuses(t, "/pay/qr_1", "", "[2001:db8:1:3::1]:1") {
+			t.Error("let through a third of one network of 48 bits")
+		}
+		if c.refuses(t, "/pay/qr_1", "", "[2001:db8:2:3::1]:1") {
+			t.Error("refused another network")
+		}
+	})
+}
+
+func TestPlacesCostNoMemory(t *testing.T) {
+	f := newFlights(InFlight{})
+	caller := api.Caller{Merchant: "mer_1"}
+	if n := testing.AllocsPerRun(100, func() {
+		p, err := f.begin()
+		if err == nil {
+			err = p.join(caller, "")
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		p.end()
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
 }
 
 // A handler that cuts the connection gives its place back.

@@ -14,11 +14,11 @@ import (
 type invoicePage struct {
 	invoices *invoice.Service
 	accounts *account.Service
-	visitors
+	*visitors
 }
 
-func newInvoicePage(svc *payments.Service, config Config) *invoicePage {
-	return &invoicePage{svc.Invoices, svc.Accounts, newVisitors(config)}
+func newInvoicePage(svc *payments.Service, v *visitors) *invoicePage {
+	return &invoicePage{svc.Invoices, svc.Accounts, v}
 }
 
 func (p *invoicePage) routes() []route {

@@ -30,8 +30,9 @@ func New(svc *payments.Service, config Config) http.Handler {
 	routes = append(routes, refundRoutes(svc)...)
 	routes = append(routes, webhookRoutes(svc)...)
 	routes = append(routes, openAPIRoutes(svc)...)
-	routes = append(routes, newPayPage(svc, config).routes()...)
-	routes = append(routes, newInvoicePage(svc, config).routes()...)
+	v := newVisitors(config)
+	routes = append(routes, newPayPage(svc, v).routes()...)
+	routes = append(routes, newInvoicePage(svc, v).routes()...)
 	if config.TestHelpers && svc.Sandbox() {
 		routes = append(routes, testHelperRoutes(svc)...)
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
@@ -40,19 +42,23 @@ var (
 	}()
 )
 
-// maxForm is the longest form that is read, in bytes.
-const maxForm = 16 << 10
+const (
+	// maxForm is the longest form that is read, in bytes.
+	maxForm = 16 << 10
+	// formTime is how long a form may take to arrive. A browser sends it in a packet or two.
+	formTime = 5 * time.Second
+)
 
 // payPage is the public page that a merchant's QR code points to.
 type payPage struct {
 	codes    *qrcode.Service
 	accounts *account.Service
 	payments *payment.Service
-	visitors
+	*visitors
 }
 
-func newPayPage(svc *payments.Service, config Config) *payPage {
-	return &payPage{svc.QRCodes, svc.Accounts, svc.Payments, newVisitors(config)}
+func newPayPage(svc *payments.Service, v *visitors) *payPage {
+	return &payPage{svc.QRCodes, svc.Accounts, svc.Payments, v}
 }
 
 func (p *payPage) routes() []route {
@@ -253,13 +259,18 @@ func page(status int, name string, v any) (any, error) {
 // form reads a form that a browser posts.
 func (r *request) form() (url.Values, error) {
 	r.Body = http.MaxBytesReader(r.writer, r.Body, maxForm)
-	stop := cutOff(r.Context(), r.writer)
+	ctx, cancel := context.WithTimeout(r.Context(), formTime)
+	defer cancel()
+	stop := cutOff(ctx, r.writer)
 	err := r.ParseForm()
 	stop()
 	var exceeded *http.MaxBytesError
 	switch {
 	case errors.As(err, &exceeded):
 		return nil, api.Errorf(api.BodyTooLarge, "", "The form is longer than %d bytes.", maxForm)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && !errors.Is(r.Context().Err(), context.DeadlineExceeded):
+		// The server ends the request's context, too, when it was cut off.
+		return nil, api.Invalid("", "The form took too long to arrive. Go back and try again.")
 	case err != nil && r.Context().Err() != nil:
 		return nil, r.Context().Err()
 	case err != nil:

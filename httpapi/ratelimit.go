@@ -67,25 +67,23 @@ func newBuckets(limit rate.Limit, burst int) *limiter {
 // take counts one request, or refuses it with rate_limited and the time after
 // which the next one passes. A refused request does not count.
 func (l *limiter) take(scope storage.Scope, now time.Time) error {
-	_, err := l.borrow(scope, now)
-	return err
-}
-
-// borrow is take for a request that may turn out not to count; giveBack undoes it.
-func (l *limiter) borrow(scope storage.Scope, now time.Time) (giveBack func(), err error) {
 	if l == nil {
-		return func() {}, nil
+		return nil
 	}
 	r := l.bucket(scope).ReserveN(now, 1)
 	wait := r.DelayFrom(now)
 	if wait == 0 {
-		return func() { r.CancelAt(now) }, nil
+		return nil
 	}
 	r.CancelAt(now)
 	refusal := api.Errorf(api.RateLimited, "", "There are too many requests. Slow down, and try again after the seconds in the header Retry-After.")
 	refusal.RetryAfter = wait
-	return nil, refusal
+	return refusal
 }
+
+// charge counts one request that was let through. Below zero, the bucket fills up again
+// before wait lets the next request pass.
+func (l *limiter) charge(scope storage.Scope, now time.Time) { l.bucket(scope).ReserveN(now, 1) }
 
 // wait returns the time after which a request passes, 0 when one passes now. It counts
 // none.

@@ -124,7 +124,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 	status := http.StatusServiceUnavailable
 	if late.prevent() {
+		stop := r.cutOffRest()
 		status = answer.write(w, r)
+		stop()
 	} else {
 		r.code = api.Unavailable
 	}

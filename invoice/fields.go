@@ -17,7 +17,8 @@ import (
 // leaves what is there, and an empty text or a zero time clears it.
 type Fields struct {
 	// Customer is the id of a customer, whose e-mail, name, phone and address fill what is
-	// not given here. A draft from which the customer is taken off keeps them until they
+	// not given here; an API key that may not read customers is refused with
+	// permission_denied. A draft from which the customer is taken off keeps them until they
 	// are changed or the customer is deleted.
 	Customer         *string           `json:"customer,omitempty"`
 	Email            *string           `json:"customer_email,omitempty"`
@@ -106,10 +107,14 @@ func (s *Service) lines(params []LineParams) ([]Line, error) {
 }
 
 // customer returns the record of the customer that fields name; nil for none. A
-// host's own records are asked here, before the transaction, the library's in it.
+// host's own records are asked here, before the transaction, the library's in it. The
+// invoice shows the customer's data, so that a caller who may not read customers is refused.
 func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (func(storage.ReadTx) (*account.Customer, error), error) {
 	if f.Customer == nil || *f.Customer == "" {
 		return nil, nil
+	}
+	if !caller.Reads("customers") {
+		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the invoice. Give customer_name and customer_email instead, or use a key with the permission to read customers.")
 	}
 	if s.config.Customers == nil {
 		return func(tx storage.ReadTx) (*account.Customer, error) {

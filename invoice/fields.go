@@ -19,7 +19,8 @@ type Fields struct {
 	// Customer is the id of a customer, whose e-mail, name, phone and address fill what is
 	// not given here; an API key that may not read customers is refused with
 	// permission_denied. A draft from which the customer is taken off keeps them until they
-	// are changed or the customer is deleted.
+	// are changed or the customer is deleted, which takes off all four unless one update has
+	// changed or cleared them all.
 	Customer         *string           `json:"customer,omitempty"`
 	Email            *string           `json:"customer_email,omitempty"`
 	Name             *string           `json:"customer_name,omitempty"`
@@ -134,7 +135,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 
 // apply writes the fields into an invoice.
 func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(storage.ReadTx) (*account.Customer, error)) error {
-	before := r.Customer
+	before, was := r.Customer, r.person()
 	if f.Customer != nil {
 		if r.Customer = textOrNil(*f.Customer); r.Customer == nil && before != nil {
 			r.From = *before // whose data stays, until it is overwritten or erased
@@ -170,6 +171,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 			}
 		}
 	}
+	old := *r
 	for _, text := range []struct {
 		given *string
 		into  **string
@@ -185,6 +187,15 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 	} {
 		if text.given != nil {
 			*text.into = textOrNil(*text.given)
+		}
+	}
+	if !r.sharesPerson(old) {
+		r.From = ""
+	}
+	if was != "" && r.person() != was {
+		// The document may show the customer who is deleted without this invoice.
+		if err := forgetDocument(tx, tx.Caller.Scope(), r.ID); err != nil {
+			return err
 		}
 	}
 	if f.DueDate != nil {

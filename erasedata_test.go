@@ -28,7 +28,8 @@ func left(t *testing.T, store storage.Store, merchant, word string, except ...st
 	}
 }
 
-// A deleted customer is gone from drafts that were unlinked before, from what was kept of
+// A deleted customer is gone from drafts that were unlinked before, unless they were typed
+// anew for somebody else, from what was kept of
 // them, and comes back in no duplicate; what is about another customer with the same
 // address stays.
 func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
@@ -57,6 +58,21 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 		}
 		unlinked, duplicated, relinked := bill(gone, false), bill(gone, true), bill(gone, false)
 		bill(stays, true)
+		// One that is typed anew for somebody else is no more of the customer.
+		retyped := bill(gone, false)
+		_, _, err = svc.Invoices.Document(t.Context(), retyped.HostedURL[strings.LastIndex(retyped.HostedURL, "/")+1:])
+		check(err)
+		_, err = svc.Invoices.Update(t.Context(), caller, retyped.ID, invoice.Fields{Customer: new(""), Name: new("Yaw")})
+		check(err)
+		_, err = svc.Invoices.Update(t.Context(), caller, retyped.ID, invoice.Fields{
+			Name: new("Yaw Typed"), Email: new("yaw@example.com"), Phone: new("0241113333"), Address: new(""),
+		})
+		check(err)
+		for where := range contents(t, store, m.ID) {
+			if strings.HasPrefix(where, "invoice_pdfs") && strings.Contains(where, retyped.ID) {
+				t.Errorf("%s is left of the customer", where)
+			}
+		}
 		_, err = svc.Invoices.Update(t.Context(), keyed("unlinked"), unlinked.ID, invoice.Fields{Customer: new("")})
 		check(err)
 		_, err = svc.Invoices.AddLine(t.Context(), keyed("line"), unlinked.ID, invoice.LineParams{Description: "b", UnitAmount: new(int64(1))})
@@ -102,7 +118,10 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 				t.Errorf("a draft has %s", *v.Name)
 			}
 		}
-		if len(list.Data) != 4 {
+		if got, err := svc.Invoices.Get(t.Context(), caller, retyped.ID); err != nil || got.Name == nil || *got.Name != "Yaw Typed" || *got.Email != "yaw@example.com" {
+			t.Errorf("the draft that was typed anew is %+v, %v", got, err)
+		}
+		if len(list.Data) != 5 {
 			t.Errorf("%d drafts", len(list.Data))
 		}
 		// An e-mail and an SMS about the invoice of the other customer.

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -72,7 +73,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	check(err)
 	stays, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Adwoa Stays", Phone: "0241112223", PIN: "1234"})
 	check(err)
-	check(svc.Accounts.Deposit(ctx, account.Deposit{To: consumer.ID, Amount: decimal.NewFromInt(5), Source: "bank"}))
+	check(svc.Accounts.Deposit(ctx, account.Deposit{To: consumer.ID, Amount: decimal.NewFromInt(7), Source: "bank"}))
 	var callers []api.Caller
 	key := 0
 	keyed := func(c api.Caller) api.Caller {
@@ -92,6 +93,16 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		check(err)
 		_, err = svc.QRCodes.Pay(ctx, keyed(caller), qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"})
 		check(err)
+		// The receipts go to the payer, since the invoices have no number, also that of a customer.
+		customer, err := svc.Accounts.CreateCustomer(ctx, keyed(caller), account.CustomerParams{Name: "Esi Stays"})
+		check(err)
+		for _, f := range []invoice.Fields{{}, {Customer: &customer.ID}} {
+			f.Lines = []invoice.LineParams{{Description: "a", UnitAmount: new(int64(50))}}
+			bill, err := svc.Invoices.Create(ctx, keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f})
+			check(err)
+			_, err = svc.Invoices.PayWallet(ctx, keyed(caller), bill.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"})
+			check(err)
+		}
 		var list []disbursement.RowParams
 		for _, d := range []payout.DestinationParams{
 			{Type: payout.ServiceWallet, AccountID: agent.ID},

@@ -18,3 +18,6 @@ func (st *Statement) Pages(ctx context.Context) ([][]string, error) {
 	}
 	return said, nil
 }
+
+// PINRecord returns the id of the record that entries for an account are written to.
+func PINRecord(account string) string { return pinID(account) }

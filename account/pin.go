@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -17,7 +16,7 @@ import (
 
 // pinRecord is an account's PIN; the record's id is the account's.
 type pinRecord struct {
-	// Hash is empty for an account without PIN, and for the decoys of [decoyFor].
+	// Hash is empty for an account without PIN, and for the decoys of [Service.decoyFor].
 	Hash string `json:"hash"`
 	// Version counts the changes of the PIN.
 	Version int `json:"version,omitempty"`
@@ -135,11 +134,11 @@ func pinOf(tx *engine.Tx, live bool, account string) (*storage.Object[pinRecord]
 // number or a service ID without an open wallet gives an account whose PIN is always
 // wrong, so that strangers do not learn who has a wallet. An account id, which cannot be
 // guessed, is refused with account_not_found.
-func PayingAccountTx(tx storage.ReadTx, live bool, ref WalletRef) (string, error) {
+func (s *Service) PayingAccountTx(tx storage.ReadTx, live bool, ref WalletRef) (string, error) {
 	c, err := PayerTx(tx, live, ref)
 	named := ref.ServiceID != "" || ref.AccountID == "" && ref.Phone != ""
 	if named && api.CodeOf(err) == api.AccountNotFound {
-		return decoyFor(ref), nil
+		return s.decoyFor(live, ref)
 	}
 	if err != nil {
 		return "", err
@@ -147,17 +146,35 @@ func PayingAccountTx(tx storage.ReadTx, live bool, ref WalletRef) (string, error
 	return c.ID, nil
 }
 
-// decoyFor names one of a few records that stand for all wallets that do not exist. An
-// entry is written there, because the write is a part of the time that a wrong PIN takes.
-func decoyFor(ref WalletRef) string {
-	h := fnv.New32a()
-	h.Write([]byte(ref.ServiceID + ref.Phone))
-	return fmt.Sprintf("decoy_%02d", h.Sum32()%64)
+// decoyFor names an account that stands for a wallet that does not exist: one for each
+// number and service ID, since entries for one account wait for each other. The name
+// depends on the key, so that strangers cannot tell which wallets share a record.
+func (s *Service) decoyFor(live bool, ref WalletRef) (string, error) {
+	named := "service\x00" + ref.ServiceID
+	if ref.ServiceID == "" {
+		number, err := parsePhone("phone_number", ref.Phone)
+		if err != nil {
+			return "", err
+		}
+		named = "phone\x00" + number
+	}
+	sum := s.hide(fmt.Sprintf("decoy\x00%t\x00%s", live, named))
+	return fmt.Sprintf("decoy_%02d_%s", sum[0]%64, base64.RawURLEncoding.EncodeToString(sum[1:16])), nil
+}
+
+// pinID returns the id of an account's record. All decoys share a few, so that what is kept
+// of them is bounded. An entry is written there, because the write is a part of the time
+// that a wrong PIN takes.
+func pinID(account string) string {
+	if n := len("decoy_00"); len(account) > n && strings.HasPrefix(account, "decoy_") {
+		return account[:n]
+	}
+	return account
 }
 
 // PINEntry is a PIN as it was entered for an account.
 type PINEntry struct {
-	// Account is the consumer's, as [PayingAccountTx] returns it.
+	// Account is the consumer's, as [Service.PayingAccountTx] returns it.
 	Account string
 	PIN     string
 	// From is the network address of a stranger who entered it on a public page. It is
@@ -243,7 +260,7 @@ func (s *Service) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 func (s *Service) countTry(ctx context.Context, caller api.Caller, e PINEntry) (proof *Proof, refusal *api.Error, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		proof, refusal = &Proof{account: e.Account}, nil
-		o, err := pinOf(tx, caller.Live, e.Account)
+		o, err := pinOf(tx, caller.Live, pinID(e.Account))
 		if err != nil {
 			return err
 		}
@@ -268,9 +285,14 @@ func (s *Service) hideAddress(from string) string {
 	if from == "" {
 		return ""
 	}
+	return base64.RawURLEncoding.EncodeToString(s.hide("address\x00" + from)[:9])
+}
+
+// hide returns a digest that cannot be computed without the key.
+func (s *Service) hide(text string) []byte {
 	h := hmac.New(sha256.New, s.key)
-	h.Write([]byte("address\x00" + from))
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:9])
+	h.Write([]byte(text))
+	return h.Sum(nil)
 }
 
 // tellLocked tells the holder by SMS that the wrong entry of the proof has locked the PIN,

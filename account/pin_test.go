@@ -282,7 +282,7 @@ func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
 		var payer string
 		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			var err error
-			payer, err = account.PayingAccountTx(tx, false, ref)
+			payer, err = b.PayingAccountTx(tx, false, ref)
 			return err
 		})
 		if err != nil {
@@ -316,20 +316,53 @@ func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
 	if got := answer(account.WalletRef{Phone: "12"}); !strings.HasPrefix(got, "invalid_phone_number") {
 		t.Errorf("no number: %s", got)
 	}
-	// What is kept of wallets that do not exist is bounded.
-	payers := map[string]bool{}
-	for n := range 1000 {
+}
+
+// Entries for two wallets that do not exist wait for each other no more than those for two
+// that exist; what is kept of them is bounded, and strangers cannot compute where.
+func TestUnknownWalletsAreApart(t *testing.T) {
+	b := newBench(t, nil)
+	other := account.New(b.engine, account.Config{Keys: [][]byte{bytes.Repeat([]byte{2}, 32)}})
+	payer := func(s *account.Service, live bool, ref account.WalletRef) (name string) {
+		t.Helper()
 		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
-			payer, err := account.PayingAccountTx(tx, false, account.WalletRef{Phone: fmt.Sprintf("02499%05d", n)})
-			payers[payer] = true
+			var err error
+			name, err = s.PayingAccountTx(tx, live, ref)
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		return name
 	}
-	if len(payers) > 64 {
-		t.Errorf("%d records would be kept of wallets that do not exist", len(payers))
+	const many = 1000
+	payers, records, same := map[string]bool{}, map[string]bool{}, 0
+	for n := range many {
+		ref := account.WalletRef{Phone: fmt.Sprintf("02499%05d", n)}
+		name := payer(b.Service, false, ref)
+		payers[name], records[account.PINRecord(name)] = true, true
+		if account.PINRecord(name) == account.PINRecord(payer(other, false, ref)) {
+			same++
+		}
+	}
+	if len(payers) != many {
+		t.Errorf("%d numbers wait as %d", many, len(payers))
+	}
+	if len(records) > 64 || len(records) < 32 {
+		t.Errorf("%d records would be kept of wallets that do not exist", len(records))
+	}
+	if same > many/10 {
+		t.Errorf("%d of %d numbers have the same record under another key", same, many)
+	}
+	first := payer(b.Service, false, account.WalletRef{Phone: "0249900000"})
+	if again := payer(b.Service, false, account.WalletRef{Phone: "+233 24 990 0000"}); again != first {
+		t.Errorf("a number is %s and %s", first, again)
+	}
+	if live := payer(b.Service, true, account.WalletRef{Phone: "0249900000"}); live == first {
+		t.Error("live and test mode wait for each other")
+	}
+	if id := b.consumer(t, "0241000001").ID; account.PINRecord(id) != id {
+		t.Errorf("the PIN of a wallet is kept as %s", account.PINRecord(id))
 	}
 }
 

@@ -58,7 +58,7 @@ type Service struct {
 	messages *message.Service
 	hasher   *pin.Hasher
 	guard    pin.Guard
-	// key keeps network addresses out of the store.
+	// key keeps network addresses out of the store, and strangers from telling decoys apart.
 	key []byte
 	// Events records what happens to customers; nil for nobody. It is set before the
 	// first customer is made.

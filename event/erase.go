@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -51,15 +52,19 @@ func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string)
 
 // EraseObjects takes the personal data of objects out of the snapshots of events.
 func (s *Service) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) error {
-	erased := map[string]storage.Scope{}
-	err := engine.Rewrite(ctx, s.engine, events, in, func(o *storage.Object[record]) (changed bool, err error) {
-		o.Value.Data.Object, changed, err = personal.RedactObject(o.Value.Data.Object, ids)
-		if changed {
-			erased[o.ID] = o.Scope
+	// Also the events that an earlier run has changed, which may have ended before it called Erased.
+	about := map[string]storage.Scope{}
+	err := engine.Rewrite(ctx, s.engine, events, in, func(o *storage.Object[record]) (bool, error) {
+		kept, is, err := personal.RedactObject(o.Value.Data.Object, ids)
+		if err != nil || !is {
+			return false, err
 		}
-		return changed, err
+		about[o.ID] = o.Scope
+		changed := !bytes.Equal(kept, o.Value.Data.Object)
+		o.Value.Data.Object = kept
+		return changed, nil
 	})
-	for id, scope := range erased {
+	for id, scope := range about {
 		if err != nil || s.Erased == nil {
 			break
 		}

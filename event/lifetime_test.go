@@ -229,6 +229,53 @@ func TestErase(t *testing.T) {
 	}
 }
 
+// An erasure of objects that ends before all deliveries have followed is finished by its
+// repetition, though the snapshots hold nothing any more.
+func TestEraseObjectsAgain(t *testing.T) {
+	d := newDiary(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	type object map[string]any
+	about := map[string]bool{}
+	for range 3 {
+		about[d.record(t, caller, object{"id": "pay_1", "object": "payment", "phone": "024****221"}).ID] = true
+	}
+	d.record(t, caller, object{"id": "pay_2", "object": "payment", "phone": "024****222"})
+	told := map[string]bool{}
+	planned := errors.New("planned")
+	erase := func() error {
+		return d.EraseObjects(t.Context(), engine.Within{Scope: caller.Scope()}, map[string]bool{"pay_1": true})
+	}
+	d.Erased = func(_ *engine.Tx, id string) error {
+		if len(told) > 0 {
+			return planned
+		}
+		told[id] = true
+		return nil
+	}
+	if err := erase(); !errors.Is(err, planned) {
+		t.Errorf("got %v", err)
+	}
+	d.Erased = func(_ *engine.Tx, id string) error {
+		told[id] = true
+		return nil
+	}
+	if err := erase(); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(about, told); diff != "" {
+		t.Errorf("deliveries that were asked to follow (-want +got)\n%s", diff)
+	}
+	list, err := d.List(t.Context(), caller, event.ListParams{})
+	if err != nil || len(list.Data) != 4 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, e := range list.Data {
+		if kept := strings.Contains(string(e.Data.Object), "024****"); kept == about[e.ID] {
+			t.Errorf("%s is %s", e.ID, e.Data.Object)
+		}
+	}
+}
+
 // A subscriber that this process does not have is waited for, and hears everything
 // once it is back; an event that was forgotten meanwhile is nobody's business.
 func TestASubscriberOfAnotherProcess(t *testing.T) {

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -68,6 +69,29 @@ func TestEventsAndWebhooksFollowPermissions(t *testing.T) {
 	codes, _ := as(t, s, s.Caller, account.KeyParams{Resources: []string{"qr_codes"}})
 	if response, data := codes.Do("GET", "/v1/qr_codes/"+code+"/payments", nil); response.StatusCode != 403 {
 		t.Errorf("a key for codes reads payments: %s", data)
+	}
+}
+
+// A key for invoices does not read customers by billing them.
+func TestInvoicesShowNoCustomerWithoutPermission(t *testing.T) {
+	s := paymentstest.New(t)
+	_, made := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Zenobia","email":"zenobia@example.com"}`)
+	customer := field(t, made, "id")
+	narrow, _ := as(t, s, s.Caller, account.KeyParams{Resources: []string{"invoices"}})
+	wide, _ := as(t, s, s.Caller, account.KeyParams{Resources: []string{"customers", "invoices"}})
+	_, draft := narrow.Do("POST", "/v1/invoices", `{"customer_name":"Akua"}`)
+	for n, path := range []string{"/v1/invoices", "/v1/invoices/" + field(t, draft, "id")} {
+		body, key := `{"customer":"`+customer+`"}`, fmt.Sprint("bill ", n)
+		if _, data := wide.Do("POST", path, body, "Idempotency-Key", key); field(t, data, "customer_name") != "Zenobia" {
+			t.Errorf("%s by a key for both: %s", path, data)
+		}
+		for _, key := range []string{key, "another"} {
+			response, data := narrow.Do("POST", path, body, "Idempotency-Key", key)
+			wants(t, path, response, data, 403, "permission_denied", "customer")
+		}
+		if response, data := narrow.Do("POST", path, `{"customer":""}`); response.StatusCode >= 300 {
+			t.Errorf("%s of no customer: %s", path, data)
+		}
 	}
 }
 

@@ -107,17 +107,15 @@ func (s *Service) RefundedTx(tx *engine.Tx, p RefundedParams) (*CreditNote, erro
 }
 
 // tellRefunded queues what the customer is told of a refund.
-func (s *Service) tellRefunded(tx *engine.Tx, r *record, n *CreditNote, person, phone string) error {
+func (s *Service) tellRefunded(tx *engine.Tx, r *record, n *CreditNote, payer, phone string) error {
 	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
 	if err != nil {
 		return fmt.Errorf("invoice: merchant: %w", err)
 	}
-	if r.Phone != nil {
-		person, phone = r.person(), *r.Phone
-	}
+	person, to := r.reached(payer, phone)
 	amount := money.Text(n.Amount)
 	text := fmt.Sprintf("%s refunded you GHS %s of invoice %s. Refund %s.", m.Name, amount, r.Number, n.Refund)
-	if err := s.config.Messages.TextTx(tx, person, phone, text); err != nil {
+	if err := s.config.Messages.TextTx(tx, person, to, text); err != nil {
 		return err
 	}
 	return s.email(tx, r, m, letter{

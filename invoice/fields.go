@@ -17,8 +17,10 @@ import (
 // leaves what is there, and an empty text or a zero time clears it.
 type Fields struct {
 	// Customer is the id of a customer, whose e-mail, name, phone and address fill what is
-	// not given here. A draft from which the customer is taken off keeps them until they
-	// are changed or the customer is deleted.
+	// not given here; an API key that may not read customers is refused with
+	// permission_denied. A draft from which the customer is taken off keeps them until they
+	// are changed or the customer is deleted, which takes off all four unless one update has
+	// changed or cleared them all.
 	Customer         *string           `json:"customer,omitempty"`
 	Email            *string           `json:"customer_email,omitempty"`
 	Name             *string           `json:"customer_name,omitempty"`
@@ -106,10 +108,14 @@ func (s *Service) lines(params []LineParams) ([]Line, error) {
 }
 
 // customer returns the record of the customer that fields name; nil for none. A
-// host's own records are asked here, before the transaction, the library's in it.
+// host's own records are asked here, before the transaction, the library's in it. The
+// invoice shows the customer's data, so that a caller who may not read customers is refused.
 func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (func(storage.ReadTx) (*account.Customer, error), error) {
 	if f.Customer == nil || *f.Customer == "" {
 		return nil, nil
+	}
+	if !caller.Reads("customers") {
+		return nil, api.Errorf(api.PermissionDenied, "customer", "This API key does not allow to read customers, whose data fills the invoice. Give customer_name and customer_email instead, or use a key with the permission to read customers.")
 	}
 	if s.config.Customers == nil {
 		return func(tx storage.ReadTx) (*account.Customer, error) {
@@ -129,7 +135,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 
 // apply writes the fields into an invoice.
 func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(storage.ReadTx) (*account.Customer, error)) error {
-	before := r.Customer
+	before, was := r.Customer, r.person()
 	if f.Customer != nil {
 		if r.Customer = textOrNil(*f.Customer); r.Customer == nil && before != nil {
 			r.From = *before // whose data stays, until it is overwritten or erased
@@ -165,6 +171,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 			}
 		}
 	}
+	old := *r
 	for _, text := range []struct {
 		given *string
 		into  **string
@@ -180,6 +187,15 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 	} {
 		if text.given != nil {
 			*text.into = textOrNil(*text.given)
+		}
+	}
+	if !r.sharesPerson(old) {
+		r.From = ""
+	}
+	if was != "" && r.person() != was {
+		// The document may show the customer who is deleted without this invoice.
+		if err := forgetDocument(tx, tx.Caller.Scope(), r.ID); err != nil {
+			return err
 		}
 	}
 	if f.DueDate != nil {

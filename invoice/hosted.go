@@ -116,7 +116,7 @@ func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.
 		if p.PIN == "" {
 			return api.Missing("pin")
 		}
-		entry.Account, err = account.PayingAccountTx(tx, caller.Live, p.Wallet)
+		entry.Account, err = s.config.Accounts.PayingAccountTx(tx, caller.Live, p.Wallet)
 		return err
 	})
 	switch {

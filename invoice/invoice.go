@@ -139,6 +139,12 @@ func (r *record) person() string {
 // dropPerson takes the customer's data off.
 func (r *record) dropPerson() { r.Email, r.Name, r.Phone, r.Address = nil, nil, nil, nil }
 
+// sharesPerson reports whether any of the customer's data is as it was in old.
+func (r *record) sharesPerson(old record) bool {
+	same := func(now, was *string) bool { return now != nil && was != nil && *now == *was }
+	return same(r.Email, old.Email) || same(r.Name, old.Name) || same(r.Phone, old.Phone) || same(r.Address, old.Address)
+}
+
 // setLines replaces the lines and computes the totals.
 func (r *record) setLines(lines []Line) error {
 	r.Lines.Data, r.Taxes = lines, nil

@@ -67,22 +67,32 @@ func (s *Service) tell(tx *engine.Tx, r *record, again bool) (told bool, err err
 	return true, s.email(tx, r, m, e, r.ID)
 }
 
+// reached returns where a text about a payment goes, and to whom: to the customer's number,
+// as the invoice has it, or to the payer's.
+func (r *record) reached(payer, phone string) (person, to string) {
+	person, to = r.person(), phone
+	if r.Phone != nil {
+		to = *r.Phone
+	}
+	if payer != "" && to == phone && (r.Phone == nil || person == "") {
+		person = payer
+	}
+	return person, to
+}
+
 // receipts queues what customer and merchant are told of a payment.
-func (s *Service) receipts(tx *engine.Tx, r *record, source string) error {
+func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
 	if err != nil {
 		return fmt.Errorf("invoice: merchant: %w", err)
 	}
-	to := source
-	if r.Phone != nil {
-		to = *r.Phone
-	}
+	person, to := r.reached(p.source.Payer, p.phone)
 	amount, by, payment := money.Text(r.AmountPaid), "", ""
 	if r.Payment != nil {
 		payment = *r.Payment
 		by = " Payment " + payment + "."
 	}
-	if err := s.config.Messages.TextTx(tx, r.person(), to, fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)); err != nil {
+	if err := s.config.Messages.TextTx(tx, person, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)); err != nil {
 		return err
 	}
 	if r.Outside == nil { // else it is the merchant who has said so

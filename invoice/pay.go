@@ -112,7 +112,7 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, id string, p PayPa
 				}
 				o.Value.Outside = &p.PaymentMethod
 				s.address(&o.Value)
-				return s.settled(tx, o, nil, p.Source)
+				return s.settled(tx, o, nil, payer{phone: p.Source})
 			})
 		}
 		charge, release, err := s.begin(ctx, caller, id, p, of)
@@ -184,7 +184,7 @@ func (s *Service) settleFree(ctx context.Context, caller api.Caller, call engine
 			return err
 		}
 		of.continues(tx)
-		return s.settled(tx, o, nil, phone)
+		return s.settled(tx, o, nil, payer{phone: phone})
 	})
 }
 
@@ -342,7 +342,7 @@ func (s *Service) paid(tx *engine.Tx, o *storage.Object[record], p payer) error 
 	r := &o.Value
 	amount := r.AmountDue
 	if amount == 0 { // as a charge may be that an earlier release began
-		return s.settled(tx, o, nil, p.phone)
+		return s.settled(tx, o, nil, p)
 	}
 	id := payment.NewIDTx(tx)
 	err := tx.Post(storage.Posting{
@@ -357,12 +357,12 @@ func (s *Service) paid(tx *engine.Tx, o *storage.Object[record], p payer) error 
 	if _, err := s.config.Payments.CompletedTx(tx, p.payment, p.source); err != nil {
 		return err
 	}
-	return s.settled(tx, o, &id, p.phone)
+	return s.settled(tx, o, &id, p)
 }
 
 // settled books that nothing is due any more: by a payment, or, when that is nil,
-// outside of the service or because nothing was. The receipt goes to phone when the invoice has none.
-func (s *Service) settled(tx *engine.Tx, o *storage.Object[record], by *string, phone string) error {
+// outside of the service or because nothing was. The receipt goes to the payer when the invoice has no number.
+func (s *Service) settled(tx *engine.Tx, o *storage.Object[record], by *string, p payer) error {
 	r := &o.Value
 	r.AmountPaid += r.AmountDue
 	r.enter(Paid)
@@ -371,7 +371,7 @@ func (s *Service) settled(tx *engine.Tx, o *storage.Object[record], by *string, 
 	if err := r.decided(tx); err != nil {
 		return err
 	}
-	if err := s.receipts(tx, r, phone); err != nil {
+	if err := s.receipts(tx, r, p); err != nil {
 		return err
 	}
 	return s.replace(tx, o, event.InvoicePaid)

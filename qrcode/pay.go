@@ -106,7 +106,7 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, 
 		if p.PIN == "" {
 			return api.Missing("pin")
 		}
-		entry.Account, err = account.PayingAccountTx(tx, caller.Live, p.Wallet)
+		entry.Account, err = s.accounts.PayingAccountTx(tx, caller.Live, p.Wallet)
 		return err
 	})
 	if err != nil {

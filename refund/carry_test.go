@@ -202,6 +202,16 @@ func TestContradictions(t *testing.T) {
 		if list := stuck(); len(list) != 0 {
 			t.Errorf("%s, then %s: listed when resolved: %+v", first, then, list)
 		}
+		// The charger repeats what it reported.
+		if err := s.Refunds.Notify(t.Context(), r.ID, invoice.RefundResult{Outcome: then}); !errors.Is(err, refund.ErrContradicted) {
+			t.Errorf("%s, then %s again: %v", first, then, err)
+		}
+		if list := stuck(); len(list) != 0 {
+			t.Errorf("%s, then %s: listed again: %+v", first, then, list)
+		}
+		if n := strings.Count(log.String(), "contradicts"); n != 1 {
+			t.Errorf("%s, then %s: the log tells %d times: %s", first, then, n, &log)
+		}
 		wants(t, "resolved twice", s.Refunds.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
 		s.verified()
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -174,9 +175,14 @@ func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) 
 
 // EraseObjects takes the personal data of objects out of the answers that are kept.
 func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]bool) error {
-	return Rewrite(ctx, e, keys, in, func(o *storage.Object[keyRecord]) (changed bool, err error) {
-		o.Value.Answer, changed, err = personal.RedactObject(o.Value.Answer, ids)
-		return changed, err
+	return Rewrite(ctx, e, keys, in, func(o *storage.Object[keyRecord]) (bool, error) {
+		kept, is, err := personal.RedactObject(o.Value.Answer, ids)
+		if err != nil || !is {
+			return false, err
+		}
+		changed := !bytes.Equal(kept, o.Value.Answer)
+		o.Value.Answer = kept
+		return changed, nil
 	})
 }
 

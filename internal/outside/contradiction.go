@@ -30,15 +30,17 @@ type Contradicting struct {
 }
 
 // ContradictTx notes a contradiction in the caller's transaction. After the commit the log
-// is told, and the observer, unless ctx is of work that is told of when it ends.
+// is told, and the observer, unless ctx is of work that is told of when it ends. Providers
+// repeat their reports: of one that is noted, or resolved, already the observer alone is told.
 func (os *Orders) ContradictTx(ctx context.Context, tx *engine.Tx, c Contradicting) error {
 	scope := storage.Scope{Live: tx.Caller.Live}
 	found, err := os.kept.Get(tx, scope, c.ID)
+	known := err == nil && (c.Order.Contradiction == found.Value.Contradiction || c.Order.Contradiction == found.Value.Resolved)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		c.Order.Merchant, c.Order.CreatedAt = tx.Caller.Merchant, api.At(tx.Now)
 		_, err = os.kept.Insert(tx, scope, c.ID, c.Order)
-	case err == nil && found.Value.Contradiction != c.Order.Contradiction:
+	case err == nil && !known:
 		found.Value.Contradiction = c.Order.Contradiction
 		err = os.kept.Replace(tx, found)
 	}
@@ -47,8 +49,10 @@ func (os *Orders) ContradictTx(ctx context.Context, tx *engine.Tx, c Contradicti
 	}
 	caller := tx.Caller
 	tx.Committed(func() {
-		tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+c.Word+" is listed as stuck",
-			c.Word, c.ID, "merchant", caller.Merchant, "live", caller.Live, "how", c.Order.Contradiction)
+		if !known {
+			tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+c.Word+" is listed as stuck",
+				c.Word, c.ID, "merchant", caller.Merchant, "live", caller.Live, "how", c.Order.Contradiction)
+		}
 		said := Contradicted
 		said.RequestID = caller.RequestID
 		if !due.Report(ctx, said) {
@@ -88,7 +92,8 @@ func (os *Orders) countContradictedTx(tx storage.ReadTx, live bool, limit int) (
 	return min(n, limit), nil
 }
 
-// Resolve takes a contradicted order off the list. word is what it is called in the
+// Resolve takes a contradicted order off the list, to which a repetition of the report does
+// not bring it back. word is what it is called in the
 // refusal when there is none of that id.
 func (os *Orders) Resolve(ctx context.Context, e *engine.Engine, id, word string) error {
 	_, caller, err := os.Find(ctx, e, id, word)
@@ -103,7 +108,7 @@ func (os *Orders) Resolve(ctx context.Context, e *engine.Engine, id, word string
 		if o.Value.Contradiction == "" {
 			return api.NoSuch(word)
 		}
-		o.Value.Contradiction = ""
+		o.Value.Contradiction, o.Value.Resolved = "", o.Value.Contradiction
 		return os.kept.Replace(tx, o)
 	})
 }

@@ -23,6 +23,8 @@ type Order struct {
 	// Contradiction says how the provider contradicted what is booked of an order that has
 	// ended; empty if it did not, or once that is resolved.
 	Contradiction string `json:"contradiction,omitempty"`
+	// Resolved is the contradiction that was resolved last.
+	Resolved string `json:"resolved,omitempty"`
 	// Of is the object's id where it is not that of the order; see [Contradicting].
 	Of        string   `json:"of,omitempty"`
 	CreatedAt api.Time `json:"created_at"`

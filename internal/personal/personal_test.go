@@ -53,3 +53,26 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+func TestRedactObject(t *testing.T) {
+	ids := map[string]bool{"acc_1": true, "pay_1": true}
+	for doc, want := range map[string]string{
+		`{"object":"consumer","account_id":"acc_1","service_id":"SVC1","phone_number":"+233241112221","balance":5}`: `{"object":"consumer","account_id":"acc_1","service_id":"SVC1","phone_number":"","balance":5}`,
+		`{"object":"cash_agent","account_id":"acc_1","phone_number":"+233241112221"}`:                               `{"object":"cash_agent","account_id":"acc_1","phone_number":""}`,
+		`{"id":"acc_1","name":"Ama","phone_number":"+233241112221"}`:                                                `{"id":"acc_1","name":"","phone_number":""}`,
+		`{"id":"pay_1","object":"payment","phone":null}`:                                                            `{"id":"pay_1","object":"payment","phone":null}`,
+		`{"object":"consumer","account_id":"acc_2","phone_number":"+233241112222"}`:                                 ``,
+		`{"object":"other","account_id":"acc_1","phone_number":"+233241112222"}`:                                    ``,
+		`{"id":"acc_1","object":"consumer","account_id":"acc_2","phone_number":"+233241112222"}`:                    ``,
+		`[]`: ``,
+	} {
+		of := want != ""
+		if !of {
+			want = doc
+		}
+		got, is, err := personal.RedactObject([]byte(doc), ids)
+		if err != nil || string(got) != want || is != of {
+			t.Errorf("%s: got %s, %t, %v", doc, got, is, err)
+		}
+	}
+}

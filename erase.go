@@ -60,9 +60,9 @@ func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.De
 }
 
 func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Payee, ids map[string]bool) error {
-	open, err := s.outgoing.ErasePayee(ctx, in, p, ids)
+	open, err := s.outgoing.FindPayee(ctx, in, p, ids)
 	if err != nil {
-		return fmt.Errorf("payments: erase payee: %w", err)
+		return fmt.Errorf("payments: find payee: %w", err)
 	}
 	queued, err := s.Disbursements.ErasePayee(ctx, in, p, ids)
 	if err != nil {
@@ -73,6 +73,9 @@ func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Pay
 	}
 	if err := s.engine.EraseObjects(ctx, in, ids); err != nil {
 		return fmt.Errorf("payments: erase answers: %w", err)
+	}
+	if err := s.outgoing.ErasePayee(ctx, in, ids); err != nil {
+		return fmt.Errorf("payments: erase payee: %w", err)
 	}
 	if open+queued > 0 {
 		return api.Invalid("destination", "%d transfers to this payee are still under way. Call this again once they have ended.", open+queued)

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/faulty"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -65,7 +66,8 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "payments.db")
 	store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
 	check(err)
-	svc := open(t, store, payments.Config{Sandbox: true})
+	fails := faulty.New(store)
+	svc := open(t, fails, payments.Config{Sandbox: true})
 	ctx := t.Context()
 	consumer, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Zenobia Asante", Phone: "0241112221", PIN: "1234", IdempotencyKey: "c"})
 	check(err)
@@ -134,6 +136,13 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 			chart.Float(agent.ID, false).Move(-400), chart.Clearing("cash", false).Move(400),
 		}})
 	}))
+	for n, failed := 1, true; failed; n++ { // at each call of the store
+		fails.FailAt(n)
+		err := svc.ErasePayee(ctx, callers[0], external)
+		if failed = fails.Heal(); !failed {
+			check(err)
+		}
+	}
 	for range 2 { // again, as after an error
 		check(svc.EraseConsumer(ctx, false, consumer.ID))
 		check(svc.EraseAgent(ctx, false, agent.ID))

@@ -49,28 +49,44 @@ func (p *Payee) Shown(d *Destination) bool {
 	return d.Type == p.shown.Type && d.Number == p.shown.Number && d.Name != "" && d.Name == p.shown.Name
 }
 
-// ErasePayee takes name and number of a payee off the transfers that have ended, and adds
-// the ids of all those to ids. It returns how many are still under way, which keep both.
-func (o *Outgoing) ErasePayee(ctx context.Context, in engine.Within, p Payee, ids map[string]bool) (open int, err error) {
+// FindPayee adds the ids of all transfers to a payee that have ended to ids. It returns
+// how many are still under way.
+func (o *Outgoing) FindPayee(ctx context.Context, in engine.Within, p Payee, ids map[string]bool) (open int, err error) {
 	under := map[string]bool{}
 	for _, n := range nouns {
 		err := engine.Rewrite(ctx, o.engine, n.transfers, in, func(found *storage.Object[record]) (bool, error) {
-			r := &found.Value
-			if !p.is(&r.Destination, r.To) {
-				return false, nil
-			}
-			if !r.Status.final() {
+			switch r := &found.Value; {
+			case !p.is(&r.Destination, r.To):
+			case r.Status.final():
+				ids[r.ID] = true
+			default:
 				under[r.ID] = true
-				return false, nil
 			}
-			ids[r.ID] = true
-			changed := r.To != nil || r.Destination.Name != ""
-			r.To, r.Destination.Name = nil, ""
-			return changed, nil
+			return false, nil
 		})
 		if err != nil {
 			return 0, err
 		}
 	}
 	return len(under), nil
+}
+
+// ErasePayee takes name and number of the payee off transfers. Nothing finds them after
+// that, so what goes by their ids is erased before.
+func (o *Outgoing) ErasePayee(ctx context.Context, in engine.Within, ids map[string]bool) error {
+	for _, n := range nouns {
+		err := engine.Rewrite(ctx, o.engine, n.transfers, in, func(found *storage.Object[record]) (bool, error) {
+			r := &found.Value
+			if !ids[r.ID] {
+				return false, nil
+			}
+			changed := r.To != nil || r.Destination.Name != ""
+			r.To, r.Destination.Name = nil, ""
+			return changed, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

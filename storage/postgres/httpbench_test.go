@@ -89,7 +89,9 @@ func (m *market) serve(b *testing.B) (address string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	server := httpapi.NewServer("", httpapi.New(m.svc, httpapi.Config{Logger: slog.New(slog.DiscardHandler)}))
+	server := httpapi.NewServer("", httpapi.New(m.svc, httpapi.Config{
+		Logger: slog.New(slog.DiscardHandler), InFlight: httpapi.InFlight{Test: 1024, All: 8192}, // one key has all connections
+	}))
 	go func() { _ = server.Serve(listener) }() // it ends by Close
 	b.Cleanup(func() { _ = server.Close() })
 	return listener.Addr().String()

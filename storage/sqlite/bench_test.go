@@ -195,7 +195,7 @@ func (w *bare) run(b *testing.B, from, until, size int) time.Duration {
 			exec("BEGIN IMMEDIATE")
 		}
 		posting := fmt.Sprintf("pst_%08d", i)
-		exec(w.insertNote, scope.Merchant, scope.Live, fmt.Sprintf("p%08d", i), int64(1),
+		exec(w.insertNote, scope.Merchant, scope.Live, fmt.Sprintf("p%08d", i), int64(1), int64(0),
 			"open", int64(7), true, nil, nil, data)
 		exec(insertPostings[0], posting, "payment", "pay_1", noon.UnixMilli())
 		for _, a := range []*account{&w.wallet, &w.cash} {

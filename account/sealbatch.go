@@ -216,13 +216,7 @@ func (b *sealing) write(tx storage.Tx) error {
 	b.written = nil
 	head := *b.head
 	head.Value.Entries = b.upTo
-	if head.Version == 0 {
-		made, err := sealHeads.Insert(tx, storage.Scope{}, head.ID, head.Value)
-		if err != nil {
-			return taken(err, errFaster)
-		}
-		head = *made
-	} else if err := sealHeads.Replace(tx, &head); err != nil {
+	if err := sealHeads.Put(tx, &head); err != nil {
 		return taken(err, errFaster)
 	}
 	for _, segment := range b.segments {

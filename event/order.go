@@ -1,7 +1,6 @@
 package event
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -36,12 +35,7 @@ func newIDs(tx *engine.Tx, n int) ([]string, error) {
 		made[i] = ids.Following(tx.NewID("evt_"), o.Value.Event)
 		o.Value.Event = made[i]
 	}
-	if o.Version == 0 {
-		_, err = heads.Insert(tx, o.Scope, o.ID, o.Value)
-	} else {
-		err = heads.Replace(tx, o)
-	}
-	if err != nil {
+	if err := heads.Put(tx, o); err != nil {
 		return nil, fmt.Errorf("event: write head: %w", err)
 	}
 	return made, nil
@@ -61,11 +55,10 @@ func NewestTx(tx *engine.Tx) (string, error) {
 // yet. There may be events of a release that kept none.
 func headOf(tx *engine.Tx) (*storage.Object[head], error) {
 	scope := tx.Caller.Scope()
-	o, err := heads.Get(tx, scope, headID)
-	if !errors.Is(err, storage.ErrNotFound) {
+	o, err := heads.GetOrNew(tx, scope, headID)
+	if err != nil || o.Version > 0 {
 		return o, err
 	}
-	o = &storage.Object[head]{Scope: scope, ID: headID}
 	page, _, err := events.List(tx, storage.Query{Scope: scope, Limit: 1})
 	if len(page) > 0 {
 		o.Value.Event = page[0].ID

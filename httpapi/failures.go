@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -47,9 +46,7 @@ func (f *failures) check(client, key string, now time.Time) error {
 	if wait == 0 {
 		return nil
 	}
-	refusal := api.Errorf(api.RateLimited, "", "There were too many requests with a bad API key from this address. Check the key, and try again after the seconds in the header Retry-After.")
-	refusal.RetryAfter = wait
-	return refusal
+	return tooMany(wait, "There were too many requests with a bad API key from this address. Check the key, and try again after the seconds in the header Retry-After.")
 }
 
 // failed counts a bad key.

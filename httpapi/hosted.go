@@ -71,9 +71,7 @@ func (v *visitors) enter(r *request, pay func(from string) error) error {
 	page := storage.Scope{Merchant: r.URL.Path + " " + from}
 	now := time.Now()
 	if wait := max(v.failed.wait(page, now), v.failedAll.wait(address, now)); wait > 0 {
-		refusal := api.Errorf(api.RateLimited, "", "There were too many failed entries from this connection. Try again later.")
-		refusal.RetryAfter = wait
-		return refusal
+		return tooMany(wait, "There were too many failed entries from this connection. Try again later.")
 	}
 	err := pay(from)
 	if failedEntry(err) {

@@ -76,7 +76,12 @@ func (l *limiter) take(scope storage.Scope, now time.Time) error {
 		return nil
 	}
 	r.CancelAt(now)
-	refusal := api.Errorf(api.RateLimited, "", "There are too many requests. Slow down, and try again after the seconds in the header Retry-After.")
+	return tooMany(wait, "There are too many requests. Slow down, and try again after the seconds in the header Retry-After.")
+}
+
+// tooMany is a refusal with the time after which the next request passes.
+func tooMany(wait time.Duration, message string) error {
+	refusal := api.Errorf(api.RateLimited, "", "%s", message)
 	refusal.RetryAfter = wait
 	return refusal
 }

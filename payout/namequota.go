@@ -3,7 +3,6 @@ package payout
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -42,11 +41,7 @@ var nameCounts = storage.NewCollection[nameCount]("name_lookups", nil)
 func (s *Service) countName(ctx context.Context, caller api.Caller) error {
 	quota := s.outgoing.config.NameQuota
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		found, err := nameCounts.Get(tx, caller.Scope(), nameCountID)
-		isNew := errors.Is(err, storage.ErrNotFound)
-		if isNew {
-			found, err = &storage.Object[nameCount]{}, nil
-		}
+		found, err := nameCounts.GetOrNew(tx, caller.Scope(), nameCountID)
 		if err != nil {
 			return fmt.Errorf("payout: read the quota of names: %w", err)
 		}
@@ -65,12 +60,7 @@ func (s *Service) countName(ctx context.Context, caller api.Caller) error {
 			return errTooManyNames("hour", hour.Add(time.Hour).Sub(now))
 		}
 		c.Last, c.InHour, c.InDay = api.At(now), c.InHour+1, c.InDay+1
-		if isNew {
-			_, err = nameCounts.Insert(tx, caller.Scope(), nameCountID, *c)
-		} else {
-			err = nameCounts.Replace(tx, found)
-		}
-		if err != nil {
+		if err := nameCounts.Put(tx, found); err != nil {
 			return fmt.Errorf("payout: count a name: %w", err)
 		}
 		return nil

@@ -109,11 +109,7 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 		if m.Phone == "" {
 			return nil, api.Errorf(api.InvalidPhoneNumber, "", "This merchant has no registered phone number. Ask the operator to register one.")
 		}
-		found, err := otps.Get(tx, caller.Scope(), string(purpose))
-		isNew := errors.Is(err, storage.ErrNotFound)
-		if isNew {
-			found, err = &storage.Object[otp]{}, nil
-		}
+		found, err := otps.GetOrNew(tx, caller.Scope(), string(purpose))
 		if err != nil {
 			return nil, fmt.Errorf("payout: read code: %w", err)
 		}
@@ -129,12 +125,7 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 		o.Code, o.VerifyBy = tx.NewID("otp_"), api.At(tx.Now.Add(otpVerifyWithin))
 		o.MAC = otpMAC(s.keys[0], caller.Scope(), purpose, o.Code, digits)
 		o.ValidUntil, o.Used, o.Guesses = nil, false, 0
-		if isNew {
-			_, err = otps.Insert(tx, caller.Scope(), string(purpose), *o)
-		} else {
-			err = otps.Replace(tx, found)
-		}
-		if err != nil {
+		if err := otps.Put(tx, found); err != nil {
 			return nil, fmt.Errorf("payout: keep code: %w", err)
 		}
 		text := fmt.Sprintf("%s is your code to confirm a payout. It is valid for 10 minutes. Do not tell it to anybody.", digits)

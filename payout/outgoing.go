@@ -2,7 +2,6 @@ package payout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -361,11 +360,7 @@ func (o *Outgoing) countDay(tx *engine.Tx, n *Noun, created time.Time, amount in
 		return nil
 	}
 	id := created.UTC().Format(time.DateOnly)
-	found, err := days.Get(tx, tx.Caller.Scope(), id)
-	isNew := errors.Is(err, storage.ErrNotFound)
-	if isNew {
-		found, err = &storage.Object[day]{}, nil
-	}
+	found, err := days.GetOrNew(tx, tx.Caller.Scope(), id)
 	if err != nil {
 		return fmt.Errorf("payout: read the day: %w", err)
 	}
@@ -374,12 +369,7 @@ func (o *Outgoing) countDay(tx *engine.Tx, n *Noun, created time.Time, amount in
 		left := max(0, most-(found.Value.Pesewas-amount))
 		return api.Errorf(api.DailyLimitExceeded, "amount", "The daily limit of payouts is GHS %s, of which GHS %s is left today.", money.Text(most), money.Text(left))
 	}
-	if isNew {
-		_, err = days.Insert(tx, tx.Caller.Scope(), id, found.Value)
-	} else {
-		err = days.Replace(tx, found)
-	}
-	if err != nil {
+	if err := days.Put(tx, found); err != nil {
 		return fmt.Errorf("payout: count the day: %w", err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -96,6 +97,15 @@ func (c *Collection[T]) Get(tx ReadTx, s Scope, id string) (*Object[T], error) {
 	return c.Decode(r)
 }
 
+// GetOrNew is Get, but returns a new object, without a Version, where there is none.
+func (c *Collection[T]) GetOrNew(tx ReadTx, s Scope, id string) (*Object[T], error) {
+	o, err := c.Get(tx, s, id)
+	if errors.Is(err, ErrNotFound) {
+		return &Object[T]{Scope: s, ID: id}, nil
+	}
+	return o, err
+}
+
 // Find returns the object with these values in a unique key, or ErrNotFound.
 func (c *Collection[T]) Find(tx ReadTx, key string, s Scope, values ...any) (*Object[T], error) {
 	r, err := tx.Find(c.kind, key, s, values...)
@@ -172,6 +182,19 @@ func (c *Collection[T]) Replace(tx Tx, o *Object[T]) error {
 	o.Version++
 	o.stored = r.Data
 	return nil
+}
+
+// Put is Insert for an object without a Version, and else Replace. On success o carries
+// the new version.
+func (c *Collection[T]) Put(tx Tx, o *Object[T]) error {
+	if o.Version > 0 {
+		return c.Replace(tx, o)
+	}
+	made, err := c.Insert(tx, o.Scope, o.ID, o.Value)
+	if err == nil {
+		*o = *made
+	}
+	return err
 }
 
 // Delete removes the object if nobody else has written it since it was read.

@@ -50,6 +50,28 @@ func open(t *testing.T) storage.Store {
 	return store
 }
 
+// What is read or begun anew is written, whichever it was.
+func TestPut(t *testing.T) {
+	store := open(t)
+	for version := range int64(3) {
+		want(t, "Update", store.Update(t.Context(), func(tx storage.Tx) error {
+			o, err := tasks.GetOrNew(tx, shop, "t_1")
+			want(t, "GetOrNew", err, nil)
+			if o.Version != version || o.Scope != shop || o.ID != "t_1" {
+				t.Errorf("got %+v, want version %d", o, version)
+			}
+			o.Value.Name = fmt.Sprint("named ", version)
+			want(t, "Put", tasks.Put(tx, o), nil)
+			want(t, "Put of an old version", tasks.Put(tx, &storage.Object[task]{Scope: shop, ID: "t_1", Version: version + 9}), storage.ErrConflict)
+			want(t, "Put of one that is there", tasks.Put(tx, &storage.Object[task]{Scope: shop, ID: "t_1"}), storage.ErrExists)
+			if o.Version != version+1 {
+				t.Errorf("Put left version %d", o.Version)
+			}
+			return nil
+		}), nil)
+	}
+}
+
 func TestCollection(t *testing.T) {
 	store := open(t)
 	const text = `<b> & "quotes"` // comes back as it was

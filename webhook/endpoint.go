@@ -124,12 +124,7 @@ func resubscribe(tx *engine.Tx, e *endpointRecord, subscribe bool) error {
 	if subscribe {
 		o.Value.List = append(o.Value.List, subscription{id, e.Events, e.After, e.URL})
 	}
-	if o.Version == 0 {
-		_, err = subscribed.Insert(tx, scope, subscriptionsID, o.Value)
-	} else {
-		err = subscribed.Replace(tx, o)
-	}
-	if err != nil {
+	if err := subscribed.Put(tx, o); err != nil {
 		return fmt.Errorf("webhook: write subscriptions: %w", err)
 	}
 	return nil

@@ -7,19 +7,20 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 // Now shows a merchant's test clock, and to everybody else the real time.
 func TestNow(t *testing.T) {
 	real := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := open(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return real }})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	svc := servicetest.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return real }})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	caller := api.Caller{Merchant: m.ID}
-	if _, err := svc.MoveClock(t.Context(), caller, time.Hour, time.Time{}); err != nil {
+	if _, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {

@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -29,6 +31,25 @@ const defaultPoll = time.Second
 // minKey is the shortest server key, in bytes.
 const minKey = 32
 
+// Providers are the host's own providers of one mode. What is nil is missing in live mode
+// and simulated in test mode.
+type Providers struct {
+	// Rail carries payouts and disbursements to mobile money and banks. Without one, live
+	// mode refuses them with service_unavailable; those to wallets and floats need none.
+	// Test mode has [provider.Simulated].
+	Rail provider.Rail
+	// Charger takes the money of invoices. Without one, live mode has invoices paid on
+	// their hosted page only. One that is a [provider.RefundRail], too, can give the money
+	// back. Test mode has [provider.Simulated].
+	Charger provider.Charger
+	// Texter sends SMS; without one live mode sends none. Test mode keeps SMS to be read,
+	// and New refuses a Texter there.
+	Texter message.Texter
+	// Mailer sends e-mail; without one live mode sends none. Test mode keeps e-mail to be
+	// read, and sends it, too, where it has a Mailer.
+	Mailer message.Mailer
+}
+
 // Config is what the host brings. The zero value works: test mode in full, and
 // live mode as far as nothing outside is needed.
 type Config struct {
@@ -39,6 +60,9 @@ type Config struct {
 	// Sandbox allows test clocks to be moved and the test helpers to be mounted.
 	// Live mode is untouched by it.
 	Sandbox bool
+	// Serial does due work one record after another, so that a test on a memory store
+	// replays. It costs throughput, and is for tests.
+	Serial bool
 	// Key is the server's secret, at least 32 bytes. The library uses it for the payloads
 	// of consumers' codes, the seals of the ledger, one-time codes and PINs. A host sets it
 	// in production and keeps it outside the database: then a stolen database gives away
@@ -49,23 +73,14 @@ type Config struct {
 	// Key, add the new key here in all processes, then make it Key and put the old one
 	// here. See docs/guide/keys.md for how long an old key must stay.
 	FallbackKeys [][]byte
-	// Texter sends SMS in live mode; without one nobody is told there. Test mode
-	// never sends anything.
-	Texter message.Texter
-	// Mailer sends e-mail in live mode; without one nobody is mailed there. TestMailer
-	// sends that of test mode, which otherwise is only kept to be read.
-	Mailer, TestMailer message.Mailer
+	// Live and Test are what carries money and messages in each mode.
+	Live, Test Providers
 	// ConsumerCodec reads and writes the payloads of consumers' QR codes; the
 	// library's own when nil.
 	ConsumerCodec qrcode.ConsumerCodec
-	// Rail carries payouts and disbursements of live mode to mobile money and banks.
-	// Without one they are refused with service_unavailable there; those to wallets
-	// and floats need none. Test mode has a simulated rail, [payout.Simulated],
-	// unless TestRail is set.
-	Rail, TestRail payout.Rail
 	// Banks knows the banks that can be paid and their codes; sample data,
-	// [payout.SampleBanks], when nil.
-	Banks payout.BankDirectory
+	// [provider.SampleBanks], when nil.
+	Banks provider.BankDirectory
 	// Fees are those of external transfers; [payout.DefaultFees] when nil.
 	Fees *payout.Fees
 	// PayoutLimits default to GHS 1.00 to 20,000.00 for one and 50,000.00 for a
@@ -80,20 +95,14 @@ type Config struct {
 	// up in an hour and in a day; [payout.DefaultNameQuota] where it is zero.
 	NameQuota payout.NameQuota
 	// StuckAfter is how long a transfer, a refund or a charge may be on its way before
-	// the log tells of it, and [payout.Service.Stuck], or Stuck of the refunds or the
-	// invoices, lists it; one hour when zero.
+	// the log tells of it, and List of Providers lists it; one hour when zero.
 	StuckAfter time.Duration
 	// SingleUseOTP makes a one-time code good for one payout, instead of for 10
 	// minutes.
 	SingleUseOTP bool
-	// Charger takes the money of invoices in live mode; without one they are paid on
-	// their hosted page only. One that is an [invoice.RefundRail], too, can give it back.
-	// Test mode has a simulated one, [invoice.Simulated],
-	// unless TestCharger is set.
-	Charger, TestCharger invoice.Charger
 	// Customers is the host's own record of customers, from which invoices are
 	// filled; the library's own when nil.
-	Customers account.Customers
+	Customers account.CustomerDirectory
 	// DefaultTax is the rate, in percent, of taxable invoice lines that give none;
 	// nil for no tax.
 	DefaultTax *decimal.Decimal
@@ -158,6 +167,9 @@ func (c *Config) check() error {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return fmt.Errorf("payments: BaseURL %q must be like https://pay.example.com, with http or https and without query", c.BaseURL)
+	}
+	if c.Test.Texter != nil {
+		return errors.New("payments: Test.Texter must be nil; SMS of test mode are kept to be read")
 	}
 	if len(c.Key) > 0 && len(c.Key) < minKey {
 		return fmt.Errorf("payments: Key has %d bytes, want at least %d", len(c.Key), minKey)

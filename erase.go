@@ -2,10 +2,8 @@ package payments
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payout"
 )
 
@@ -16,31 +14,13 @@ import (
 // operator, reads all records of the mode, and may be repeated, as after an error.
 //
 // Refusals: resource_missing, and parameter_invalid while there is money in the account.
-func (s *Service) EraseConsumer(ctx context.Context, live bool, id string) error {
-	if err := s.Accounts.CloseConsumer(ctx, live, id); err != nil {
-		return err
-	}
-	return s.eraseHolder(ctx, live, id)
+func (s *Service) EraseConsumer(ctx context.Context, caller api.Caller, id string) error {
+	return s.internal.erasure.EraseConsumer(ctx, caller.Live, id)
 }
 
 // EraseAgent is EraseConsumer for a cash agent.
-func (s *Service) EraseAgent(ctx context.Context, live bool, id string) error {
-	if err := s.Accounts.CloseAgent(ctx, live, id); err != nil {
-		return err
-	}
-	return s.eraseHolder(ctx, live, id)
-}
-
-func (s *Service) eraseHolder(ctx context.Context, live bool, id string) error {
-	in := engine.Within{Scope: api.Caller{Live: live}.Scope(), All: true}
-	ids := map[string]bool{id: true}
-	if err := s.Payments.ErasePayer(ctx, live, id, ids); err != nil {
-		return fmt.Errorf("payments: erase payer: %w", err)
-	}
-	if err := s.Messages.EraseEverywhere(ctx, live, id); err != nil {
-		return fmt.Errorf("payments: erase messages: %w", err)
-	}
-	return s.erasePayee(ctx, in, payout.WalletPayee(id), ids)
+func (s *Service) EraseAgent(ctx context.Context, caller api.Caller, id string) error {
+	return s.internal.erasure.EraseAgent(ctx, caller.Live, id)
 }
 
 // ErasePayee removes who was paid at a phone or bank account from the transfers of the
@@ -52,33 +32,5 @@ func (s *Service) eraseHolder(ctx context.Context, live bool, id string) error {
 // Refusals: those of a destination; and parameter_invalid when the rest is erased, but a
 // transfer to the payee is still under way.
 func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.DestinationParams) error {
-	p, err := s.outgoing.ExternalPayee(d)
-	if err != nil {
-		return err
-	}
-	return s.erasePayee(ctx, engine.Within{Scope: caller.Scope()}, p, map[string]bool{})
-}
-
-func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Payee, ids map[string]bool) error {
-	open, err := s.outgoing.FindPayee(ctx, in, p, ids)
-	if err != nil {
-		return fmt.Errorf("payments: find payee: %w", err)
-	}
-	queued, err := s.Disbursements.ErasePayee(ctx, in, p, ids)
-	if err != nil {
-		return fmt.Errorf("payments: erase payee: %w", err)
-	}
-	if err := s.Events.EraseObjects(ctx, in, ids); err != nil {
-		return fmt.Errorf("payments: erase events: %w", err)
-	}
-	if err := s.engine.EraseObjects(ctx, in, ids); err != nil {
-		return fmt.Errorf("payments: erase answers: %w", err)
-	}
-	if err := s.outgoing.ErasePayee(ctx, in, ids); err != nil {
-		return fmt.Errorf("payments: erase payee: %w", err)
-	}
-	if open+queued > 0 {
-		return api.Invalid("destination", "%d transfers to this payee are still under way. Call this again once they have ended.", open+queued)
-	}
-	return nil
+	return s.internal.erasure.ErasePayee(ctx, caller, d)
 }

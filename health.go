@@ -24,8 +24,7 @@ type Health struct {
 	OldestDue *api.Time `json:"oldest_due"`
 	// StuckLive and StuckTest count the transfers to mobile money and banks, the refunds
 	// and the charges of invoices that have been on their way for longer than StuckAfter
-	// of the configuration, or that the provider contradicted; [payout.Service.Stuck], [refund.Service.Stuck] and
-	// [invoice.Service.Stuck] list them.
+	// of the configuration, or that the provider contradicted; List of Providers lists them.
 	StuckLive int `json:"stuck_live"`
 	StuckTest int `json:"stuck_test"`
 	// OldestUnsealed is the time from which on entries of the ledger may be without a
@@ -87,21 +86,14 @@ func (s *Service) Health(ctx context.Context) (*Health, error) {
 			}
 			h.Queues = append(h.Queues, q)
 		}
-		for _, count := range []func(storage.ReadTx, bool, int) (int, error){
-			s.outgoing.CountStuckTx, s.Refunds.CountStuckTx, s.Invoices.CountStuckTx,
-		} {
-			live, err := count(tx, true, HealthLimit)
-			if err != nil {
-				return err
-			}
-			test, err := count(tx, false, HealthLimit)
-			if err != nil {
-				return err
-			}
-			h.StuckLive, h.StuckTest = h.StuckLive+live, h.StuckTest+test
-		}
 		var err error
-		h.OldestUnsealed, err = s.Accounts.UnsealedTx(tx)
+		if h.StuckLive, err = s.internal.providers.CountStuck(tx, true, HealthLimit); err != nil {
+			return err
+		}
+		if h.StuckTest, err = s.internal.providers.CountStuck(tx, false, HealthLimit); err != nil {
+			return err
+		}
+		h.OldestUnsealed, err = s.internal.accounts.Unsealed(tx)
 		return err
 	})
 	if err != nil {

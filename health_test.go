@@ -13,7 +13,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -22,12 +24,12 @@ import (
 // undecided is a rail that never decides.
 type undecided struct{}
 
-func (undecided) Submit(context.Context, payout.Order) (payout.Result, error) {
-	return payout.Result{Outcome: payout.InProgress}, nil
+func (undecided) Submit(context.Context, provider.Transfer) (provider.Result, error) {
+	return provider.Result{Outcome: provider.InProgress}, nil
 }
 
-func (undecided) Status(context.Context, payout.Order) (payout.Result, error) {
-	return payout.Result{Outcome: payout.InProgress}, nil
+func (undecided) Status(context.Context, provider.Transfer) (provider.Result, error) {
+	return provider.Result{Outcome: provider.InProgress}, nil
 }
 
 func TestHealth(t *testing.T) {
@@ -44,14 +46,14 @@ func TestHealth(t *testing.T) {
 func testHealth(t *testing.T, store storage.Store) {
 	begin := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	now := begin
-	svc := open(t, store, payments.Config{
-		Rail: undecided{}, TestRail: undecided{}, StuckAfter: time.Hour, Sandbox: true, Clock: func() time.Time { return now },
+	svc := servicetest.New(t, store, payments.Config{
+		Live: payments.Providers{Rail: undecided{}}, Test: payments.Providers{Rail: undecided{}}, StuckAfter: time.Hour, Sandbox: true, Clock: func() time.Time { return now },
 	})
-	merchant, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	merchant, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	check(err)
 	send := func(live bool, n int) {
 		t.Helper()
-		check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: merchant.ID, Live: live, Amount: decimal.NewFromInt(int64(2 * n)), Source: "bank"}))
+		check(svc.Accounts.Deposit(t.Context(), api.Caller{Live: live}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(int64(2 * n)), Source: "bank"}))
 		for range n {
 			_, err := svc.Disbursements.Create(t.Context(), api.Caller{Merchant: merchant.ID, Live: live}, disbursement.CreateParams{
 				Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
@@ -117,18 +119,22 @@ func testHealth(t *testing.T, store storage.Store) {
 		t.Errorf("just before: %d live, %d test", h.StuckLive, h.StuckTest)
 	}
 	now = begin.Add(time.Hour)
-	list, err := svc.Payouts.Stuck(t.Context())
-	check(err)
-	if h = health(); h.StuckLive != 205 || h.StuckTest != 3 || len(list) != 208 {
+	stuck := func(live bool) []provider.OrderInfo {
+		return servicetest.All(func(p api.Page) (*api.List[provider.OrderInfo], error) {
+			return svc.Providers.List(t.Context(), api.Caller{Live: live}, provider.ListParams{Page: p})
+		}, func(o *provider.OrderInfo) string { return o.ID })
+	}
+	list, inTest := stuck(true), stuck(false)
+	if h = health(); h.StuckLive != 205 || h.StuckTest != 3 || len(list) != 205 || len(inTest) != 3 {
 		t.Errorf("then: %d live, %d test, %d are listed", h.StuckLive, h.StuckTest, len(list))
 	}
 	// The test clock makes those of its merchant older.
-	_, err = svc.MoveClock(t.Context(), api.Caller{Merchant: merchant.ID}, 30*time.Minute, time.Time{})
+	_, err = svc.MoveClock(t.Context(), api.Caller{Merchant: merchant.ID}, payments.ClockParams{By: 30 * time.Minute})
 	check(err)
 	if h = health(); h.StuckLive != 205 || h.StuckTest != 4 {
 		t.Errorf("by the test clock: %d live, %d test", h.StuckLive, h.StuckTest)
 	}
-	check(svc.Payouts.Notify(t.Context(), list[0].Transfer.ID, payout.Result{Outcome: payout.Paid}))
+	check(svc.Providers.Notify(t.Context(), list[0].ID, provider.Result{Outcome: provider.Paid}))
 	if h = health(); h.StuckLive != 204 {
 		t.Errorf("when one was paid: %d live", h.StuckLive)
 	}

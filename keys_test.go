@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -30,14 +31,14 @@ var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 
 func makeUnder(t *testing.T, svc *payments.Service, n int) made {
 	t.Helper()
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: fmt.Sprintf("024300000%d", n)})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: fmt.Sprintf("024300000%d", n)})
 	check(err)
 	made := made{caller: api.Caller{Merchant: m.ID}}
-	c, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024100000%d", n), PIN: "1234"})
+	c, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024100000%d", n), PIN: "1234"})
 	check(err)
 	made.consumer = c.ID
-	check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: c.ID, Amount: decimal.NewFromInt(10), Source: "bank"}))
-	qr, err := svc.QRCodes.Issue(t.Context(), made.caller, qrcode.IssueParams{Account: c.ID})
+	check(svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(10), Source: "bank"}))
+	qr, err := svc.QRCodes.IssueConsumerCode(t.Context(), made.caller, qrcode.IssueConsumerCodeParams{Account: c.ID})
 	check(err)
 	made.payload = qr.Payload
 	_, err = svc.Payouts.RequestOTP(t.Context(), made.caller, payout.ForPayout)
@@ -56,12 +57,12 @@ func accepts(t *testing.T, svc *payments.Service, m made) (refused []string) {
 	if _, err := svc.QRCodes.Resolve(t.Context(), m.caller, m.payload); err != nil {
 		refused = append(refused, "payload")
 	}
-	if _, err := svc.Payouts.VerifyOTP(t.Context(), m.caller, payout.ForPayout, m.code); err != nil {
+	if _, err := svc.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code}); err != nil {
 		refused = append(refused, "code")
 	}
 	code, err := svc.QRCodes.Create(t.Context(), m.caller, qrcode.CreateParams{Amount: new(int64(100))})
 	check(err)
-	_, err = svc.QRCodes.Pay(t.Context(), m.caller, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: m.consumer}, PIN: "1234"})
+	_, err = svc.QRCodes.Pay(t.Context(), m.caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: m.consumer}, PIN: "1234"})
 	if err != nil {
 		refused = append(refused, "PIN")
 	}
@@ -79,10 +80,10 @@ func accepts(t *testing.T, svc *payments.Service, m made) (refused []string) {
 // The key of the server is changed under processes that run beside each other, and what
 // was made under any of them is accepted by all.
 func TestKeyRotation(t *testing.T) {
-	overStores(t, func(t *testing.T, store storage.Store) {
+	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
 		old, fresh := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
 		with := func(key []byte, fallback ...[]byte) *payments.Service {
-			return open(t, store, payments.Config{Key: key, FallbackKeys: fallback})
+			return servicetest.New(t, store, payments.Config{Key: key, FallbackKeys: fallback})
 		}
 		before, prepared, after := with(old), with(old, fresh), with(fresh, old)
 		wants := func(what string, got []string, want ...string) {
@@ -105,19 +106,19 @@ func TestKeyRotation(t *testing.T) {
 func TestVerifiedCodeIsReplayedAfterKeyRotation(t *testing.T) {
 	store := memory.New()
 	old, fresh := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
-	first := open(t, store, payments.Config{Key: old})
+	first := servicetest.New(t, store, payments.Config{Key: old})
 	m := makeUnder(t, first, 1)
 	m.caller.IdempotencyKey = "k"
-	verified, err := first.Payouts.VerifyOTP(t.Context(), m.caller, payout.ForPayout, m.code)
+	verified, err := first.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code})
 	check(err)
-	second := open(t, store, payments.Config{Key: fresh, FallbackKeys: [][]byte{old}})
-	again, err := second.Payouts.VerifyOTP(t.Context(), m.caller, payout.ForPayout, m.code)
+	second := servicetest.New(t, store, payments.Config{Key: fresh, FallbackKeys: [][]byte{old}})
+	again, err := second.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code})
 	if err != nil || *again != *verified {
 		t.Errorf("got %+v, %v", again, err)
 	}
 	other := []byte(m.code)
 	other[0] = '0' + (other[0]-'0'+1)%10
-	if _, err := second.Payouts.VerifyOTP(t.Context(), m.caller, payout.ForPayout, string(other)); api.CodeOf(err) != api.OTPInvalid {
+	if _, err := second.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: string(other)}); api.CodeOf(err) != api.OTPInvalid {
 		t.Errorf("another code: %v", err)
 	}
 }
@@ -128,10 +129,10 @@ func TestStoredKeyWorksAsFallback(t *testing.T) {
 	if key, err := payments.StoredKey(t.Context(), store); err != nil || key != nil {
 		t.Errorf("before the first start: %d bytes, %v", len(key), err)
 	}
-	m := makeUnder(t, open(t, store, payments.Config{}), 1)
+	m := makeUnder(t, servicetest.New(t, store, payments.Config{}), 1)
 	key, err := payments.StoredKey(t.Context(), store)
 	check(err)
-	if got := accepts(t, open(t, store, payments.Config{Key: make([]byte, 32), FallbackKeys: [][]byte{key}}), m); got != nil {
+	if got := accepts(t, servicetest.New(t, store, payments.Config{Key: make([]byte, 32), FallbackKeys: [][]byte{key}}), m); got != nil {
 		t.Errorf("refused are %q", got)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/work"
 )
 
 // Observer is told of the background work, for metrics and traces. Package
@@ -46,10 +46,10 @@ type Work struct {
 	// Duration is how long it took.
 	Duration time.Duration
 	// Outcome is what became of it, in one word: "paid", "refused", "in_progress",
-	// "no_answer"; "delivered", "again", "failed"; "sent", "given_up"; "charged",
-	// "declined"; "contradicted" where a provider reports the opposite of what it reported
-	// before, be it to a worker or in a callback; "told"; "error" for a fault of the store or of this library; "done"
-	// for all else. There may be more in later versions.
+	// "no_answer" of transfers, refunds and charges alike; "delivered", "again", "failed";
+	// "sent", "given_up"; "contradicted" where a provider reports the opposite of what it
+	// reported before, be it to a worker or in a callback; "told"; "error" for a fault of the
+	// store or of this library; "done" for all else. There may be more in later versions.
 	Outcome string
 	// Attempt counts the tries so far; 0 where nobody counts.
 	Attempt int
@@ -67,13 +67,13 @@ type Work struct {
 // observed passes on to the host's observer.
 type observed struct{ observer Observer }
 
-func (o observed) BeginWork(ctx context.Context, w due.Work) context.Context {
-	return o.observer.BeginWork(ctx, work(&w))
+func (o observed) BeginWork(ctx context.Context, w work.Work) context.Context {
+	return o.observer.BeginWork(ctx, publicWork(&w))
 }
 
-func (o observed) EndWork(ctx context.Context, w due.Work) { o.observer.EndWork(ctx, work(&w)) }
+func (o observed) EndWork(ctx context.Context, w work.Work) { o.observer.EndWork(ctx, publicWork(&w)) }
 
-func work(w *due.Work) Work {
+func publicWork(w *work.Work) Work {
 	return Work{
 		Queue: w.Queue, ID: w.ID, Merchant: w.Scope.Merchant, Live: w.Scope.Live, Records: w.Records, Wait: w.Wait,
 		Duration: w.Duration, Outcome: w.Name, Attempt: w.Attempt, RequestID: w.RequestID, Level: w.Level, Err: w.Err,

@@ -20,13 +20,14 @@ import (
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 type begun struct{}
 
-// ledger counts what it is told: "queue outcome attempt", and whether it failed.
-type ledger struct {
+// workLog counts what it is told: "queue outcome attempt", and whether it failed.
+type workLog struct {
 	t      *testing.T
 	mu     sync.Mutex
 	counts map[string]int
@@ -34,7 +35,7 @@ type ledger struct {
 	passed map[string]bool          // host's code that had the context of BeginWork
 }
 
-func (l *ledger) BeginWork(ctx context.Context, w payments.Work) context.Context {
+func (l *workLog) BeginWork(ctx context.Context, w payments.Work) context.Context {
 	ended := w.Outcome != "" || w.Duration != 0
 	if ended != (w.Queue == "events") || w.Queue == "" || w.Records < 1 {
 		l.t.Errorf("begun: %+v", w)
@@ -42,7 +43,7 @@ func (l *ledger) BeginWork(ctx context.Context, w payments.Work) context.Context
 	return context.WithValue(ctx, begun{}, w.Queue)
 }
 
-func (l *ledger) EndWork(ctx context.Context, w payments.Work) {
+func (l *workLog) EndWork(ctx context.Context, w payments.Work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if ctx.Value(begun{}) != any(w.Queue) || w.Duration <= 0 {
@@ -57,7 +58,7 @@ func (l *ledger) EndWork(ctx context.Context, w payments.Work) {
 }
 
 // note remembers that host's code was called in the context of its work.
-func (l *ledger) note(ctx context.Context, who string) {
+func (l *workLog) note(ctx context.Context, who string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if ctx.Value(begun{}) != nil {
@@ -66,7 +67,7 @@ func (l *ledger) note(ctx context.Context, who string) {
 }
 
 // told returns the counts, and begins anew.
-func (l *ledger) told() map[string]int {
+func (l *workLog) told() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	counts := l.counts
@@ -76,7 +77,7 @@ func (l *ledger) told() map[string]int {
 
 // fickle is all that a host brings, and fails at first.
 type fickle struct {
-	*ledger
+	*workLog
 	fails bool
 }
 
@@ -89,18 +90,18 @@ func (f *fickle) fault() error {
 	return nil
 }
 
-func (f *fickle) Submit(ctx context.Context, _ payout.Order) (payout.Result, error) {
+func (f *fickle) Submit(ctx context.Context, _ provider.Transfer) (provider.Result, error) {
 	f.note(ctx, "rail")
-	return payout.Result{Outcome: payout.Paid}, f.fault()
+	return provider.Result{Outcome: provider.Paid}, f.fault()
 }
 
-func (f *fickle) Status(ctx context.Context, o payout.Order) (payout.Result, error) {
+func (f *fickle) Status(ctx context.Context, o provider.Transfer) (provider.Result, error) {
 	return f.Submit(ctx, o)
 }
 
-func (f *fickle) Charge(ctx context.Context, _ invoice.Charge) (invoice.ChargeResult, error) {
+func (f *fickle) Charge(ctx context.Context, _ provider.Charge) (provider.Result, error) {
 	f.note(ctx, "charger")
-	return invoice.ChargeResult{Outcome: invoice.Charged}, f.fault()
+	return provider.Result{Outcome: provider.Paid}, f.fault()
 }
 
 func (f *fickle) SendEmail(ctx context.Context, _ message.Email) error {
@@ -111,11 +112,11 @@ func (f *fickle) SendEmail(ctx context.Context, _ message.Email) error {
 // Every kind of background work tells what became of it, under the names that are
 // documented, and the context of the observer reaches the host's code.
 func TestObserver(t *testing.T) {
-	l := &ledger{t: t, counts: map[string]int{}, ids: map[string]payments.Work{}, passed: map[string]bool{}}
-	host := &fickle{ledger: l, fails: true}
+	l := &workLog{t: t, counts: map[string]int{}, ids: map[string]payments.Work{}, passed: map[string]bool{}}
+	host := &fickle{workLog: l, fails: true}
 	start := time.Now()
-	shop := paymentstest.On(t, memory.New(), payments.Config{
-		Observer: l, WebhookAllow: paymentstest.Loopback(), TestRail: host, TestCharger: hostCharger{host}, TestMailer: host, Clock: func() time.Time { return start },
+	shop := paymentstest.NewWithStore(t, memory.New(), payments.Config{
+		Observer: l, WebhookAllow: paymentstest.Loopback(), Test: payments.Providers{Rail: host, Charger: hostCharger{host}, Mailer: host}, Clock: func() time.Time { return start },
 	})
 	shop.Events.Subscribe("ledger", func(ctx context.Context, _ api.Caller, e event.Event) error {
 		l.note(ctx, "subscriber")
@@ -152,7 +153,7 @@ func TestObserver(t *testing.T) {
 		"webhook_deliveries again 1 WARN failed": 1,
 		"event_tellings again 1 WARN failed":     1,
 		"messages again 1 WARN failed":           1,
-		"invoices no_answer 0 WARN failed":       1,
+		"invoices no_answer 1 WARN failed":       1,
 	}
 	got := l.told()
 	for outcome, n := range want {
@@ -177,7 +178,7 @@ func TestObserver(t *testing.T) {
 	got = l.told()
 	for _, outcome := range []string{
 		"disbursements paid 2 INFO", "webhook_deliveries delivered 2 INFO", "event_tellings told 2 INFO",
-		"messages sent 2 INFO", "invoices charged 0 INFO",
+		"messages sent 2 INFO", "invoices paid 2 INFO",
 	} {
 		if got[outcome] != 1 {
 			t.Errorf("%q is told %d times, want once; all: %v", outcome, got[outcome], got)
@@ -196,6 +197,6 @@ func TestObserver(t *testing.T) {
 // hostCharger keeps the two meanings of Status apart.
 type hostCharger struct{ *fickle }
 
-func (c hostCharger) Status(ctx context.Context, charge invoice.Charge) (invoice.ChargeResult, error) {
+func (c hostCharger) ChargeStatus(ctx context.Context, charge provider.Charge) (provider.Result, error) {
 	return c.Charge(ctx, charge)
 }

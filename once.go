@@ -21,8 +21,8 @@ import (
 // call makes its changes in transactions of its own, so it may run more than once: the
 // process may die before its answer is kept, and two repetitions may come at the same
 // time. What must not happen twice bears a key of its own, derived from the caller's, as
-// [account.Deposit] can; a call of this library in it must not be given the caller's own
+// [account.Service.Deposit] can; a call of this library in it must not be given the caller's own
 // key, which is that of the whole.
 func Once[T any](ctx context.Context, s *Service, caller api.Caller, name string, params any, call func() (*T, error)) (*T, error) {
-	return engine.Kept(ctx, s.engine, caller, engine.Call{Name: name, Params: params}, call)
+	return engine.Memoize(ctx, s.engine, caller, engine.Call{Name: name, Params: params}, call)
 }

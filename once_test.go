@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -19,8 +20,8 @@ import (
 // library are: not that of a failure, not for another call, for thirty days.
 func TestOnce(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := open(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	svc := servicetest.New(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +36,8 @@ func TestOnce(t *testing.T) {
 				return nil, failing
 			}
 			made++
-			return &struct{ Number int }{made}, svc.Accounts.Deposit(t.Context(), account.Deposit{
-				To: m.ID, Amount: decimal.NewFromInt(amount), Source: "bank", IdempotencyKey: "acme/" + caller.IdempotencyKey,
+			return &struct{ Number int }{made}, svc.Accounts.Deposit(t.Context(), api.Caller{IdempotencyKey: "acme/" + caller.IdempotencyKey}, account.DepositParams{
+				To: m.ID, Amount: decimal.NewFromInt(amount), Source: "bank",
 			})
 		})
 		if err != nil {
@@ -83,17 +84,17 @@ func ExampleOnce() {
 	ctx := context.Background()
 	svc, err := payments.New(ctx, memory.New(), payments.Config{})
 	check(err)
-	ama, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001"})
+	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
 	check(err)
-	merchant, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar"})
+	merchant, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"})
 	check(err)
 
 	type receipt struct{ Wallet, Amount string }
 	topUp := func(caller api.Caller, amount decimal.Decimal) (*receipt, error) {
 		params := []string{ama.ID, amount.String()}
 		return payments.Once(ctx, svc, caller, "acme.top_up", params, func() (*receipt, error) {
-			err := svc.Accounts.Deposit(ctx, account.Deposit{
-				To: ama.ID, Amount: amount, Source: "bank", IdempotencyKey: "acme.top_up/" + caller.Merchant + "/" + caller.IdempotencyKey,
+			err := svc.Accounts.Deposit(ctx, api.Caller{IdempotencyKey: "acme.top_up/" + caller.Merchant + "/" + caller.IdempotencyKey}, account.DepositParams{
+				To: ama.ID, Amount: amount, Source: "bank",
 			})
 			return &receipt{ama.Name, amount.String()}, err
 		})
@@ -104,7 +105,7 @@ func ExampleOnce() {
 		check(err)
 		fmt.Println(r.Wallet, r.Amount, again)
 	}
-	balance, err := svc.Accounts.WalletBalance(ctx, false, ama.ID)
+	balance, err := svc.Accounts.WalletBalance(ctx, api.Caller{}, ama.ID)
 	check(err)
 	fmt.Println(balance)
 	// Output:

@@ -15,8 +15,10 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
@@ -25,7 +27,7 @@ import (
 
 // inHost makes calls in a transaction of the host's, after a row of the host's,
 // and ends it.
-func inHost(t *testing.T, s *paymentstest.Shop, db hostDB, end func(hostTx) error, do func(*payments.OwnTx)) *payments.OwnTx {
+func inHost(t *testing.T, s *paymentstest.Shop, db hostDB, end func(hostTx) error, do func(*payments.Tx)) *payments.Tx {
 	t.Helper()
 	tx, store := db.begin()
 	own, err := s.InTx(t.Context(), store)
@@ -53,7 +55,7 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 		ctx := t.Context()
 		s.OTP()
 		var made *payout.Transfer
-		pay := func(own *payments.OwnTx) {
+		pay := func(own *payments.Tx) {
 			var err error
 			made, err = own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
 			must(t, err)
@@ -76,7 +78,7 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 		if is.Status != payout.Succeeded || db.count() != 1 {
 			t.Errorf("the payout is %s, beside %d rows", is.Status, db.count())
 		}
-		inHost(t, s, db, rollback, func(own *payments.OwnTx) {
+		inHost(t, s, db, rollback, func(own *payments.Tx) {
 			if _, err := own.Payouts.Create(ctx, s.Caller, outside("0241234567")); api.CodeOf(err) != api.OTPVerificationRequired {
 				t.Errorf("a code that is used up: %v", err)
 			}
@@ -95,7 +97,7 @@ func TestOwnTransactionLeavesNothing(t *testing.T) {
 		s.OTP()
 		code := s.Pay(makeCode(t, s), 300)
 		price, automatic := int64(700), invoice.ChargeAutomatically
-		do := func(own *payments.OwnTx) {
+		do := func(own *payments.Tx) {
 			_, err := own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
 			must(t, err)
 			_, err = own.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
@@ -108,10 +110,10 @@ func TestOwnTransactionLeavesNothing(t *testing.T) {
 			must(t, err)
 		}
 		s.Work()
-		before, heard := contents(t, db.all, s.Caller.Merchant), told.Load()
+		before, heard := servicetest.Contents(t, db.all, s.Caller.Merchant), told.Load()
 		inHost(t, s, db, rollback, do)
 		s.Work()
-		if diff := cmp.Diff(before, contents(t, db.all, s.Caller.Merchant)); diff != "" {
+		if diff := cmp.Diff(before, servicetest.Contents(t, db.all, s.Caller.Merchant)); diff != "" {
 			t.Errorf("it left\n%s", diff)
 		}
 		if told.Load() != heard || db.count() != 0 {
@@ -151,7 +153,7 @@ func TestOwnTransactionWakes(t *testing.T) {
 		s.Start(t.Context())
 		defer func() { must(t, s.Stop(context.Background())) }()
 		for range 3 {
-			own := inHost(t, s, db, commit, func(own *payments.OwnTx) {
+			own := inHost(t, s, db, commit, func(own *payments.Tx) {
 				p := outside("0241234567")
 				_, err := own.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{Amount: p.Amount, Destination: p.Destination})
 				must(t, err)
@@ -184,7 +186,7 @@ func TestOwnTransactionBeginsAgain(t *testing.T) {
 		}
 		must(t, tx.rollback())
 		free()
-		inHost(t, s, db, commit, func(own *payments.OwnTx) {
+		inHost(t, s, db, commit, func(own *payments.Tx) {
 			_, err := own.Disbursements.Create(ctx, caller, params)
 			must(t, err)
 		})
@@ -197,34 +199,34 @@ func TestOwnTransactionBeginsAgain(t *testing.T) {
 
 // counted is a provider that counts how often it is asked.
 type counted struct {
-	payout.Simulated
+	provider.Simulated
 	asked *atomic.Int64
 }
 
-func (c counted) Submit(ctx context.Context, o payout.Order) (payout.Result, error) {
+func (c counted) Submit(ctx context.Context, o provider.Transfer) (provider.Result, error) {
 	c.asked.Add(1)
 	return c.Simulated.Submit(ctx, o)
 }
 
-func (c counted) Check(ctx context.Context, o payout.Order) error {
+func (c counted) Check(ctx context.Context, o provider.Transfer) error {
 	c.asked.Add(1)
 	return c.Simulated.Check(ctx, o)
 }
 
-func (c counted) AccountName(ctx context.Context, e payout.Enquiry) (string, error) {
+func (c counted) AccountName(ctx context.Context, e provider.Enquiry) (string, error) {
 	c.asked.Add(1)
 	return c.Simulated.AccountName(ctx, e)
 }
 
 type countedCharger struct{ asked *atomic.Int64 }
 
-func (c countedCharger) Charge(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
+func (c countedCharger) Charge(context.Context, provider.Charge) (provider.Result, error) {
 	c.asked.Add(1)
-	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+	return provider.Result{Outcome: provider.Paid}, nil
 }
 
-func (c countedCharger) Status(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
-	return invoice.ChargeResult{Outcome: invoice.Unseen}, nil
+func (c countedCharger) ChargeStatus(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{Outcome: provider.NotFound}, nil
 }
 
 // While the host's transaction is open nobody outside is asked anything: what
@@ -232,7 +234,7 @@ func (c countedCharger) Status(context.Context, invoice.Charge) (invoice.ChargeR
 func TestOwnTransactionAsksNobody(t *testing.T) {
 	var asked atomic.Int64
 	config := payments.Config{
-		WebhookAllow: paymentstest.Loopback(), TestRail: counted{asked: &asked}, TestCharger: countedCharger{&asked},
+		WebhookAllow: paymentstest.Loopback(), Test: payments.Providers{Rail: counted{asked: &asked}, Charger: countedCharger{&asked}},
 	}
 	onEachHost(t, config, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
 		ctx := t.Context()
@@ -242,15 +244,15 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 		}})
 		must(t, err)
 		inbox := s.Inbox(event.InvoicePaid)
-		endpoints, err := s.Webhooks.List(ctx, s.Caller, api.Page{})
+		endpoints, err := s.Webhooks.List(ctx, s.Caller, webhook.ListParams{})
 		must(t, err)
 		s.OTP()
 		s.Work()
-		before := contents(t, db.all, s.Caller.Merchant)
+		before := servicetest.Contents(t, db.all, s.Caller.Merchant)
 		asked.Store(0)
 		matched := outside("0241234567")
 		matched.Destination.MatchName = true
-		inHost(t, s, db, commit, func(own *payments.OwnTx) {
+		inHost(t, s, db, commit, func(own *payments.Tx) {
 			for what, call := range map[string]func() error{
 				"pay": func() error {
 					return second(own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{}))
@@ -269,12 +271,12 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 				}
 			}
 		})
-		if diff := cmp.Diff(before, contents(t, db.all, s.Caller.Merchant)); diff != "" {
+		if diff := cmp.Diff(before, servicetest.Contents(t, db.all, s.Caller.Merchant)); diff != "" {
 			t.Errorf("what was refused left\n%s", diff)
 		}
 		// What is paid already, or sent later, asks nobody.
-		inHost(t, s, db, commit, func(own *payments.OwnTx) {
-			_, err := own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{PaidOutside: true, PaymentMethod: "cash"})
+		inHost(t, s, db, commit, func(own *payments.Tx) {
+			_, err := own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"})
 			must(t, err)
 			_, err = own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
 			must(t, err)
@@ -294,7 +296,7 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 // Seals that are made in the host's transaction are under the same key.
 func TestOwnTransactionSeals(t *testing.T) {
 	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
-		inHost(t, s, db, commit, func(own *payments.OwnTx) {
+		inHost(t, s, db, commit, func(own *payments.Tx) {
 			if n, err := own.Accounts.Seal(t.Context()); n == 0 || err != nil {
 				t.Errorf("%d entries were sealed, %v", n, err)
 			}
@@ -304,3 +306,5 @@ func TestOwnTransactionSeals(t *testing.T) {
 		}
 	})
 }
+
+func second[T any](_ T, err error) error { return err }

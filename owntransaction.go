@@ -4,33 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-7082ffec/payments/account"
-	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/invoice"
-	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/payout"
-	"github.com/seed-7082ffec/payments/qrcode"
-	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
-	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// OwnTx is the services inside one transaction of the host's own. It is for the
-// life of that transaction, and for one goroutine.
-type OwnTx struct {
-	Accounts *account.Service
-	QRCodes  *qrcode.Service
-	Payments *payment.Service
-	Events   *event.Service
-	Messages *message.Service
-
-	Payouts       *payout.Service
-	Disbursements *disbursement.Service
-	Invoices      *invoice.Service
-	Refunds       *refund.Service
-	Webhooks      *webhook.Service
+// Tx is the services inside one transaction of the host's own. It is for the life of that
+// transaction, and for one goroutine.
+type Tx struct {
+	Services
 
 	service *Service
 }
@@ -68,24 +48,19 @@ type OwnTx struct {
 //
 // [postgres.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/postgres#Store.In
 // [sqlite.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/sqlite#Store.In
-func (s *Service) InTx(ctx context.Context, store storage.Store) (*OwnTx, error) {
+func (s *Service) InTx(ctx context.Context, store storage.Store) (*Tx, error) {
 	if err := store.Define(ctx, Kinds()...); err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
 	in := &Service{base: s.base, config: s.config, engine: s.engine.In(store)}
-	if err := in.wire(in.config); err != nil {
+	if err := in.wire(in.config, s); err != nil {
 		return nil, err
 	}
-	in.Events.SubscribersOf(s.Events)
-	in.Accounts.Inside(s.Accounts)
-	return &OwnTx{
-		Accounts: in.Accounts, QRCodes: in.QRCodes, Payments: in.Payments, Events: in.Events, Messages: in.Messages,
-		Payouts: in.Payouts, Disbursements: in.Disbursements, Invoices: in.Invoices, Refunds: in.Refunds, Webhooks: in.Webhooks,
-		service: in,
-	}, nil
+	in.internal.events.ShareSubscribers(s.internal.events)
+	return &Tx{Services: in.Services, service: in}, nil
 }
 
 // Wake tells the workers what there is to do, after the host has committed. Where
 // the host has rolled back, or forgets to call it, nothing is lost: the workers
 // look by themselves, a little later.
-func (o *OwnTx) Wake() { o.service.engine.HostCommitted() }
+func (tx *Tx) Wake() { tx.service.engine.HostCommitted() }

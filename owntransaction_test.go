@@ -15,9 +15,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -44,7 +44,7 @@ func onEachHost(t *testing.T, config payments.Config, test func(*testing.T, *pay
 		path := filepath.Join(t.TempDir(), "payments.db")
 		store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
 		must(t, err)
-		s := paymentstest.On(t, store, config)
+		s := paymentstest.NewWithStore(t, store, config)
 		db, err := sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_busy_timeout=2000&_txlock=immediate")
 		must(t, err)
 		t.Cleanup(func() { must(t, db.Close()) })
@@ -76,7 +76,7 @@ func onEachHost(t *testing.T, config payments.Config, test func(*testing.T, *pay
 		pool, schema := pgtest.Pool(t, 8), pgtest.Schema(t)
 		store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
 		must(t, err)
-		s := paymentstest.On(t, store, config)
+		s := paymentstest.NewWithStore(t, store, config)
 		ctx := context.Background()
 		_, err = pool.Exec(ctx, "CREATE TABLE "+schema+".host_orders (id bigserial PRIMARY KEY)")
 		must(t, err)
@@ -119,9 +119,9 @@ func TestOwnTransaction(t *testing.T) {
 	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
 		ctx := t.Context()
 		s.Fund(s.Caller.Merchant, 100)
-		wallet, err := s.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama", Phone: "0241234567"})
+		wallet, err := s.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241234567"})
 		must(t, err)
-		pay := func(own *payments.OwnTx, key string, ghs int64) error {
+		pay := func(own *payments.Tx, key string, ghs int64) error {
 			caller := s.Caller
 			caller.IdempotencyKey = key
 			_, err := own.Disbursements.Create(ctx, caller, disbursement.CreateParams{
@@ -131,13 +131,13 @@ func TestOwnTransaction(t *testing.T) {
 		}
 		check := func(what string, rows int, paid int64) {
 			t.Helper()
-			b, err := s.Accounts.WalletBalance(ctx, false, wallet.ID)
+			b, err := s.Accounts.WalletBalance(ctx, api.Caller{}, wallet.ID)
 			must(t, err)
 			if n := db.count(); n != rows || !b.Equal(decimal.NewFromInt(paid)) {
 				t.Errorf("%s: %d rows and %s paid, want %d and %d", what, n, b, rows, paid)
 			}
 		}
-		in := func(end func(hostTx) error, do func(*payments.OwnTx)) {
+		in := func(end func(hostTx) error, do func(*payments.Tx)) {
 			t.Helper()
 			tx, store := db.begin()
 			own, err := s.InTx(ctx, store)
@@ -149,9 +149,9 @@ func TestOwnTransaction(t *testing.T) {
 		}
 		commit, rollback := func(tx hostTx) error { return tx.commit() }, func(tx hostTx) error { return tx.rollback() }
 
-		in(rollback, func(own *payments.OwnTx) { must(t, pay(own, "a", 10)) })
+		in(rollback, func(own *payments.Tx) { must(t, pay(own, "a", 10)) })
 		check("rolled back", 0, 0)
-		in(commit, func(own *payments.OwnTx) {
+		in(commit, func(own *payments.Tx) {
 			must(t, pay(own, "a", 10))
 			must(t, pay(own, "a", 10)) // a repetition, within the same transaction
 			if err := pay(own, "b", 19_000); api.CodeOf(err) != api.InsufficientBalance {
@@ -160,7 +160,7 @@ func TestOwnTransaction(t *testing.T) {
 			must(t, pay(own, "c", 5)) // it goes on after a refusal
 		})
 		check("committed", 1, 15)
-		in(commit, func(own *payments.OwnTx) { must(t, pay(own, "a", 10)) })
+		in(commit, func(own *payments.Tx) { must(t, pay(own, "a", 10)) })
 		check("repeated", 2, 15)
 		if err := s.Drain(ctx); err != nil {
 			t.Error(err)
@@ -186,17 +186,21 @@ func TestOwnTransactionTakesNoGuess(t *testing.T) {
 			Amount: decimal.NewFromInt(5), OTPCode: "123456",
 			Destination: payout.DestinationParams{Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Ama Mensah"},
 		}
-		if _, err := own.Payouts.Create(ctx, s.Caller, params); err == nil || api.CodeOf(err) != "" {
+		if _, err := own.Payouts.Create(ctx, s.Caller, params); !errors.Is(err, api.ErrSecretInTx) {
 			t.Errorf("a payout with a code: %v", err)
 		}
-		if _, err := own.Payouts.VerifyOTP(ctx, s.Caller, payout.ForPayout, "123456"); err == nil || api.CodeOf(err) != "" {
+		if _, err := own.Payouts.VerifyOTP(ctx, s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: "123456"}); !errors.Is(err, api.ErrSecretInTx) {
 			t.Errorf("verify: %v", err)
 		}
 		params.OTPCode = ""
 		if _, err := own.Payouts.Create(ctx, s.Caller, params); api.CodeOf(err) != api.OTPVerificationRequired {
 			t.Errorf("a payout without a verified code: %v", err)
 		}
-		if err := own.Accounts.WithPIN(ctx, s.Caller, account.PINEntry{Account: "con_1", PIN: "1234"}, func(*account.Proof) error { return errors.New("it ran") }); err == nil || err.Error() == "it ran" {
+		amount := int64(500)
+		code, err := own.QRCodes.Create(ctx, s.Caller, qrcode.CreateParams{Amount: &amount})
+		must(t, err)
+		pay := qrcode.PayParams{Wallet: account.WalletRef{Phone: "0241234567"}, PIN: "1234"}
+		if _, err := own.QRCodes.Pay(ctx, s.Caller, code.ID, pay); !errors.Is(err, api.ErrSecretInTx) {
 			t.Errorf("a PIN: %v", err)
 		}
 	})
@@ -219,23 +223,23 @@ func TestOwnTransactionGoesNowhere(t *testing.T) {
 		defer tx.rollback()
 		own, err := s.InTx(ctx, store)
 		must(t, err)
-		if _, err := own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{}); !errors.Is(err, engine.ErrOutside) {
+		if _, err := own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{}); !errors.Is(err, api.ErrNetworkInTx) {
 			t.Errorf("a charge: %v", err)
 		}
-		if _, err := own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{PaidOutside: true}); err != nil {
+		if _, err := own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{PaidOutOfBand: true}); err != nil {
 			t.Errorf("paid outside: %v", err)
 		}
 		to := payout.DestinationParams{
 			Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Nobody At All", MatchName: true,
 		}
 		_, err = own.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: to})
-		if !errors.Is(err, engine.ErrOutside) {
+		if !errors.Is(err, api.ErrNetworkInTx) {
 			t.Errorf("a name that nobody has compared: %v", err)
 		}
-		if _, err := own.Payouts.LookUpAccountName(ctx, s.Caller, to); !errors.Is(err, engine.ErrOutside) {
+		if _, err := own.Payouts.LookUpAccountName(ctx, s.Caller, to); !errors.Is(err, api.ErrNetworkInTx) {
 			t.Errorf("a look-up of a name: %v", err)
 		}
-		if _, err := own.Webhooks.Ping(ctx, s.Caller, "we_1"); !errors.Is(err, engine.ErrOutside) {
+		if _, err := own.Webhooks.Ping(ctx, s.Caller, "we_1"); !errors.Is(err, api.ErrNetworkInTx) {
 			t.Errorf("a ping: %v", err)
 		}
 	})

@@ -23,24 +23,27 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/erasure"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/jsoncache"
+	"github.com/seed-7082ffec/payments/internal/providers"
 	"github.com/seed-7082ffec/payments/internal/retention"
-	"github.com/seed-7082ffec/payments/internal/shown"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// Service is the whole library over one store. It is safe for concurrent use,
-// and several of them, in one process or many, may share a database.
-type Service struct {
+// Services are the services of all nouns.
+type Services struct {
 	Accounts *account.Service
 	QRCodes  *qrcode.Service
 	Payments *payment.Service
@@ -52,15 +55,38 @@ type Service struct {
 	Invoices      *invoice.Service
 	Refunds       *refund.Service
 	Webhooks      *webhook.Service
+	Providers     provider.Service
+}
+
+// Service is the whole library over one store. It is safe for concurrent use,
+// and several of them, in one process or many, may share a database.
+type Service struct {
+	Services
 
 	engine   *engine.Engine
-	runner   *due.Runner
-	outgoing *payout.Outgoing
+	runner   *work.Runner
+	internal internals
 	base     string
 	config   Config // as New has completed it
 
 	// catchUps are the drains that MoveClock left running.
 	catchUps sync.WaitGroup
+}
+
+// internals are what the packages call in each other's transactions.
+type internals struct {
+	accounts      *account.Internal
+	events        *event.Internal
+	messages      *message.Internal
+	payments      *payment.Internal
+	qrcodes       *qrcode.Internal
+	payouts       *payout.Internal
+	disbursements *disbursement.Internal
+	invoices      *invoice.Internal
+	refunds       *refund.Internal
+	webhooks      *webhook.Internal
+	providers     *providers.Service
+	erasure       *erasure.Service
 }
 
 // New wires the services over a store, in which it makes room for their kinds.
@@ -89,9 +115,9 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 
 	s := &Service{base: c.BaseURL, config: c}
-	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox, KeyRetention: c.IdempotencyRetention, Shown: new(shown.Cache)}
-	s.runner = &due.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll}
-	s.engine.Wake, s.engine.Reserve, s.engine.Told = s.runner.Wake, s.runner.Reserve, s.runner.Observe
+	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox, KeyRetention: c.IdempotencyRetention, JSONCache: new(jsoncache.Cache)}
+	s.runner = &work.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll, Serial: c.Serial}
+	s.engine.Wake, s.engine.Reserve, s.engine.ObserveWork = s.runner.Wake, s.runner.Reserve, s.runner.Observe
 	if c.Observer != nil {
 		s.runner.Observer = observed{c.Observer}
 	}
@@ -99,69 +125,78 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 		s.runner.Clocks = s.engine.AwakeClocks
 	}
 
-	if err := s.wire(c); err != nil {
+	if err := s.wire(c, nil); err != nil {
 		return nil, err
 	}
-	if err := s.Accounts.SealWith(ctx, c.keys()...); err != nil {
+	if err := s.internal.accounts.Prepare(ctx); err != nil {
 		return nil, fmt.Errorf("payments: prepare the seals: %w", err)
 	}
-	rules := append(payout.Retention(c.NumberRetention),
-		event.Retention(c.EventRetention, webhook.Forget), webhook.Retention(c.DeliveryRetention), message.Retention(c.MessageRetention))
+	rules := append(s.internal.payouts.Retention(c.NumberRetention),
+		s.internal.webhooks.Retention(c.EventRetention, c.DeliveryRetention)...)
+	rules = append(rules, s.internal.messages.Retention(c.MessageRetention))
 	kept, err := retention.New(ctx, s.engine, rules...)
 	if err != nil {
 		return nil, fmt.Errorf("payments: %w", err)
 	}
-	s.runner.Add(s.outgoing.Jobs()...)
-	s.runner.Add(s.Refunds.Job(), s.Disbursements.BatchJob())
-	s.runner.Add(s.Webhooks.Jobs()...)
-	s.runner.Add(s.Events.TellSubscribers())
-	s.runner.Add(s.Invoices.Job(), s.Invoices.Reminders())
-	s.runner.Add(s.Accounts.SealJob(), s.Accounts.EraseJob())
-	s.runner.Add(s.Messages.Job(), s.engine.ForgetKeys(), kept.Job())
+	s.runner.Add(s.internal.providers.Jobs()...)
+	s.runner.Add(s.internal.disbursements.Jobs()...)
+	s.runner.Add(s.internal.webhooks.Jobs()...)
+	s.runner.Add(s.internal.events.NotifySubscribers())
+	s.runner.Add(s.internal.invoices.Jobs()...)
+	s.runner.Add(s.internal.accounts.Jobs()...)
+	s.runner.Add(s.internal.erasure.Job())
+	s.runner.Add(s.internal.messages.Jobs(s.internal.invoices.Attach)...)
+	s.runner.Add(s.engine.ForgetKeys(), kept.Job())
 	if c.Sandbox {
 		s.runner.Add(s.engine.RestClocks(s.runner.Kinds()))
 	}
 	return s, nil
 }
 
-// wire makes the services over the engine.
-func (s *Service) wire(c Config) error {
-	s.Events = event.New(s.engine)
-	s.Messages = message.New(s.engine, message.Config{Texter: c.Texter, Mailer: c.Mailer, TestMailer: c.TestMailer, Retention: c.MessageRetention})
-	s.Accounts = account.New(s.engine, account.Config{Keys: c.keys(), Messages: s.Messages})
-	s.Payments = payment.New(s.engine, s.Events)
-	s.QRCodes = qrcode.New(s.engine, qrcode.Config{
-		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
+// wire makes the services over the engine. outer is nil, or the service that this one works
+// for inside a host's transaction.
+func (s *Service) wire(c Config, outer *Service) error {
+	in := &s.internal
+	s.Events, in.events = event.New(s.engine)
+	s.Messages, in.messages = message.New(s.engine, message.Config{Texter: c.Live.Texter, Mailer: c.Live.Mailer, TestMailer: c.Test.Mailer, Retention: c.MessageRetention})
+	ac := account.Config{Keys: c.keys(), Messages: in.messages, Events: in.events}
+	if outer != nil {
+		ac.Outer = outer.internal.accounts
+	}
+	s.Accounts, in.accounts = account.New(s.engine, ac)
+	s.Payments, in.payments = payment.New(s.engine, in.events)
+	s.QRCodes, in.qrcodes = qrcode.New(s.engine, qrcode.Config{
+		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages,
 		Codec: c.ConsumerCodec, BaseURL: c.BaseURL,
 	})
-	outgoing, err := payout.NewOutgoing(s.engine, payout.OutgoingConfig{
-		Events: s.Events, Rail: c.Rail, TestRail: c.TestRail, Banks: c.Banks, Fees: c.Fees,
+	var err error
+	s.Payouts, in.payouts, err = payout.New(s.engine, payout.Config{
+		Accounts: in.accounts, Events: in.events, Messages: in.messages, Keys: c.keys(), SingleUse: c.SingleUseOTP,
+		Rail: c.Live.Rail, TestRail: c.Test.Rail, Banks: c.Banks, Fees: c.Fees,
 		PayoutLimits: c.PayoutLimits, DisbursementLimits: c.DisbursementLimits, NameMatch: c.NameMatch, NameQuota: c.NameQuota, StuckAfter: c.StuckAfter,
 		NumberRetention: c.NumberRetention,
 	})
 	if err != nil {
 		return fmt.Errorf("payments: %w", err)
 	}
-	s.outgoing = outgoing
-	s.Payouts = payout.New(s.engine, payout.Config{
-		Outgoing: outgoing, Messages: s.Messages, Keys: c.keys(), SingleUse: c.SingleUseOTP,
-	})
-	s.Disbursements = disbursement.New(s.engine, outgoing, s.QRCodes)
-	s.Disbursements.Events = s.Events
-	s.Invoices = invoice.New(s.engine, invoice.Config{
-		Accounts: s.Accounts, Payments: s.Payments, Events: s.Events, Messages: s.Messages,
-		Charger: c.Charger, TestCharger: c.TestCharger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
+	s.Disbursements, in.disbursements = disbursement.New(s.engine, in.accounts, in.payouts, in.qrcodes, in.events)
+	s.Invoices, in.invoices = invoice.New(s.engine, invoice.Config{
+		Accounts: in.accounts, Payments: in.payments, Events: in.events, Messages: in.messages,
+		Charger: c.Live.Charger, TestCharger: c.Test.Charger, Customers: c.Customers, DefaultTax: c.DefaultTax, BaseURL: c.BaseURL,
 		Reminders: c.InvoiceReminders, StuckAfter: c.StuckAfter,
 	})
-	s.Refunds = refund.New(s.engine, refund.Config{
-		Payments: s.Payments, Invoices: s.Invoices, Events: s.Events, Messages: s.Messages, StuckAfter: c.StuckAfter,
+	s.Refunds, in.refunds = refund.New(s.engine, refund.Config{
+		Accounts: in.accounts, Payments: in.payments, Invoices: in.invoices, Events: in.events, Messages: in.messages, StuckAfter: c.StuckAfter,
 	})
-	s.Messages.Attacher = s.Invoices.Attach
-	s.Webhooks = webhook.New(s.engine, webhook.Config{Events: s.Events, Allow: c.WebhookAllow})
-	s.Events.Watch, s.Events.Pending = webhook.Watch, webhook.Waiting
-	s.Accounts.Events = s.Events
-	s.Events.Erased = s.Webhooks.EraseTx
-	s.Accounts.Erasers = []account.Eraser{s.Invoices.Erase, s.Events.Erase, s.engine.Erase, s.Messages.Erase}
+	in.providers = providers.New(s.engine, providers.Config{
+		Payouts: in.payouts, Refunds: in.refunds, Invoices: in.invoices, StuckAfter: c.StuckAfter,
+	})
+	s.Providers = in.providers
+	s.Webhooks, in.webhooks = webhook.New(s.engine, webhook.Config{Events: in.events, Allow: c.WebhookAllow})
+	in.erasure = erasure.New(s.engine, erasure.Config{
+		Accounts: in.accounts, Payments: in.payments, Payouts: in.payouts, Disbursements: in.disbursements,
+		Invoices: in.invoices, Messages: in.messages, Webhooks: in.webhooks,
+	})
 	return nil
 }
 
@@ -171,7 +206,7 @@ func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), qrcode.Kinds(),
-		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), refund.Kinds(), webhook.Kinds(),
+		payout.Kinds(), disbursement.Kinds(), invoice.Kinds(), refund.Kinds(), dispatch.Kinds(), webhook.Kinds(),
 		retention.Kinds(),
 		{secrets.Kind()},
 	} {
@@ -220,26 +255,30 @@ func (s *Service) Drain(ctx context.Context) error { return s.runner.Drain(ctx) 
 // clockWait is how long MoveClock waits for what became due.
 const clockWait = 2 * time.Second
 
-// MoveClock sets the test clock of the caller's merchant forward, by a duration
-// or, when that is zero, to a time, and does what became due by that, for at
-// most two seconds; the rest runs on. It returns the time the clock then shows.
+// ClockParams say how far a test clock moves.
+type ClockParams struct {
+	// By is how much later the clock shows; when it is zero, the clock moves to the time To.
+	By time.Duration `json:"by"`
+	To time.Time     `json:"to"`
+}
+
+// MoveClock sets the test clock of the caller's merchant forward and does the work that
+// became due by that, for at most two seconds; the rest runs on. It returns the time that
+// the clock then shows.
 //
 // The clock governs the times of objects, expiries, limits and due times of that
 // merchant's test mode; it never goes back. It exists only in a sandbox. With an
 // idempotency key a repetition moves nothing, and returns what the first call did.
-func (s *Service) MoveClock(ctx context.Context, caller api.Caller, by time.Duration, to time.Time) (api.Time, error) {
-	call := engine.Call{Name: "clock.move", Params: struct {
-		By time.Duration `json:"by"`
-		To time.Time     `json:"to"`
-	}{by, to}}
+func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParams) (api.Time, error) {
+	call := engine.Call{Name: "clock.move", Params: p}
 	now, err := s.engine.MoveClock(ctx, caller, call, func(now time.Time) (time.Time, error) {
-		if by < 0 {
+		if p.By < 0 {
 			return now, api.Invalid("advance", "advance must not be negative; the clock never goes back.")
 		}
-		if by > 0 || to.IsZero() {
-			return now.Add(by), nil
+		if p.By > 0 || p.To.IsZero() {
+			return now.Add(p.By), nil
 		}
-		return to, nil
+		return p.To, nil
 	})
 	if err != nil {
 		return api.Time{}, err

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,11 +15,10 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
-	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
@@ -33,11 +29,11 @@ func Example() {
 	ctx := context.Background()
 	svc, err := payments.New(ctx, memory.New(), payments.Config{})
 	check(err)
-	merchant, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar"})
+	merchant, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"})
 	check(err)
-	ama, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"})
+	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"})
 	check(err)
-	check(svc.Accounts.Deposit(ctx, account.Deposit{To: ama.ID, Amount: decimal.NewFromInt(50), Source: "bank"}))
+	check(svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(50), Source: "bank"}))
 
 	caller := api.Caller{Merchant: merchant.ID, IdempotencyKey: "order-1001"}
 	amount := int64(1250) // pesewas
@@ -45,8 +41,8 @@ func Example() {
 	check(err)
 
 	caller.IdempotencyKey = "payment-1001"
-	paid, err := svc.QRCodes.Pay(ctx, caller, qrcode.PayParams{
-		Code: code.ID, Wallet: account.WalletRef{Phone: "024 100 0001"}, PIN: "1234",
+	paid, err := svc.QRCodes.Pay(ctx, caller, code.ID, qrcode.PayParams{
+		Wallet: account.WalletRef{Phone: "024 100 0001"}, PIN: "1234",
 	})
 	check(err)
 	balance, err := svc.Accounts.Balance(ctx, caller)
@@ -54,8 +50,8 @@ func Example() {
 	fmt.Println(paid.Status, *paid.Phone)
 	fmt.Println(balance.Available, balance.Currency)
 
-	_, err = svc.QRCodes.Pay(ctx, api.Caller{Merchant: merchant.ID}, qrcode.PayParams{
-		Code: code.ID, Wallet: account.WalletRef{Phone: "0241000001"}, PIN: "1234",
+	_, err = svc.QRCodes.Pay(ctx, api.Caller{Merchant: merchant.ID}, code.ID, qrcode.PayParams{
+		Wallet: account.WalletRef{Phone: "0241000001"}, PIN: "1234",
 	})
 	fmt.Println(api.CodeOf(err))
 	// Output:
@@ -91,16 +87,6 @@ func TestNewRefusesWrongConfigurations(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, store storage.Store, c payments.Config) *payments.Service {
-	t.Helper()
-	c.Logger = slog.New(slog.DiscardHandler)
-	svc, err := payments.New(t.Context(), store, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return svc
-}
-
 // What a consumer's code was signed with outlives the process.
 func TestTheServerKeyIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "payments.db")
@@ -111,18 +97,18 @@ func TestTheServerKeyIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		svc := open(t, store, payments.Config{})
+		svc := servicetest.New(t, store, payments.Config{})
 		if start == 0 {
-			m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+			m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama Mensah", Phone: "0241000001"})
+			c, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			caller = api.Caller{Merchant: m.ID}
-			code, err := svc.QRCodes.Issue(t.Context(), caller, qrcode.IssueParams{Account: c.ID})
+			code, err := svc.QRCodes.IssueConsumerCode(t.Context(), caller, qrcode.IssueConsumerCodeParams{Account: c.ID})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +117,7 @@ func TestTheServerKeyIsKept(t *testing.T) {
 		if _, err := svc.QRCodes.Resolve(t.Context(), caller, text); err != nil {
 			t.Errorf("start %d: %v", start, err)
 		}
-		other := open(t, store, payments.Config{Key: []byte(strings.Repeat("k", 32))})
+		other := servicetest.New(t, store, payments.Config{Key: []byte(strings.Repeat("k", 32))})
 		if _, err := other.QRCodes.Resolve(t.Context(), caller, text); api.CodeOf(err) != api.InvalidConsumerQR {
 			t.Errorf("with another key: %v", err)
 		}
@@ -142,7 +128,7 @@ func TestTheServerKeyIsKept(t *testing.T) {
 }
 
 func TestStartAndStop(t *testing.T) {
-	svc := open(t, memory.New(), payments.Config{})
+	svc := servicetest.New(t, memory.New(), payments.Config{})
 	if err := svc.Stop(t.Context()); err != nil {
 		t.Errorf("Stop before Start: %v", err)
 	}
@@ -160,46 +146,16 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// A key is forgotten after thirty days, by the work that is due then.
-func TestKeysAreForgotten(t *testing.T) {
-	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := open(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	caller := api.Caller{Merchant: m.ID, IdempotencyKey: "k"}
-	create := func(name string) error {
-		_, err := svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Name: name})
-		return err
-	}
-	const day = 24 * time.Hour
-	for _, step := range []struct {
-		move time.Duration
-		name string
-		want api.Code
-	}{
-		{0, "a", ""}, {30*day - time.Second, "b", api.IdempotencyKeyReused}, {time.Second, "b", ""}, {day, "a", api.IdempotencyKeyReused},
-	} {
-		if _, err := svc.MoveClock(t.Context(), api.Caller{Merchant: m.ID}, step.move, time.Time{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := create(step.name); api.CodeOf(err) != step.want {
-			t.Errorf("after %s: got %v, want %q", step.move, err, step.want)
-		}
-	}
-}
-
 func TestMoveClock(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := open(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	svc := servicetest.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	caller := api.Caller{Merchant: m.ID}
 	move := func(by time.Duration, to time.Time) (time.Duration, error) {
-		at, err := svc.MoveClock(t.Context(), caller, by, to)
+		at, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: by, To: to})
 		return at.Sub(now), err
 	}
 	for _, step := range []struct {
@@ -221,82 +177,11 @@ func TestMoveClock(t *testing.T) {
 		t.Errorf("by a century: %v", err)
 	}
 	live := api.Caller{Merchant: m.ID, Live: true}
-	if _, err := svc.MoveClock(t.Context(), live, time.Hour, time.Time{}); api.CodeOf(err) != api.PermissionDenied {
+	if _, err := svc.MoveClock(t.Context(), live, payments.ClockParams{By: time.Hour}); api.CodeOf(err) != api.PermissionDenied {
 		t.Errorf("live: %v", err)
 	}
 	code, err := svc.QRCodes.Create(t.Context(), live, qrcode.CreateParams{})
 	if err != nil || code.Created != now.Unix() {
 		t.Errorf("a live code was made at %d, %v", code.Created, err)
-	}
-}
-
-// Many move money between few wallets; none is lost and none is made.
-func TestMoneyIsConserved(t *testing.T) {
-	for name, open1 := range map[string]func() (storage.Store, error){
-		"memory": func() (storage.Store, error) { return memory.New(), nil },
-		"sqlite": func() (storage.Store, error) {
-			return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
-		},
-		"postgres": nil, // which may skip the test that it runs in
-	} {
-		t.Run(name, func(t *testing.T) {
-			if open1 == nil {
-				open1 = func() (storage.Store, error) { return pgtest.Store(t), nil }
-			}
-			store, err := open1()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer store.Close()
-			svc := open(t, store, payments.Config{})
-			const wallets, begin, clients, moves = 10, 100, 32, 60
-			var ids []string
-			for i := range wallets {
-				c, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "C", Phone: fmt.Sprintf("024000000%d", i)})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := svc.Accounts.Deposit(t.Context(), account.Deposit{To: c.ID, Amount: decimal.NewFromInt(begin), Source: "test"}); err != nil {
-					t.Fatal(err)
-				}
-				ids = append(ids, c.ID)
-			}
-			var all sync.WaitGroup
-			for client := range clients {
-				all.Go(func() {
-					random := rand.New(rand.NewPCG(7, uint64(client)))
-					for n := range moves {
-						from := random.IntN(wallets)
-						to := (from + 1 + random.IntN(wallets-1)) % wallets
-						amount := 1 + random.Int64N(150_00)
-						err := store.Update(t.Context(), func(tx storage.Tx) error {
-							return tx.Post(storage.Posting{
-								ID: fmt.Sprintf("txn_%d_%d", client, n), Type: "test", At: time.Now(),
-								Moves: []storage.Move{chart.Wallet(ids[from], false).Move(-amount), chart.Wallet(ids[to], false).Move(amount)},
-							})
-						})
-						if err != nil && !errors.Is(err, storage.ErrInsufficient) {
-							t.Error(err)
-						}
-					}
-				})
-			}
-			all.Wait()
-			total := decimal.Zero
-			for _, id := range ids {
-				b, err := svc.Accounts.WalletBalance(t.Context(), false, id)
-				if err != nil || b.IsNegative() {
-					t.Errorf("%s has %s, %v", id, b, err)
-				}
-				total = total.Add(b)
-			}
-			if !total.Equal(decimal.NewFromInt(wallets * begin)) {
-				t.Errorf("all wallets have %s", total)
-			}
-			v, err := svc.Accounts.Verify(t.Context())
-			if err != nil || len(v.Problems) > 0 || v.Postings < wallets {
-				t.Errorf("Verify: %+v, %v", v, err)
-			}
-		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -31,18 +32,18 @@ func TestTheZeroConfig(t *testing.T) {
 		t.Errorf("ids %s, %s", a, b)
 	}
 	caller := api.Caller{Merchant: "mer_1"}
-	if _, err := svc.MoveClock(t.Context(), caller, time.Hour, time.Time{}); api.CodeOf(err) != api.PermissionDenied {
+	if _, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: time.Hour}); api.CodeOf(err) != api.PermissionDenied {
 		t.Errorf("the clock moves without a sandbox: %v", err)
 	}
 }
 
 func TestAHostsOwnIDs(t *testing.T) {
 	n := 0
-	svc := open(t, memory.New(), payments.Config{NewID: func(prefix string) string {
+	svc := servicetest.New(t, memory.New(), payments.Config{NewID: func(prefix string) string {
 		n++
 		return prefix + strings.Repeat("0", 8-n) + "x"
 	}})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil || m.ID != "mer_0000000x" {
 		t.Errorf("got %+v, %v", m, err)
 	}
@@ -51,7 +52,7 @@ func TestAHostsOwnIDs(t *testing.T) {
 // slow is a Texter that takes until it is let go.
 type slow struct{ began, proceed chan struct{} }
 
-func (s slow) SendSMS(ctx context.Context, _, _ string) error {
+func (s slow) SendSMS(ctx context.Context, _ message.SMS) error {
 	s.began <- struct{}{}
 	select {
 	case <-s.proceed:
@@ -65,16 +66,16 @@ func (s slow) SendSMS(ctx context.Context, _, _ string) error {
 // message to each side.
 func paid(t *testing.T, texter message.Texter) (*payments.Service, api.Caller) {
 	t.Helper()
-	svc := open(t, memory.New(), payments.Config{Texter: texter, Sandbox: true})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
+	svc := servicetest.New(t, memory.New(), payments.Config{Live: payments.Providers{Texter: texter}, Sandbox: true})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"})
 	check(err)
-	ama, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama", Phone: "0241000001", PIN: "4826", Live: true})
+	ama, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "4826"})
 	check(err)
-	check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: ama.ID, Live: true, Amount: decimal.NewFromInt(1), Source: "bank"}))
+	check(svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	caller, amount := api.Caller{Merchant: m.ID, Live: true}, int64(1)
 	code, err := svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount})
 	check(err)
-	_, err = svc.QRCodes.Pay(t.Context(), caller, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "4826"})
+	_, err = svc.QRCodes.Pay(t.Context(), caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "4826"})
 	check(err)
 	return svc, caller
 }
@@ -91,7 +92,7 @@ func TestWorkUnderWayIsWaitedFor(t *testing.T) {
 
 		start := time.Now()
 		caller := api.Caller{Merchant: live.Merchant}
-		if _, err := svc.MoveClock(t.Context(), caller, time.Hour, time.Time{}); err != nil {
+		if _, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: time.Hour}); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(start); took != 2*time.Second {
@@ -138,7 +139,7 @@ func TestAClockWhoseCallerGoesAway(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		if _, err := svc.MoveClock(ctx, api.Caller{Merchant: live.Merchant}, 0, time.Time{}); err != nil {
+		if _, err := svc.MoveClock(ctx, api.Caller{Merchant: live.Merchant}, payments.ClockParams{}); err != nil {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(start); took != time.Millisecond {
@@ -162,22 +163,22 @@ func TestAClockWhoseCallerGoesAway(t *testing.T) {
 // What became due by the clock's move is done when the call returns.
 func TestMoveClockDoesWhatBecameDue(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := open(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
+	svc := servicetest.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"})
 	check(err)
-	ama, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234"})
+	ama, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234"})
 	check(err)
-	check(svc.Accounts.Deposit(t.Context(), account.Deposit{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "bank"}))
+	check(svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	caller, amount := api.Caller{Merchant: m.ID}, int64(1)
 	code, err := svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount})
 	check(err)
-	_, err = svc.QRCodes.Pay(t.Context(), caller, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
+	_, err = svc.QRCodes.Pay(t.Context(), caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
 	check(err)
 	for _, step := range []struct {
 		by   time.Duration
 		want int
 	}{{30*24*time.Hour - time.Second, 2}, {time.Second, 0}} {
-		if _, err := svc.MoveClock(t.Context(), caller, step.by, time.Time{}); err != nil {
+		if _, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: step.by}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := svc.Messages.List(t.Context(), caller, message.ListParams{})

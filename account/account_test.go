@@ -25,6 +25,7 @@ import (
 // bench is the service on a store of its own with a clock that the test moves.
 type bench struct {
 	*account.Service
+	inside *account.Internal
 	engine *engine.Engine
 	now    atomic.Pointer[time.Time]
 }
@@ -45,7 +46,7 @@ func newBench(t *testing.T, wrap func(storage.Store) storage.Store) *bench {
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
-	b.Service = account.New(b.engine, account.Config{})
+	b.Service, b.inside = account.New(b.engine, account.Config{})
 	return b
 }
 
@@ -53,7 +54,7 @@ func (b *bench) set(now time.Time)        { b.now.Store(&now) }
 func (b *bench) advance(by time.Duration) { b.set(b.now.Load().Add(by)) }
 func (b *bench) merchant(t *testing.T) string {
 	t.Helper()
-	m, err := b.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func (b *bench) merchant(t *testing.T) string {
 
 func (b *bench) consumer(t *testing.T, phone string) *account.Consumer {
 	t.Helper()
-	c, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama Mensah", Phone: phone, PIN: "1234"})
+	c, err := b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: phone, PIN: "1234"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,23 +80,26 @@ func wantCode(t *testing.T, what string, err error, code api.Code) {
 func TestMerchants(t *testing.T) {
 	b := newBench(t, nil)
 	png := []byte("\x89PNG\r\n\x1a\n…")
-	m, err := b.CreateMerchant(t.Context(), account.MerchantParams{Name: "Adom", Phone: "0301 000 000", Logo: png})
+	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom", Phone: "0301 000 000", Logo: png})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m.Phone != "+233301000000" || !m.HasLogo || !strings.HasPrefix(m.ServiceID, "SVC") {
 		t.Errorf("merchant %+v", m)
 	}
-	logo, err := b.Logo(t.Context(), m.ID)
+	logo, err := b.GetLogo(t.Context(), api.Caller{}, m.ID)
 	if err != nil || logo.Type != "image/png" || string(logo.Data) != string(png) {
 		t.Errorf("logo %v, %v", logo, err)
 	}
-	if m, err = b.UpdateMerchant(t.Context(), m.ID, account.MerchantParams{Name: "Adom Juice"}); err != nil || m.HasLogo || m.Phone != "" {
-		t.Errorf("updated to %+v, %v", m, err)
+	if m, err = b.UpdateMerchant(t.Context(), api.Caller{}, m.ID, account.UpdateMerchantParams{Name: new("Adom Juice")}); err != nil || !m.HasLogo || m.Name != "Adom Juice" || m.Phone != "+233301000000" {
+		t.Errorf("a new name: %+v, %v", m, err)
 	}
-	_, err = b.Logo(t.Context(), m.ID)
+	if m, err = b.UpdateMerchant(t.Context(), api.Caller{}, m.ID, account.UpdateMerchantParams{Phone: new(""), Logo: []byte{}}); err != nil || m.HasLogo || m.Phone != "" || m.Name != "Adom Juice" {
+		t.Errorf("cleared: %+v, %v", m, err)
+	}
+	_, err = b.GetLogo(t.Context(), api.Caller{}, m.ID)
 	wantCode(t, "a logo that was removed", err, api.ResourceMissing)
-	got, err := b.Merchant(t.Context(), m.ID)
+	got, err := b.GetMerchant(t.Context(), api.Caller{}, m.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,38 +107,38 @@ func TestMerchants(t *testing.T) {
 		t.Error(diff)
 	}
 	second := b.merchant(t)
-	list, err := b.Merchants(t.Context(), api.Page{Limit: 1})
+	list, err := b.ListMerchants(t.Context(), api.Caller{}, api.Page{Limit: 1})
 	if err != nil || len(list.Data) != 1 || list.Data[0].ID != second || !list.HasMore {
 		t.Errorf("list %+v, %v", list, err)
 	}
-	for name, p := range map[string]account.MerchantParams{
+	for name, p := range map[string]account.CreateMerchantParams{
 		"no name": {}, "a long name": {Name: strings.Repeat("n", 256)}, "a phone of elsewhere": {Name: "M", Phone: "+4412345678"},
 		"two e-mail addresses": {Name: "M", Email: "a@example.com,b@example.com"}, "a long address": {Name: "M", Address: strings.Repeat("a", 501)},
 		"a picture of another kind": {Name: "M", Logo: []byte("GIF89a")}, "a large picture": {Name: "M", Logo: append(png, make([]byte, 256<<10)...)},
 	} {
-		if _, err := b.CreateMerchant(t.Context(), p); api.CodeOf(err) == "" {
+		if _, err := b.CreateMerchant(t.Context(), api.Caller{}, p); api.CodeOf(err) == "" {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	_, err = b.UpdateMerchant(t.Context(), m.ID, account.MerchantParams{})
+	_, err = b.UpdateMerchant(t.Context(), api.Caller{}, m.ID, account.UpdateMerchantParams{Name: new("")})
 	wantCode(t, "update without a name", err, api.ParameterMissing)
-	_, err = b.UpdateMerchant(t.Context(), "mer_1", account.MerchantParams{Name: "M"})
+	_, err = b.UpdateMerchant(t.Context(), api.Caller{}, "mer_1", account.UpdateMerchantParams{Name: new("M")})
 	wantCode(t, "update of nobody", err, api.ResourceMissing)
 }
 
 func TestHolders(t *testing.T) {
 	b := newBench(t, nil)
 	ama := b.consumer(t, "0241000001")
-	_, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "B", Phone: "+233 24 100 0001"})
+	_, err := b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "B", Phone: "+233 24 100 0001"})
 	wantCode(t, "a phone twice", err, api.ParameterInvalid)
-	agent, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "Kojo", Phone: "0241000001", SubAgent: true})
+	agent, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001", SubAgent: true})
 	if err != nil || !agent.SubAgent {
 		t.Errorf("an agent with a consumer's phone: %+v, %v", agent, err)
 	}
-	if _, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "L", Phone: "0241000001", Live: true}); err != nil {
+	if _, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "L", Phone: "0241000001"}); err != nil {
 		t.Errorf("the phone in the other mode: %v", err)
 	}
-	merchant, err := b.Merchant(t.Context(), b.merchant(t))
+	merchant, err := b.GetMerchant(t.Context(), api.Caller{}, b.merchant(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,23 +148,23 @@ func TestHolders(t *testing.T) {
 	}
 
 	// A closed account gives its number free, and stays closed.
-	if _, err := b.SetConsumerStatus(t.Context(), false, ama.ID, account.Closed); err != nil {
+	if _, err := b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}); err != nil {
 		t.Fatal(err)
 	}
 	again := b.consumer(t, "0241000001")
-	_, err = b.SetConsumerStatus(t.Context(), false, ama.ID, account.Active)
+	_, err = b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Active)})
 	wantCode(t, "opening a closed account", err, api.ParameterInvalid)
-	_, err = b.SetConsumerStatus(t.Context(), false, "acc_1", account.Frozen)
+	_, err = b.UpdateConsumer(t.Context(), api.Caller{}, "acc_1", account.UpdateHolderParams{Status: new(account.Frozen)})
 	wantCode(t, "nobody", err, api.ResourceMissing)
-	_, err = b.SetAgentStatus(t.Context(), false, agent.ID, "gone")
+	_, err = b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Status("gone"))})
 	wantCode(t, "an unknown status", err, api.ParameterInvalid)
-	if a, err := b.SetAgentStatus(t.Context(), false, agent.ID, account.Frozen); err != nil || a.Status != account.Frozen {
+	if a, err := b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Frozen)}); err != nil || a.Status != account.Frozen {
 		t.Errorf("agent %+v, %v", a, err)
 	}
 
 	view := func(live bool, ref account.WalletRef) (c *account.Consumer, err error) {
 		err = b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
-			c, err = account.PayerTx(tx, live, ref)
+			c, err = b.inside.Payer(tx, live, ref)
 			return err
 		})
 		return c, err
@@ -181,12 +185,12 @@ func TestHolders(t *testing.T) {
 	}
 	_, err = view(false, account.WalletRef{Phone: "12"})
 	wantCode(t, "no phone", err, api.InvalidPhoneNumber)
-	for name, p := range map[string]account.HolderParams{
+	for name, p := range map[string]account.CreateHolderParams{
 		"no name": {Phone: "0241000009"}, "no phone": {Name: "N"}, "a status": {Name: "N", Phone: "0241000009", Status: "odd"},
 		"a PIN of letters": {Name: "N", Phone: "0241000009", PIN: "12a4"}, "a short PIN": {Name: "N", Phone: "0241000009", PIN: "123"},
 		"a PIN of full-width digits": {Name: "N", Phone: "0241000009", PIN: "１２"},
 	} {
-		if _, err := b.CreateConsumer(t.Context(), p); api.CodeOf(err) == "" {
+		if _, err := b.CreateConsumer(t.Context(), api.Caller{}, p); api.CodeOf(err) == "" {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -195,7 +199,7 @@ func TestHolders(t *testing.T) {
 func TestKeysOfMerchants(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t), Live: true}
-	key, err := b.CreateKey(t.Context(), caller, account.KeyParams{Name: "server", Resources: []string{"payments"}})
+	key, err := b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "server", Resources: []string{"payments"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +221,7 @@ func TestKeysOfMerchants(t *testing.T) {
 	}
 
 	used := func() *api.Time {
-		list, err := b.Keys(t.Context(), caller, api.Page{})
+		list, err := b.ListKeys(t.Context(), caller, api.Page{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +247,7 @@ func TestKeysOfMerchants(t *testing.T) {
 		t.Errorf("not noted after an hour")
 	}
 
-	rolled, err := b.RollKey(t.Context(), caller, key.ID, time.Hour)
+	rolled, err := b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Hour})
 	if err != nil || rolled.Secret == key.Secret {
 		t.Fatalf("rolled to %+v, %v", rolled, err)
 	}
@@ -264,17 +268,17 @@ func TestKeysOfMerchants(t *testing.T) {
 
 	other := api.Caller{Merchant: caller.Merchant} // the other mode
 	wantCode(t, "revoke from the other mode", b.RevokeKey(t.Context(), other, key.ID), api.ResourceMissing)
-	_, err = b.RollKey(t.Context(), caller, key.ID, -1)
+	_, err = b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: -1})
 	wantCode(t, "a negative overlap", err, api.ParameterInvalid)
-	_, err = b.CreateKey(t.Context(), api.Caller{Merchant: "mer_1"}, account.KeyParams{})
+	_, err = b.CreateKey(t.Context(), api.Caller{Merchant: "mer_1"}, account.CreateKeyParams{})
 	wantCode(t, "a key for nobody", err, api.ResourceMissing)
 }
 
 // A key that is well formed, checksum and all, and that this service has never made.
-func TestAKeyOfElsewhere(t *testing.T) {
+func TestUnknownKeyIsRefused(t *testing.T) {
 	here, there := newBench(t, nil), newBench(t, nil)
 	for _, live := range []bool{false, true} {
-		key, err := there.CreateKey(t.Context(), api.Caller{Merchant: there.merchant(t), Live: live}, account.KeyParams{})
+		key, err := there.CreateKey(t.Context(), api.Caller{Merchant: there.merchant(t), Live: live}, account.CreateKeyParams{})
 		wantCode(t, "create", err, "")
 		mustAuthenticate(t, there, key.Secret)
 		_, err = here.Authenticate(t.Context(), key.Secret)
@@ -291,9 +295,9 @@ func mustAuthenticate(t *testing.T, b *bench, secret string) {
 
 // enter tries a PIN with an effect that confirms it and then returns effect.
 func enter(ctx context.Context, b *bench, id, pin string, effect error) error {
-	return b.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: pin}, func(p *account.Proof) error {
+	return b.inside.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: pin}, func(p *account.Proof) error {
 		return b.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
-			if err := b.ConfirmTx(tx, p); err != nil {
+			if err := b.inside.Confirm(tx, p); err != nil {
 				return err
 			}
 			return effect
@@ -334,17 +338,17 @@ func TestPINs(t *testing.T) {
 	wantCode(t, "a right one after the lock", try("1234", nil), "")
 
 	// A PIN that changes while the effect is prepared is no longer proof.
-	err = b.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
-		if err := b.SetPIN(t.Context(), false, id, "654321"); err != nil {
+	err = b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
+		if err := b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: "654321"}); err != nil {
 			t.Fatal(err)
 		}
-		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.ConfirmTx(tx, p) })
+		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.inside.Confirm(tx, p) })
 	})
 	wantCode(t, "a changed PIN", err, api.PINInvalid)
 	wantCode(t, "the old PIN", try("1234", nil), api.PINInvalid)
 	wantCode(t, "the new PIN", try("654321", nil), "")
 
-	none, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "N", Phone: "0241000002"})
+	none, err := b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "N", Phone: "0241000002"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +380,7 @@ func TestGuessesAreBounded(t *testing.T) {
 }
 
 // Right entries do not lock each other out by being many.
-func TestRightPINsAtOnce(t *testing.T) {
+func TestConcurrentRightPINs(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	var all sync.WaitGroup
@@ -391,7 +395,7 @@ func TestDepositsAndStatement(t *testing.T) {
 	merchant := b.merchant(t)
 	caller := api.Caller{Merchant: merchant}
 	for n := range 7 {
-		err := b.Deposit(t.Context(), account.Deposit{To: merchant, Amount: decimal.New(int64(n+1), -2), Source: "bank", Ref: fmt.Sprint("r", n)})
+		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: merchant, Amount: decimal.New(int64(n+1), -2), Source: "bank", Ref: fmt.Sprint("r", n)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -401,7 +405,7 @@ func TestDepositsAndStatement(t *testing.T) {
 		t.Errorf("balance %+v, %v", balance, err)
 	}
 	read := func(p api.Page) (refs []string, first, last string, more bool) {
-		list, err := b.Entries(t.Context(), caller, account.EntryListParams{Page: p})
+		list, err := b.ListEntries(t.Context(), caller, account.ListEntriesParams{Page: p})
 		if err != nil {
 			t.Fatalf("%+v: %v", p, err)
 		}
@@ -437,16 +441,16 @@ func TestDepositsAndStatement(t *testing.T) {
 	if refs, _, _, more = read(api.Page{Limit: 2, EndingBefore: oldest}); fmt.Sprint(refs) != "[r2 r1]" || !more {
 		t.Errorf("before the oldest: %v, %t", refs, more)
 	}
-	_, err = b.Entries(t.Context(), api.Caller{Merchant: "mer_1"}, account.EntryListParams{Page: api.Page{StartingAfter: newest}})
+	_, err = b.ListEntries(t.Context(), api.Caller{Merchant: "mer_1"}, account.ListEntriesParams{Page: api.Page{StartingAfter: newest}})
 	wantCode(t, "another's cursor", err, api.ResourceMissing)
 
-	for name, d := range map[string]account.Deposit{
+	for name, d := range map[string]account.DepositParams{
 		"nothing": {To: merchant, Source: "bank"}, "a half pesewa": {To: merchant, Source: "bank", Amount: decimal.New(5, -3)},
 		"no source": {To: merchant, Amount: decimal.New(1, 0)}, "a source with a slash": {To: merchant, Amount: decimal.New(1, 0), Source: "a/b"},
 		"nobody": {To: "mer_1", Amount: decimal.New(1, 0), Source: "bank"}, "no account": {To: "x", Amount: decimal.New(1, 0), Source: "bank"},
 		"another noun": {To: "qr_123", Amount: decimal.New(1, 0), Source: "bank"}, "too much": {To: merchant, Amount: decimal.New(1, 6), Source: "bank"},
 	} {
-		if err := b.Deposit(t.Context(), d); api.CodeOf(err) == "" {
+		if err := b.Deposit(t.Context(), api.Caller{}, d); api.CodeOf(err) == "" {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -456,16 +460,16 @@ func TestDepositsAndStatement(t *testing.T) {
 func TestARevokedKeyIsNotRolled(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}
-	key, err := b.CreateKey(t.Context(), caller, account.KeyParams{})
+	key, err := b.CreateKey(t.Context(), caller, account.CreateKeyParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := b.RevokeKey(t.Context(), caller, key.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, err = b.RollKey(t.Context(), caller, key.ID, time.Hour)
+	_, err = b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Hour})
 	wantCode(t, "a revoked key", err, api.ParameterInvalid)
-	list, err := b.Keys(t.Context(), caller, api.Page{})
+	list, err := b.ListKeys(t.Context(), caller, api.Page{})
 	if err != nil || len(list.Data) != 1 {
 		t.Errorf("%d keys, %v", len(list.Data), err)
 	}
@@ -473,15 +477,15 @@ func TestARevokedKeyIsNotRolled(t *testing.T) {
 
 // The key of an operator's deposit is none of the merchant's, who may have used it
 // for anything.
-func TestKeysOfDeposits(t *testing.T) {
+func TestDepositKeysAreTheOperators(t *testing.T) {
 	b := newBench(t, nil)
 	merchant := b.merchant(t)
 	caller := api.Caller{Merchant: merchant, IdempotencyKey: "ref-1"}
-	if _, err := b.CreateCustomer(t.Context(), caller, account.CustomerParams{Name: "Ama"}); err != nil {
+	if _, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Ama"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		err := b.Deposit(t.Context(), account.Deposit{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank", IdempotencyKey: "ref-1"})
+		err := b.Deposit(t.Context(), api.Caller{IdempotencyKey: "ref-1"}, account.DepositParams{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -491,18 +495,19 @@ func TestKeysOfDeposits(t *testing.T) {
 		t.Errorf("balance %+v, %v", balance, err)
 	}
 	caller.IdempotencyKey = "ref-2"
-	if err := b.Deposit(t.Context(), account.Deposit{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank", IdempotencyKey: "ref-2"}); err != nil {
+	if err := b.Deposit(t.Context(), api.Caller{IdempotencyKey: "ref-2"}, account.DepositParams{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.CreateCustomer(t.Context(), caller, account.CustomerParams{Name: "Kofi"}); err != nil {
+	if _, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Kofi"}); err != nil {
 		t.Errorf("the merchant's own key: %v", err)
 	}
 }
 
 // A key is one account, whoever asks at the same time; the PIN is no part of it.
-func TestKeysOfHolders(t *testing.T) {
+func TestOneKeyCreatesOneHolder(t *testing.T) {
 	b := newBench(t, nil)
-	ama := account.HolderParams{Name: "Ama", Phone: "0241234567", PIN: "1234", IdempotencyKey: "k"}
+	ama := account.CreateHolderParams{Name: "Ama", Phone: "0241234567", PIN: "1234"}
+	keyed := api.Caller{IdempotencyKey: "k"}
 	made := make([]*account.Consumer, 6)
 	var all sync.WaitGroup
 	for i := range made {
@@ -511,7 +516,7 @@ func TestKeysOfHolders(t *testing.T) {
 			if i%2 == 1 {
 				p.Phone, p.PIN = "+233 24 123 4567", "4321"
 			}
-			c, err := b.CreateConsumer(t.Context(), p)
+			c, err := b.CreateConsumer(t.Context(), keyed, p)
 			if err != nil {
 				t.Error(err)
 			}
@@ -526,32 +531,32 @@ func TestKeysOfHolders(t *testing.T) {
 	}
 	kofi := ama
 	kofi.Name = "Kofi"
-	_, err := b.CreateConsumer(t.Context(), kofi)
+	_, err := b.CreateConsumer(t.Context(), keyed, kofi)
 	wantCode(t, "the key for another", err, api.IdempotencyKeyReused)
-	_, err = b.CreateAgent(t.Context(), ama)
+	_, err = b.CreateAgent(t.Context(), keyed, ama)
 	wantCode(t, "the key for an agent", err, api.IdempotencyKeyReused)
-	ama.IdempotencyKey = "another"
-	_, err = b.CreateConsumer(t.Context(), ama)
+	keyed.IdempotencyKey = "another"
+	_, err = b.CreateConsumer(t.Context(), keyed, ama)
 	wantCode(t, "the phone under another key", err, api.ParameterInvalid)
 }
 
 func TestCustomers(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t), IdempotencyKey: "c-1"}
-	c, err := b.CreateCustomer(t.Context(), caller, account.CustomerParams{Name: "Akua", Phone: "0241234567"})
+	c, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Akua", Phone: "0241234567"})
 	if err != nil || c.Phone != "+233241234567" {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	again, err := b.CreateCustomer(t.Context(), caller, account.CustomerParams{Name: "Akua", Phone: "024 123 4567"})
+	again, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Akua", Phone: "024 123 4567"})
 	if err != nil || again.ID != c.ID {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	_, err = b.CreateCustomer(t.Context(), caller, account.CustomerParams{Name: "Esi"})
+	_, err = b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Esi"})
 	wantCode(t, "the key for another", err, api.IdempotencyKeyReused)
-	got, err := b.Customer(t.Context(), caller, c.ID)
+	got, err := b.GetCustomer(t.Context(), caller, c.ID)
 	if diff := cmp.Diff(c, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	_, err = b.Customer(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, c.ID)
+	_, err = b.GetCustomer(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, c.ID)
 	wantCode(t, "the other mode", err, api.ResourceMissing)
 }

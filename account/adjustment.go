@@ -7,8 +7,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -59,7 +60,7 @@ var adjustments = storage.NewCollection[Adjustment]("balance_adjustments", nil)
 // Refusals: parameter_invalid, parameter_missing, resource_missing (no such
 // merchant), insufficient_balance when it would take the balance below zero.
 func (s *Service) Adjust(ctx context.Context, caller api.Caller, p AdjustParams) (*Adjustment, error) {
-	pesewas, err := CheckAmount("amount", p.Amount.Abs())
+	pesewas, err := check.Amount("amount", p.Amount.Abs())
 	if err != nil {
 		return nil, err
 	}
@@ -73,16 +74,16 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p AdjustParams)
 		if text.text == "" {
 			return nil, api.Missing(text.param)
 		}
-		if err := api.CheckText(text.param, text.text, text.most); err != nil {
+		if err := check.Text(text.param, text.text, text.most); err != nil {
 			return nil, err
 		}
 	}
-	if err := api.CheckText("reference", p.Reference, api.MaxReference); err != nil {
+	if err := check.Text("reference", p.Reference, api.MaxReference); err != nil {
 		return nil, err
 	}
 	call := engine.Call{Name: "balance.adjust", Params: p}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Adjustment, error) {
-		if _, err := MerchantTx(tx, caller.Merchant); err != nil {
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Adjustment, error) {
+		if _, err := getMerchant(tx, caller.Merchant); err != nil {
 			return nil, err
 		}
 		a := Adjustment{
@@ -92,26 +93,26 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p AdjustParams)
 		err := tx.Post(storage.Posting{
 			ID: tx.NewID("txn_"), Type: "adjustment", Ref: a.ID, At: tx.Now,
 			Moves: []storage.Move{
-				chart.Available(caller.Merchant, caller.Live).Move(pesewas),
-				chart.Clearing("adjustment", caller.Live).Move(-pesewas),
+				ledger.Available(caller.Merchant, caller.Live).Move(pesewas),
+				ledger.Clearing("adjustment", caller.Live).Move(-pesewas),
 			},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("account: adjust: %w", err)
 		}
-		if _, err := adjustments.Insert(tx, caller.Scope(), a.ID, a); err != nil {
+		if _, err := adjustments.Insert(tx, engine.Scope(caller), a.ID, a); err != nil {
 			return nil, fmt.Errorf("account: keep adjustment: %w", err)
 		}
 		return &a, nil
 	})
 }
 
-// Adjustments lists the adjustments of the caller's merchant and mode, newest
+// ListAdjustments returns the adjustments of the caller's merchant and mode, newest
 // first. Like Adjust it is for the operator.
-func (s *Service) Adjustments(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Adjustment], error) {
+func (s *Service) ListAdjustments(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Adjustment], error) {
 	listing := engine.Listing[Adjustment, Adjustment]{
 		Collection: adjustments, Noun: "balance adjustment",
 		Show: func(a *Adjustment) Adjustment { return *a },
 	}
-	return listing.List(ctx, s.engine, storage.Query{Scope: caller.Scope()}, p)
+	return listing.List(ctx, s.engine, storage.Query{Scope: engine.Scope(caller)}, p)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -43,11 +43,11 @@ type Entry struct {
 func (s *Service) Balance(ctx context.Context, caller api.Caller) (*Balance, error) {
 	var b *Balance
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		available, err := tx.Balance(chart.Available(caller.Merchant, caller.Live).Name)
+		available, err := tx.Balance(ledger.Available(caller.Merchant, caller.Live).Name)
 		if err != nil {
 			return fmt.Errorf("account: balance: %w", err)
 		}
-		reserved, err := tx.Balance(chart.Reserved(caller.Merchant, caller.Live).Name)
+		reserved, err := tx.Balance(ledger.Reserved(caller.Merchant, caller.Live).Name)
 		if err != nil {
 			return fmt.Errorf("account: balance: %w", err)
 		}
@@ -61,30 +61,35 @@ func (s *Service) Balance(ctx context.Context, caller api.Caller) (*Balance, err
 }
 
 // WalletBalance returns what a consumer has in the wallet, in GHS.
-func (s *Service) WalletBalance(ctx context.Context, live bool, consumer string) (decimal.Decimal, error) {
-	return s.amount(ctx, chart.Wallet(consumer, live))
+func (s *Service) WalletBalance(ctx context.Context, caller api.Caller, consumer string) (api.GHS, error) {
+	if err := operatorOnly(caller); err != nil {
+		return api.GHS{}, err
+	}
+	return s.amount(ctx, ledger.Wallet(consumer, caller.Live))
 }
 
 // FloatBalance returns what a cash agent has in the float, in GHS.
-func (s *Service) FloatBalance(ctx context.Context, live bool, agent string) (decimal.Decimal, error) {
-	return s.amount(ctx, chart.Float(agent, live))
+func (s *Service) FloatBalance(ctx context.Context, caller api.Caller, agent string) (api.GHS, error) {
+	if err := operatorOnly(caller); err != nil {
+		return api.GHS{}, err
+	}
+	return s.amount(ctx, ledger.Float(agent, caller.Live))
 }
 
-func (s *Service) amount(ctx context.Context, a chart.Account) (decimal.Decimal, error) {
-	var d decimal.Decimal
+func (s *Service) amount(ctx context.Context, a ledger.Account) (api.GHS, error) {
+	var d api.GHS
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		b, err := tx.Balance(a.Name)
-		d = decimal.New(b.Amount, -2)
+		d = api.Pesewas(b.Amount)
 		return err
 	})
 	return d, err
 }
 
-// Deposit brings money into the system from outside.
-type Deposit struct {
+// DepositParams describe money that comes into the system from outside.
+type DepositParams struct {
 	// To is a consumer's (acc_…), cash agent's (cag_…) or merchant's (mer_…) id.
-	To   string
-	Live bool
+	To string
 	// Amount is in GHS, more than zero.
 	Amount decimal.Decimal
 	// Source names where the money came from, as "bank" or "test": it becomes
@@ -92,33 +97,41 @@ type Deposit struct {
 	Source string
 	// Ref is the operator's own reference, kept with the posting.
 	Ref string
-	// IdempotencyKey, 1 to 255 printable ASCII characters, makes it safe to repeat a
-	// deposit whose answer was lost: one key is one deposit, for 30 days. Keys of
-	// deposits are the operator's, apart from those of merchants.
-	IdempotencyKey string
 }
 
-// Deposit credits an account against a clearing account. It is for the operator,
-// who has seen the money arrive; no route of /v1 does it in live mode.
-func (s *Service) Deposit(ctx context.Context, d Deposit) error {
-	pesewas, err := CheckAmount("amount", d.Amount)
+// Deposit credits an account of the caller's mode against a clearing account. It is a call
+// of the operator's, who has seen the money arrive; no route of /v1 does it in live mode.
+// One idempotency key is one deposit. A caller without Merchant has keys apart from those
+// of merchants.
+func (s *Service) Deposit(ctx context.Context, caller api.Caller, d DepositParams) error {
+	if err := operatorOnly(caller); err != nil {
+		return err
+	}
+	pesewas, err := check.Amount("amount", d.Amount)
 	if err != nil {
 		return err
 	}
 	if d.Source == "" || !isSource(d.Source) {
 		return api.Invalid("source", "source must be a short name in lower-case letters and underscores.")
 	}
-	if err := api.CheckText("ref", d.Ref, api.MaxReference); err != nil {
+	if err := check.Text("ref", d.Ref, api.MaxReference); err != nil {
 		return err
 	}
-	caller, clock := api.Caller{Live: d.Live, IdempotencyKey: d.IdempotencyKey}, api.Caller{Live: d.Live}
+	clock := api.Caller{Live: caller.Live}
 	if strings.HasPrefix(d.To, "mer_") {
 		clock.Merchant = d.To // a merchant's entries bear the times of its own clock
 	}
-	d.IdempotencyKey = ""
-	call := engine.Call{Name: "deposit", Params: d}
-	_, err = engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*deposited, error) {
-		to, err := ledgerAccount(tx, d.Live, d.To)
+	// The fingerprint has the fields of earlier versions, so that their keys stay valid.
+	call := engine.Call{Name: "deposit", Params: struct {
+		To             string
+		Live           bool
+		Amount         decimal.Decimal
+		Source         string
+		Ref            string
+		IdempotencyKey string
+	}{To: d.To, Live: caller.Live, Amount: d.Amount, Source: d.Source, Ref: d.Ref}}
+	_, err = engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*deposited, error) {
+		to, err := ledgerAccount(tx, caller.Live, d.To)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +142,7 @@ func (s *Service) Deposit(ctx context.Context, d Deposit) error {
 		id := tx.NewID("txn_")
 		return &deposited{Posting: id}, tx.Post(storage.Posting{
 			ID: id, Type: "deposit", Ref: d.Ref, At: at.Now,
-			Moves: []storage.Move{to.Move(pesewas), chart.Clearing(d.Source, d.Live).Move(-pesewas)},
+			Moves: []storage.Move{to.Move(pesewas), ledger.Clearing(d.Source, caller.Live).Move(-pesewas)},
 		})
 	})
 	return err
@@ -141,32 +154,22 @@ type deposited struct {
 }
 
 // ledgerAccount returns where the money of an account id lies.
-func ledgerAccount(tx storage.ReadTx, live bool, id string) (chart.Account, error) {
+func ledgerAccount(tx storage.ReadTx, live bool, id string) (ledger.Account, error) {
 	if len(id) < 4 {
-		return chart.Account{}, api.NoSuch("account")
+		return ledger.Account{}, api.NoSuch("account")
 	}
 	switch id[:4] {
 	case "acc_":
 		_, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
-		return chart.Wallet(id, live), err
+		return ledger.Wallet(id, live), err
 	case "cag_":
 		_, err := engine.GetTx(tx, agents, operator(live), id, "cash agent")
-		return chart.Float(id, live), err
+		return ledger.Float(id, live), err
 	case "mer_":
-		_, err := MerchantTx(tx, id)
-		return chart.Available(id, live), err
+		_, err := getMerchant(tx, id)
+		return ledger.Available(id, live), err
 	}
-	return chart.Account{}, api.NoSuch("account")
-}
-
-// CheckAmount returns an amount of GHS in pesewas, and refuses one that is not
-// above zero, has more than two decimals or exceeds GHS 999,999.99.
-func CheckAmount(param string, ghs decimal.Decimal) (int64, error) {
-	pesewas, err := money.Pesewas(ghs)
-	if err != nil || pesewas < 1 || pesewas > money.Max {
-		return 0, api.Invalid(param, "%s must be an amount in GHS from 0.01 to %s, with at most two decimals.", param, money.Text(money.Max)).WithCause(err)
-	}
-	return pesewas, nil
+	return ledger.Account{}, api.NoSuch("account")
 }
 
 func isSource(s string) bool {

@@ -8,10 +8,14 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Consumers lists the consumers of a mode, newest first, for the operator.
-func (s *Service) Consumers(ctx context.Context, live bool, p api.Page) (*api.List[Consumer], error) {
+// ListConsumers returns the consumers of the caller's mode, newest first. It is a call of
+// the operator's.
+func (s *Service) ListConsumers(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Consumer], error) {
+	if err := operatorOnly(caller); err != nil {
+		return nil, err
+	}
 	listing := engine.Listing[Consumer, Consumer]{
 		Collection: consumers, Noun: "consumer", Show: func(c *Consumer) Consumer { return *c },
 	}
-	return listing.List(ctx, s.engine, storage.Query{Scope: operator(live)}, p)
+	return listing.List(ctx, s.engine, storage.Query{Scope: operator(caller.Live)}, p)
 }

@@ -10,14 +10,14 @@ import (
 func TestConsumersAreListed(t *testing.T) {
 	b := newBench(t, nil)
 	first, second := b.consumer(t, "0241000001"), b.consumer(t, "0241000002")
-	if _, err := b.CreateConsumer(t.Context(), account.HolderParams{Live: true, Name: "Live", Phone: "0241000001"}); err != nil {
+	if _, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Live", Phone: "0241000001"}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := b.Consumers(t.Context(), false, api.Page{Limit: 1})
+	list, err := b.ListConsumers(t.Context(), api.Caller{}, api.Page{Limit: 1})
 	if err != nil || len(list.Data) != 1 || list.Data[0] != *second || !list.HasMore {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	list, err = b.Consumers(t.Context(), false, api.Page{StartingAfter: second.ID})
+	list, err = b.ListConsumers(t.Context(), api.Caller{}, api.Page{StartingAfter: second.ID})
 	if err != nil || len(list.Data) != 1 || list.Data[0] != *first || list.HasMore {
 		t.Errorf("%+v, %v", list, err)
 	}

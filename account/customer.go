@@ -3,10 +3,13 @@ package account
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -24,41 +27,25 @@ type Customer struct {
 	CreatedAt api.Time     `json:"created_at"`
 }
 
-// Customers is where a host with customer records of its own keeps them. It is
+// CustomerDirectory is where a host with customer records of its own keeps them. It is
 // asked outside of any transaction. An unknown id is an [api.Error] with the code
 // resource_missing, as [api.NoSuch] makes it.
 //
 // Invoices are then filled from it, and from nothing else: the library's own
 // customers, which [Service.CreateCustomer] makes, are not looked at. A host that
 // deletes a customer of its own calls [Service.ForgetCustomer].
-type Customers interface {
+type CustomerDirectory interface {
 	Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error)
 }
 
 var customers = storage.NewCollection("customers", []storage.Field[Customer]{
-	{
-		Column: storage.Column{Name: "email", Type: storage.Text, Null: true, Indexed: true},
-		Value:  func(c *Customer) any { return foundBy(strings.ToLower(c.Email)) },
-	},
-	{
-		Column: storage.Column{Name: "phone", Type: storage.Text, Null: true, Indexed: true},
-		Value:  func(c *Customer) any { return foundBy(c.Phone) },
-	},
-	{
-		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-		Value:  func(c *Customer) any { return c.CreatedAt.Time },
-	},
+	storage.TextColumn("email", func(c *Customer) string { return strings.ToLower(c.Email) }).Nullable().Indexed(),
+	storage.TextColumn("phone", func(c *Customer) string { return c.Phone }).Nullable().Indexed(),
+	storage.TimeColumn("created", func(c *Customer) time.Time { return c.CreatedAt.Time }).Indexed(),
 })
 
-func foundBy(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
-}
-
-// CustomerParams describe a customer. Everything is optional.
-type CustomerParams struct {
+// CreateCustomerParams describe a customer. Everything is optional.
+type CreateCustomerParams struct {
 	Name     string       `json:"name,omitempty"`         // at most 255 characters
 	Email    string       `json:"email,omitempty"`        // one plain address
 	Phone    string       `json:"phone_number,omitempty"` // any way of writing a number of Ghana
@@ -66,9 +53,9 @@ type CustomerParams struct {
 	Metadata api.Metadata `json:"metadata,omitempty"`
 }
 
-// CustomerUpdate changes a customer: nil leaves a field as it is, the empty text
+// UpdateCustomerParams changes a customer: nil leaves a field as it is, the empty text
 // clears it. Metadata is merged, see [api.Metadata.Merge].
-type CustomerUpdate struct {
+type UpdateCustomerParams struct {
 	Name     *string      `json:"name,omitempty"`
 	Email    *string      `json:"email,omitempty"`
 	Phone    *string      `json:"phone_number,omitempty"`
@@ -77,15 +64,15 @@ type CustomerUpdate struct {
 }
 
 // set checks the fields that are given and writes them into a customer.
-func (u *CustomerUpdate) set(c *Customer) error {
+func (u *UpdateCustomerParams) set(c *Customer) error {
 	if u.Name != nil {
-		if err := api.CheckText("name", *u.Name, api.MaxName); err != nil {
+		if err := check.Text("name", *u.Name, api.MaxName); err != nil {
 			return err
 		}
 		c.Name = *u.Name
 	}
 	if u.Email != nil {
-		if err := api.CheckEmail("email", *u.Email); err != nil {
+		if err := check.Email("email", *u.Email); err != nil {
 			return err
 		}
 		c.Email = *u.Email
@@ -98,39 +85,39 @@ func (u *CustomerUpdate) set(c *Customer) error {
 		c.Phone = number
 	}
 	if u.Address != nil {
-		if err := api.CheckText("address", *u.Address, api.MaxText); err != nil {
+		if err := check.Text("address", *u.Address, api.MaxText); err != nil {
 			return err
 		}
 		c.Address = *u.Address
 	}
-	if err := u.Metadata.Check(true); err != nil {
+	if err := check.Metadata(u.Metadata, true); err != nil {
 		return err
 	}
 	if len(u.Metadata) > 0 {
 		c.Metadata = c.Metadata.Merge(u.Metadata)
 	}
-	return c.Metadata.Check(false)
+	return check.Metadata(c.Metadata, false)
 }
 
 // CreateCustomer makes a customer of the calling merchant. Two customers may be
 // alike. With an idempotency key it may be repeated safely.
 //
 // Refusals: parameter_invalid, invalid_phone_number.
-func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p CustomerParams) (*Customer, error) {
+func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p CreateCustomerParams) (*Customer, error) {
 	made := Customer{Object: "customer", Metadata: api.Metadata{}, Livemode: caller.Live}
-	if err := p.Metadata.Check(false); err != nil {
+	if err := check.Metadata(p.Metadata, false); err != nil {
 		return nil, err
 	}
-	given := CustomerUpdate{Name: &p.Name, Email: &p.Email, Phone: &p.Phone, Address: &p.Address, Metadata: p.Metadata}
+	given := UpdateCustomerParams{Name: &p.Name, Email: &p.Email, Phone: &p.Phone, Address: &p.Address, Metadata: p.Metadata}
 	if err := given.set(&made); err != nil {
 		return nil, err
 	}
 	p.Phone = made.Phone // so that one number, written in two ways, is one request
 	call := engine.Call{Name: "customer.create", Params: p}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
 		c := made
 		c.ID, c.CreatedAt = tx.NewID("cus_"), api.At(tx.Now)
-		if _, err := customers.Insert(tx, caller.Scope(), c.ID, c); err != nil {
+		if _, err := customers.Insert(tx, engine.Scope(caller), c.ID, c); err != nil {
 			return nil, fmt.Errorf("account: create customer: %w", err)
 		}
 		return &c, s.record(tx, &c, event.CustomerCreated)
@@ -141,16 +128,16 @@ func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p Custo
 // they are.
 //
 // Refusals: resource_missing, parameter_invalid, invalid_phone_number.
-func (s *Service) UpdateCustomer(ctx context.Context, caller api.Caller, id string, u CustomerUpdate) (*Customer, error) {
+func (s *Service) UpdateCustomer(ctx context.Context, caller api.Caller, id string, u UpdateCustomerParams) (*Customer, error) {
 	if err := u.set(&Customer{}); err != nil {
 		return nil, err
 	}
 	call := engine.Call{Name: "customer.update", Params: struct {
 		ID string `json:"id"`
-		CustomerUpdate
+		UpdateCustomerParams
 	}{id, u}}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
-		o, err := engine.GetTx(tx, customers, caller.Scope(), id, "customer")
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
+		o, err := engine.GetTx(tx, customers, engine.Scope(caller), id, "customer")
 		if err != nil {
 			return nil, err
 		}
@@ -166,14 +153,13 @@ func (s *Service) UpdateCustomer(ctx context.Context, caller api.Caller, id stri
 
 // record writes an event, where the service was given somebody to write them.
 func (s *Service) record(tx *engine.Tx, object any, t event.Type) error {
-	if s.Events == nil {
+	if s.events == nil {
 		return nil
 	}
-	return s.Events.RecordTx(tx, object, t)
+	return s.events.Record(tx, object, t)
 }
 
-// CustomerTx returns one customer in a transaction.
-func CustomerTx(tx storage.ReadTx, scope storage.Scope, id string) (*Customer, error) {
+func getCustomer(tx storage.ReadTx, scope storage.Scope, id string) (*Customer, error) {
 	o, err := engine.GetTx(tx, customers, scope, id, "customer")
 	if err != nil {
 		return nil, err
@@ -181,19 +167,25 @@ func CustomerTx(tx storage.ReadTx, scope storage.Scope, id string) (*Customer, e
 	return &o.Value, nil
 }
 
-// Customer returns one customer of the calling merchant.
-func (s *Service) Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error) {
+// GetCustomer returns one customer of the calling merchant.
+func (s *Service) GetCustomer(ctx context.Context, caller api.Caller, id string) (*Customer, error) {
 	return customerListing.Get(ctx, s.engine, caller, id)
+}
+
+// GetCustomerJSON writes to w the JSON of what Customer returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetCustomerJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return customerListing.GetJSON(ctx, s.engine, caller, id, w)
 }
 
 // customerListing is how customers are read.
 var customerListing = engine.Listing[Customer, Customer]{
 	Collection: customers, Noun: "customer", URL: "/v1/customers",
-	Show: func(c *Customer) Customer { return *c }, AsStored: true,
+	Show: func(c *Customer) Customer { return *c }, Passthrough: true,
 }
 
-// CustomerListParams selects customers; zero values select all.
-type CustomerListParams struct {
+// ListCustomersParams selects customers; zero values select all.
+type ListCustomersParams struct {
 	api.Page
 	// Email is a whole address, in upper or lower case. Phone is a number in any
 	// form.
@@ -202,16 +194,34 @@ type CustomerListParams struct {
 }
 
 // ListCustomers returns customers, newest first.
-func (s *Service) ListCustomers(ctx context.Context, caller api.Caller, p CustomerListParams) (*api.List[Customer], error) {
-	if err := api.CheckEmail("email", p.Email); err != nil {
-		return nil, err
-	}
-	number, err := parsePhone("phone", p.Phone)
+func (s *Service) ListCustomers(ctx context.Context, caller api.Caller, p ListCustomersParams) (*api.List[Customer], error) {
+	q, err := p.query(caller)
 	if err != nil {
 		return nil, err
 	}
-	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
-	q.Where = api.Where(q.Where, "email", strings.ToLower(p.Email))
-	q.Where = api.Where(q.Where, "phone", number)
 	return customerListing.List(ctx, s.engine, q, p.Page)
+}
+
+// ListCustomersJSON writes to w the JSON of what ListCustomers returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListCustomersJSON(ctx context.Context, caller api.Caller, p ListCustomersParams, w io.Writer) error {
+	q, err := p.query(caller)
+	if err != nil {
+		return err
+	}
+	return customerListing.ListJSON(ctx, s.engine, q, p.Page, w)
+}
+
+func (p *ListCustomersParams) query(caller api.Caller) (storage.Query, error) {
+	if err := check.Email("email", p.Email); err != nil {
+		return storage.Query{}, err
+	}
+	number, err := parsePhone("phone", p.Phone)
+	if err != nil {
+		return storage.Query{}, err
+	}
+	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
+	q.Where = engine.Where(q.Where, "email", strings.ToLower(p.Email))
+	q.Where = engine.Where(q.Where, "phone", number)
+	return q, nil
 }

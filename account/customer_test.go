@@ -1,7 +1,6 @@
 package account_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -12,20 +11,20 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/personal"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 func ptr(text string) *string { return &text }
 
-func TestChangesOfCustomers(t *testing.T) {
+func TestUpdateCustomer(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}
-	made, err := b.CreateCustomer(t.Context(), caller, account.CustomerParams{
+	made, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{
 		Name: "Akua", Email: "Akua@example.com", Phone: "024 100 0001", Address: "Accra", Metadata: api.Metadata{"a": "1", "b": "2"},
 	})
 	wantCode(t, "create", err, "")
-	got, err := b.UpdateCustomer(t.Context(), caller, made.ID, account.CustomerUpdate{
+	got, err := b.UpdateCustomer(t.Context(), caller, made.ID, account.UpdateCustomerParams{
 		Name: ptr("Akua Boateng"), Phone: ptr(""), Address: ptr("Tema"), Metadata: api.Metadata{"a": nil, "c": "3"},
 	})
 	wantCode(t, "update", err, "")
@@ -38,21 +37,21 @@ func TestChangesOfCustomers(t *testing.T) {
 	// A refused change changes nothing, whichever field it is for.
 	long := strings.Repeat("n", 501)
 	for name, test := range map[string]struct {
-		u     account.CustomerUpdate
+		u     account.UpdateCustomerParams
 		code  api.Code
 		param string
 	}{
-		"a long name":     {account.CustomerUpdate{Name: &long}, api.ParameterInvalid, "name"},
-		"two addresses":   {account.CustomerUpdate{Name: ptr("N"), Email: ptr("a@example.com,b@example.com")}, api.ParameterInvalid, "email"},
-		"a number abroad": {account.CustomerUpdate{Name: ptr("N"), Phone: ptr("+4412345678")}, api.InvalidPhoneNumber, "phone_number"},
-		"a long address":  {account.CustomerUpdate{Name: ptr("N"), Address: &long}, api.ParameterInvalid, "address"},
-		"nested metadata": {account.CustomerUpdate{Name: ptr("N"), Metadata: api.Metadata{"m": map[string]any{}}}, api.ParameterInvalid, "metadata.m"},
+		"a long name":     {account.UpdateCustomerParams{Name: &long}, api.ParameterInvalid, "name"},
+		"two addresses":   {account.UpdateCustomerParams{Name: ptr("N"), Email: ptr("a@example.com,b@example.com")}, api.ParameterInvalid, "email"},
+		"a number abroad": {account.UpdateCustomerParams{Name: ptr("N"), Phone: ptr("+4412345678")}, api.InvalidPhoneNumber, "phone_number"},
+		"a long address":  {account.UpdateCustomerParams{Name: ptr("N"), Address: &long}, api.ParameterInvalid, "address"},
+		"nested metadata": {account.UpdateCustomerParams{Name: ptr("N"), Metadata: api.Metadata{"m": map[string]any{}}}, api.ParameterInvalid, "metadata.m"},
 	} {
 		_, err := b.UpdateCustomer(t.Context(), caller, made.ID, test.u)
 		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Code != test.code || e.Param != test.param {
 			t.Errorf("%s: got %v", name, err)
 		}
-		p := account.CustomerParams{Metadata: test.u.Metadata}
+		p := account.CreateCustomerParams{Metadata: test.u.Metadata}
 		for to, from := range map[*string]*string{&p.Name: test.u.Name, &p.Email: test.u.Email, &p.Phone: test.u.Phone, &p.Address: test.u.Address} {
 			if from != nil {
 				*to = *from
@@ -61,22 +60,22 @@ func TestChangesOfCustomers(t *testing.T) {
 		_, err = b.CreateCustomer(t.Context(), caller, p)
 		wantCode(t, "create with "+name, err, test.code)
 	}
-	if now, err := b.Customer(t.Context(), caller, made.ID); err != nil || !cmp.Equal(now, got) {
+	if now, err := b.GetCustomer(t.Context(), caller, made.ID); err != nil || !cmp.Equal(now, got) {
 		t.Errorf("afterwards %+v, %v", now, err)
 	}
 	for name, stranger := range map[string]api.Caller{"the other mode": {Merchant: caller.Merchant, Live: true}, "another merchant": {Merchant: b.merchant(t)}} {
-		_, err := b.UpdateCustomer(t.Context(), stranger, made.ID, account.CustomerUpdate{Name: ptr("N")})
+		_, err := b.UpdateCustomer(t.Context(), stranger, made.ID, account.UpdateCustomerParams{Name: ptr("N")})
 		wantCode(t, "update by "+name, err, api.ResourceMissing)
 		_, err = b.DeleteCustomer(t.Context(), stranger, made.ID)
 		wantCode(t, "delete by "+name, err, api.ResourceMissing)
 	}
 }
 
-func TestListsOfCustomers(t *testing.T) {
+func TestListCustomers(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}
 	var ids []string
-	for _, p := range []account.CustomerParams{
+	for _, p := range []account.CreateCustomerParams{
 		{Email: "Akua@example.com", Phone: "0241000001"}, {Email: "akua@EXAMPLE.com"}, {Phone: "+233 24 100 0001"}, {},
 	} {
 		b.advance(time.Hour)
@@ -86,15 +85,15 @@ func TestListsOfCustomers(t *testing.T) {
 	}
 	now := *b.now.Load()
 	for name, test := range map[string]struct {
-		p    account.CustomerListParams
+		p    account.ListCustomersParams
 		want []string
 	}{
-		"all":              {account.CustomerListParams{}, []string{ids[3], ids[2], ids[1], ids[0]}},
-		"an address":       {account.CustomerListParams{Email: "AKUA@example.com"}, []string{ids[1], ids[0]}},
-		"a number":         {account.CustomerListParams{Phone: "0241 000 001"}, []string{ids[2], ids[0]}},
-		"both":             {account.CustomerListParams{Email: "akua@example.com", Phone: "0241000001"}, []string{ids[0]}},
-		"of the last hour": {account.CustomerListParams{Created: api.Times{From: now}}, []string{ids[3]}},
-		"a page":           {account.CustomerListParams{Page: api.Page{Limit: 1, StartingAfter: ids[3]}}, []string{ids[2]}},
+		"all":              {account.ListCustomersParams{}, []string{ids[3], ids[2], ids[1], ids[0]}},
+		"an address":       {account.ListCustomersParams{Email: "AKUA@example.com"}, []string{ids[1], ids[0]}},
+		"a number":         {account.ListCustomersParams{Phone: "0241 000 001"}, []string{ids[2], ids[0]}},
+		"both":             {account.ListCustomersParams{Email: "akua@example.com", Phone: "0241000001"}, []string{ids[0]}},
+		"of the last hour": {account.ListCustomersParams{Created: api.Times{From: now}}, []string{ids[3]}},
+		"a page":           {account.ListCustomersParams{Page: api.Page{Limit: 1, StartingAfter: ids[3]}}, []string{ids[2]}},
 	} {
 		list, err := b.ListCustomers(t.Context(), caller, test.p)
 		wantCode(t, name, err, "")
@@ -106,21 +105,20 @@ func TestListsOfCustomers(t *testing.T) {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
 	}
-	_, err := b.ListCustomers(t.Context(), caller, account.CustomerListParams{Email: "nobody"})
+	_, err := b.ListCustomers(t.Context(), caller, account.ListCustomersParams{Email: "nobody"})
 	wantCode(t, "a list of no address", err, api.ParameterInvalid)
-	_, err = b.ListCustomers(t.Context(), caller, account.CustomerListParams{Phone: "12"})
+	_, err = b.ListCustomers(t.Context(), caller, account.ListCustomersParams{Phone: "12"})
 	wantCode(t, "a list of no number", err, api.InvalidPhoneNumber)
 }
 
-// Every package is asked in turn; one that fails is asked again, and all those before
-// it.
-func TestErasers(t *testing.T) {
+// The deletion of a customer queues one erasure, for the call that deleted it.
+func TestDeletionQueuesAnErasure(t *testing.T) {
 	b := newBench(t, nil)
-	if err := b.engine.Store.Define(t.Context(), personal.Erasures.Kind()); err != nil {
+	if err := b.engine.Store.Define(t.Context(), pii.Erasures.Kind()); err != nil {
 		t.Fatal(err)
 	}
 	caller := api.Caller{Merchant: b.merchant(t), RequestID: "req_1", IdempotencyKey: "k"}
-	c, err := b.CreateCustomer(t.Context(), api.Caller{Merchant: caller.Merchant}, account.CustomerParams{Email: "a@example.com", Phone: "0241000001"})
+	c, err := b.CreateCustomer(t.Context(), api.Caller{Merchant: caller.Merchant}, account.CreateCustomerParams{Email: "a@example.com", Phone: "0241000001"})
 	wantCode(t, "create", err, "")
 	for range 2 { // the second is a repetition
 		gone, err := b.DeleteCustomer(t.Context(), caller, c.ID)
@@ -128,29 +126,13 @@ func TestErasers(t *testing.T) {
 			t.Errorf("deleted %+v, %v", gone, err)
 		}
 	}
-	_, err = b.Customer(t.Context(), caller, c.ID)
+	_, err = b.GetCustomer(t.Context(), caller, c.ID)
 	wantCode(t, "one that was deleted", err, api.ResourceMissing)
 
-	broken := errors.New("not now")
-	var asked []string
-	fails := broken
-	b.Erasers = []account.Eraser{
-		func(_ context.Context, by api.Caller, customer string) error {
-			if by.Merchant != caller.Merchant || by.RequestID != "req_1" || by.IdempotencyKey != "k" || customer != c.ID {
-				t.Errorf("asked about %s for %+v", customer, by)
-			}
-			asked = append(asked, "first")
-			return nil
-		},
-		func(context.Context, api.Caller, string) error {
-			asked = append(asked, "second")
-			return fails
-		},
-	}
 	claim := func() (claimed []storage.Record) {
 		t.Helper()
 		err := b.engine.Store.Update(t.Context(), func(tx storage.Tx) (err error) {
-			claimed, err = tx.Claim(personal.Erasures.Kind(), storage.Claim{Due: *b.now.Load(), Now: *b.now.Load(), Lease: time.Minute, Limit: 10})
+			claimed, err = tx.Claim(pii.Erasures.Kind(), storage.Claim{Due: *b.now.Load(), Now: *b.now.Load(), Lease: time.Minute, Limit: 10})
 			return err
 		})
 		if err != nil {
@@ -158,44 +140,25 @@ func TestErasers(t *testing.T) {
 		}
 		return claimed
 	}
-	job := b.EraseJob()
 	first := claim()
-	if len(first) != 1 {
+	if len(first) != 1 || first[0].ID != c.ID {
 		t.Fatalf("claimed %+v", first)
 	}
-	if err := job.Do(t.Context(), first[0]); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
+	o, err := pii.Erasures.Decode(first[0])
+	if err != nil || o.Value.Request != "req_1" || o.Value.Key != "k" {
+		t.Errorf("queued %+v, %v", o, err)
 	}
-	b.advance(2 * time.Minute) // past the lease
-	fails = nil
-	second := claim()
-	if err := job.Do(t.Context(), second[0]); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff([]string{"first", "second", "first", "second"}, asked); diff != "" {
-		t.Errorf("asked (-want +got)\n%s", diff)
-	}
-	// The one that was too slow finds its claim taken over, and that is fine.
-	if err := job.Do(t.Context(), first[0]); err != nil {
-		t.Errorf("a late worker: %v", err)
-	}
-	b.advance(time.Hour)
-	if left := claim(); len(left) != 0 {
-		t.Errorf("left %+v", left)
-	}
-	// The work keeps nothing of the person.
-	if err := b.engine.View(t.Context(), caller, func(tx *engine.ReadTx) error {
-		o, err := personal.Erasures.Get(tx, caller.Scope(), c.ID)
-		if err == nil && len(o.Value.Recipients) > 0 {
-			t.Errorf("kept %+v", o.Value)
-		}
-		return err
-	}); err != nil {
-		t.Error(err)
+	// The erasure is done.
+	err = b.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		o.Value = pii.Erasure{}
+		return pii.Erasures.Replace(tx, o)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 
 	wantCode(t, "forget nobody", b.ForgetCustomer(t.Context(), caller, ""), api.ParameterMissing)
-	own, err := b.CreateCustomer(t.Context(), api.Caller{Merchant: caller.Merchant}, account.CustomerParams{})
+	own, err := b.CreateCustomer(t.Context(), api.Caller{Merchant: caller.Merchant}, account.CreateCustomerParams{})
 	wantCode(t, "create", err, "")
 	wantCode(t, "forget one of the library's own", b.ForgetCustomer(t.Context(), caller, own.ID), api.ParameterInvalid)
 	for range 2 { // again, while the first is queued

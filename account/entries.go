@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// EntryListParams selects changes of the balance; zero values select all.
-type EntryListParams struct {
+// ListEntriesParams selects changes of the balance; zero values select all.
+type ListEntriesParams struct {
 	api.Page
 	// Created limits the list to a period, of which each entry is in one: periods
 	// that adjoin share none and miss none. See [Service.Statement].
@@ -25,20 +25,20 @@ type EntryListParams struct {
 	Type, Source string
 }
 
-func (p *EntryListParams) wants(e *storage.Entry) bool {
+func (p *ListEntriesParams) wants(e *storage.Entry) bool {
 	return (p.Type == "" || e.Type == p.Type) && (p.Source == "" || e.Ref == p.Source)
 }
 
-// Entries lists the changes of the caller's available balance, newest first, as
+// ListEntries returns the changes of the caller's available balance, newest first, as
 // they were booked. What is not filtered adds up: each entry's balance is the
 // older one's plus its amount.
-func (s *Service) Entries(ctx context.Context, caller api.Caller, p EntryListParams) (*api.List[Entry], error) {
+func (s *Service) ListEntries(ctx context.Context, caller api.Caller, p ListEntriesParams) (*api.List[Entry], error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
 	var list *api.List[Entry]
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		book := book{tx, chart.Available(caller.Merchant, caller.Live).Name}
+		book := entryReader{tx, ledger.Available(caller.Merchant, caller.Live).Name}
 		span, err := book.span(p.Created)
 		if err != nil {
 			return err
@@ -65,9 +65,9 @@ func shownEntry(e *storage.Entry) Entry {
 	}
 }
 
-// book is the entries of one account, which are numbered from 1 without holes and
+// entryReader is the entries of one account, which are numbered from 1 without holes and
 // never change.
-type book struct {
+type entryReader struct {
 	tx      storage.ReadTx
 	account string
 }
@@ -79,7 +79,7 @@ type span struct{ first, end int64 }
 const chunk = 500
 
 // read returns the entries of a span, the oldest first.
-func (b book) read(s span) ([]storage.Entry, error) {
+func (b entryReader) read(s span) ([]storage.Entry, error) {
 	if s.first >= s.end {
 		return nil, nil
 	}
@@ -93,7 +93,7 @@ func (b book) read(s span) ([]storage.Entry, error) {
 
 // page returns the entries of a span that a page wants, the newest first, and
 // whether there are more in its direction.
-func (b book) page(p *EntryListParams, s span) (found []storage.Entry, more bool, err error) {
+func (b entryReader) page(p *ListEntriesParams, s span) (found []storage.Entry, more bool, err error) {
 	param, id := p.Cursor()
 	if id != "" {
 		at, err := b.number(id)
@@ -146,7 +146,7 @@ func (b book) page(p *EntryListParams, s span) (found []storage.Entry, more bool
 }
 
 // number returns which entry of the account a posting made, or 0.
-func (b book) number(posting string) (int64, error) {
+func (b entryReader) number(posting string) (int64, error) {
 	booked, err := b.tx.Posting(posting)
 	if errors.Is(err, storage.ErrNotFound) {
 		return 0, nil
@@ -163,7 +163,7 @@ func (b book) number(posting string) (int64, error) {
 }
 
 // span returns the entries of a period.
-func (b book) span(period api.Times) (s span, err error) {
+func (b entryReader) span(period api.Times) (s span, err error) {
 	balance, err := b.tx.Balance(b.account)
 	if err != nil {
 		return s, fmt.Errorf("account: balance: %w", err)
@@ -188,7 +188,7 @@ const skew = time.Minute
 // after the last. Entries are booked in the order of their times but for the skew
 // of clocks. The answer depends on entries alone that exist when t has passed by
 // the skew, so that it stays the same from then on.
-func (b book) since(t time.Time, count int64) (int64, error) {
+func (b entryReader) since(t time.Time, count int64) (int64, error) {
 	t = storage.Instant(t)
 	low, high := int64(1), count+1 // the answer but for the skew
 	for low < high {
@@ -237,7 +237,7 @@ func (s *Service) entriesOf(ctx context.Context, account string, all span, fn fu
 		var entries []storage.Entry
 		err := s.engine.View(ctx, api.Caller{}, func(tx *engine.ReadTx) error {
 			var err error
-			entries, err = book{tx, account}.read(part)
+			entries, err = entryReader{tx, account}.read(part)
 			return err
 		})
 		if err != nil {

@@ -4,20 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/personal"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
 )
-
-// Eraser removes the personal data of a deleted customer from where a package
-// keeps it. It works in transactions of its own, in steps that are not large, and
-// may be run again.
-type Eraser func(ctx context.Context, caller api.Caller, customer string) error
 
 // DeleteCustomer removes a customer, and with it the person's data: name, e-mail,
 // phone number, address and metadata. The record is gone when it returns; copies
@@ -44,8 +37,8 @@ type Eraser func(ctx context.Context, caller api.Caller, customer string) error
 // Refusals: resource_missing, also for one that was deleted before.
 func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	call := engine.Call{Name: "customer.delete", Params: id}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
-		o, err := engine.GetTx(tx, customers, caller.Scope(), id, "customer")
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+		o, err := engine.GetTx(tx, customers, engine.Scope(caller), id, "customer")
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +62,7 @@ func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id stri
 		return api.Missing("id")
 	}
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		_, err := customers.Get(tx, caller.Scope(), id)
+		_, err := customers.Get(tx, engine.Scope(caller), id)
 		if err == nil {
 			return api.Invalid("id", "This customer is one of the library's own. Delete it instead.")
 		}
@@ -82,49 +75,19 @@ func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id stri
 
 // forget queues the work on the copies of a customer's data.
 func forget(tx *engine.Tx, id string) error {
-	erasure := personal.Erasure{Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
-	scope := tx.Caller.Scope()
-	_, err := personal.Erasures.Insert(tx, scope, id, erasure)
+	erasure := pii.Erasure{Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
+	scope := engine.Scope(tx.Caller)
+	_, err := pii.Erasures.Insert(tx, scope, id, erasure)
 	if errors.Is(err, storage.ErrExists) {
-		var before *storage.Object[personal.Erasure]
-		if before, err = personal.Erasures.Get(tx, scope, id); err == nil {
+		var before *storage.Object[pii.Erasure]
+		if before, err = pii.Erasures.Get(tx, scope, id); err == nil {
 			before.Value = erasure
-			err = personal.Erasures.Replace(tx, before)
+			err = pii.Erasures.Replace(tx, before)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("account: queue erasure: %w", err)
 	}
-	tx.Due(personal.Erasures.Kind())
+	tx.Due(pii.Erasures.Kind())
 	return nil
-}
-
-// EraseJob is the job that goes through the copies of deleted customers.
-func (s *Service) EraseJob() due.Job {
-	const atATime = 4 // each writes a lot
-	return due.Job{Kind: personal.Erasures.Kind(), Limit: 5 * time.Minute, Batch: atATime, Do: s.erase}
-}
-
-func (s *Service) erase(ctx context.Context, claimed storage.Record) error {
-	o, err := personal.Erasures.Decode(claimed)
-	if err != nil {
-		return err
-	}
-	caller := api.Caller{
-		Merchant: o.Scope.Merchant, Live: o.Scope.Live, RequestID: o.Value.Request, IdempotencyKey: o.Value.Key,
-	}
-	for _, erase := range s.Erasers {
-		if err := erase(ctx, caller, o.ID); err != nil {
-			return fmt.Errorf("account: erase: %w", err)
-		}
-	}
-	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		done := *o // a run that is undone leaves the claimed version as it is
-		done.Value = personal.Erasure{}
-		return personal.Erasures.Replace(tx, &done)
-	})
-	if errors.Is(err, storage.ErrConflict) {
-		return nil // another worker took it over
-	}
-	return err
 }

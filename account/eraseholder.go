@@ -6,23 +6,23 @@ import (
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// CloseConsumer closes a consumer's account and takes name, number and PIN off it. An
+// CloseConsumer closes a consumer's account and removes name, number and PIN from it. An
 // account with money in it is refused with parameter_invalid.
-func (s *Service) CloseConsumer(ctx context.Context, live bool, id string) error {
-	return closeHolder(ctx, s, live, id, consumers, "consumer", chart.Wallet(id, live), func(c *Consumer) *Holder { return &c.Holder })
+func (i *Internal) CloseConsumer(ctx context.Context, live bool, id string) error {
+	return closeHolder(ctx, i.svc, live, id, consumers, "consumer", ledger.Wallet(id, live), func(c *Consumer) *Holder { return &c.Holder })
 }
 
 // CloseAgent is CloseConsumer for a cash agent.
-func (s *Service) CloseAgent(ctx context.Context, live bool, id string) error {
-	return closeHolder(ctx, s, live, id, agents, "cash agent", chart.Float(id, live), func(a *Agent) *Holder { return &a.Holder })
+func (i *Internal) CloseAgent(ctx context.Context, live bool, id string) error {
+	return closeHolder(ctx, i.svc, live, id, agents, "cash agent", ledger.Float(id, live), func(a *Agent) *Holder { return &a.Holder })
 }
 
-func closeHolder[T any](ctx context.Context, s *Service, live bool, id string, in *storage.Collection[T], noun string, money chart.Account, holder func(*T) *Holder) error {
+func closeHolder[T any](ctx context.Context, s *Service, live bool, id string, in *storage.Collection[T], noun string, money ledger.Account, holder func(*T) *Holder) error {
 	return s.engine.Update(ctx, api.Caller{Live: live}, func(tx *engine.Tx) error {
 		o, err := engine.GetTx(tx, in, operator(live), id, noun)
 		if err != nil {

@@ -28,7 +28,7 @@ func ExampleService_Adjust() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	merchant, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar"})
+	merchant, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,15 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// HolderParams describe a new consumer or cash agent.
-type HolderParams struct {
-	// Live is the mode that the account belongs to.
-	Live bool
+// CreateHolderParams describe a new consumer or cash agent.
+type CreateHolderParams struct {
 	Name string // required
 	// Phone is required, in any way of writing a number of Ghana. No two open
 	// accounts of one kind and mode have the same.
@@ -28,12 +25,9 @@ type HolderParams struct {
 	Status Status
 	// SubAgent makes a cash agent a sub-agent, who is not paid directly.
 	SubAgent bool
-	// IdempotencyKey makes it safe to repeat a call whose answer was lost, as that of a
-	// [Deposit] does. The PIN is not compared: secrets are kept nowhere.
-	IdempotencyKey string
 }
 
-func (p *HolderParams) check() error {
+func (p *CreateHolderParams) check(live bool) error {
 	if err := checkName(p.Name); err != nil {
 		return err
 	}
@@ -51,7 +45,7 @@ func (p *HolderParams) check() error {
 		return err
 	}
 	if p.PIN != "" {
-		return checkPIN(p.Live, p.PIN)
+		return checkPIN(live, p.PIN)
 	}
 	return nil
 }
@@ -97,61 +91,67 @@ type Agent struct {
 	SubAgent bool `json:"sub_agent"`
 }
 
-func (h *Holder) reachable() any {
+// reachable returns the phone number, or "" for a closed account: its number may be
+// given to another account.
+func (h *Holder) reachable() string {
 	if h.Status == Closed {
-		return nil // its number may be given to another account
+		return ""
 	}
 	return h.Phone
 }
 
 var consumers = storage.NewCollection("consumers", []storage.Field[Consumer]{
-	{
-		Column: storage.Column{Name: "phone", Type: storage.Text, Null: true},
-		Value:  func(c *Consumer) any { return c.reachable() },
-	},
-	{
-		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses},
-		Value:  func(c *Consumer) any { return string(c.Status) },
-	},
+	storage.TextColumn("phone", func(c *Consumer) string { return c.reachable() }).Nullable(),
+	storage.TextColumn("status", func(c *Consumer) string { return string(c.Status) }).OneOf(statuses...),
 }, storage.Unique("phone", "phone"))
 
 var agents = storage.NewCollection("cash_agents", []storage.Field[Agent]{
-	{
-		Column: storage.Column{Name: "phone", Type: storage.Text, Null: true},
-		Value:  func(a *Agent) any { return a.reachable() },
-	},
-	{
-		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses},
-		Value:  func(a *Agent) any { return string(a.Status) },
-	},
+	storage.TextColumn("phone", func(a *Agent) string { return a.reachable() }).Nullable(),
+	storage.TextColumn("status", func(a *Agent) string { return string(a.Status) }).OneOf(statuses...),
 }, storage.Unique("phone", "phone"))
 
-// CreateConsumer makes a consumer with an empty wallet.
-func (s *Service) CreateConsumer(ctx context.Context, p HolderParams) (*Consumer, error) {
-	return create(ctx, s, p, ownerConsumer, "acc_", func(tx *engine.Tx, h Holder) (*Consumer, error) {
+// CreateConsumer makes a consumer of the caller's mode, with an empty wallet. It is a call
+// of the operator's. With an idempotency key it may be repeated safely; a repetition may
+// have another PIN, because no record holds one to compare with.
+func (s *Service) CreateConsumer(ctx context.Context, caller api.Caller, p CreateHolderParams) (*Consumer, error) {
+	if err := operatorOnly(caller); err != nil {
+		return nil, err
+	}
+	return create(ctx, s, caller, p, ownerConsumer, "acc_", func(tx *engine.Tx, h Holder) (*Consumer, error) {
 		c := &Consumer{Holder: h}
-		_, err := consumers.Insert(tx, operator(p.Live), h.ID, *c)
+		_, err := consumers.Insert(tx, operator(caller.Live), h.ID, *c)
 		return c, err
 	})
 }
 
-// CreateAgent makes a cash agent with an empty float.
-func (s *Service) CreateAgent(ctx context.Context, p HolderParams) (*Agent, error) {
-	return create(ctx, s, p, ownerAgent, "cag_", func(tx *engine.Tx, h Holder) (*Agent, error) {
+// CreateAgent is CreateConsumer for a cash agent, with an empty float.
+func (s *Service) CreateAgent(ctx context.Context, caller api.Caller, p CreateHolderParams) (*Agent, error) {
+	if err := operatorOnly(caller); err != nil {
+		return nil, err
+	}
+	return create(ctx, s, caller, p, ownerAgent, "cag_", func(tx *engine.Tx, h Holder) (*Agent, error) {
 		a := &Agent{Holder: h, SubAgent: p.SubAgent}
-		_, err := agents.Insert(tx, operator(p.Live), h.ID, *a)
+		_, err := agents.Insert(tx, operator(caller.Live), h.ID, *a)
 		return a, err
 	})
 }
 
-func create[T any](ctx context.Context, s *Service, p HolderParams, o owner, prefix string, insert func(*engine.Tx, Holder) (*T, error)) (*T, error) {
-	if err := p.check(); err != nil {
+func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateHolderParams, o owner, prefix string, insert func(*engine.Tx, Holder) (*T, error)) (*T, error) {
+	if err := p.check(caller.Live); err != nil {
 		return nil, err
 	}
-	caller, pin := api.Caller{Live: p.Live, IdempotencyKey: p.IdempotencyKey}, p.PIN
-	p.IdempotencyKey, p.PIN = "", ""
-	call := engine.Call{Name: string(o) + ".create", Params: p}
-	return engine.Once(ctx, s.engine, caller, call, func() (*T, error) {
+	pin := p.PIN
+	// The fingerprint has the fields of earlier versions, so that their keys stay valid.
+	call := engine.Call{Name: string(o) + ".create", Params: struct {
+		Live           bool
+		Name           string
+		Phone          string
+		PIN            string
+		Status         Status
+		SubAgent       bool
+		IdempotencyKey string
+	}{Live: caller.Live, Name: p.Name, Phone: p.Phone, Status: p.Status, SubAgent: p.SubAgent}}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*T, error) {
 		var hash string
 		if pin != "" {
 			var err error
@@ -159,9 +159,9 @@ func create[T any](ctx context.Context, s *Service, p HolderParams, o owner, pre
 				return nil, fmt.Errorf("account: hash PIN: %w", err)
 			}
 		}
-		return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*T, error) {
+		return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*T, error) {
 			id := tx.NewID(prefix)
-			serviceID, err := newServiceID(tx, o, id, p.Live)
+			serviceID, err := newServiceID(tx, o, id, caller.Live)
 			if err != nil {
 				return nil, err
 			}
@@ -178,16 +178,19 @@ func create[T any](ctx context.Context, s *Service, p HolderParams, o owner, pre
 			if hash == "" {
 				return made, nil
 			}
-			return made, setPIN(tx, p.Live, id, hash)
+			return made, setPIN(tx, caller.Live, id, hash)
 		})
 	})
 }
 
-// Consumer returns one consumer, whatever the status.
-func (s *Service) Consumer(ctx context.Context, live bool, id string) (*Consumer, error) {
+// GetConsumer returns one consumer of the caller's mode, whatever the status.
+func (s *Service) GetConsumer(ctx context.Context, caller api.Caller, id string) (*Consumer, error) {
+	if err := operatorOnly(caller); err != nil {
+		return nil, err
+	}
 	var c *Consumer
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		o, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
+		o, err := engine.GetTx(tx, consumers, operator(caller.Live), id, "consumer")
 		if err != nil {
 			return err
 		}
@@ -197,9 +200,7 @@ func (s *Service) Consumer(ctx context.Context, live bool, id string) (*Consumer
 	return c, err
 }
 
-// ConsumerExistsTx refuses an id that is no consumer's, of whatever status, as
-// account_not_found of the parameter account_id.
-func ConsumerExistsTx(tx storage.ReadTx, live bool, id string) error {
+func consumerExists(tx storage.ReadTx, live bool, id string) error {
 	_, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
 	if api.CodeOf(err) == api.ResourceMissing {
 		return api.Errorf(api.AccountNotFound, "account_id", "No consumer has this account id. Check it and try again.")
@@ -207,45 +208,52 @@ func ConsumerExistsTx(tx storage.ReadTx, live bool, id string) error {
 	return err
 }
 
-// SetConsumerStatus changes whether a consumer's wallet may be used. A closed
-// account stays closed, since its number may belong to somebody else by now.
-func (s *Service) SetConsumerStatus(ctx context.Context, live bool, id string, status Status) (*Consumer, error) {
-	if err := status.check(); err != nil {
-		return nil, err
-	}
-	var c *Consumer
-	err := s.engine.Update(ctx, api.Caller{Live: live}, func(tx *engine.Tx) error {
-		o, err := engine.GetTx(tx, consumers, operator(live), id, "consumer")
-		if err != nil {
-			return err
-		}
-		if err := o.Value.setStatus(status); err != nil {
-			return err
-		}
-		c = &o.Value
-		return consumers.Replace(tx, o)
-	})
-	return c, err
+// UpdateHolderParams change a consumer or cash agent. Nil keeps a field.
+type UpdateHolderParams struct {
+	// Status says whether the wallet or float may be used. A closed account stays closed,
+	// since its number may belong to another person by now.
+	Status *Status `json:"status,omitempty"`
 }
 
-// SetAgentStatus is SetConsumerStatus for a cash agent's float.
-func (s *Service) SetAgentStatus(ctx context.Context, live bool, id string, status Status) (*Agent, error) {
-	if err := status.check(); err != nil {
+// UpdateConsumer changes a consumer of the caller's mode. It is a call of the operator's.
+// With an idempotency key it may be repeated safely.
+func (s *Service) UpdateConsumer(ctx context.Context, caller api.Caller, id string, p UpdateHolderParams) (*Consumer, error) {
+	if err := operatorOnly(caller); err != nil {
 		return nil, err
 	}
-	var a *Agent
-	err := s.engine.Update(ctx, api.Caller{Live: live}, func(tx *engine.Tx) error {
-		o, err := engine.GetTx(tx, agents, operator(live), id, "cash agent")
+	return update(ctx, s, caller, id, p, consumers, "consumer", func(c *Consumer) *Holder { return &c.Holder })
+}
+
+// UpdateAgent is UpdateConsumer for a cash agent.
+func (s *Service) UpdateAgent(ctx context.Context, caller api.Caller, id string, p UpdateHolderParams) (*Agent, error) {
+	if err := operatorOnly(caller); err != nil {
+		return nil, err
+	}
+	return update(ctx, s, caller, id, p, agents, "cash agent", func(a *Agent) *Holder { return &a.Holder })
+}
+
+func update[T any](ctx context.Context, s *Service, caller api.Caller, id string, p UpdateHolderParams, in *storage.Collection[T], noun string, holder func(*T) *Holder) (*T, error) {
+	if p.Status != nil {
+		if err := p.Status.check(); err != nil {
+			return nil, err
+		}
+	}
+	call := engine.Call{Name: noun + ".update", Params: struct {
+		ID string `json:"id"`
+		UpdateHolderParams
+	}{id, p}}
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*T, error) {
+		o, err := engine.GetTx(tx, in, operator(caller.Live), id, noun)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := o.Value.setStatus(status); err != nil {
-			return err
+		if p.Status != nil {
+			if err := holder(&o.Value).setStatus(*p.Status); err != nil {
+				return nil, err
+			}
 		}
-		a = &o.Value
-		return agents.Replace(tx, o)
+		return &o.Value, in.Replace(tx, o)
 	})
-	return a, err
 }
 
 func (h *Holder) setStatus(status Status) error {
@@ -265,10 +273,7 @@ type WalletRef struct {
 	Phone string
 }
 
-// PayerTx finds the consumer whose wallet is to pay, or refuses with
-// account_not_found. Frozen wallets are found: whoever proves with the PIN to be
-// the holder is told, see [Consumer.Usable].
-func PayerTx(tx storage.ReadTx, live bool, ref WalletRef) (*Consumer, error) {
+func findPayer(tx storage.ReadTx, live bool, ref WalletRef) (*Consumer, error) {
 	c, err := findConsumer(tx, live, ref)
 	if err != nil {
 		return nil, err
@@ -315,6 +320,3 @@ func (c *Consumer) Usable() error {
 	}
 	return nil
 }
-
-// Wallet is the consumer's ledger account.
-func (c *Consumer) Wallet(live bool) chart.Account { return chart.Wallet(c.ID, live) }

@@ -34,11 +34,11 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range 20 {
 		all.Go(func() {
-			c, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "C", Phone: fmt.Sprintf("0240000%03d", n), Live: n%2 == 0})
+			c, err := b.CreateConsumer(t.Context(), api.Caller{Live: n%2 == 0}, account.CreateHolderParams{Name: "C", Phone: fmt.Sprintf("0240000%03d", n)})
 			note(c.ServiceID, err)
-			a, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "A", Phone: fmt.Sprintf("0240000%03d", n)})
+			a, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "A", Phone: fmt.Sprintf("0240000%03d", n)})
 			note(a.ServiceID, err)
-			m, err := b.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+			m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 			note(m.ServiceID, err)
 		})
 	}
@@ -49,10 +49,10 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 		}
 	}
 	// A refused account gives its number back.
-	if _, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "A", Phone: "0240000000"}); err == nil {
+	if _, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "A", Phone: "0240000000"}); err == nil {
 		t.Error("a phone number was given twice")
 	}
-	m, err := b.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil || m.ServiceID != "SVC1000061" {
 		t.Errorf("got %s, %v", m.ServiceID, err)
 	}
@@ -60,7 +60,7 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 
 func TestAgents(t *testing.T) {
 	b := newBench(t, nil)
-	agent, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "Kojo", Phone: "020 111 2222", Live: true, Status: account.Suspended})
+	agent, err := b.CreateAgent(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Kojo", Phone: "020 111 2222", Status: account.Suspended})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,22 +68,22 @@ func TestAgents(t *testing.T) {
 		t.Errorf("agent %+v", agent)
 	}
 	for _, status := range []account.Status{account.Active, account.Frozen, account.Closed, account.Closed} {
-		got, err := b.SetAgentStatus(t.Context(), true, agent.ID, status)
+		got, err := b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(status)})
 		if err != nil || got.Status != status || got.Name != "Kojo" {
 			t.Errorf("%s: got %+v, %v", status, got, err)
 		}
 	}
-	_, err = b.SetAgentStatus(t.Context(), true, agent.ID, account.Active)
+	_, err = b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
 	wantCode(t, "opening a closed float", err, api.ParameterInvalid)
-	_, err = b.SetAgentStatus(t.Context(), true, agent.ID, "odd")
+	_, err = b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Status("odd"))})
 	wantCode(t, "no status", err, api.ParameterInvalid)
-	_, err = b.SetAgentStatus(t.Context(), false, agent.ID, account.Active)
+	_, err = b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
 	wantCode(t, "the other mode", err, api.ResourceMissing)
-	_, err = b.SetConsumerStatus(t.Context(), true, agent.ID, account.Active)
+	_, err = b.UpdateConsumer(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
 	wantCode(t, "an agent is no consumer", err, api.ResourceMissing)
-	_, err = b.SetConsumerStatus(t.Context(), true, agent.ID, "")
+	_, err = b.UpdateConsumer(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Status(""))})
 	wantCode(t, "no status at all", err, api.ParameterInvalid)
-	if _, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "Next", Phone: "0201112222", Live: true}); err != nil {
+	if _, err := b.CreateAgent(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Next", Phone: "0201112222"}); err != nil {
 		t.Errorf("the number of a closed float: %v", err)
 	}
 }
@@ -91,27 +91,29 @@ func TestAgents(t *testing.T) {
 func TestDepositsToHolders(t *testing.T) {
 	b := newBench(t, nil)
 	consumer := b.consumer(t, "0241000001")
-	agent, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "Kojo", Phone: "0241000001"})
+	agent, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for to, amount := range map[string]string{consumer.ID: "12.34", agent.ID: "999999.99"} {
-		err := b.Deposit(t.Context(), account.Deposit{To: to, Amount: decimal.RequireFromString(amount), Source: "bank"})
+		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.RequireFromString(amount), Source: "bank"})
 		if err != nil {
 			t.Errorf("%s: %v", to, err)
 		}
 	}
-	if got, err := b.WalletBalance(t.Context(), false, consumer.ID); err != nil || got.String() != "12.34" {
+	if got, err := b.WalletBalance(t.Context(), api.Caller{}, consumer.ID); err != nil || got.String() != "12.34" {
 		t.Errorf("wallet %s, %v", got, err)
 	}
-	if got, err := b.FloatBalance(t.Context(), false, agent.ID); err != nil || got.String() != "999999.99" {
+	if got, err := b.FloatBalance(t.Context(), api.Caller{}, agent.ID); err != nil || got.String() != "999999.99" {
 		t.Errorf("float %s, %v", got, err)
 	}
-	if got, err := b.WalletBalance(t.Context(), true, consumer.ID); err != nil || !got.IsZero() {
+	if got, err := b.WalletBalance(t.Context(), api.Caller{Live: true}, consumer.ID); err != nil || !got.IsZero() {
 		t.Errorf("the wallet of the other mode has %s, %v", got, err)
 	}
-	for name, d := range map[string]account.Deposit{
-		"an agent of the other mode": {To: agent.ID, Live: true}, "a long source": {To: agent.ID, Source: strings.Repeat("a", 41)},
+	err = b.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: agent.ID, Amount: decimal.NewFromInt(1), Source: "bank"})
+	wantCode(t, "an agent of the other mode", err, api.ResourceMissing)
+	for name, d := range map[string]account.DepositParams{
+		"a long source":        {To: agent.ID, Source: strings.Repeat("a", 41)},
 		"a source in capitals": {To: agent.ID, Source: "Bank"}, "a long reference": {To: agent.ID, Ref: strings.Repeat("r", 101)},
 		"less than nothing": {To: agent.ID, Amount: decimal.NewFromInt(-1)},
 	} {
@@ -121,26 +123,26 @@ func TestDepositsToHolders(t *testing.T) {
 		if d.Amount.IsZero() {
 			d.Amount = decimal.NewFromInt(1)
 		}
-		if err := b.Deposit(t.Context(), d); api.CodeOf(err) == "" {
+		if err := b.Deposit(t.Context(), api.Caller{}, d); api.CodeOf(err) == "" {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }
 
-func TestUsableWallets(t *testing.T) {
+func TestOnlyUsableWalletsPay(t *testing.T) {
 	b := newBench(t, nil)
 	c := b.consumer(t, "0241000001")
 	for status, want := range map[account.Status]api.Code{
 		account.Active: "", account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive,
 	} {
-		c, err := b.SetConsumerStatus(t.Context(), false, c.ID, status)
+		c, err := b.UpdateConsumer(t.Context(), api.Caller{}, c.ID, account.UpdateHolderParams{Status: new(status)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantCode(t, string(status), c.Usable(), want)
 		// A frozen wallet is found all the same: only its holder is told.
 		err = b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
-			found, err := account.PayerTx(tx, false, account.WalletRef{Phone: "0241000001"})
+			found, err := b.inside.Payer(tx, false, account.WalletRef{Phone: "0241000001"})
 			if err == nil && found.Status != status {
 				t.Errorf("%s: found %+v", status, found)
 			}
@@ -148,15 +150,15 @@ func TestUsableWallets(t *testing.T) {
 		})
 		wantCode(t, "the search for a wallet that is "+string(status), err, "")
 	}
-	err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error { return account.ConsumerExistsTx(tx, true, c.ID) })
+	err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error { return b.inside.ConsumerExists(tx, true, c.ID) })
 	wantCode(t, "the consumer in the other mode", err, api.AccountNotFound)
 }
 
-func TestPINsThatAreNone(t *testing.T) {
+func TestInvalidPINsAreRefused(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	for _, wrong := range []string{"", "123", "1234567", "12 4", "12a4", "١٢"} {
-		wantCode(t, "PIN "+wrong, b.SetPIN(t.Context(), false, id, wrong), api.ParameterInvalid)
+		wantCode(t, "PIN "+wrong, b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: wrong}), api.ParameterInvalid)
 	}
 	wantCode(t, "the PIN stays", enter(t.Context(), b, id, "1234", nil), "")
 	// A new PIN unlocks.
@@ -164,13 +166,13 @@ func TestPINsThatAreNone(t *testing.T) {
 		wantCode(t, "a wrong one", enter(t.Context(), b, id, "0000", nil), api.PINInvalid)
 	}
 	wantCode(t, "locked", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
-	wantCode(t, "a new PIN", b.SetPIN(t.Context(), false, id, "4321"), "")
+	wantCode(t, "a new PIN", b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: "4321"}), "")
 	wantCode(t, "unlocked", enter(t.Context(), b, id, "4321", nil), "")
 }
 
 // A try that was counted by a process that then died stays counted: here the
 // caller goes away while the effect runs for others, again and again.
-func TestTriesSurviveWhoeverMadeThem(t *testing.T) {
+func TestAttemptSurvivesCancelledCall(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	died := errors.New("died")
@@ -181,7 +183,7 @@ func TestTriesSurviveWhoeverMadeThem(t *testing.T) {
 					t.Error("the effect did not die")
 				}
 			}()
-			_ = b.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { panic(died) })
+			_ = b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { panic(died) })
 		}()
 	}
 	wantCode(t, "after five that died", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
@@ -192,15 +194,15 @@ func TestTriesSurviveWhoeverMadeThem(t *testing.T) {
 
 // A right PIN whose effect needs no transaction, as a replay, is no try; nor is
 // one whose caller has gone away during the effect.
-func TestRightPINsAreGivenBack(t *testing.T) {
+func TestRightPINAttemptIsNotCounted(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	for range 10 {
-		wantCode(t, "no transaction", b.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { return nil }), "")
+		wantCode(t, "no transaction", b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { return nil }), "")
 	}
 	for range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
-		err := b.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error {
+		err := b.inside.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error {
 			cancel()
 			return ctx.Err()
 		})
@@ -217,16 +219,16 @@ func TestRightPINsAreGivenBack(t *testing.T) {
 }
 
 // A lock that another process set while the PIN was compared holds.
-func TestALockFromElsewhere(t *testing.T) {
+func TestLockByAnotherProcessHolds(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
-	elsewhere := account.New(b.engine, account.Config{}) // with turns of its own, as another process has
-	err := b.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
+	_, elsewhere := account.New(b.engine, account.Config{}) // with turns of its own, as another process has
+	err := b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
 		for range 4 {
 			err := elsewhere.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "0000"}, func(*account.Proof) error { return nil })
 			wantCode(t, "elsewhere", err, api.PINInvalid)
 		}
-		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.ConfirmTx(tx, p) })
+		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.inside.Confirm(tx, p) })
 	})
 	wantCode(t, "the right one meanwhile", err, api.PINLocked)
 	wantCode(t, "the right one afterwards", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
@@ -237,20 +239,20 @@ func TestRightsOfKeys(t *testing.T) {
 	caller := api.Caller{Merchant: b.merchant(t)}
 	for _, test := range []struct {
 		name        string
-		p           account.KeyParams
+		p           account.CreateKeyParams
 		read, write []string // of qr_codes and payments
 	}{
-		{"everything", account.KeyParams{}, []string{"qr_codes", "payments"}, []string{"qr_codes", "payments"}},
-		{"reading", account.KeyParams{ReadOnly: true}, []string{"qr_codes", "payments"}, nil},
-		{"codes", account.KeyParams{Resources: []string{"qr_codes"}}, []string{"qr_codes"}, []string{"qr_codes"}},
-		{"nothing", account.KeyParams{Resources: []string{}}, nil, nil},
-		{"reading codes", account.KeyParams{ReadOnly: true, Resources: []string{"qr_codes"}}, []string{"qr_codes"}, nil},
+		{"everything", account.CreateKeyParams{}, []string{"qr_codes", "payments"}, []string{"qr_codes", "payments"}},
+		{"reading", account.CreateKeyParams{ReadOnly: true}, []string{"qr_codes", "payments"}, nil},
+		{"codes", account.CreateKeyParams{Resources: []string{"qr_codes"}}, []string{"qr_codes"}, []string{"qr_codes"}},
+		{"nothing", account.CreateKeyParams{Resources: []string{}}, nil, nil},
+		{"reading codes", account.CreateKeyParams{ReadOnly: true, Resources: []string{"qr_codes"}}, []string{"qr_codes"}, nil},
 	} {
 		key, err := b.CreateKey(t.Context(), caller, test.p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rolled, err := b.RollKey(t.Context(), caller, key.ID, time.Hour)
+		rolled, err := b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,26 +275,26 @@ func TestRightsOfKeys(t *testing.T) {
 			}
 		}
 	}
-	_, err := b.CreateKey(t.Context(), caller, account.KeyParams{Name: "a\x00"})
+	_, err := b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "a\x00"})
 	wantCode(t, "a name with NUL", err, api.ParameterInvalid)
 	for _, unknown := range []string{"", "nothing", "QR_codes", "*", "qr_codes "} {
-		_, err = b.CreateKey(t.Context(), caller, account.KeyParams{Resources: []string{"payments", unknown}})
+		_, err = b.CreateKey(t.Context(), caller, account.CreateKeyParams{Resources: []string{"payments", unknown}})
 		wantCode(t, "the resource "+unknown, err, api.ParameterInvalid)
 	}
 
 	// A second roll does not let a key live longer than the first one said.
-	key, err := b.CreateKey(t.Context(), caller, account.KeyParams{})
+	key, err := b.CreateKey(t.Context(), caller, account.CreateKeyParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, overlap := range []time.Duration{time.Hour, 24 * time.Hour} {
-		if _, err := b.RollKey(t.Context(), caller, key.ID, overlap); err != nil {
+		if _, err := b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: overlap}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.advance(time.Hour)
 	_, err = b.Authenticate(t.Context(), key.Secret)
 	wantCode(t, "a key that was rolled twice", err, api.APIKeyInvalid)
-	_, err = b.RollKey(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, key.ID, 0)
+	_, err = b.RollKey(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, key.ID, account.RollKeyParams{Overlap: 0})
 	wantCode(t, "rolling a key of the other mode", err, api.ResourceMissing)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/storage"
@@ -60,14 +61,11 @@ type keyRecord struct {
 }
 
 var apiKeys = storage.NewCollection("api_keys", []storage.Field[keyRecord]{
-	{
-		Column: storage.Column{Name: "hash", Type: storage.Text},
-		Value:  func(k *keyRecord) any { return k.Hash },
-	},
+	storage.TextColumn("hash", func(k *keyRecord) string { return k.Hash }),
 }, storage.UniqueGlobally("hash", "hash"))
 
-// KeyParams describe a new key. The zero value is a key that may do everything.
-type KeyParams struct {
+// CreateKeyParams describe a new key. The zero value is a key that may do everything.
+type CreateKeyParams struct {
 	Name     string
 	ReadOnly bool
 	// Resources limits the key to these of [api.Resources]. Nil allows all, an empty
@@ -92,12 +90,16 @@ func (a Access) Allows(resource string, write bool) bool {
 	return a.Resources == nil || slices.Contains(a.Resources, resource)
 }
 
-// CreateKey makes a key for the caller's merchant and mode. The secret is in the
-// answer and can never be read again.
+// CreateKey makes a key for the caller's merchant and mode. The secret is in the answer and
+// can never be read again.
+//
+// With an idempotency key a repetition makes no other key. It answers the same key without
+// its Secret: the store keeps a hash alone, so that a stolen database opens no account. A
+// caller who has lost the first answer revokes the key and creates another.
 //
 // Refusals: parameter_invalid (name, resources[0]), resource_missing.
-func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p KeyParams) (*Key, error) {
-	if err := api.CheckText("name", p.Name, api.MaxName); err != nil {
+func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p CreateKeyParams) (*Key, error) {
+	if err := check.Text("name", p.Name, api.MaxName); err != nil {
 		return nil, err
 	}
 	for i, resource := range p.Resources {
@@ -105,20 +107,34 @@ func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p KeyParams)
 			return nil, api.Invalid(fmt.Sprintf("resources[%d]", i), "resources[%d] is no resource. It must be one of %s.", i, strings.Join(api.Resources(), ", "))
 		}
 	}
-	var key *Key
-	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		if _, err := MerchantTx(tx, caller.Merchant); err != nil {
-			return err
+	return s.executeKey(ctx, caller, engine.Call{Name: "api_key.create", Params: p}, func(tx *engine.Tx, secret string) (*Key, error) {
+		if _, err := getMerchant(tx, caller.Merchant); err != nil {
+			return nil, err
 		}
-		var err error
-		key, err = s.createKey(tx, p)
-		return err
+		return s.createKey(tx, p, secret)
 	})
-	return key, err
 }
 
-func (s *Service) createKey(tx *engine.Tx, p KeyParams) (*Key, error) {
-	secret := newSecret(tx.Caller.Live)
+// executeKey runs a call that makes a key of this secret. The answer that is kept has no
+// secret; the answer of the first call has.
+func (s *Service) executeKey(ctx context.Context, caller api.Caller, call engine.Call, fn func(tx *engine.Tx, secret string) (*Key, error)) (*Key, error) {
+	secret := newSecret(caller.Live)
+	var made *Key
+	key, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Key, error) {
+		var err error
+		made, err = fn(tx, secret)
+		return made, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if key == made { // and not the kept answer of an earlier call
+		key.Secret = secret
+	}
+	return key, nil
+}
+
+func (s *Service) createKey(tx *engine.Tx, p CreateKeyParams, secret string) (*Key, error) {
 	r := keyRecord{
 		Key: Key{
 			ID: tx.NewID("key_"), Object: "api_key", Name: p.Name, Hint: secret[:12] + "…" + secret[len(secret)-4:],
@@ -126,38 +142,44 @@ func (s *Service) createKey(tx *engine.Tx, p KeyParams) (*Key, error) {
 		},
 		Hash: hashSecret(secret),
 	}
-	if _, err := apiKeys.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
+	if _, err := apiKeys.Insert(tx, engine.Scope(tx.Caller), r.ID, r); err != nil {
 		return nil, fmt.Errorf("account: create key: %w", err)
 	}
-	key := r.Key
-	key.Secret = secret
-	return &key, nil
+	return &r.Key, nil
+}
+
+// RollKeyParams say how a key is rolled.
+type RollKeyParams struct {
+	// Overlap is how long the old key works beside the new one.
+	Overlap time.Duration `json:"overlap"`
 }
 
 // RollKey makes a new key with the old one's rights, and lets the old one work
 // for the overlap that it takes to put the new one everywhere; an overlap under a
 // second may last one in other processes, see [Service.RevokeKey]. A key that has ended is
-// refused with parameter_invalid.
-func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, overlap time.Duration) (*Key, error) {
-	if overlap < 0 {
+// refused with parameter_invalid. With an idempotency key a repetition answers as that of
+// CreateKey does.
+func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, p RollKeyParams) (*Key, error) {
+	if p.Overlap < 0 {
 		return nil, api.Invalid("overlap", "The overlap must not be negative.")
 	}
-	var key *Key
-	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		o, err := engine.GetTx(tx, apiKeys, caller.Scope(), id, "API key")
+	call := engine.Call{Name: "api_key.roll", Params: struct {
+		ID string `json:"id"`
+		RollKeyParams
+	}{id, p}}
+	return s.executeKey(ctx, caller, call, func(tx *engine.Tx, secret string) (*Key, error) {
+		o, err := engine.GetTx(tx, apiKeys, engine.Scope(caller), id, "API key")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if end := o.Value.ExpiresAt; end != nil && !s.engine.Clock().Before(end.Time) {
-			return api.Invalid("id", "This API key has ended. Create a new one.")
+			return nil, api.Invalid("id", "This API key has ended. Create a new one.")
 		}
-		if err := s.expire(tx, o, overlap); err != nil {
-			return err
+		if err := s.expire(tx, o, p.Overlap); err != nil {
+			return nil, err
 		}
-		key, err = s.createKey(tx, KeyParams{Name: o.Value.Name, ReadOnly: o.Value.ReadOnly, Resources: o.Value.Resources})
-		return err
+		return s.createKey(tx, CreateKeyParams{Name: o.Value.Name, ReadOnly: o.Value.ReadOnly, Resources: o.Value.Resources}, secret)
 	})
-	return key, err
 }
 
 // RevokeKey ends a key at once: when it returns, this process refuses the key. Another
@@ -166,7 +188,7 @@ func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, ove
 // commit. Revoking a key again changes nothing.
 func (s *Service) RevokeKey(ctx context.Context, caller api.Caller, id string) error {
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		o, err := engine.GetTx(tx, apiKeys, caller.Scope(), id, "API key")
+		o, err := engine.GetTx(tx, apiKeys, engine.Scope(caller), id, "API key")
 		if err != nil {
 			return err
 		}
@@ -175,7 +197,7 @@ func (s *Service) RevokeKey(ctx context.Context, caller api.Caller, id string) e
 }
 
 func (s *Service) expire(tx *engine.Tx, o *storage.Object[keyRecord], in time.Duration) error {
-	tx.Committed(s.known.forget) // also when another process has ended it, which this one may not know
+	tx.OnCommit(s.keys.forget) // also when another process has ended it, which this one may not know
 	at := s.engine.Clock().Add(in)
 	if end := o.Value.ExpiresAt; end != nil && !at.Before(end.Time) {
 		return nil
@@ -187,12 +209,12 @@ func (s *Service) expire(tx *engine.Tx, o *storage.Object[keyRecord], in time.Du
 	return nil
 }
 
-// Keys lists the keys of the caller's merchant and mode, newest first.
-func (s *Service) Keys(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Key], error) {
+// ListKeys returns the keys of the caller's merchant and mode, newest first.
+func (s *Service) ListKeys(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Key], error) {
 	listing := engine.Listing[keyRecord, Key]{
 		Collection: apiKeys, Noun: "API key", Show: func(r *keyRecord) Key { return r.Key },
 	}
-	return listing.List(ctx, s.engine, storage.Query{Scope: caller.Scope()}, p)
+	return listing.List(ctx, s.engine, storage.Query{Scope: engine.Scope(caller)}, p)
 }
 
 var errKey = api.Errorf(api.APIKeyInvalid, "", "The API key is not valid. Send a current secret key as Authorization: Bearer sk_….")
@@ -206,11 +228,11 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Access, erro
 	}
 	now, hash := s.engine.Clock(), keyHash(sha256.Sum256([]byte(secret)))
 	inside := s.engine.Host != nil // where a key may be seen that will never have been
-	if access, ok := s.known.find(hash, now); ok && !inside && ctx.Err() == nil {
+	if access, ok := s.keys.find(hash, now); ok && !inside && ctx.Err() == nil {
 		access.Resources = slices.Clone(access.Resources)
 		return access, nil
 	}
-	reading, began := s.known.begin()
+	reading, began := s.keys.begin()
 	o, err := apiKeys.FindOne(ctx, s.engine.Store, "hash", storage.Scope{}, hex.EncodeToString(hash[:]))
 	if errors.Is(err, storage.ErrNotFound) {
 		return Access{}, errKey
@@ -232,9 +254,9 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Access, erro
 		ReadOnly: o.Value.ReadOnly, Resources: o.Value.Resources,
 	}
 	if !inside {
-		known := knownKey{access: access, lastUsed: used.Time, ends: o.Value.ExpiresAt, until: began.Add(keyTrust)}
+		known := cachedKey{access: access, lastUsed: used.Time, ends: o.Value.ExpiresAt, until: began.Add(keyCacheTTL)}
 		known.access.Resources = slices.Clone(access.Resources)
-		s.known.keep(reading, hash, known)
+		s.keys.keep(reading, hash, known)
 	}
 	return access, nil
 }

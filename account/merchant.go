@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -21,7 +22,7 @@ type Merchant struct {
 	Email     string `json:"email"`
 	Address   string `json:"address"`
 	ServiceID string `json:"service_id"`
-	// HasLogo says that [Service.Logo] has a picture.
+	// HasLogo says that [Service.GetLogo] has a picture.
 	HasLogo   bool     `json:"has_logo"`
 	CreatedAt api.Time `json:"created_at"`
 }
@@ -41,8 +42,8 @@ var logos = storage.NewCollection[Logo]("merchant_logos", nil)
 
 const maxLogo = 256 << 10
 
-// MerchantParams describe a merchant.
-type MerchantParams struct {
+// CreateMerchantParams describe a merchant.
+type CreateMerchantParams struct {
 	Name    string // required
 	Phone   string // any way of writing a number of Ghana
 	Email   string
@@ -52,7 +53,7 @@ type MerchantParams struct {
 	Logo []byte
 }
 
-func (p *MerchantParams) check() error {
+func (p *CreateMerchantParams) check() error {
 	if err := checkName(p.Name); err != nil {
 		return err
 	}
@@ -60,10 +61,10 @@ func (p *MerchantParams) check() error {
 	if p.Phone, err = parsePhone("phone", p.Phone); err != nil {
 		return err
 	}
-	if err := api.CheckEmail("email", p.Email); err != nil {
+	if err := check.Email("email", p.Email); err != nil {
 		return err
 	}
-	if err := api.CheckText("address", p.Address, api.MaxText); err != nil {
+	if err := check.Text("address", p.Address, api.MaxText); err != nil {
 		return err
 	}
 	if len(p.Logo) > maxLogo {
@@ -87,56 +88,98 @@ func logoType(logo []byte) string {
 	return ""
 }
 
-// CreateMerchant makes a merchant, with a service id that is known in both modes.
-func (s *Service) CreateMerchant(ctx context.Context, p MerchantParams) (*Merchant, error) {
+// CreateMerchant makes a merchant, with a service id that is known in both modes. It is a
+// call of the operator's. With an idempotency key it may be repeated safely.
+func (s *Service) CreateMerchant(ctx context.Context, caller api.Caller, p CreateMerchantParams) (*Merchant, error) {
+	if err := operatorOnly(caller); err != nil {
+		return nil, err
+	}
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	var m Merchant
-	err := s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+	m, err := engine.Execute(ctx, s.engine, caller, engine.Call{Name: "merchant.create", Params: p}, func(tx *engine.Tx) (*Merchant, error) {
 		id := tx.NewID("mer_")
 		serviceID, err := newServiceID(tx, ownerMerchant, id, false, true)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		m = Merchant{
+		m := &Merchant{
 			ID: id, Object: "merchant", Name: p.Name, Phone: p.Phone, Email: p.Email, Address: p.Address,
 			ServiceID: serviceID, HasLogo: len(p.Logo) > 0, CreatedAt: api.At(tx.Now),
 		}
-		if _, err = merchants.Insert(tx, operator(false), id, m); err != nil {
-			return err
+		if _, err = merchants.Insert(tx, operator(false), id, *m); err != nil {
+			return nil, err
 		}
-		return setLogo(tx, id, p.Logo)
+		return m, setLogo(tx, id, p.Logo)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("account: create merchant: %w", err)
 	}
-	return &m, nil
+	return m, nil
 }
 
-// UpdateMerchant replaces what MerchantParams describe.
-func (s *Service) UpdateMerchant(ctx context.Context, id string, p MerchantParams) (*Merchant, error) {
-	if err := p.check(); err != nil {
+// UpdateMerchantParams change a merchant. Nil keeps a field, and empty text clears it; a
+// merchant must keep a name.
+type UpdateMerchantParams struct {
+	Name    *string `json:"name,omitempty"`
+	Phone   *string `json:"phone,omitempty"`
+	Email   *string `json:"email,omitempty"`
+	Address *string `json:"address,omitempty"`
+	// Logo is a picture as in [MerchantParams]. Nil keeps the one of before, and an empty
+	// slice that is not nil removes it.
+	Logo []byte `json:"logo"`
+}
+
+// apply returns all that describes a merchant after the change.
+func (p *UpdateMerchantParams) apply(m *Merchant) (*CreateMerchantParams, error) {
+	all := &CreateMerchantParams{Name: m.Name, Phone: m.Phone, Email: m.Email, Address: m.Address, Logo: p.Logo}
+	for _, field := range []struct{ to, from *string }{
+		{&all.Name, p.Name}, {&all.Phone, p.Phone}, {&all.Email, p.Email}, {&all.Address, p.Address},
+	} {
+		if field.from != nil {
+			*field.to = *field.from
+		}
+	}
+	return all, all.check()
+}
+
+// UpdateMerchant changes a merchant. It is a call of the operator's. With an idempotency
+// key it may be repeated safely.
+func (s *Service) UpdateMerchant(ctx context.Context, caller api.Caller, id string, p UpdateMerchantParams) (*Merchant, error) {
+	if err := operatorOnly(caller); err != nil {
 		return nil, err
 	}
-	var m Merchant
-	err := s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+	// What is wrong with the change itself is refused before the merchant is read.
+	if _, err := p.apply(&Merchant{Name: "any"}); err != nil {
+		return nil, err
+	}
+	call := engine.Call{Name: "merchant.update", Params: struct {
+		ID string `json:"id"`
+		UpdateMerchantParams
+	}{id, p}}
+	m, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Merchant, error) {
 		o, err := engine.GetTx(tx, merchants, operator(false), id, "merchant")
 		if err != nil {
-			return err
+			return nil, err
 		}
-		o.Value.Name, o.Value.Phone, o.Value.Email, o.Value.Address = p.Name, p.Phone, p.Email, p.Address
-		o.Value.HasLogo = len(p.Logo) > 0
-		m = o.Value
-		if err := merchants.Replace(tx, o); err != nil {
-			return err
+		all, err := p.apply(&o.Value)
+		if err != nil {
+			return nil, err
 		}
-		return setLogo(tx, id, p.Logo)
+		m := &o.Value
+		m.Name, m.Phone, m.Email, m.Address = all.Name, all.Phone, all.Email, all.Address
+		if p.Logo != nil {
+			m.HasLogo = len(p.Logo) > 0
+			if err := setLogo(tx, id, p.Logo); err != nil {
+				return nil, err
+			}
+		}
+		return m, merchants.Replace(tx, o)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("account: update merchant: %w", err)
 	}
-	return &m, nil
+	return m, nil
 }
 
 // setLogo replaces a merchant's picture, or removes it.
@@ -155,8 +198,8 @@ func setLogo(tx *engine.Tx, merchant string, data []byte) error {
 	return err
 }
 
-// Logo returns a merchant's picture.
-func (s *Service) Logo(ctx context.Context, merchant string) (*Logo, error) {
+// GetLogo returns a merchant's picture.
+func (s *Service) GetLogo(ctx context.Context, _ api.Caller, merchant string) (*Logo, error) {
 	var logo *Logo
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		o, err := engine.GetTx(tx, logos, operator(false), merchant, "logo")
@@ -169,19 +212,18 @@ func (s *Service) Logo(ctx context.Context, merchant string) (*Logo, error) {
 	return logo, err
 }
 
-// Merchant returns one merchant.
-func (s *Service) Merchant(ctx context.Context, id string) (*Merchant, error) {
+// GetMerchant returns one merchant. It is a call of the operator's.
+func (s *Service) GetMerchant(ctx context.Context, _ api.Caller, id string) (*Merchant, error) {
 	var m *Merchant
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		var err error
-		m, err = MerchantTx(tx, id)
+		m, err = getMerchant(tx, id)
 		return err
 	})
 	return m, err
 }
 
-// MerchantTx is Merchant in the caller's transaction.
-func MerchantTx(tx storage.ReadTx, id string) (*Merchant, error) {
+func getMerchant(tx storage.ReadTx, id string) (*Merchant, error) {
 	o, err := engine.GetTx(tx, merchants, operator(false), id, "merchant")
 	if err != nil {
 		return nil, err
@@ -189,8 +231,11 @@ func MerchantTx(tx storage.ReadTx, id string) (*Merchant, error) {
 	return &o.Value, nil
 }
 
-// Merchants lists all merchants, newest first, for the operator.
-func (s *Service) Merchants(ctx context.Context, p api.Page) (*api.List[Merchant], error) {
+// ListMerchants returns all merchants, newest first. It is a call of the operator's.
+func (s *Service) ListMerchants(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Merchant], error) {
+	if err := operatorOnly(caller); err != nil {
+		return nil, err
+	}
 	listing := engine.Listing[Merchant, Merchant]{
 		Collection: merchants, Noun: "merchant", Show: func(m *Merchant) Merchant { return *m },
 	}

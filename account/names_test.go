@@ -18,11 +18,11 @@ func TestNamesAreShortened(t *testing.T) {
 		}
 	}
 	b := newBench(t, nil)
-	agent, err := b.CreateAgent(t.Context(), account.HolderParams{Name: "Kofi Atta Boateng", Phone: "0241000002"})
+	agent, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kofi Atta Boateng", Phone: "0241000002"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := b.CreateMerchant(t.Context(), account.MerchantParams{Name: "Adom Juice Bar"})
+	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"})
 	if err != nil {
 		t.Fatal(err)
 	}

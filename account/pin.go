@@ -21,30 +21,30 @@ type pinRecord struct {
 	// Version counts the changes of the PIN.
 	Version int `json:"version,omitempty"`
 	// The tries of live mode.
-	tries
+	pinAttempts
 	// Test are the tries of test mode, by merchant. Each merchant has a clock there, and
 	// must lock the PIN for no other one.
-	Test map[string]tries `json:"test,omitempty"`
+	Test map[string]pinAttempts `json:"test,omitempty"`
 }
 
 var pins = storage.NewCollection[pinRecord]("pins", nil)
 
-// triesOf returns the tries that count for a caller.
-func (r *pinRecord) triesOf(caller api.Caller) tries {
+// attemptsOf returns the tries that count for a caller.
+func (r *pinRecord) attemptsOf(caller api.Caller) pinAttempts {
 	if caller.Live {
-		return r.tries
+		return r.pinAttempts
 	}
 	return r.Test[caller.Merchant]
 }
 
-func (r *pinRecord) setTries(caller api.Caller, t tries) {
+func (r *pinRecord) setAttempts(caller api.Caller, t pinAttempts) {
 	switch {
 	case caller.Live:
-		r.tries = t
+		r.pinAttempts = t
 	case t.Locks == 0 && len(t.Recent) == 0:
 		delete(r.Test, caller.Merchant)
 	case r.Test == nil:
-		r.Test = map[string]tries{caller.Merchant: t}
+		r.Test = map[string]pinAttempts{caller.Merchant: t}
 	default:
 		r.Test[caller.Merchant] = t
 	}
@@ -59,15 +59,15 @@ func checkPIN(live bool, pin string) error {
 	if strings.Trim(pin, "0123456789") != "" {
 		return api.Invalid("pin", "A PIN has digits only.")
 	}
-	if live && evenSteps(pin) {
+	if live && isSequence(pin) {
 		return api.Invalid("pin", "This PIN is too easy to guess. Choose one that is not the same digit again and again, and no sequence such as 1234 or 9876.")
 	}
 	return nil
 }
 
-// evenSteps reports whether each digit is the one before it, the next one or the previous
+// isSequence reports whether each digit is the one before it, the next one or the previous
 // one, always the same of the three: 1111, 1234, 7890, 4321.
-func evenSteps(digits string) bool {
+func isSequence(digits string) bool {
 	step := func(i int) int { return (int(digits[i]) - int(digits[i-1]) + 10) % 10 }
 	first := step(1)
 	for i := 2; i < len(digits); i++ {
@@ -78,35 +78,58 @@ func evenSteps(digits string) bool {
 	return first <= 1 || first == 9
 }
 
-// SetPIN gives an account a new PIN of 4 to 6 digits and unlocks it. Live mode refuses
-// repeated and sequential digits with parameter_invalid.
-func (s *Service) SetPIN(ctx context.Context, live bool, account, pin string) error {
-	if err := checkPIN(live, pin); err != nil {
+// SetPINParams are a new PIN.
+type SetPINParams struct {
+	// PIN is 4 to 6 digits, in live mode neither repeated nor sequential ones.
+	PIN string `json:"-"`
+}
+
+// noAnswer is the kept answer of a call that returns an error alone.
+type noAnswer struct{}
+
+// SetPIN gives an account of the caller's mode a new PIN and unlocks it. Live mode refuses
+// repeated and sequential digits with parameter_invalid. It is a call of the operator's.
+// With an idempotency key a repetition changes nothing, whatever its PIN: no record holds a
+// PIN to compare with.
+func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string, p SetPINParams) error {
+	if err := operatorOnly(caller); err != nil {
 		return err
 	}
-	hash, err := s.hasher.Hash(ctx, pin)
-	if err != nil {
-		return fmt.Errorf("account: hash PIN: %w", err)
+	if err := checkPIN(caller.Live, p.PIN); err != nil {
+		return err
 	}
-	return s.engine.Update(ctx, api.Caller{Live: live}, func(tx *engine.Tx) error {
-		return setPIN(tx, live, account, hash)
+	call := engine.Call{Name: "pin.set", Params: account}
+	_, err := engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*noAnswer, error) {
+		hash, err := s.hasher.Hash(ctx, p.PIN)
+		if err != nil {
+			return nil, fmt.Errorf("account: hash PIN: %w", err)
+		}
+		return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*noAnswer, error) {
+			return &noAnswer{}, setPIN(tx, caller.Live, account, hash)
+		})
 	})
+	return err
 }
 
 // UnlockPIN ends every lock of an account's PIN, which stays the same. The operator calls
 // it once the holder has been identified. An account without PIN has nothing to unlock.
-func (s *Service) UnlockPIN(ctx context.Context, live bool, account string) error {
-	return s.engine.Update(ctx, api.Caller{Live: live}, func(tx *engine.Tx) error {
-		o, err := pins.Get(tx, operator(live), account)
+func (s *Service) UnlockPIN(ctx context.Context, caller api.Caller, account string) error {
+	if err := operatorOnly(caller); err != nil {
+		return err
+	}
+	call := engine.Call{Name: "pin.unlock", Params: account}
+	_, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*noAnswer, error) {
+		o, err := pins.Get(tx, operator(caller.Live), account)
 		if errors.Is(err, storage.ErrNotFound) {
-			return nil
+			return &noAnswer{}, nil
 		}
 		if err != nil {
-			return fmt.Errorf("account: read PIN: %w", err)
+			return nil, fmt.Errorf("account: read PIN: %w", err)
 		}
-		o.Value.tries, o.Value.Test = tries{}, nil
-		return pins.Replace(tx, o)
+		o.Value.pinAttempts, o.Value.Test = pinAttempts{}, nil
+		return &noAnswer{}, pins.Replace(tx, o)
 	})
+	return err
 }
 
 func setPIN(tx *engine.Tx, live bool, account, hash string) error {
@@ -130,12 +153,8 @@ func pinOf(tx *engine.Tx, live bool, account string) (*storage.Object[pinRecord]
 	return o, nil
 }
 
-// PayingAccountTx finds the account whose wallet is to pay, for [PINEntry.Account]. A phone
-// number or a service ID without an open wallet gives an account whose PIN is always
-// wrong, so that strangers do not learn who has a wallet. An account id, which cannot be
-// guessed, is refused with account_not_found.
-func (s *Service) PayingAccountTx(tx storage.ReadTx, live bool, ref WalletRef) (string, error) {
-	c, err := PayerTx(tx, live, ref)
+func (s *Service) payingAccount(tx storage.ReadTx, live bool, ref WalletRef) (string, error) {
+	c, err := findPayer(tx, live, ref)
 	named := ref.ServiceID != "" || ref.AccountID == "" && ref.Phone != ""
 	if named && api.CodeOf(err) == api.AccountNotFound {
 		return s.decoyFor(live, ref)
@@ -158,7 +177,7 @@ func (s *Service) decoyFor(live bool, ref WalletRef) (string, error) {
 		}
 		named = "phone\x00" + number
 	}
-	sum := s.hide(fmt.Sprintf("decoy\x00%t\x00%s", live, named))
+	sum := s.keyedDigest(fmt.Sprintf("decoy\x00%t\x00%s", live, named))
 	return fmt.Sprintf("decoy_%02d_%s", sum[0]%64, base64.RawURLEncoding.EncodeToString(sum[1:16])), nil
 }
 
@@ -174,7 +193,7 @@ func pinID(account string) string {
 
 // PINEntry is a PIN as it was entered for an account.
 type PINEntry struct {
-	// Account is the consumer's, as [Service.PayingAccountTx] returns it.
+	// Account is the consumer's, as [Internal.PayingAccount] returns it.
 	Account string
 	PIN     string
 	// From is the network address of a stranger who entered it on a public page. It is
@@ -184,43 +203,32 @@ type PINEntry struct {
 }
 
 // Proof says that an account's PIN was entered rightly. It is worth something
-// only inside the effect that [Service.WithPIN] runs.
+// only inside the effect that [Internal.WithPIN] runs.
 type Proof struct {
 	account string
 	// hash and version are of the PIN, and counted are its tries, when the try was
 	// counted.
-	hash    string
-	version int
-	counted tries
-	// fresh is the PIN's hash under the present key; empty when it need not be replaced.
-	fresh string
-	// confirmed says that ConfirmTx has run in a transaction that was committed,
+	hash     string
+	version  int
+	attempts pinAttempts
+	// rehashed is the PIN's hash under the present key; empty when it need not be replaced.
+	rehashed string
+	// confirmed says that confirm has run in a transaction that was committed,
 	// unlike that of a replay.
 	confirmed bool
 }
 
-// WithPIN counts a try, compares the PIN outside of any transaction, and, when
-// it is right, runs the effect, whose transaction must call ConfirmTx. A wrong
-// PIN is pin_invalid; while the PIN is locked every entry is pin_locked. A right
-// PIN is no failed try, even though the effect is refused.
-//
-// Five wrong entries in a day lock the PIN, for 15 minutes, an hour, 6 hours, 24 hours,
-// and then until [Service.UnlockPIN] or [Service.SetPIN]. A right entry starts anew. The
-// holder is told of each lock by SMS. In test mode a PIN is locked only for the merchant
-// whose entries were wrong, by that merchant's clock.
-//
-// Tries for one account are compared one at a time in this process.
-func (s *Service) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, effect func(*Proof) error) error {
+func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, effect func(*Proof) error) error {
 	if s.engine.Host != nil {
-		return fmt.Errorf("account: %w", engine.ErrHost)
+		return fmt.Errorf("account: %w", api.ErrSecretInTx)
 	}
-	giveBack, err := s.guard.Take(ctx, e.Account)
+	giveBack, err := s.guard.Lock(ctx, e.Account)
 	if err != nil {
 		return fmt.Errorf("account: wait for PIN: %w", err)
 	}
 	defer giveBack()
 
-	proof, refusal, err := s.countTry(ctx, caller, e)
+	proof, refusal, err := s.countAttempt(ctx, caller, e)
 	if err != nil {
 		return err
 	}
@@ -235,11 +243,11 @@ func (s *Service) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	case refusal != nil:
 		return refusal
 	case !right:
-		s.tellLocked(ctx, caller, proof)
-		return api.Errorf(api.PINInvalid, "pin", "The PIN is wrong. Check the number of the wallet, too. %d wrong entries lock a PIN.", pinTries)
+		s.notifyLocked(ctx, caller, proof)
+		return api.Errorf(api.PINInvalid, "pin", "The PIN is wrong. Check the number of the wallet, too. %d wrong entries lock a PIN.", maxPINAttempts)
 	}
 	if s.hasher.Stale(proof.hash) {
-		if proof.fresh, err = s.hasher.Hash(ctx, e.PIN); err != nil {
+		if proof.rehashed, err = s.hasher.Hash(ctx, e.PIN); err != nil {
 			return fmt.Errorf("account: hash PIN: %w", err)
 		}
 	}
@@ -247,7 +255,7 @@ func (s *Service) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	if err != nil || !proof.confirmed {
 		// The transaction that was to give the try back is undone, or was not needed.
 		undo := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
-			return s.ConfirmTx(tx, proof)
+			return s.confirm(tx, proof)
 		})
 		if undo != nil && api.CodeOf(undo) == "" {
 			s.engine.Log.ErrorContext(ctx, "a try of a PIN could not be given back", "account", e.Account, "error", undo)
@@ -256,8 +264,8 @@ func (s *Service) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	return err
 }
 
-// countTry counts a try before it is compared. refusal says that it must not be.
-func (s *Service) countTry(ctx context.Context, caller api.Caller, e PINEntry) (proof *Proof, refusal *api.Error, err error) {
+// countAttempt counts a try before it is compared. refusal says that it must not be.
+func (s *Service) countAttempt(ctx context.Context, caller api.Caller, e PINEntry) (proof *Proof, refusal *api.Error, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		proof, refusal = &Proof{account: e.Account}, nil
 		o, err := pinOf(tx, caller.Live, pinID(e.Account))
@@ -270,9 +278,9 @@ func (s *Service) countTry(ctx context.Context, caller api.Caller, e PINEntry) (
 			if err := s.hasher.Check(r.Hash); err != nil {
 				return fmt.Errorf("account: PIN of %s: %w; add the key to Config.FallbackKeys, or set the PIN anew", e.Account, err)
 			}
-			proof.counted = r.triesOf(caller)
-			refusal = proof.counted.count(tx.Now, s.hideAddress(e.From))
-			r.setTries(caller, proof.counted)
+			proof.attempts = r.attemptsOf(caller)
+			refusal = proof.attempts.count(tx.Now, s.digestAddress(e.From))
+			r.setAttempts(caller, proof.attempts)
 		}
 		// Written also when nothing has changed, because that is a part of the time it takes.
 		return pins.Replace(tx, o)
@@ -280,25 +288,25 @@ func (s *Service) countTry(ctx context.Context, caller api.Caller, e PINEntry) (
 	return proof, refusal, err
 }
 
-// hideAddress returns what stands for a network address in the store.
-func (s *Service) hideAddress(from string) string {
+// digestAddress returns what stands for a network address in the store.
+func (s *Service) digestAddress(from string) string {
 	if from == "" {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString(s.hide("address\x00" + from)[:9])
+	return base64.RawURLEncoding.EncodeToString(s.keyedDigest("address\x00" + from)[:9])
 }
 
-// hide returns a digest that cannot be computed without the key.
-func (s *Service) hide(text string) []byte {
+// keyedDigest returns a digest that cannot be computed without the key.
+func (s *Service) keyedDigest(text string) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte(text))
 	return h.Sum(nil)
 }
 
-// tellLocked tells the holder by SMS that the wrong entry of the proof has locked the PIN,
+// notifyLocked tells the holder by SMS that the wrong entry of the proof has locked the PIN,
 // if it has.
-func (s *Service) tellLocked(ctx context.Context, caller api.Caller, p *Proof) {
-	if last := len(p.counted.Recent) - 1; s.messages == nil || last < 0 || p.counted.Recent[last].Lock == p.counted.Locks {
+func (s *Service) notifyLocked(ctx context.Context, caller api.Caller, p *Proof) {
+	if last := len(p.attempts.Recent) - 1; s.messages == nil || last < 0 || p.attempts.Recent[last].Lock == p.attempts.Locks {
 		return
 	}
 	err := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
@@ -306,7 +314,7 @@ func (s *Service) tellLocked(ctx context.Context, caller api.Caller, p *Proof) {
 		if err != nil || holder == nil {
 			return err
 		}
-		return s.messages.TextTx(tx, p.account, holder.Phone, p.counted.notice())
+		return s.messages.Text(tx, p.account, holder.Phone, p.attempts.lockNotice())
 	})
 	if err != nil {
 		s.engine.Log.ErrorContext(ctx, "a holder could not be told that the PIN is locked", "account", p.account, "error", err)
@@ -316,10 +324,8 @@ func (s *Service) tellLocked(ctx context.Context, caller api.Caller, p *Proof) {
 // Account is the id of the account whose PIN was entered.
 func (p *Proof) Account() string { return p.account }
 
-// ConfirmTx gives the try back, in the transaction of the effect, and refuses
-// if the PIN was changed, or locked by others, since it was compared.
-func (s *Service) ConfirmTx(tx *engine.Tx, p *Proof) error {
-	tx.Committed(func() { p.confirmed = true })
+func (s *Service) confirm(tx *engine.Tx, p *Proof) error {
+	tx.OnCommit(func() { p.confirmed = true })
 	o, err := pins.Get(tx, operator(tx.Caller.Live), p.account)
 	if err != nil {
 		return fmt.Errorf("account: read PIN: %w", err)
@@ -328,18 +334,18 @@ func (s *Service) ConfirmTx(tx *engine.Tx, p *Proof) error {
 	if r.Version != p.version {
 		return api.Errorf(api.PINInvalid, "pin", "The PIN was changed a moment ago. Enter the new one.")
 	}
-	now := r.triesOf(tx.Caller)
-	if now.Locks > p.counted.Locks {
+	now := r.attemptsOf(tx.Caller)
+	if now.Locks > p.attempts.Locks {
 		if refusal := now.locked(tx.Now); refusal != nil {
 			return refusal
 		}
 	}
-	if len(now.Recent) == 0 && now.Locks == 0 && now.LockedUntil == nil && p.fresh == "" {
+	if len(now.Recent) == 0 && now.Locks == 0 && now.LockedUntil == nil && p.rehashed == "" {
 		return nil
 	}
-	r.setTries(tx.Caller, tries{})
-	if p.fresh != "" {
-		r.Hash = p.fresh
+	r.setAttempts(tx.Caller, pinAttempts{})
+	if p.rehashed != "" {
+		r.Hash = p.rehashed
 	}
 	return pins.Replace(tx, o)
 }

@@ -18,10 +18,10 @@ import (
 )
 
 // entered tries a PIN as a caller, and confirms a right one.
-func entered(t *testing.T, s *account.Service, e *engine.Engine, caller api.Caller, entry account.PINEntry) error {
+func entered(t *testing.T, s *account.Internal, e *engine.Engine, caller api.Caller, entry account.PINEntry) error {
 	t.Helper()
 	return s.WithPIN(t.Context(), caller, entry, func(p *account.Proof) error {
-		return e.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.ConfirmTx(tx, p) })
+		return e.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.Confirm(tx, p) })
 	})
 }
 
@@ -50,7 +50,10 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	keys := [][]byte{bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)}
-	with := func(keys ...[]byte) *account.Service { return account.New(b.engine, account.Config{Keys: keys}) }
+	with := func(keys ...[]byte) *account.Internal {
+		_, inside := account.New(b.engine, account.Config{Keys: keys})
+		return inside
+	}
 	entry := account.PINEntry{Account: id, PIN: "1234"}
 	wrong := account.PINEntry{Account: id, PIN: "4321"}
 
@@ -87,12 +90,12 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 func TestTwoProcessesRehashOnePIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
-	here := account.New(b.engine, account.Config{Keys: [][]byte{make([]byte, 32)}})
-	there := account.New(b.engine, account.Config{Keys: [][]byte{make([]byte, 32)}})
+	_, here := account.New(b.engine, account.Config{Keys: [][]byte{make([]byte, 32)}})
+	_, there := account.New(b.engine, account.Config{Keys: [][]byte{make([]byte, 32)}})
 	entry := account.PINEntry{Account: id, PIN: "1234"}
 	err := here.WithPIN(t.Context(), api.Caller{}, entry, func(p *account.Proof) error {
 		wantCode(t, "there", entered(t, there, b.engine, api.Caller{}, entry), "")
-		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return here.ConfirmTx(tx, p) })
+		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return here.Confirm(tx, p) })
 	})
 	wantCode(t, "here", err, "")
 }
@@ -104,12 +107,12 @@ func TestLocksGrow(t *testing.T) {
 	if err := b.engine.Store.Define(t.Context(), message.Kinds()...); err != nil {
 		t.Fatal(err)
 	}
-	messages := message.New(b.engine, message.Config{})
-	s := account.New(b.engine, account.Config{Messages: messages})
+	messages, queue := message.New(b.engine, message.Config{})
+	s, inside := account.New(b.engine, account.Config{Messages: queue})
 	id := b.consumer(t, "0241000001").ID
 	caller := api.Caller{Merchant: b.merchant(t)}
 	try := func(pin string) error {
-		return entered(t, s, b.engine, caller, account.PINEntry{Account: id, PIN: pin})
+		return entered(t, inside, b.engine, caller, account.PINEntry{Account: id, PIN: pin})
 	}
 	lock := func() {
 		t.Helper()
@@ -153,7 +156,7 @@ func TestLocksGrow(t *testing.T) {
 	}
 	b.advance(10 * 365 * 24 * time.Hour)
 	wantCode(t, "ten years later", try("1234"), api.PINLocked)
-	if err := s.UnlockPIN(t.Context(), false, id); err != nil {
+	if err := s.UnlockPIN(t.Context(), api.Caller{}, id); err != nil {
 		t.Fatal(err)
 	}
 	wantCode(t, "unlocked", try("1234"), "")
@@ -164,7 +167,7 @@ func TestLocksGrow(t *testing.T) {
 	lock()
 	b.advance(15 * time.Minute)
 	wantCode(t, "after the first lock again", try("1234"), "")
-	if err := s.UnlockPIN(t.Context(), false, "acc_1"); err != nil {
+	if err := s.UnlockPIN(t.Context(), api.Caller{}, "acc_1"); err != nil {
 		t.Errorf("no such account: %v", err)
 	}
 }
@@ -175,7 +178,7 @@ func TestOneAddressCannotLockAPIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	try := func(from, pin string) error {
-		return entered(t, b.Service, b.engine, api.Caller{}, account.PINEntry{Account: id, PIN: pin, From: from})
+		return entered(t, b.inside, b.engine, api.Caller{}, account.PINEntry{Account: id, PIN: pin, From: from})
 	}
 	for day := range 10 {
 		for range 4 {
@@ -222,32 +225,32 @@ func TestTestClockLocksPINForOneMerchant(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 5 {
-		wantCode(t, "ahead", entered(t, b.Service, b.engine, ahead, account.PINEntry{Account: id, PIN: "0000"}), api.PINInvalid)
+		wantCode(t, "ahead", entered(t, b.inside, b.engine, ahead, account.PINEntry{Account: id, PIN: "0000"}), api.PINInvalid)
 	}
-	wantCode(t, "ahead", entered(t, b.Service, b.engine, ahead, account.PINEntry{Account: id, PIN: "1234"}), api.PINLocked)
-	wantCode(t, "the other", entered(t, b.Service, b.engine, other, account.PINEntry{Account: id, PIN: "1234"}), "")
+	wantCode(t, "ahead", entered(t, b.inside, b.engine, ahead, account.PINEntry{Account: id, PIN: "1234"}), api.PINLocked)
+	wantCode(t, "the other", entered(t, b.inside, b.engine, other, account.PINEntry{Account: id, PIN: "1234"}), "")
 }
 
 // In live mode all merchants count together.
 func TestLivePINsAreLockedForAll(t *testing.T) {
 	b := newBench(t, nil)
-	c, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "4826", Live: true})
+	c, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "4826"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 { // a right entry starts the count anew
 		caller := api.Caller{Merchant: b.merchant(t), Live: true}
 		for range 4 {
-			wantCode(t, "a wrong one", entered(t, b.Service, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
+			wantCode(t, "a wrong one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
 		}
-		wantCode(t, "a right one", entered(t, b.Service, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), "")
+		wantCode(t, "a right one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), "")
 	}
 	for range 5 {
 		caller := api.Caller{Merchant: b.merchant(t), Live: true}
-		wantCode(t, "a wrong one", entered(t, b.Service, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
+		wantCode(t, "a wrong one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
 	}
 	caller := api.Caller{Merchant: b.merchant(t), Live: true}
-	wantCode(t, "locked", entered(t, b.Service, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), api.PINLocked)
+	wantCode(t, "locked", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), api.PINLocked)
 }
 
 func TestLiveModeRefusesEasyPINs(t *testing.T) {
@@ -260,10 +263,10 @@ func TestLiveModeRefusesEasyPINs(t *testing.T) {
 		if easy {
 			want = api.ParameterInvalid
 		}
-		wantCode(t, "live "+pin, b.SetPIN(t.Context(), true, "acc_1", pin), want)
-		wantCode(t, "test "+pin, b.SetPIN(t.Context(), false, "acc_1", pin), "")
+		wantCode(t, "live "+pin, b.SetPIN(t.Context(), api.Caller{Live: true}, "acc_1", account.SetPINParams{PIN: pin}), want)
+		wantCode(t, "test "+pin, b.SetPIN(t.Context(), api.Caller{}, "acc_1", account.SetPINParams{PIN: pin}), "")
 	}
-	_, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234", Live: true})
+	_, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234"})
 	wantCode(t, "a new consumer", err, api.ParameterInvalid)
 }
 
@@ -273,7 +276,7 @@ func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
 	var writes int
 	b := newBench(t, func(s storage.Store) storage.Store { return &writeCounter{s, &writes} })
 	id := b.consumer(t, "0241000001").ID
-	none, err := b.CreateConsumer(t.Context(), account.HolderParams{Name: "N", Phone: "0241000002"})
+	none, err := b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "N", Phone: "0241000002"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,14 +285,14 @@ func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
 		var payer string
 		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			var err error
-			payer, err = b.PayingAccountTx(tx, false, ref)
+			payer, err = b.inside.PayingAccount(tx, false, ref)
 			return err
 		})
 		if err != nil {
 			return err.Error()
 		}
 		writes = 0
-		err = entered(t, b.Service, b.engine, api.Caller{}, account.PINEntry{Account: payer, PIN: "0000", From: "198.51.100.1"})
+		err = entered(t, b.inside, b.engine, api.Caller{}, account.PINEntry{Account: payer, PIN: "0000", From: "198.51.100.1"})
 		return fmt.Sprint(err, writes)
 	}
 	want := answer(account.WalletRef{Phone: "0241000001"})
@@ -320,14 +323,14 @@ func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
 
 // Entries for two wallets that do not exist wait for each other no more than those for two
 // that exist; what is kept of them is bounded, and strangers cannot compute where.
-func TestUnknownWalletsAreApart(t *testing.T) {
+func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 	b := newBench(t, nil)
-	other := account.New(b.engine, account.Config{Keys: [][]byte{bytes.Repeat([]byte{2}, 32)}})
-	payer := func(s *account.Service, live bool, ref account.WalletRef) (name string) {
+	_, other := account.New(b.engine, account.Config{Keys: [][]byte{bytes.Repeat([]byte{2}, 32)}})
+	payer := func(s *account.Internal, live bool, ref account.WalletRef) (name string) {
 		t.Helper()
 		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			var err error
-			name, err = s.PayingAccountTx(tx, live, ref)
+			name, err = s.PayingAccount(tx, live, ref)
 			return err
 		})
 		if err != nil {
@@ -339,7 +342,7 @@ func TestUnknownWalletsAreApart(t *testing.T) {
 	payers, records, same := map[string]bool{}, map[string]bool{}, 0
 	for n := range many {
 		ref := account.WalletRef{Phone: fmt.Sprintf("02499%05d", n)}
-		name := payer(b.Service, false, ref)
+		name := payer(b.inside, false, ref)
 		payers[name], records[account.PINRecord(name)] = true, true
 		if account.PINRecord(name) == account.PINRecord(payer(other, false, ref)) {
 			same++
@@ -354,11 +357,11 @@ func TestUnknownWalletsAreApart(t *testing.T) {
 	if same > many/10 {
 		t.Errorf("%d of %d numbers have the same record under another key", same, many)
 	}
-	first := payer(b.Service, false, account.WalletRef{Phone: "0249900000"})
-	if again := payer(b.Service, false, account.WalletRef{Phone: "+233 24 990 0000"}); again != first {
+	first := payer(b.inside, false, account.WalletRef{Phone: "0249900000"})
+	if again := payer(b.inside, false, account.WalletRef{Phone: "+233 24 990 0000"}); again != first {
 		t.Errorf("a number is %s and %s", first, again)
 	}
-	if live := payer(b.Service, true, account.WalletRef{Phone: "0249900000"}); live == first {
+	if live := payer(b.inside, true, account.WalletRef{Phone: "0249900000"}); live == first {
 		t.Error("live and test mode wait for each other")
 	}
 	if id := b.consumer(t, "0241000001").ID; account.PINRecord(id) != id {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -31,19 +30,9 @@ type Recipient struct {
 	Name      string // whole; merchants see DisplayName
 	// DisplayName is the first name and the initial of the last one.
 	DisplayName string
-	// Account is where the money goes: a wallet or a float.
-	Account chart.Account
 }
 
-// RecipientTx finds whom a payout or disbursement pays. A service id goes before
-// an account id, and that before a phone number, with which a consumer goes
-// before a cash agent.
-//
-// Refusals: invalid_service_id, service_id_not_found, service_id_not_payable,
-// subagent_not_payable, invalid_phone_number, account_not_found,
-// wallet_not_active, and parameter_missing when ref is empty. Their params are
-// the names service_id, account_id and phone_number.
-func RecipientTx(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error) {
+func findRecipient(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error) {
 	id, param := ref.AccountID, "account_id"
 	switch {
 	case ref.ServiceID != "":
@@ -73,11 +62,9 @@ func RecipientTx(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, error
 	if h.Status != Active {
 		return nil, api.Errorf(api.WalletNotActive, param, "The recipient's account is %s and cannot receive money.", h.Status)
 	}
-	r := &Recipient{AccountID: h.ID, ServiceID: h.ServiceID, Name: h.Name, DisplayName: h.DisplayName()}
+	r := &Recipient{Type: RecipientConsumer, AccountID: h.ID, ServiceID: h.ServiceID, Name: h.Name, DisplayName: h.DisplayName()}
 	if agent != nil {
-		r.Type, r.Account = RecipientAgent, chart.Float(h.ID, live)
-	} else {
-		r.Type, r.Account = RecipientConsumer, chart.Wallet(h.ID, live)
+		r.Type = RecipientAgent
 	}
 	return r, nil
 }
@@ -121,9 +108,9 @@ func findHolder(tx storage.ReadTx, live bool, id, number string) (h *Holder, age
 	return nil, nil, nil
 }
 
-// CheckWalletRef refuses a service id or a phone number that is none, with
-// invalid_service_id or invalid_phone_number, without looking for its wallet.
-func CheckWalletRef(ref WalletRef) error {
+// Check refuses a malformed service id or phone number with invalid_service_id or
+// invalid_phone_number. It does not look for the wallet.
+func (ref WalletRef) Check() error {
 	switch {
 	case ref.ServiceID != "":
 		return checkServiceID(ref.ServiceID)
@@ -187,7 +174,7 @@ func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id str
 	}
 	// Nothing is changed, but whoever gives a key gets the first answer again.
 	call := engine.Call{Name: "service_id.look_up", Params: id}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*ServiceIDLookup, error) {
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*ServiceIDLookup, error) {
 		return lookUpTx(tx, caller.Live, id)
 	})
 }
@@ -199,7 +186,7 @@ func lookUpTx(tx storage.ReadTx, live bool, id string) (*ServiceIDLookup, error)
 	}
 	found := &ServiceIDLookup{Object: "service_id_lookup", ServiceID: id}
 	if owned.Owner == ownerMerchant {
-		m, err := MerchantTx(tx, owned.Account)
+		m, err := getMerchant(tx, owned.Account)
 		if err != nil {
 			return nil, fmt.Errorf("account: merchant of a service id: %w", err)
 		}

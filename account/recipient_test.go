@@ -14,21 +14,21 @@ import (
 
 func TestRecipients(t *testing.T) {
 	store := memory.New()
-	s := paymentstest.On(t, store, payments.Config{})
-	agent := func(p account.HolderParams) *account.Agent {
+	s := paymentstest.NewWithStore(t, store, payments.Config{})
+	agent := func(p account.CreateHolderParams) *account.Agent {
 		t.Helper()
-		a, err := s.Accounts.CreateAgent(t.Context(), p)
+		a, err := s.Accounts.CreateAgent(t.Context(), api.Caller{}, p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return a
 	}
-	main := agent(account.HolderParams{Name: "Kofi Agent", Phone: "0242000001"})
-	sub := agent(account.HolderParams{Name: "Sub Agent", Phone: "0242000002", SubAgent: true})
-	frozen := agent(account.HolderParams{Name: "Frozen Agent", Phone: "0242000003", Status: account.Frozen})
-	closed := agent(account.HolderParams{Name: "Closed Agent", Phone: "0242000004", Status: account.Closed})
-	both := agent(account.HolderParams{Name: "Ama's Float", Phone: "0241000001"}) // the consumer's number
-	merchant, err := s.Accounts.Merchant(t.Context(), s.Caller.Merchant)
+	main := agent(account.CreateHolderParams{Name: "Kofi Agent", Phone: "0242000001"})
+	sub := agent(account.CreateHolderParams{Name: "Sub Agent", Phone: "0242000002", SubAgent: true})
+	frozen := agent(account.CreateHolderParams{Name: "Frozen Agent", Phone: "0242000003", Status: account.Frozen})
+	closed := agent(account.CreateHolderParams{Name: "Closed Agent", Phone: "0242000004", Status: account.Closed})
+	both := agent(account.CreateHolderParams{Name: "Ama's Float", Phone: "0241000001"}) // the consumer's number
+	merchant, err := s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +65,11 @@ func TestRecipients(t *testing.T) {
 		{"no number", ref{Phone: "12345"}, "", api.InvalidPhoneNumber, "phone_number"},
 	} {
 		err := store.View(t.Context(), func(tx storage.ReadTx) error {
-			r, err := account.RecipientTx(tx, false, c.ref)
+			r, err := new(account.Internal).Recipient(tx, false, c.ref)
 			if err == nil && r.AccountID != c.id {
 				t.Errorf("%s: got %+v", c.what, r)
 			}
-			if _, live := account.RecipientTx(tx, true, c.ref); err == nil && live == nil {
+			if _, live := new(account.Internal).Recipient(tx, true, c.ref); err == nil && live == nil {
 				t.Errorf("%s: found in live mode, too", c.what)
 			}
 			return err

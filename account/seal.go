@@ -18,11 +18,11 @@ import (
 // make all later seals of the account anew, for which the server's key is needed.
 
 const (
-	// segment is how many entries one seal covers.
-	segment = 128
-	// mark is how many bytes of an entry's digest are kept, to say which entry does
+	// segmentEntries is how many entries one seal covers.
+	segmentEntries = 128
+	// markBytes is how many bytes of an entry's digest are kept, to say which entry does
 	// not agree with its seal.
-	mark = 8
+	markBytes = 8
 )
 
 // sealHead is how far an account is sealed; its id is the account's name.
@@ -84,18 +84,24 @@ func decodeSeal(r storage.Record) (*storage.Object[seal], error) {
 // segmentOf reads the entries of a segment up to one, in ascending order. problem says
 // which entry is not there; "" when all are.
 func segmentOf(tx storage.ReadTx, account string, number, last int64) (entries []storage.Entry, problem string, err error) {
-	first := number*segment + 1
+	first := number*segmentEntries + 1
 	entries, err = tx.Entries(account, last+1, int(last-first+1))
 	if err != nil {
 		return nil, "", err
 	}
 	slices.Reverse(entries)
+	entries, problem = checkComplete(account, first, last, entries)
+	return entries, problem, nil
+}
+
+// checkComplete says which entry is missing from the first to the last; "" for none.
+func checkComplete(account string, first, last int64, entries []storage.Entry) (_ []storage.Entry, problem string) {
 	for i := range last - first + 1 {
 		if i >= int64(len(entries)) || entries[i].Number != first+i {
-			return entries, fmt.Sprintf("account %s: entry %d is not the one that was sealed", account, first+i), nil
+			return entries, fmt.Sprintf("account %s: entry %d is not the one that was sealed", account, first+i)
 		}
 	}
-	return entries, "", nil
+	return entries, ""
 }
 
 // deriveSealKeys makes the keys of seals from those of the server.
@@ -109,48 +115,48 @@ func deriveSealKeys(keys [][]byte) [][]byte {
 	return derived
 }
 
-// digests returns the digests of entries, one after the other, and their marks.
-func digests(entries []storage.Entry) (all, marks []byte) {
+// entryDigests returns the digests of entries, one after the other, and their marks.
+func entryDigests(entries []storage.Entry) (all, marks []byte) {
 	for i := range entries {
-		sum := digest(&entries[i])
+		sum := entryDigest(&entries[i])
 		all = append(all, sum[:]...)
-		marks = append(marks, sum[:mark]...)
+		marks = append(marks, sum[:markBytes]...)
 	}
 	return all, marks
 }
 
-// macOf computes the seal of a segment that begins with entries of these digests.
-func macOf(key []byte, account string, all, before []byte) []byte {
+// sealMAC computes the seal of a segment that begins with entries of these digests.
+func sealMAC(key []byte, account string, all, before []byte) []byte {
 	h := hmac.New(sha256.New, key)
-	field(h, []byte(account))
-	field(h, before)
+	writeField(h, []byte(account))
+	writeField(h, before)
 	h.Write(all)
 	return h.Sum(nil)
 }
 
-// fresh computes the seal of a segment under the present key.
-func (s *Service) fresh(account string, entries []storage.Entry, before []byte) seal {
+// newSeal computes the seal of a segment under the present key.
+func (s *Service) newSeal(account string, entries []storage.Entry, before []byte) seal {
 	var key []byte
 	if len(s.sealKeys) > 0 {
 		key = s.sealKeys[0]
 	}
-	all, marks := digests(entries)
-	return seal{Marks: marks, MAC: macOf(key, account, all, before)}
+	all, marks := entryDigests(entries)
+	return seal{Marks: marks, MAC: sealMAC(key, account, all, before)}
 }
 
-// field writes a text with its length, so that no two lists of texts are the same.
-func field(h interface{ Write([]byte) (int, error) }, text []byte) {
+// writeField writes a text with its length, so that no two lists of texts are the same.
+func writeField(h interface{ Write([]byte) (int, error) }, text []byte) {
 	var length [8]byte
 	binary.BigEndian.PutUint64(length[:], uint64(len(text)))
 	_, _ = h.Write(length[:]) // a hash never fails
 	_, _ = h.Write(text)
 }
 
-// digest covers all that an entry says.
-func digest(e *storage.Entry) [sha256.Size]byte {
+// entryDigest covers all that an entry says.
+func entryDigest(e *storage.Entry) [sha256.Size]byte {
 	var b bytes.Buffer
 	for _, text := range []string{e.Account, e.Posting, e.Type, e.Ref} {
-		field(&b, []byte(text))
+		writeField(&b, []byte(text))
 	}
 	for _, n := range []int64{e.Number, e.Amount, e.Balance, e.At.UnixMilli()} {
 		_ = binary.Write(&b, binary.BigEndian, n) // into memory
@@ -158,23 +164,23 @@ func digest(e *storage.Entry) [sha256.Size]byte {
 	return sha256.Sum256(b.Bytes())
 }
 
-// check compares the seal of a segment with the entries that it covers, and says which
+// checkSeal compares the seal of a segment with the entries that it covers, and says which
 // of them does not agree with its mark; "" when all do.
-func (s *Service) check(account string, number int64, entries []storage.Entry, before []byte, kept *storage.Object[seal]) (mac []byte, problem string) {
-	all, marks := digests(entries)
-	first := number*segment + 1
+func (s *Service) checkSeal(account string, number int64, entries []storage.Entry, before []byte, kept *storage.Object[seal]) (mac []byte, problem string) {
+	all, marks := entryDigests(entries)
+	first := number*segmentEntries + 1
 	last := first + int64(len(entries)) - 1
 	if kept == nil {
 		return nil, fmt.Sprintf("account %s: the seal of entries %d to %d is missing", account, first, last)
 	}
 	for i := range entries {
-		from, to := i*mark, (i+1)*mark
+		from, to := i*markBytes, (i+1)*markBytes
 		if to > len(kept.Value.Marks) || !bytes.Equal(marks[from:to], kept.Value.Marks[from:to]) {
 			return nil, fmt.Sprintf("account %s: entry %d is not the one that was sealed", account, entries[i].Number)
 		}
 	}
 	for _, key := range s.sealKeys {
-		if mac := macOf(key, account, all, before); hmac.Equal(mac, kept.Value.MAC) {
+		if mac := sealMAC(key, account, all, before); hmac.Equal(mac, kept.Value.MAC) {
 			return mac, ""
 		}
 	}

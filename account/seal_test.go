@@ -12,7 +12,8 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
-	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -27,7 +28,7 @@ func sealedBooks(tb testing.TB, deposits int) (store *damaged, svc *payments.Ser
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m, err := svc.Accounts.CreateMerchant(tb.Context(), account.MerchantParams{Name: "M"})
+	m, err := svc.Accounts.CreateMerchant(tb.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func sealedBooks(tb testing.TB, deposits int) (store *damaged, svc *payments.Ser
 func book(tb testing.TB, svc *payments.Service, to string, deposits int) {
 	tb.Helper()
 	for i := range deposits {
-		err := svc.Accounts.Deposit(tb.Context(), account.Deposit{To: to, Amount: decimal.NewFromInt(1), Source: "bank", Ref: fmt.Sprint("r", i)})
+		err := svc.Accounts.Deposit(tb.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.NewFromInt(1), Source: "bank", Ref: fmt.Sprint("r", i)})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -83,13 +84,13 @@ func TestSeals(t *testing.T) {
 }
 
 // What is changed behind the seals is found and named, though the books balance.
-func TestTampering(t *testing.T) {
+func TestTamperingIsFound(t *testing.T) {
 	store, svc, merchant, _ := sealedBooks(t, 200)
 	if _, err := svc.Accounts.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	book(t, svc, merchant, 5)
-	name := chart.Available(merchant, false).Name
+	name := ledger.Available(merchant, false).Name
 	entry := func(number int64, change func(*storage.Entry)) func([]storage.Entry) []storage.Entry {
 		return func(page []storage.Entry) []storage.Entry {
 			for i := range page {
@@ -153,7 +154,7 @@ func TestTampering(t *testing.T) {
 }
 
 // A seal is not renewed over what was changed since it was made.
-func TestASealIsNotRenewedOverAChange(t *testing.T) {
+func TestChangedEntryIsNotResealed(t *testing.T) {
 	store, svc, merchant, _ := sealedBooks(t, 10)
 	if _, err := svc.Accounts.Seal(t.Context()); err != nil {
 		t.Fatal(err)
@@ -201,7 +202,7 @@ func (d *damaged) remove(t *testing.T, kind, id string) {
 
 // Who takes seals away does not get new ones: the sealer would put the server's name
 // to what was changed.
-func TestASealThatIsGoneIsNotMadeAnew(t *testing.T) {
+func TestMissingSealIsNotRecreated(t *testing.T) {
 	for what, gone := range map[string][]string{
 		"the seal that is still growing": {"#000000000001"},
 		"the seal before it":             {"#000000000000"},
@@ -212,7 +213,7 @@ func TestASealThatIsGoneIsNotMadeAnew(t *testing.T) {
 			if _, err := svc.Accounts.Seal(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			name := chart.Available(merchant, false).Name
+			name := ledger.Available(merchant, false).Name
 			for _, id := range gone {
 				store.remove(t, "seals", name+id)
 			}

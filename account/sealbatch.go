@@ -23,21 +23,21 @@ type sealing struct {
 }
 
 type sealedSegment struct {
-	number int64
-	kept   *storage.Object[seal] // nil where there is none
-	fresh  seal
+	number   int64
+	stored   *storage.Object[seal] // nil where there is none
+	computed seal
 }
 
-// room is what one transaction has room for.
-type room struct{ rows, bytes int }
+// readBudget is what one transaction has room for.
+type readBudget struct{ rows, bytes int }
 
-func (r *room) full() bool { return r.rows >= sealRows || r.bytes >= sealBytes }
+func (r *readBudget) full() bool { return r.rows >= sealRows || r.bytes >= sealBytes }
 
-func (r *room) take(entries []storage.Entry) {
+func (r *readBudget) spend(entries []storage.Entry) {
 	r.rows += len(entries)
 	for i := range entries {
 		e := &entries[i]
-		r.bytes += len(e.Posting) + len(e.Type) + len(e.Ref) + mark
+		r.bytes += len(e.Posting) + len(e.Type) + len(e.Ref) + markBytes
 	}
 }
 
@@ -49,8 +49,15 @@ func (s *Service) readBatch(ctx context.Context, open []unsealed, step *sealedSt
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		batch, left, refused = nil, open, nil
 		begin := time.Now()
-		for r := (room{}); len(left) > 0 && !r.full() && time.Since(begin) <= sealHold; r.rows += accountRows {
-			b, err := s.readAccount(tx, &left[0], &r)
+		var first map[string][]storage.Entry
+		for r := (readBudget{}); len(left) > 0 && !r.full() && time.Since(begin) <= sealTxTime; r.rows += accountRows {
+			if _, read := first[left[0].account]; !read && left[0].isNew() {
+				var err error
+				if first, err = firstEntries(tx, left, r); err != nil {
+					return err
+				}
+			}
+			b, err := s.readAccount(tx, &left[0], first[left[0].account], &r)
 			var bad *disagreement
 			if errors.As(err, &bad) {
 				s.engine.Log.ErrorContext(ctx, "new entries of an account are not sealed, since the ledger and its seals do not agree; see Verify", "problem", bad.problem)
@@ -72,6 +79,25 @@ func (s *Service) readBatch(ctx context.Context, open []unsealed, step *sealedSt
 	return batch, left, err
 }
 
+// isNew reports whether nothing of an account is sealed yet.
+func (u *unsealed) isNew() bool { return u.head == nil && !u.damaged }
+
+// firstEntries reads the first segments of the first of some accounts that are new, of as
+// many as there is room for, by one question. So a million new accounts are not a million
+// round trips. A store that reads of one account at a time is asked for one, since the
+// transaction has to end in time.
+func firstEntries(tx storage.ReadTx, left []unsealed, r readBudget) (map[string][]storage.Entry, error) {
+	if _, ok := tx.(storage.EntriesReader); !ok {
+		left = left[:1]
+	}
+	var names []string
+	for i := 0; i < len(left) && left[i].isNew() && !r.full(); i++ {
+		names = append(names, left[i].account)
+		r.rows += accountRows + int(min(left[i].entries, segmentEntries))
+	}
+	return storage.FirstEntries(tx, names, segmentEntries)
+}
+
 // disagreement is why an account is not sealed: a seal over what was changed would be
 // the server's word for it.
 type disagreement struct {
@@ -82,8 +108,9 @@ type disagreement struct {
 func (d *disagreement) Error() string { return d.problem }
 
 // readAccount computes the seals of an account, segment by segment, as far as there is
-// room; of one segment at least. A disagreement comes with the seals before it.
-func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, r *room) (*sealing, error) {
+// room; of one segment at least. A disagreement comes with the seals before it. first are
+// the entries of a new account's first segment.
+func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, first []storage.Entry, r *readBudget) (*sealing, error) {
 	b := &sealing{head: u.head}
 	if b.head == nil {
 		b.head = &storage.Object[sealHead]{ID: u.account}
@@ -97,13 +124,17 @@ func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, r *room) (*sealing
 		return b, disagrees("account "+u.account+": the record of how far it is sealed cannot be read", first, s.engine.Clock())
 	}
 	for b.upTo < u.entries && (len(b.segments) == 0 || !r.full()) {
-		number := b.upTo / segment
-		sealed, last := b.upTo-number*segment, min(u.entries, (number+1)*segment)
-		entries, problem, err := segmentOf(tx, u.account, number, last)
-		if err != nil {
+		number := b.upTo / segmentEntries
+		sealed, last := b.upTo-number*segmentEntries, min(u.entries, (number+1)*segmentEntries)
+		var entries []storage.Entry
+		var problem string
+		var err error
+		if number == 0 && u.isNew() {
+			entries, problem = checkComplete(u.account, 1, last, first[:min(last, int64(len(first)))])
+		} else if entries, problem, err = segmentOf(tx, u.account, number, last); err != nil {
 			return b, err
 		}
-		r.take(entries)
+		r.spend(entries)
 		fresh := entries[min(sealed, int64(len(entries))):]
 		if problem != "" {
 			return b, disagrees(problem, fresh, s.engine.Clock())
@@ -111,7 +142,7 @@ func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, r *room) (*sealing
 		var before []byte
 		var kept *storage.Object[seal]
 		if n := len(b.segments); n > 0 {
-			before = b.segments[n-1].fresh.MAC
+			before = b.segments[n-1].computed.MAC
 		} else {
 			b.since = fresh[0].At
 		}
@@ -124,7 +155,7 @@ func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, r *room) (*sealing
 				return b, disagrees(problem, fresh, s.engine.Clock())
 			}
 		}
-		b.segments = append(b.segments, sealedSegment{number, kept, s.fresh(u.account, entries, before)})
+		b.segments = append(b.segments, sealedSegment{number, kept, s.newSeal(u.account, entries, before)})
 		b.upTo = last
 	}
 	return b, nil
@@ -150,13 +181,13 @@ func (s *Service) sealsBefore(tx storage.ReadTx, account string, number int64, e
 	case err != nil:
 		return nil, nil, "", err
 	case number > 0 && previous == nil, kept == nil && len(entries) > 0:
-		return nil, nil, fmt.Sprintf("account %s: a seal of entries up to %d was removed", account, number*segment+int64(len(entries))), nil
+		return nil, nil, fmt.Sprintf("account %s: a seal of entries up to %d was removed", account, number*segmentEntries+int64(len(entries))), nil
 	}
 	if previous != nil {
 		before = previous.Value.MAC
 	}
 	if kept != nil {
-		_, problem = s.check(account, number, entries, before, kept)
+		_, problem = s.checkSeal(account, number, entries, before, kept)
 	}
 	return before, kept, problem, nil
 }
@@ -171,7 +202,7 @@ func (s *Service) writeBatch(ctx context.Context, batch []*sealing, step *sealed
 			begin := time.Now()
 			done, sealed, failed = 0, 0, nil
 			for _, b := range batch {
-				if done > 0 && time.Since(begin) > sealHold {
+				if done > 0 && time.Since(begin) > sealTxTime {
 					return nil
 				}
 				err := b.write(tx)
@@ -221,11 +252,11 @@ func (b *sealing) write(tx storage.Tx) error {
 	}
 	for _, segment := range b.segments {
 		var err error
-		if segment.kept == nil {
-			_, err = seals.Insert(tx, storage.Scope{}, sealID(head.ID, segment.number), segment.fresh)
+		if segment.stored == nil {
+			_, err = seals.Insert(tx, storage.Scope{}, sealID(head.ID, segment.number), segment.computed)
 		} else {
-			kept := *segment.kept
-			kept.Value = segment.fresh
+			kept := *segment.stored
+			kept.Value = segment.computed
 			err = seals.Replace(tx, &kept)
 		}
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -33,14 +33,14 @@ const (
 	// for accountRows beside its entries.
 	sealRows  = 1000
 	sealBytes = 1 << 20
-	// sealHold is for how long one transaction reads accounts, or writes seals, since
+	// sealTxTime is for how long one transaction reads accounts, or writes seals, since
 	// others wait for its connection, or for all that it writes, where the database is
 	// far away.
-	sealHold = 50 * time.Millisecond
+	sealTxTime = 50 * time.Millisecond
 )
 
-// sealer is the one record by whose due time the worker comes.
-type sealer struct {
+// sealProgress is the one record by whose due time the worker comes.
+type sealProgress struct {
 	Due api.Time `json:"due"`
 	// Began is when the pass under way began; nil between two passes. After is the
 	// account up to which it has come.
@@ -56,24 +56,21 @@ type sealer struct {
 
 const sealerID = "sealer"
 
-var sealers = storage.NewCollection("sealers", []storage.Field[sealer]{{
-	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-	Value:  func(s *sealer) any { return s.Due.Time },
-}}, storage.DueBy("due"))
+var sealProgressRecords = storage.NewCollection("sealers", []storage.Field[sealProgress]{
+	storage.NullTimeColumn("due", func(s *sealProgress) *api.Time { return &s.Due }),
+}, storage.DueBy("due"))
 
-// SealWith gives the service the server's keys and makes room for the sealer, which
-// [Service.SealJob] runs. The sealer uses the first key; seals of the others are accepted.
-func (s *Service) SealWith(ctx context.Context, keys ...[]byte) error {
-	s.sealKeys = deriveSealKeys(keys)
+// prepareSealer inserts the record of the sealer, unless the store has it.
+func (s *Service) prepareSealer(ctx context.Context) error {
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		_, err := sealers.Get(tx, storage.Scope{}, sealerID)
+		_, err := sealProgressRecords.Get(tx, storage.Scope{}, sealerID)
 		return err
 	})
 	if !errors.Is(err, storage.ErrNotFound) {
 		return err
 	}
 	return s.engine.Store.Update(ctx, func(tx storage.Tx) error {
-		_, err := sealers.Insert(tx, storage.Scope{}, sealerID, sealer{Due: api.At(s.engine.Clock().Add(sealEvery))})
+		_, err := sealProgressRecords.Insert(tx, storage.Scope{}, sealerID, sealProgress{Due: api.At(s.engine.Clock().Add(sealEvery))})
 		if errors.Is(err, storage.ErrExists) {
 			return nil
 		}
@@ -81,25 +78,21 @@ func (s *Service) SealWith(ctx context.Context, keys ...[]byte) error {
 	})
 }
 
-// Inside makes the service, which works inside the host's transaction, one with another
-// that does not: it seals with the same key, and a key that it ends is ended there.
-func (s *Service) Inside(other *Service) { s.sealKeys, s.known = other.sealKeys, other.known }
-
-// SealJob is the job that passes over all accounts, again and again, and seals what was
+// sealJob is the job that passes over all accounts, again and again, and seals what was
 // booked since the last pass. It keeps its place between two runs.
-func (s *Service) SealJob() due.Job {
-	return due.Job{
-		Kind: sealers.Kind(), Limit: sealLimit, Batch: 1,
-		Run: due.Pass(sealers, s.engine.Store, s.sealOn),
+func (s *Service) sealJob() work.Job {
+	return work.Job{
+		Kind: sealProgressRecords.Kind(), Timeout: sealLimit, Batch: 1,
+		Run: work.Pass(sealProgressRecords, s.engine.Store, s.continueSealPass),
 	}
 }
 
-// sealOn goes on with a pass until its end, or until half of the limit is over.
-func (s *Service) sealOn(ctx context.Context, pass *sealer) error {
+// continueSealPass goes on with a pass until its end, or until half of the limit is over.
+func (s *Service) continueSealPass(ctx context.Context, pass *sealProgress) error {
 	if pass.Began == nil {
 		pass.Began, pass.After, pass.Refused = new(api.At(s.engine.Clock())), "", nil
 	}
-	enough := func() bool { return due.HalfOver(ctx, sealLimit) }
+	enough := func() bool { return work.HalfOver(ctx, sealLimit) }
 	for {
 		step, err := s.sealStep(ctx, pass.After, enough)
 		pass.After, pass.Refused = step.after, oldest(pass.Refused, step.refused)
@@ -150,14 +143,12 @@ func (s *Service) Seal(ctx context.Context) (int64, error) {
 	}
 }
 
-// UnsealedTx returns a time before which every entry has a seal; nil when nothing was
-// ever booked. It takes two reads, however large the ledger.
-func (s *Service) UnsealedTx(tx storage.ReadTx) (*api.Time, error) {
+func unsealedSince(tx storage.ReadTx) (*api.Time, error) {
 	first, err := tx.Postings("", 1)
 	if err != nil || len(first) == 0 {
 		return nil, err
 	}
-	o, err := sealers.Get(tx, storage.Scope{}, sealerID)
+	o, err := sealProgressRecords.Get(tx, storage.Scope{}, sealerID)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return nil, err
 	}

@@ -4,7 +4,7 @@
 //
 // It owns those records, and the reading and checking of the ledger. It does not
 // own what moves money: the nouns that do so post to the accounts named in
-// internal/chart, each in its own transaction.
+// internal/ledger, each in its own transaction.
 //
 // Merchants, consumers, agents and service ids belong to the operator; those of
 // live and of test mode are strangers to each other. Only API keys and customers
@@ -14,6 +14,7 @@ package account
 import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/pin"
@@ -49,35 +50,42 @@ type Config struct {
 	// others, and of none, are accepted and hashed anew when they are entered.
 	Keys [][]byte
 	// Messages sends holders an SMS when their PIN is locked; nil sends none.
-	Messages *message.Service
+	Messages *message.Internal
+	// Events records what happens to customers; nil records nothing.
+	Events *event.Internal
+	// Outer is set for a service inside a host's transaction: the service outside, which
+	// this one shares its memory of API keys with.
+	Outer *Internal
 }
 
 // Service keeps accounts. It is safe for concurrent use.
 type Service struct {
 	engine   *engine.Engine
-	messages *message.Service
+	messages *message.Internal
 	hasher   *pin.Hasher
 	guard    pin.Guard
 	// key keeps network addresses out of the store, and strangers from telling decoys apart.
-	key []byte
-	// Events records what happens to customers; nil for nobody. It is set before the
-	// first customer is made.
-	Events *event.Service
-	// Erasers are asked, in this order, to remove the data of deleted customers.
-	Erasers []Eraser
+	key    []byte
+	events *event.Internal
 	// sealKeys are what the seals of the ledger are made and checked with.
 	sealKeys [][]byte
 	// known is shared with the services inside a host's transaction.
-	known *knownKeys
+	keys *keyCache
 }
 
-// New returns the service.
-func New(e *engine.Engine, c Config) *Service {
-	s := &Service{engine: e, messages: c.Messages, hasher: pin.NewHasher(c.Keys...), known: new(knownKeys)}
+// New returns the service, and what sibling packages call on it in their transactions.
+func New(e *engine.Engine, c Config) (*Service, *Internal) {
+	s := &Service{
+		engine: e, messages: c.Messages, events: c.Events, hasher: pin.NewHasher(c.Keys...), keys: new(keyCache),
+		sealKeys: deriveSealKeys(c.Keys),
+	}
 	if len(c.Keys) > 0 {
 		s.key = c.Keys[0]
 	}
-	return s
+	if c.Outer != nil {
+		s.keys = c.Outer.svc.keys
+	}
+	return s, &Internal{s}
 }
 
 // Kinds are the kinds that this package stores.
@@ -85,18 +93,27 @@ func Kinds() []*storage.Kind {
 	return []*storage.Kind{
 		merchants.Kind(), logos.Kind(), apiKeys.Kind(), consumers.Kind(), agents.Kind(),
 		customers.Kind(), serviceIDs.Kind(), pins.Kind(), adjustments.Kind(),
-		sealHeads.Kind(), seals.Kind(), sealers.Kind(),
+		sealHeads.Kind(), seals.Kind(), sealProgressRecords.Kind(),
 	}
 }
 
 // operator is the scope of what belongs to no merchant.
 func operator(live bool) storage.Scope { return storage.Scope{Live: live} }
 
+// operatorOnly refuses a caller with a Merchant: the call belongs to the operator, and so
+// does its idempotency key.
+func operatorOnly(caller api.Caller) error {
+	if caller.Merchant != "" {
+		return api.Errorf(api.PermissionDenied, "", "Only the operator may do this: a caller without Merchant.")
+	}
+	return nil
+}
+
 func checkName(name string) error {
 	if name == "" {
 		return api.Missing("name")
 	}
-	return api.CheckText("name", name, api.MaxName)
+	return check.Text("name", name, api.MaxName)
 }
 
 // parsePhone returns the kept form of a number, or "" for an empty one.

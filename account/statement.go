@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/internal/document"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/spreadsheet"
 	"github.com/seed-7082ffec/payments/storage"
@@ -20,7 +20,7 @@ import (
 // Statement is what happened to a merchant's available balance in a period, in
 // GHS: Opening plus Credits less Debits is Closing, to the pesewa. It is what the
 // ledger says; the entries themselves come with [Statement.CSV] and
-// [Statement.PDF], or with [Service.Entries] for the same period.
+// [Statement.PDF], or with [Service.ListEntries] for the same period.
 type Statement struct {
 	Object string `json:"object"` // always "balance_statement"
 	// From is the beginning of the period, Until its end, which is no longer part of
@@ -41,7 +41,7 @@ type Statement struct {
 	span     span
 	opening  int64
 	closing  int64
-	taken    time.Time
+	takenAt  time.Time
 }
 
 // Statement returns the statement of a period of the caller's available balance.
@@ -56,22 +56,22 @@ func (s *Service) Statement(ctx context.Context, caller api.Caller, period api.T
 	st := &Statement{
 		Object: "balance_statement", From: api.AtOrNil(period.From), Until: api.AtOrNil(period.Until),
 		Currency: api.Currency, Livemode: caller.Live,
-		service: s, account: chart.Available(caller.Merchant, caller.Live).Name,
+		service: s, account: ledger.Available(caller.Merchant, caller.Live).Name,
 	}
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		var err error
-		if st.merchant, err = MerchantTx(tx, caller.Merchant); err != nil {
+		if st.merchant, err = getMerchant(tx, caller.Merchant); err != nil {
 			return err
 		}
-		st.taken = tx.Now
-		book := book{tx, st.account}
+		st.takenAt = tx.Now
+		book := entryReader{tx, st.account}
 		if st.span, err = book.span(period); err != nil {
 			return err
 		}
-		if st.opening, err = book.after(st.span.first - 1); err != nil {
+		if st.opening, err = book.balanceAfter(st.span.first - 1); err != nil {
 			return err
 		}
-		st.closing, err = book.after(st.span.end - 1)
+		st.closing, err = book.balanceAfter(st.span.end - 1)
 		return err
 	})
 	if err != nil {
@@ -97,8 +97,8 @@ func (s *Service) Statement(ctx context.Context, caller api.Caller, period api.T
 	return st, nil
 }
 
-// after returns the balance after the entry with that number, in pesewas.
-func (b book) after(number int64) (int64, error) {
+// balanceAfter returns the balance after the entry with that number, in pesewas.
+func (b entryReader) balanceAfter(number int64) (int64, error) {
 	entries, err := b.read(span{number, number + 1})
 	if number < 1 || err != nil {
 		return 0, err
@@ -152,23 +152,23 @@ const maxStatementPDF = 20_000
 // Refusals: parameter_invalid (created) for more than 20,000 entries; take a
 // shorter period, or the CSV.
 func (st *Statement) PDF(ctx context.Context) ([]byte, error) {
-	d, err := st.lay(ctx)
+	d, err := st.layOut(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return d.Bytes()
 }
 
-// longID is longer than any id of this library's.
-const longID = 32
+// maxIDLength is longer than any id of this library's.
+const maxIDLength = 32
 
-// lay lays the document out.
-func (st *Statement) lay(ctx context.Context) (*document.Document, error) {
+// layOut lays the document out.
+func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 	if st.Entries > maxStatementPDF {
 		return nil, api.Invalid("created", "The period has %d entries, and a PDF holds %d. Take a shorter period, or the CSV.", st.Entries, maxStatementPDF)
 	}
 	d, err := document.New(document.Info{
-		Title: "Statement", Author: st.merchant.Name, At: st.taken, Foot: "Statement · " + st.period(),
+		Title: "Statement", Author: st.merchant.Name, At: st.takenAt, Foot: "Statement · " + st.period(),
 		Test: !st.Livemode,
 	})
 	if err != nil {
@@ -233,7 +233,7 @@ func (st *Statement) lay(ctx context.Context) (*document.Document, error) {
 		source := document.Text{X: sourceAt, Size: 8, Grey: true, Text: e.Ref}
 		const room = amountEnd - 65 - sourceAt
 		// An id of wide letters is written smaller, since half of one is of no use.
-		for len(e.Ref) <= longID && source.Size > 5 && d.Fit(source, room) != source.Text {
+		for len(e.Ref) <= maxIDLength && source.Size > 5 && d.Fit(source, room) != source.Text {
 			source.Size -= 0.5
 		}
 		source.Text = d.Fit(source, room)

@@ -28,11 +28,11 @@ import (
 type row struct{ At, Type, Source, Amount, Balance string }
 
 // listed returns the entries of a period as /v1 lists them, the oldest first.
-func (b *bench) listed(t testing.TB, caller api.Caller, p account.EntryListParams) []row {
+func (b *bench) listed(t testing.TB, caller api.Caller, p account.ListEntriesParams) []row {
 	t.Helper()
 	var rows []row
 	for p.Limit = 7; ; {
-		list, err := b.Entries(t.Context(), caller, p)
+		list, err := b.ListEntries(t.Context(), caller, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestStatementsAgree(t *testing.T) {
 				r.Errorf("does not add up: %+v", st)
 			}
 			last = pesewas(st.Closing)
-			rows := b.listed(t, caller, account.EntryListParams{Created: period})
+			rows := b.listed(t, caller, account.ListEntriesParams{Created: period})
 			if int64(len(rows)) != st.Entries {
 				r.Errorf("%d entries, %d are listed", st.Entries, len(rows))
 			}
@@ -205,7 +205,7 @@ func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
 
 // Where clocks agree, an entry is in the period that holds its time; and a cut
 // stays where it is, whatever is booked later.
-func TestPeriods(t *testing.T) { onEachStore(t, testPeriods) }
+func TestStatementPeriods(t *testing.T) { onEachStore(t, testPeriods) }
 
 func testPeriods(t *testing.T, b *bench) {
 	caller := api.Caller{Merchant: b.merchant(t)}
@@ -274,42 +274,42 @@ func testEntryFilters(t *testing.T, b *bench) {
 			ids = append(ids, a.ID)
 			continue
 		}
-		if err := b.Deposit(t.Context(), account.Deposit{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank", Ref: fmt.Sprint("r-", i)}); err != nil {
+		if err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank", Ref: fmt.Sprint("r-", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list := func(p account.EntryListParams) *api.List[account.Entry] {
+	list := func(p account.ListEntriesParams) *api.List[account.Entry] {
 		t.Helper()
-		l, err := b.Entries(t.Context(), caller, p)
+		l, err := b.ListEntries(t.Context(), caller, p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return l
 	}
-	newest := list(account.EntryListParams{Type: "adjustment", Page: api.Page{Limit: 2}})
+	newest := list(account.ListEntriesParams{Type: "adjustment", Page: api.Page{Limit: 2}})
 	if len(newest.Data) != 2 || newest.Data[0].Source != ids[2] || newest.Data[1].Source != ids[1] || !newest.HasMore {
 		t.Errorf("newest adjustments: %+v", newest)
 	}
-	oldest := list(account.EntryListParams{Type: "adjustment", Page: api.Page{StartingAfter: newest.Data[1].ID}})
+	oldest := list(account.ListEntriesParams{Type: "adjustment", Page: api.Page{StartingAfter: newest.Data[1].ID}})
 	if len(oldest.Data) != 1 || oldest.Data[0].Source != ids[0] || oldest.HasMore {
 		t.Errorf("the page after: %+v", oldest)
 	}
-	back := list(account.EntryListParams{Type: "adjustment", Page: api.Page{EndingBefore: oldest.Data[0].ID, Limit: 1}})
+	back := list(account.ListEntriesParams{Type: "adjustment", Page: api.Page{EndingBefore: oldest.Data[0].ID, Limit: 1}})
 	if len(back.Data) != 1 || back.Data[0].Source != ids[1] || !back.HasMore {
 		t.Errorf("the page before: %+v", back)
 	}
-	one := list(account.EntryListParams{Source: "r-20"})
+	one := list(account.ListEntriesParams{Source: "r-20"})
 	if len(one.Data) != 1 || one.Data[0].Type != "deposit" || one.HasMore {
 		t.Errorf("one source: %+v", one)
 	}
-	if none := list(account.EntryListParams{Type: "payment"}); len(none.Data) != 0 || none.HasMore {
+	if none := list(account.ListEntriesParams{Type: "payment"}); len(none.Data) != 0 || none.HasMore {
 		t.Errorf("none: %+v", none)
 	}
-	within := list(account.EntryListParams{Created: api.Times{From: begin.Add(11 * time.Second), Until: begin.Add(21 * time.Second)}, Type: "adjustment"})
+	within := list(account.ListEntriesParams{Created: api.Times{From: begin.Add(11 * time.Second), Until: begin.Add(21 * time.Second)}, Type: "adjustment"})
 	if len(within.Data) != 1 || within.Data[0].Source != ids[1] {
 		t.Errorf("in a period: %+v", within)
 	}
-	_, err := b.Entries(t.Context(), caller, account.EntryListParams{Page: api.Page{StartingAfter: "txn_1"}})
+	_, err := b.ListEntries(t.Context(), caller, account.ListEntriesParams{Page: api.Page{StartingAfter: "txn_1"}})
 	wantCode(t, "an unknown cursor", err, api.ResourceMissing)
 }
 
@@ -357,18 +357,18 @@ func testAdjust(t *testing.T, b *bench) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := b.Adjustments(t.Context(), caller, api.Page{})
+	list, err := b.ListAdjustments(t.Context(), caller, api.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]account.Adjustment{*taken, *made}, list.Data); diff != "" {
 		t.Error(diff)
 	}
-	other, err := b.Adjustments(t.Context(), api.Caller{Merchant: caller.Merchant}, api.Page{})
+	other, err := b.ListAdjustments(t.Context(), api.Caller{Merchant: caller.Merchant}, api.Page{})
 	if err != nil || len(other.Data) != 0 {
 		t.Errorf("in the other mode: %+v, %v", other, err)
 	}
-	entries, err := b.Entries(t.Context(), caller, account.EntryListParams{})
+	entries, err := b.ListEntries(t.Context(), caller, account.ListEntriesParams{})
 	if err != nil || len(entries.Data) != 2 || entries.Data[0].Source != taken.ID || entries.Data[0].Type != "adjustment" || entries.Data[0].Amount.String() != "-100.05" {
 		t.Errorf("entries %+v, %v", entries, err)
 	}
@@ -382,13 +382,13 @@ func testAdjust(t *testing.T, b *bench) {
 // too long is cut.
 func TestStatementPDF(t *testing.T) {
 	b := newBench(t, nil)
-	m, err := b.CreateMerchant(t.Context(), account.MerchantParams{Name: "Ɛdɔm Juice Bar", Address: "Ring Road East\nAccra", Email: "hello@adom.example"})
+	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Ɛdɔm Juice Bar", Address: "Ring Road East\nAccra", Email: "hello@adom.example"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	caller := api.Caller{Merchant: m.ID}
 	for range 150 {
-		err := b.Deposit(t.Context(), account.Deposit{To: m.ID, Amount: decimal.RequireFromString("1234.56"), Source: "bank", Ref: strings.Repeat("=W", 50)})
+		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.RequireFromString("1234.56"), Source: "bank", Ref: strings.Repeat("=W", 50)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -446,7 +446,7 @@ func TestStatementFailures(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}
 	for range 300 {
-		if err := b.Deposit(t.Context(), account.Deposit{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank"}); err != nil {
+		if err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -470,7 +470,7 @@ func TestStatementFailures(t *testing.T) {
 }
 
 // A ledger that does not add up makes no statement.
-func TestStatementsOfADamagedLedger(t *testing.T) {
+func TestStatementRefusesDamagedLedger(t *testing.T) {
 	store := &damaged{}
 	b := newBench(t, func(s storage.Store) storage.Store {
 		store.Store = s
@@ -479,7 +479,7 @@ func TestStatementsOfADamagedLedger(t *testing.T) {
 	caller := api.Caller{Merchant: b.merchant(t)}
 	for range 5 {
 		b.advance(time.Hour)
-		if err := b.Deposit(t.Context(), account.Deposit{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank"}); err != nil {
+		if err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank"}); err != nil {
 			t.Fatal(err)
 		}
 	}

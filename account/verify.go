@@ -30,7 +30,7 @@ type verifier struct {
 	Verification
 	service  *Service
 	progress func(Verification)
-	told     int // problems that were told
+	reported int // problems that were told
 
 	// cutoff is the time before which entries must have a seal.
 	cutoff  time.Time
@@ -41,20 +41,20 @@ type verifier struct {
 	booked, inPostings int64
 
 	// after is where the pass has come to. The others are of the account that it is in.
-	after   string
-	account storage.Balance // without a name between two accounts
-	sealed  int64           // how many of its entries have a seal
-	number  int64           // the entry that comes next, and the balance that it must leave
-	balance int64
-	before  []byte // the MAC of the segment before that of number
+	after       string
+	account     storage.Balance // without a name between two accounts
+	sealed      int64           // how many of its entries have a seal
+	number      int64           // the entry that comes next, and the balance that it must leave
+	balance     int64
+	previousMAC []byte // the MAC of the segment before that of number
 }
 
-// tell reports what was replayed so far.
-func (v *verifier) tell() {
+// report reports what was replayed so far.
+func (v *verifier) report() {
 	if v.progress == nil {
 		return
 	}
-	v.told = len(v.Problems)
+	v.reported = len(v.Problems)
 	told := v.Verification
 	told.Problems = slices.Clone(v.Problems)
 	v.progress(told)
@@ -113,11 +113,11 @@ func (s *Service) VerifyWith(ctx context.Context, p VerifyParams) (*Verification
 }
 
 func (v *verifier) run(ctx context.Context) error {
-	if err := v.inViews(ctx, (*verifier).total); err != nil {
+	if err := v.inViews(ctx, (*verifier).sumBalances); err != nil {
 		return err
 	}
 	least := v.booked
-	if err := v.inViews(ctx, (*verifier).accounts); err != nil {
+	if err := v.inViews(ctx, (*verifier).verifyAccounts); err != nil {
 		return err
 	}
 	if v.Overdue > 0 {
@@ -125,10 +125,10 @@ func (v *verifier) run(ctx context.Context) error {
 			v.Overdue, SealWithin, v.overdue.Number, v.overdue.Account, api.At(v.overdue.At))
 	}
 	v.after = ""
-	if err := v.inViews(ctx, (*verifier).postings); err != nil {
+	if err := v.inViews(ctx, (*verifier).verifyPostings); err != nil {
 		return err
 	}
-	if err := v.inViews(ctx, (*verifier).total); err != nil {
+	if err := v.inViews(ctx, (*verifier).sumBalances); err != nil {
 		return err
 	}
 	switch {
@@ -139,11 +139,11 @@ func (v *verifier) run(ctx context.Context) error {
 		v.problem("the postings have %d entries, the accounts had %d before that and %d after it", v.inPostings, least, v.booked)
 	}
 	v.after, v.account = "", storage.Balance{}
-	if err := v.inViews(ctx, (*verifier).seals); err != nil {
+	if err := v.inViews(ctx, (*verifier).verifySeals); err != nil {
 		return err
 	}
-	if v.told < len(v.Problems) {
-		v.tell()
+	if v.reported < len(v.Problems) {
+		v.report()
 	}
 	return nil
 }
@@ -165,14 +165,14 @@ func (v *verifier) inViews(ctx context.Context, step func(*verifier, storage.Rea
 		}
 		moved := next.Accounts+next.Entries+next.Postings+next.Sealed > v.Accounts+v.Entries+v.Postings+v.Sealed
 		if *v = next; moved {
-			v.tell()
+			v.report()
 		}
 	}
 	return nil
 }
 
-// total adds all balances up, as they are at one time.
-func (v *verifier) total(tx storage.ReadTx) (more bool, err error) {
+// sumBalances adds all balances up, as they are at one time.
+func (v *verifier) sumBalances(tx storage.ReadTx) (more bool, err error) {
 	sum, booked := int64(0), int64(0)
 	for after := ""; ; {
 		page, err := tx.Balances(after, verifyPage)
@@ -195,8 +195,8 @@ func (v *verifier) total(tx storage.ReadTx) (more bool, err error) {
 	return false, nil
 }
 
-// accounts replays accounts, each from its newest entry to its first.
-func (v *verifier) accounts(tx storage.ReadTx) (more bool, err error) {
+// verifyAccounts replays accounts, each from its newest entry to its first.
+func (v *verifier) verifyAccounts(tx storage.ReadTx) (more bool, err error) {
 	rows := 0
 	if v.account.Account != "" {
 		if rows, err = v.replay(tx, rows); err != nil || v.account.Account != "" {
@@ -254,7 +254,7 @@ func (v *verifier) replay(tx storage.ReadTx, rows int) (int, error) {
 			problem = fmt.Sprintf("account %s: entries up to number %d are missing", b.Account, v.number)
 		}
 		for i := range page {
-			if problem = v.entry(&page[i]); problem != "" {
+			if problem = v.verifyEntry(&page[i]); problem != "" {
 				break
 			}
 		}
@@ -272,8 +272,8 @@ func (v *verifier) replay(tx storage.ReadTx, rows int) (int, error) {
 	return rows, nil
 }
 
-// entry compares the next entry, and says what is wrong with what comes before it, too.
-func (v *verifier) entry(e *storage.Entry) (problem string) {
+// verifyEntry compares the next entry, and says what is wrong with what comes before it, too.
+func (v *verifier) verifyEntry(e *storage.Entry) (problem string) {
 	switch b := &v.account; {
 	case e.Number != v.number:
 		return fmt.Sprintf("account %s: entry %d is missing", b.Account, v.number)
@@ -282,7 +282,7 @@ func (v *verifier) entry(e *storage.Entry) (problem string) {
 	case b.Guarded && e.Balance < 0:
 		v.problem("account %s: entry %d took a guarded account to %d", b.Account, v.number, e.Balance)
 	}
-	if e.Number > v.sealed && e.At.Before(v.cutoff) && v.service.sealKeys != nil {
+	if e.Number > v.sealed && e.At.Before(v.cutoff) && len(v.service.sealKeys) > 0 {
 		if v.Overdue++; v.Overdue == 1 || e.At.Before(v.overdue.At) {
 			v.overdue = *e
 		}
@@ -293,8 +293,8 @@ func (v *verifier) entry(e *storage.Entry) (problem string) {
 	return ""
 }
 
-// postings adds up every posting of a page.
-func (v *verifier) postings(tx storage.ReadTx) (more bool, err error) {
+// verifyPostings adds up every posting of a page.
+func (v *verifier) verifyPostings(tx storage.ReadTx) (more bool, err error) {
 	page, err := tx.Postings(v.after, verifyPage)
 	if err != nil {
 		return false, err
@@ -314,8 +314,8 @@ func (v *verifier) postings(tx storage.ReadTx) (more bool, err error) {
 	return len(page) == verifyPage, nil
 }
 
-// seals compares accounts with their seals, each from its first entry on.
-func (v *verifier) seals(tx storage.ReadTx) (more bool, err error) {
+// verifySeals compares accounts with their seals, each from its first entry on.
+func (v *verifier) verifySeals(tx storage.ReadTx) (more bool, err error) {
 	rows := 0
 	if v.account.Account != "" {
 		// The seal of its last segment may be another by now, and so the head, too.
@@ -328,7 +328,7 @@ func (v *verifier) seals(tx storage.ReadTx) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if rows, err = v.chain(tx, r, rows); err != nil || v.account.Account != "" {
+		if rows, err = v.verifySealsOf(tx, r, rows); err != nil || v.account.Account != "" {
 			return true, err
 		}
 	}
@@ -342,17 +342,17 @@ func (v *verifier) seals(tx storage.ReadTx) (more bool, err error) {
 			return true, nil
 		}
 		v.after, v.account = r.ID, storage.Balance{Account: r.ID}
-		v.number, v.before = 1, nil
-		if rows, err = v.chain(tx, r, rows+accountRows); err != nil || v.account.Account != "" {
+		v.number, v.previousMAC = 1, nil
+		if rows, err = v.verifySealsOf(tx, r, rows+accountRows); err != nil || v.account.Account != "" {
 			return true, err
 		}
 	}
 	return len(page) == limit, nil
 }
 
-// chain compares an account with its seals from the number on that it has come to, until
+// verifySealsOf compares an account with its seals from the number on that it has come to, until
 // its last seal or until enough rows were read.
-func (v *verifier) chain(tx storage.ReadTx, r storage.Record, rows int) (int, error) {
+func (v *verifier) verifySealsOf(tx storage.ReadTx, r storage.Record, rows int) (int, error) {
 	name := r.ID
 	done := func(format string, args ...any) (int, error) {
 		v.account = storage.Balance{}
@@ -376,8 +376,8 @@ func (v *verifier) chain(tx storage.ReadTx, r storage.Record, rows int) (int, er
 		if rows >= verifyView {
 			return rows, nil
 		}
-		number := (v.number - 1) / segment
-		last := min(head.Value.Entries, (number+1)*segment)
+		number := (v.number - 1) / segmentEntries
+		last := min(head.Value.Entries, (number+1)*segmentEntries)
 		entries, problem, err := segmentOf(tx, name, number, last)
 		if err != nil {
 			return rows, err
@@ -391,7 +391,7 @@ func (v *verifier) chain(tx storage.ReadTx, r storage.Record, rows int) (int, er
 			return rows, err
 		}
 		if problem == "" {
-			v.before, problem = v.service.check(name, number, entries, v.before, kept)
+			v.previousMAC, problem = v.service.checkSeal(name, number, entries, v.previousMAC, kept)
 		}
 		if problem != "" {
 			return done("%s", problem)

@@ -11,7 +11,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
-	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -82,8 +83,8 @@ func TestVerifyReadsAllPages(t *testing.T) {
 			err := tx.Post(storage.Posting{
 				ID: fmt.Sprintf("txn_%04d", n), Type: "test", At: time.Now(),
 				Moves: []storage.Move{
-					chart.Wallet(fmt.Sprintf("acc_%03d", n%wallets), false).Move(1),
-					chart.Clearing("test", false).Move(-1),
+					ledger.Wallet(fmt.Sprintf("acc_%03d", n%wallets), false).Move(1),
+					ledger.Clearing("test", false).Move(-1),
 				},
 			})
 			if err != nil {
@@ -201,7 +202,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 			})
 			c := b.consumer(t, "0241000001")
 			for n := range 3 {
-				if err := b.Deposit(t.Context(), account.Deposit{To: c.ID, Amount: decimal.NewFromInt(int64(n + 1)), Source: "test"}); err != nil {
+				if err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(int64(n + 1)), Source: "test"}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -122,9 +122,6 @@ func TestMetadata(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Check(false); err != nil {
-		t.Error(err)
-	}
 	if got, err := m.MarshalJSON(); err != nil || string(got) != text {
 		t.Errorf("got %s, %v", got, err)
 	}
@@ -138,58 +135,5 @@ func TestMetadata(t *testing.T) {
 	merged := before.Merge(api.Metadata{"b": "2"})
 	if diff := cmp.Diff(api.Metadata{"a": "1"}, before); diff != "" || len(merged) != 2 {
 		t.Errorf("merged to %v, changed %s", merged, diff)
-	}
-	many := api.Metadata{}
-	for i := range 51 {
-		many[fmt.Sprint(i)] = "x"
-	}
-	for name, wrong := range map[string]api.Metadata{
-		"many": many, "a long key": {strings.Repeat("k", 41): ""}, "no key": {"": "x"}, "a long value": {"k": strings.Repeat("ɛ", 501)},
-		"a list": {"k": []any{}}, "an object": {"k": map[string]any{}}, "null": {"k": nil}, "a bell": {"k": "\a"}, "a bell in a key": {"\a": "x"},
-		"a float": {"k": 1.5}, "a long number": {"k": json.Number(strings.Repeat("9", 501))},
-	} {
-		if err := wrong.Check(false); api.CodeOf(err) != api.ParameterInvalid {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-	if err := (api.Metadata{"k": nil, strings.Repeat("ɛ", 40): strings.Repeat("ɛ", 500)}).Check(true); err != nil {
-		t.Errorf("an update: %v", err)
-	}
-}
-
-func TestTexts(t *testing.T) {
-	for _, fine := range []string{"", "ɛɔŋ ₵", "two\nlines\r\n", strings.Repeat("ɛ", 10)} {
-		if err := api.CheckText("name", fine, 10); err != nil && len([]rune(fine)) <= 10 {
-			t.Errorf("%q: %v", fine, err)
-		}
-	}
-	for _, wrong := range []string{strings.Repeat("a", 11), "a\x00", "a\tb", "a\x1b[0m", "\xff", "a\u0085"} {
-		if err := api.CheckText("name", wrong, 10); api.CodeOf(err) != api.ParameterInvalid {
-			t.Errorf("%q: got %v", wrong, err)
-		}
-	}
-	for currency, want := range map[string]api.Code{"": "", "GHS": "", "ghs": api.CurrencyNotSupported, "USD": api.CurrencyNotSupported} {
-		if got := api.CodeOf(api.CheckCurrency(currency)); got != want {
-			t.Errorf("%q: got %q", currency, got)
-		}
-	}
-	now := time.Now()
-	if err := api.CheckAhead("expires_at", now, now); api.CodeOf(err) != api.ParameterInvalid {
-		t.Errorf("now: %v", err)
-	}
-	if err := api.CheckAhead("expires_at", now.Add(1), now); err != nil {
-		t.Errorf("later: %v", err)
-	}
-}
-
-func TestCheckEmail(t *testing.T) {
-	for address, good := range map[string]bool{
-		"": true, "ama@example.com": true, "a.b+c@sub.example.com": true,
-		"ama": false, "ama@": false, "Ama <ama@example.com>": false, "a@example.com,b@example.com": false,
-		"a@example.com\r\nBcc: b@example.com": false, "a b@example.com": false, strings.Repeat("x", 260) + "@example.com": false,
-	} {
-		if err := api.CheckEmail("email", address); (err == nil) != good {
-			t.Errorf("%q: %v", address, err)
-		}
 	}
 }

@@ -1,7 +1,5 @@
 package api
 
-import "github.com/seed-7082ffec/payments/storage"
-
 // Caller says on whose behalf a service method runs. Every object belongs to
 // one merchant and one mode; what belongs to another does not exist for the
 // caller.
@@ -33,11 +31,6 @@ type Permissions interface {
 	// Allows reports whether the caller may read, or change, a resource, named as in
 	// [Resources].
 	Allows(resource string, write bool) bool
-}
-
-// Scope returns the caller's part of the store.
-func (c Caller) Scope() storage.Scope {
-	return storage.Scope{Merchant: c.Merchant, Live: c.Live}
 }
 
 // MarkReplayed records that the result is an earlier call's.

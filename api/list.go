@@ -2,8 +2,6 @@ package api
 
 import (
 	"time"
-
-	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Sizes of pages.
@@ -81,20 +79,3 @@ type Times struct {
 
 // Empty reports that nothing is excluded.
 func (t Times) Empty() bool { return t.From.IsZero() && t.Until.IsZero() }
-
-// Where adds a filter on a text column to a query's conditions; the empty value
-// filters nothing.
-func Where(conditions []storage.Equal, column, value string) []storage.Equal {
-	if value == "" {
-		return conditions
-	}
-	return append(conditions, storage.Equal{Column: column, Value: value})
-}
-
-// InTimes adds a filter on a time column to a query's ranges.
-func InTimes(ranges []storage.Range, column string, t Times) []storage.Range {
-	if t.Empty() {
-		return ranges
-	}
-	return append(ranges, storage.Range{Column: column, From: t.From, Until: t.Until})
-}

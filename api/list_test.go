@@ -6,10 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/storage"
 )
 
 func TestPages(t *testing.T) {
@@ -53,30 +50,9 @@ func TestEnvelopes(t *testing.T) {
 	}
 }
 
-func TestFilters(t *testing.T) {
-	from := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
-	var where []storage.Equal
-	where = api.Where(where, "type", "")
-	where = api.Where(where, "status", "open")
-	if diff := cmp.Diff([]storage.Equal{{Column: "status", Value: "open"}}, where); diff != "" {
-		t.Error(diff)
-	}
-	var ranges []storage.Range
-	ranges = api.InTimes(ranges, "due", api.Times{})
-	ranges = api.InTimes(ranges, "created", api.Times{From: from})
-	ranges = api.InTimes(ranges, "paid", api.Times{Until: from})
-	want := []storage.Range{{Column: "created", From: from}, {Column: "paid", Until: from}}
-	if diff := cmp.Diff(want, ranges); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestCallers(t *testing.T) {
 	var replayed bool
 	c := api.Caller{Merchant: "mer_1", Live: true, RequestID: "req_1", IdempotencyKey: "k", Replayed: &replayed}
-	if got, want := c.Scope(), (storage.Scope{Merchant: "mer_1", Live: true}); got != want {
-		t.Errorf("scope %+v", got)
-	}
 	c.MarkReplayed()
 	if !replayed {
 		t.Error("a replay is not marked")

@@ -9,7 +9,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/internal/plainjson"
-	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Currency is the only currency of the interface.
@@ -22,7 +21,7 @@ type Time struct{ time.Time }
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // At returns t as it is stored and shown, rounded down to the millisecond.
-func At(t time.Time) Time { return Time{storage.Instant(t)} }
+func At(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
 
 // AtOrNil returns nil for the zero time.
 func AtOrNil(t time.Time) *Time {
@@ -110,13 +109,6 @@ func (n *Number) UnmarshalJSON(data []byte) error { return (*GHS)(n).UnmarshalJS
 // Numbers read from JSON are json.Number, and go out as they came.
 type Metadata map[string]any
 
-// Limits of metadata.
-const (
-	maxMetadataKeys  = 50
-	maxMetadataKey   = 40
-	maxMetadataValue = 500
-)
-
 // MarshalJSON implements json.Marshaler: nil is an empty object.
 func (m Metadata) MarshalJSON() ([]byte, error) {
 	if len(m) == 0 {
@@ -156,41 +148,6 @@ func (m Metadata) Merge(update Metadata) Metadata {
 		merged[k] = v
 	}
 	return merged
-}
-
-// Check refuses metadata beyond the limits. Null values are allowed only in an
-// update, where they drop a key.
-func (m Metadata) Check(update bool) error {
-	if len(m) > maxMetadataKeys {
-		return Invalid("metadata", "metadata may have at most %d keys.", maxMetadataKeys)
-	}
-	for k, v := range m {
-		param := "metadata." + k
-		if n := len([]rune(k)); n == 0 || n > maxMetadataKey {
-			return Invalid("metadata", "A metadata key must have 1 to %d characters.", maxMetadataKey)
-		}
-		if err := CheckText("metadata", k, maxMetadataKey); err != nil {
-			return err
-		}
-		switch v := v.(type) {
-		case string:
-			if err := CheckText(param, v, maxMetadataValue); err != nil {
-				return err
-			}
-		case json.Number:
-			if len(v) > maxMetadataValue {
-				return Invalid(param, "A number in metadata may have at most %d characters.", maxMetadataValue)
-			}
-		case bool, int, int64:
-		case nil:
-			if !update {
-				return Invalid(param, "A metadata value must be a string, a number or a boolean.")
-			}
-		default:
-			return Invalid(param, "A metadata value must be a string, a number or a boolean; nested values are not kept.")
-		}
-	}
-	return nil
 }
 
 // Deleted is the answer to a successful delete.

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -111,8 +114,8 @@ type RowParams struct {
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 }
 
-// BatchParams describe a batch.
-type BatchParams struct {
+// CreateBatchParams describe a batch.
+type CreateBatchParams struct {
 	Rows        []RowParams  `json:"rows"`                  // 1 to 1,000
 	Description string       `json:"description,omitempty"` // at most 500 characters
 	Reference   string       `json:"reference,omitempty"`   // at most 100 characters
@@ -129,14 +132,14 @@ type batchRecord struct {
 
 type rowRecord struct {
 	Row
-	// Made is the id of the disbursement.
-	Made string `json:"made,omitempty"`
+	// DisbursementID is the id of the disbursement.
+	DisbursementID string `json:"made,omitempty"`
 	// Params are what is asked for, with unmasked numbers; nil once it is settled.
 	Params *CreateParams `json:"params,omitempty"`
 	// Request is of the call that created the batch.
 	Request string `json:"request,omitempty"`
-	// Tries counts how often the row could not be decided.
-	Tries int `json:"tries,omitempty"`
+	// Attempts counts how often the row could not be decided.
+	Attempts int `json:"tries,omitempty"`
 	// Due is when a worker looks at it next; nil once it is settled.
 	Due *api.Time `json:"due,omitempty"`
 }
@@ -195,10 +198,10 @@ func Kinds() []*storage.Kind { return []*storage.Kind{batches.Kind(), rows.Kind(
 // rows, several at a time.
 //
 // Refusals: those of [Service.Create] that need neither the rail nor the balance.
-func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p BatchParams) (*Batch, error) {
+func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBatchParams) (*Batch, error) {
 	for i := range p.Rows {
-		if err := s.outgoing.CheckSize(payout.Disbursements, p.Rows[i].Amount); err != nil {
-			return nil, inRow(i, err)
+		if err := s.payouts.CheckSize(transfer.Disbursement, p.Rows[i].Amount); err != nil {
+			return nil, underRow(i, err)
 		}
 	}
 	call := engine.Call{Name: "disbursement_batch.create", Params: p}
@@ -210,7 +213,7 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p BatchPar
 		}
 		return nil, err
 	}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Batch, error) {
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Batch, error) {
 		b := batchRecord{
 			Batch: Batch{
 				ID: tx.NewID("bat_"), Object: "disbursement_batch", Status: BatchPending,
@@ -224,34 +227,34 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p BatchPar
 		// Lists show the newest first. Written from the last to the first, rows are
 		// listed in the order in which they were given.
 		for i := len(p.Rows) - 1; i >= 0; i-- {
-			recipient, err := prepared[i].RecipientTx(tx, caller.Live)
+			recipient, err := s.payouts.Recipient(tx, caller.Live, prepared[i])
 			if err != nil {
-				return nil, inRow(i, err)
+				return nil, underRow(i, err)
 			}
 			r := newRow(tx, &b, &p, i, prepared[i], recipient)
 			rowAmount, rowFee := prepared[i].Costs()
 			amount, fee = amount+rowAmount, fee+rowFee
-			if _, err := rows.Insert(tx, caller.Scope(), r.ID, r); err != nil {
+			if _, err := rows.Insert(tx, engine.Scope(caller), r.ID, r); err != nil {
 				return nil, fmt.Errorf("disbursement: keep row: %w", err)
 			}
 		}
 		b.Amount, b.Fee = api.Pesewas(amount), api.Pesewas(fee)
-		if _, err := batches.Insert(tx, caller.Scope(), b.ID, b); err != nil {
+		if _, err := batches.Insert(tx, engine.Scope(caller), b.ID, b); err != nil {
 			return nil, fmt.Errorf("disbursement: keep batch: %w", err)
 		}
 		tx.Due(rows.Kind())
-		return &b.Batch, s.Events.RecordTx(tx, &b.Batch, event.DisbursementBatchCreated)
+		return &b.Batch, s.events.Record(tx, &b.Batch, event.DisbursementBatchCreated)
 	})
 }
 
-func newRow(tx *engine.Tx, b *batchRecord, p *BatchParams, i int, prepared *payout.Prepared, to *account.Recipient) rowRecord {
+func newRow(tx *engine.Tx, b *batchRecord, p *CreateBatchParams, i int, prepared *payout.Prepared, to *account.Recipient) rowRecord {
 	given := p.Rows[i]
 	amount, fee := prepared.Costs()
 	r := rowRecord{
 		Row: Row{
 			ID: tx.NewID("row_"), Object: "disbursement_batch_row", Batch: b.ID, Number: i + 1, Status: RowQueued,
 			Amount: api.Pesewas(amount), Fee: api.Pesewas(fee), Currency: api.Currency,
-			Destination: prepared.Shown(to), Reference: given.Reference, IdempotencyKey: given.IdempotencyKey,
+			Destination: prepared.Destination(to), Reference: given.Reference, IdempotencyKey: given.IdempotencyKey,
 		},
 		Params: &given.CreateParams, Request: b.Request,
 		// What is longest due is done first: so the rows keep their order.
@@ -264,20 +267,20 @@ func newRow(tx *engine.Tx, b *batchRecord, p *BatchParams, i int, prepared *payo
 }
 
 // prepareBatch checks what can be checked without a transaction.
-func (s *Service) prepareBatch(live bool, p *BatchParams) ([]*payout.Prepared, error) {
+func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]*payout.Prepared, error) {
 	if len(p.Rows) == 0 {
 		return nil, api.Missing("rows")
 	}
 	if len(p.Rows) > MaxRows {
 		return nil, api.Invalid("rows", "rows may have at most %d elements; there are %d. Make several batches of them.", MaxRows, len(p.Rows))
 	}
-	if err := api.CheckText("description", p.Description, api.MaxText); err != nil {
+	if err := check.Text("description", p.Description, api.MaxText); err != nil {
 		return nil, err
 	}
-	if err := api.CheckText("reference", p.Reference, api.MaxReference); err != nil {
+	if err := check.Text("reference", p.Reference, api.MaxReference); err != nil {
 		return nil, err
 	}
-	if err := p.Metadata.Check(false); err != nil {
+	if err := check.Metadata(p.Metadata, false); err != nil {
 		return nil, err
 	}
 	prepared := make([]*payout.Prepared, len(p.Rows))
@@ -286,27 +289,27 @@ func (s *Service) prepareBatch(live bool, p *BatchParams) ([]*payout.Prepared, e
 		r := &p.Rows[i]
 		var err error
 		if prepared[i], err = s.prepare(live, &r.CreateParams); err != nil {
-			return nil, inRow(i, err)
+			return nil, underRow(i, err)
 		}
 		if r.IdempotencyKey == "" {
 			continue
 		}
 		if err := engine.CheckKey(r.IdempotencyKey); err != nil {
-			return nil, api.Invalid(at(i, "idempotency_key"), "%s must have 1 to 255 printable ASCII characters.", at(i, "idempotency_key"))
+			return nil, api.Invalid(rowParam(i, "idempotency_key"), "%s must have 1 to 255 printable ASCII characters.", rowParam(i, "idempotency_key"))
 		}
 		if same, ok := keys[r.IdempotencyKey]; ok {
-			return nil, api.Invalid(at(i, "idempotency_key"), "%s is that of rows[%d], too. Every row needs a key of its own, or none.", at(i, "idempotency_key"), same)
+			return nil, api.Invalid(rowParam(i, "idempotency_key"), "%s is that of rows[%d], too. Every row needs a key of its own, or none.", rowParam(i, "idempotency_key"), same)
 		}
 		keys[r.IdempotencyKey] = i
 	}
 	return prepared, nil
 }
 
-// at is the path of a row's parameter.
-func at(row int, param string) string { return fmt.Sprintf("rows[%d].%s", row, param) }
+// rowParam is the path of a row's parameter.
+func rowParam(row int, param string) string { return fmt.Sprintf("rows[%d].%s", row, param) }
 
-// inRow says in which row a refusal's parameter is.
-func inRow(row int, err error) error {
+// underRow says in which row a refusal's parameter is.
+func underRow(row int, err error) error {
 	var refusal *api.Error
 	if !errors.As(err, &refusal) || refusal.Type == api.Fault {
 		return err
@@ -316,7 +319,7 @@ func inRow(row int, err error) error {
 		nested.Param = fmt.Sprintf("rows[%d]", row)
 		return &nested
 	}
-	path := at(row, nested.Param)
+	path := rowParam(row, nested.Param)
 	if nested.Message = strings.Replace(nested.Message, nested.Param, path, 1); !strings.Contains(nested.Message, path) {
 		nested.Message = fmt.Sprintf("rows[%d]: %s", row, nested.Message)
 	}
@@ -324,9 +327,15 @@ func inRow(row int, err error) error {
 	return &nested
 }
 
-// Batch returns one batch.
-func (s *Service) Batch(ctx context.Context, caller api.Caller, id string) (*Batch, error) {
+// GetBatch returns one batch.
+func (s *Service) GetBatch(ctx context.Context, caller api.Caller, id string) (*Batch, error) {
 	return batchListing.Get(ctx, s.engine, caller, id)
+}
+
+// GetBatchJSON writes to w the JSON of what GetBatch returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetBatchJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return batchListing.GetJSON(ctx, s.engine, caller, id, w)
 }
 
 // batchListing is how batches are read.
@@ -335,44 +344,53 @@ var batchListing = engine.Listing[batchRecord, Batch]{
 	Show: func(b *batchRecord) Batch { return b.Batch },
 }
 
-// BatchListParams selects batches; zero values select all.
-type BatchListParams struct {
+// ListBatchesParams selects batches; zero values select all.
+type ListBatchesParams struct {
 	api.Page
 	Status  BatchStatus
 	Created api.Times
 }
 
-// Batches lists batches, newest first.
-func (s *Service) Batches(ctx context.Context, caller api.Caller, p BatchListParams) (*api.List[Batch], error) {
-	q := storage.Query{
-		Scope: caller.Scope(),
-		Where: api.Where(nil, "status", string(p.Status)),
-		Range: api.InTimes(nil, "created", p.Created),
-	}
-	return batchListing.List(ctx, s.engine, q, p.Page)
+// ListBatches lists batches, newest first.
+func (s *Service) ListBatches(ctx context.Context, caller api.Caller, p ListBatchesParams) (*api.List[Batch], error) {
+	return batchListing.List(ctx, s.engine, p.query(caller), p.Page)
 }
 
-// RowListParams selects rows of a batch; zero values select all.
-type RowListParams struct {
+// ListBatchesJSON writes to w the JSON of what ListBatches returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListBatchesJSON(ctx context.Context, caller api.Caller, p ListBatchesParams, w io.Writer) error {
+	return batchListing.ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
+}
+
+func (p *ListBatchesParams) query(caller api.Caller) storage.Query {
+	return storage.Query{
+		Scope: engine.Scope(caller),
+		Where: engine.Where(nil, "status", string(p.Status)),
+		Range: engine.InTimes(nil, "created", p.Created),
+	}
+}
+
+// ListRowsParams selects rows of a batch; zero values select all.
+type ListRowsParams struct {
 	api.Page
 	Status RowStatus
 }
 
-// Rows lists the rows of a batch in the order in which they were given, each with
+// ListRows lists the rows of a batch in the order in which they were given, each with
 // its disbursement as it is now.
-func (s *Service) Rows(ctx context.Context, caller api.Caller, batch string, p RowListParams) (*api.List[Row], error) {
+func (s *Service) ListRows(ctx context.Context, caller api.Caller, batch string, p ListRowsParams) (*api.List[Row], error) {
 	var list *api.List[Row]
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		if _, err := engine.GetTx(tx, batches, caller.Scope(), batch, "batch"); err != nil {
+		if _, err := engine.GetTx(tx, batches, engine.Scope(caller), batch, "batch"); err != nil {
 			return err
 		}
-		q := storage.Query{Scope: caller.Scope(), Where: api.Where(nil, "batch", batch)}
-		q.Where = api.Where(q.Where, "status", string(p.Status))
+		q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "batch", batch)}
+		q.Where = engine.Where(q.Where, "status", string(p.Status))
 		made := map[string]string{}
 		listing := engine.Listing[rowRecord, Row]{
 			Collection: rows, Noun: "row", URL: "/v1/disbursements/batch/" + batch + "/rows",
 			Show: func(r *rowRecord) Row {
-				made[r.ID] = r.Made
+				made[r.ID] = r.DisbursementID
 				return r.Row
 			},
 		}
@@ -385,7 +403,7 @@ func (s *Service) Rows(ctx context.Context, caller api.Caller, batch string, p R
 			if id == "" {
 				continue
 			}
-			if list.Data[i].Disbursement, err = payout.GetTx(tx, caller.Scope(), payout.Disbursements, id); err != nil {
+			if list.Data[i].Disbursement, err = s.payouts.Transfer(tx, engine.Scope(caller), transfer.Disbursement, id); err != nil {
 				return err
 			}
 		}

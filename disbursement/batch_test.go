@@ -22,7 +22,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -42,20 +44,20 @@ func open(t testing.TB, store storage.Store, c payments.Config) (*payments.Servi
 	c.Logger = slog.New(slog.DiscardHandler)
 	svc, err := payments.New(t.Context(), store, c)
 	check(t, err)
-	merchants, err := svc.Accounts.Merchants(t.Context(), api.Page{})
+	merchants, err := svc.Accounts.ListMerchants(t.Context(), api.Caller{}, api.Page{})
 	check(t, err)
 	if len(merchants.Data) > 0 {
 		return svc, api.Caller{Merchant: merchants.Data[0].ID}
 	}
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"})
 	check(t, err)
-	check(t, svc.Accounts.Deposit(t.Context(), account.Deposit{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "test"}))
+	check(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "test"}))
 	return svc, api.Caller{Merchant: m.ID}
 }
 
 // some returns so many rows of GHS 1 each, to mobile money.
-func some(n int) disbursement.BatchParams {
-	var p disbursement.BatchParams
+func some(n int) disbursement.CreateBatchParams {
+	var p disbursement.CreateBatchParams
 	for i := range n {
 		p.Rows = append(p.Rows, row(i))
 	}
@@ -76,9 +78,9 @@ func row(i int) disbursement.RowParams {
 func all(t *testing.T, svc *payments.Service, caller api.Caller, batch string) []disbursement.Row {
 	t.Helper()
 	var list []disbursement.Row
-	p := disbursement.RowListParams{Page: api.Page{Limit: 100}}
+	p := disbursement.ListRowsParams{Page: api.Page{Limit: 100}}
 	for {
-		page, err := svc.Disbursements.Rows(t.Context(), caller, batch, p)
+		page, err := svc.Disbursements.ListRows(t.Context(), caller, batch, p)
 		check(t, err)
 		list = append(list, page.Data...)
 		if !page.HasMore {
@@ -92,7 +94,7 @@ func all(t *testing.T, svc *payments.Service, caller api.Caller, batch string) [
 // the books say so.
 func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, n int) {
 	t.Helper()
-	b, err := svc.Disbursements.Batch(t.Context(), caller, batch)
+	b, err := svc.Disbursements.GetBatch(t.Context(), caller, batch)
 	check(t, err)
 	if want := (disbursement.Counts{Total: n, Made: n}); b.Counts != want || b.Status != disbursement.BatchCompleted || b.CompletedAt == nil {
 		t.Errorf("the batch is %+v", b)
@@ -109,7 +111,7 @@ func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, 
 		t.Errorf("%d rows are %d disbursements", n, len(made))
 	}
 	events := 0
-	for e, err := range svc.Events.All(t.Context(), caller, event.ListParams{Type: event.DisbursementBatchCompleted}) {
+	for e, err := range api.All(t.Context(), caller, event.ListParams{Type: event.DisbursementBatchCompleted}, svc.Events.List) {
 		check(t, err)
 		if e.Type == event.DisbursementBatchCompleted {
 			events++
@@ -175,7 +177,7 @@ func (m *mortal) Update(ctx context.Context, fn func(storage.Tx) error) error {
 
 // Whenever the process dies, in whichever update, before or after it counts: every
 // row is made once.
-func TestBatchesSurviveDeaths(t *testing.T) {
+func TestBatchMakesEachRowOnceAcrossCrashes(t *testing.T) {
 	const n = 6
 	for seed := range uint64(150) {
 		dice := rand.New(rand.NewPCG(seed, seed))
@@ -219,9 +221,9 @@ func TestBatchesSurviveDeaths(t *testing.T) {
 }
 
 // telling is a rail that writes a line for every order.
-type telling struct{ payout.Simulated }
+type telling struct{ provider.Simulated }
 
-func (r telling) Submit(ctx context.Context, o payout.Order) (payout.Result, error) {
+func (r telling) Submit(ctx context.Context, o provider.Transfer) (provider.Result, error) {
 	fmt.Println("submitted", o.ID)
 	return r.Simulated.Submit(ctx, o)
 }
@@ -236,7 +238,7 @@ func TestKilledChild(t *testing.T) {
 	}
 	store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
 	check(t, err)
-	svc, caller := open(t, store, payments.Config{TestRail: telling{}})
+	svc, caller := open(t, store, payments.Config{Test: payments.Providers{Rail: telling{}}})
 	caller.IdempotencyKey = "batch"
 	_, err = svc.Disbursements.CreateBatch(t.Context(), caller, some(killedRows))
 	check(t, err)
@@ -273,7 +275,7 @@ func TestBatchSurvivesSIGKILL(t *testing.T) {
 	var later atomic.Int64 // by the clock, all leases have run out
 	later.Store(int64(10 * time.Minute))
 	svc, caller := open(t, store, payments.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
-	list, err := svc.Disbursements.Batches(t.Context(), caller, disbursement.BatchListParams{})
+	list, err := svc.Disbursements.ListBatches(t.Context(), caller, disbursement.ListBatchesParams{})
 	check(t, err)
 	if len(list.Data) != 1 || list.Data[0].Counts.Queued == 0 {
 		t.Errorf("the batches after the last kill, which should leave one in the middle: %+v", list.Data)
@@ -286,7 +288,7 @@ func TestBatchSurvivesSIGKILL(t *testing.T) {
 }
 
 // Two processes over one store, and batches that share rows, make each row once.
-func TestBatchesThatShareRows(t *testing.T) {
+func TestSharedRowKeysAreMadeOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shared.db")
 	var services []*payments.Service
 	var caller api.Caller
@@ -328,11 +330,11 @@ func TestBatchesThatShareRows(t *testing.T) {
 
 // moody is a rail that cannot be asked for names at first.
 type moody struct {
-	payout.Simulated
+	provider.Simulated
 	silent atomic.Bool
 }
 
-func (m *moody) AccountName(ctx context.Context, e payout.Enquiry) (string, error) {
+func (m *moody) AccountName(ctx context.Context, e provider.Enquiry) (string, error) {
 	if m.silent.Load() {
 		return "", errors.New("no answer")
 	}
@@ -341,11 +343,11 @@ func (m *moody) AccountName(ctx context.Context, e payout.Enquiry) (string, erro
 
 // A row that cannot be decided is tried again, and refused when it never can be; a
 // key that stands for something else refuses its row alone.
-func TestRowsThatAreRefused(t *testing.T) {
+func TestRefusedRowsStopNoOthers(t *testing.T) {
 	now := time.Now()
 	rail := &moody{}
 	rail.silent.Store(true)
-	svc, caller := open(t, memory.New(), payments.Config{TestRail: rail, Clock: func() time.Time { return now }})
+	svc, caller := open(t, memory.New(), payments.Config{Test: payments.Providers{Rail: rail}, Clock: func() time.Time { return now }})
 	alone := caller
 	alone.IdempotencyKey = "key-1"
 	_, err := svc.Disbursements.Create(t.Context(), alone, row(7).CreateParams)
@@ -378,7 +380,7 @@ func TestRowsThatAreRefused(t *testing.T) {
 	if got := statuses(); got != "made refused idempotency_key_reused made " {
 		t.Errorf("when the rail answers: %s", got)
 	}
-	b, err := svc.Disbursements.Batch(t.Context(), caller, batch.ID)
+	b, err := svc.Disbursements.GetBatch(t.Context(), caller, batch.ID)
 	check(t, err)
 	if want := (disbursement.Counts{Total: 3, Made: 2, Refused: 1}); b.Counts != want || b.Status != disbursement.BatchCompleted {
 		t.Errorf("%+v", b)
@@ -409,7 +411,7 @@ func TestSettledRowsKeepNoNumbers(t *testing.T) {
 	check(t, svc.Drain(t.Context()))
 	err = store.View(t.Context(), func(tx storage.ReadTx) error {
 		for _, k := range disbursement.Kinds() {
-			page, err := tx.List(k, storage.Query{Scope: caller.Scope(), Limit: 100})
+			page, err := tx.List(k, storage.Query{Scope: engine.Scope(caller), Limit: 100})
 			if err != nil {
 				return err
 			}

@@ -121,7 +121,7 @@ func ReadRows(r io.Reader) ([]RowParams, error) {
 			}
 			filled = true
 			if err := row.set(columns[i], strings.Clone(cell)); err != nil {
-				return nil, api.Invalid(at(len(all), columns[i]), "Line %d: %s %s.", line, columns[i], err)
+				return nil, api.Invalid(rowParam(len(all), columns[i]), "Line %d: %s %s.", line, columns[i], err)
 			}
 		}
 		if filled { // a line of commas alone is an empty one

@@ -8,23 +8,23 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// tryAgain is how long to wait after each time that a row could not be decided, as
+// retrySchedule is how long to wait after each time that a row could not be decided, as
 // when the rail cannot be asked for a name. After the last one it is refused.
-var tryAgain = []time.Duration{
+var retrySchedule = []time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
 }
 
-// BatchJob is the job that makes the rows of batches.
-func (s *Service) BatchJob() due.Job {
+// Jobs make the rows of batches.
+func (in *Internal) Jobs() []work.Job {
 	const atATime = 16 // the rail may be asked about each
 	// The rail is asked at most twice, for 30 seconds each.
-	return due.Job{Kind: rows.Kind(), Limit: 2 * time.Minute, Batch: atATime, Do: s.makeRow}
+	return []work.Job{{Kind: rows.Kind(), Timeout: 2 * time.Minute, Batch: atATime, Do: in.svc.makeRow}}
 }
 
 // makeRow makes the disbursement of a row. Disbursement, row and counts are written
@@ -52,11 +52,11 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 		// The key had been used before, so that what was to be written with the
 		// disbursement was not.
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.settleRow(tx, o, made.ID, nil) })
-	case errors.As(err, &refusal) && passing(refusal) && o.Value.Tries < len(tryAgain):
+	case errors.As(err, &refusal) && isTransient(refusal) && o.Value.Attempts < len(retrySchedule):
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			later := *o
-			later.Value.Due = api.AtOrNil(tx.Now.Add(tryAgain[later.Value.Tries]))
-			later.Value.Tries++
+			later.Value.Due = api.AtOrNil(tx.Now.Add(retrySchedule[later.Value.Attempts]))
+			later.Value.Attempts++
 			return rows.Replace(tx, &later)
 		})
 	case refusal != nil:
@@ -68,15 +68,15 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 	return err
 }
 
-// passing reports a refusal that says nothing about the row itself.
-func passing(e *api.Error) bool { return e.Type == api.Fault || e.Type == api.RateLimit }
+// isTransient reports a refusal that says nothing about the row itself.
+func isTransient(e *api.Error) bool { return e.Type == api.Fault || e.Type == api.RateLimit }
 
 // settleRow writes what became of a row, and counts it. A run that is undone leaves
 // the claimed version as it is.
 func (s *Service) settleRow(tx *engine.Tx, claimed *storage.Object[rowRecord], made string, refusal *api.Error) error {
 	o := *claimed
 	r := &o.Value
-	r.Params, r.Due, r.Made, r.Status = nil, nil, made, RowMade
+	r.Params, r.Due, r.DisbursementID, r.Status = nil, nil, made, RowMade
 	if refusal != nil {
 		r.Status = RowRefused
 		r.Error = &RowError{Code: refusal.Code, Message: refusal.Message, Param: refusal.Param}
@@ -109,5 +109,5 @@ func (s *Service) settleRow(tx *engine.Tx, claimed *storage.Object[rowRecord], m
 	caller := tx.Caller
 	defer func() { tx.Caller = caller }()
 	tx.Caller.RequestID, tx.Caller.IdempotencyKey = b.Value.Request, b.Value.Key
-	return s.Events.RecordTx(tx, &b.Value.Batch, event.DisbursementBatchCompleted)
+	return s.events.Record(tx, &b.Value.Batch, event.DisbursementBatchCompleted)
 }

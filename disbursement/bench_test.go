@@ -21,7 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/bareloop"
+	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -55,10 +55,10 @@ func openPayer(b *testing.B) *payer {
 	p := &payer{store: store, path: path}
 	p.Service, p.caller = open(b, store, payments.Config{})
 	for range 9 {
-		check(b, p.Accounts.Deposit(b.Context(), account.Deposit{To: p.caller.Merchant, Amount: decimal.NewFromInt(900_000), Source: "test"}))
+		check(b, p.Accounts.Deposit(b.Context(), api.Caller{}, account.DepositParams{To: p.caller.Merchant, Amount: decimal.NewFromInt(900_000), Source: "test"}))
 	}
 	for i := range 64 {
-		c, err := p.Accounts.CreateConsumer(b.Context(), account.HolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
+		c, err := p.Accounts.CreateConsumer(b.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
 		check(b, err)
 		p.wallets = append(p.wallets, c.ServiceID)
 	}
@@ -99,7 +99,7 @@ func (p *payer) pay(b *testing.B, callers, n int) time.Duration {
 
 // bare writes the rows of n disbursements by a bare loop, group of them a commit.
 func (p *payer) bare(b *testing.B, group, from, n int) time.Duration {
-	each := bareloop.Call{
+	each := benchbase.Call{
 		Path: p.path, Insert: []string{"disbursements", "events", "events", "idempotency_keys"}, Moves: true, From: from,
 	}.Run(b, group, n)
 	return time.Duration(each * float64(n))
@@ -184,7 +184,7 @@ func BenchmarkGrown(b *testing.B) {
 	grown.random = true
 	grown.pay(b, 64, 2000)
 	grown.owe(b, 1)
-	bareloop.Call{
+	benchbase.Call{
 		Path: grown.path, Insert: []string{"disbursements", "events", "events", "idempotency_keys", "webhook_deliveries"}, Moves: true,
 	}.Fill(b, rows)
 	made := grown.list(b, payout.ListParams{Page: api.Page{Limit: 1}})[0]

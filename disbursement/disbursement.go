@@ -2,13 +2,15 @@
 // servers: to the same destinations as a payout, and to a consumer whose QR code
 // was scanned.
 //
-// It owns the calls. What a disbursement is, and what becomes of it, it shares
-// with payouts: see [payout.Transfer].
+// It owns the calls that make disbursements, and batches with their rows. It does not own
+// what a disbursement is and what becomes of it, which package payout has for payouts and
+// disbursements alike: see [payout.Transfer].
 package disbursement
 
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -17,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -24,15 +27,19 @@ import (
 // Service makes disbursements. It is safe for concurrent use.
 type Service struct {
 	engine   *engine.Engine
-	outgoing *payout.Outgoing
-	codes    *qrcode.Service
-	// Events records what happens to batches. It is set before the first one is made.
-	Events *event.Service
+	accounts *account.Internal
+	payouts  *payout.Internal
+	codes    *qrcode.Internal
+	events   *event.Internal
 }
 
-// New returns the service.
-func New(e *engine.Engine, outgoing *payout.Outgoing, codes *qrcode.Service) *Service {
-	return &Service{engine: e, outgoing: outgoing, codes: codes}
+// Internal is what siblings call.
+type Internal struct{ svc *Service }
+
+// New returns the service, and what siblings call.
+func New(e *engine.Engine, accounts *account.Internal, payouts *payout.Internal, codes *qrcode.Internal, events *event.Internal) (*Service, *Internal) {
+	s := &Service{engine: e, accounts: accounts, payouts: payouts, codes: codes, events: events}
+	return s, &Internal{s}
 }
 
 // CreateParams describe a disbursement.
@@ -59,7 +66,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 // create is Create with what is to be written in the same transaction; nil for
 // nothing. It is not written when the call is a repetition.
 func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
-	if err := s.outgoing.CheckSize(payout.Disbursements, p.Amount); err != nil {
+	if err := s.payouts.CheckSize(transfer.Disbursement, p.Amount); err != nil {
 		return nil, err
 	}
 	call := engine.Call{Name: "disbursement.create", Params: p}
@@ -68,15 +75,15 @@ func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams,
 		if err != nil {
 			return nil, err
 		}
-		if err := s.outgoing.Ask(ctx, caller, prepared); err != nil {
+		if err := s.payouts.CheckDestination(ctx, caller, prepared); err != nil {
 			return nil, err
 		}
-		return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
-			recipient, err := prepared.RecipientTx(tx, caller.Live)
+		return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
+			recipient, err := s.payouts.Recipient(tx, caller.Live, prepared)
 			if err != nil {
 				return nil, err
 			}
-			made, err := s.outgoing.CreateTx(tx, prepared, recipient)
+			made, err := s.payouts.Create(tx, prepared, recipient)
 			if err == nil && also != nil {
 				err = also(tx, made)
 			}
@@ -88,18 +95,18 @@ func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams,
 	}
 	// A repetition is answered though limits, banks or the rail have changed since,
 	// and the rail is not asked again.
-	return engine.Once(ctx, s.engine, caller, call, create)
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, create)
 }
 
 func (s *Service) prepare(live bool, p *CreateParams) (*payout.Prepared, error) {
-	return s.outgoing.Prepare(live, payout.Disbursements, payout.Draft{
+	return s.payouts.Prepare(live, transfer.Disbursement, payout.Draft{
 		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
 		Description: p.Description, Reference: &p.Reference, Metadata: p.Metadata,
 	})
 }
 
-// QRParams describe a disbursement to a consumer whose code was scanned.
-type QRParams struct {
+// CreateQRParams describe a disbursement to a consumer whose code was scanned.
+type CreateQRParams struct {
 	// Payload is the text of the consumer's QR code.
 	Payload string `json:"qr_payload"`
 	// Amount is in GHS and goes before the code's; nil takes the code's.
@@ -116,8 +123,8 @@ type QRParams struct {
 // Refusals: invalid_qr, invalid_consumer_qr, qr_inactive, qr_expired,
 // qr_limit_reached, amount_required, amount_too_small, amount_too_large,
 // account_not_found, wallet_not_active, insufficient_balance.
-func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p QRParams) (*payout.Transfer, error) {
-	id, err := s.codes.Scan(caller.Live, p.Payload)
+func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p CreateQRParams) (*payout.Transfer, error) {
+	id, err := s.codes.Decode(caller.Live, p.Payload)
 	if err != nil {
 		return nil, err
 	}
@@ -127,13 +134,13 @@ func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p QRParams) (
 	}
 	if p.Amount != nil {
 		draft.Amount = *p.Amount
-		if _, err := s.outgoing.Prepare(caller.Live, payout.Disbursements, draft); err != nil {
+		if _, err := s.payouts.Prepare(caller.Live, transfer.Disbursement, draft); err != nil {
 			return nil, err
 		}
 	}
 	call := engine.Call{Name: "disbursement.create_qr", Params: p}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
-		shown, err := qrcode.UseTx(tx, id)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
+		shown, err := s.codes.Redeem(tx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -144,20 +151,20 @@ func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p QRParams) (
 			}
 			draft.Amount = decimal.New(*shown.Amount, -2)
 		}
-		prepared, err := s.outgoing.Prepare(caller.Live, payout.Disbursements, draft)
+		prepared, err := s.payouts.Prepare(caller.Live, transfer.Disbursement, draft)
 		if err != nil {
 			return nil, err
 		}
-		recipient, err := account.RecipientTx(tx, caller.Live, account.WalletRef{AccountID: shown.Account})
+		recipient, err := s.accounts.Recipient(tx, caller.Live, account.WalletRef{AccountID: shown.Account})
 		if err != nil {
-			return nil, named("qr_payload", err)
+			return nil, withParam("qr_payload", err)
 		}
-		return s.outgoing.CreateTx(tx, prepared, recipient)
+		return s.payouts.Create(tx, prepared, recipient)
 	})
 }
 
-// named names the parameter that the recipient followed from in a refusal.
-func named(param string, err error) error {
+// withParam names the parameter that the recipient followed from in a refusal.
+func withParam(param string, err error) error {
 	var refusal *api.Error
 	if !errors.As(err, &refusal) {
 		return err
@@ -169,7 +176,13 @@ func named(param string, err error) error {
 
 // Get returns one disbursement.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*payout.Transfer, error) {
-	return s.outgoing.Get(ctx, caller, payout.Disbursements, id)
+	return s.payouts.Get(ctx, caller, transfer.Disbursement, id)
+}
+
+// GetJSON writes to w the JSON of what Get returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return s.payouts.GetJSON(ctx, caller, transfer.Disbursement, id, w)
 }
 
 // Statuses are the statuses of disbursements, for filters: those of payouts but
@@ -180,16 +193,17 @@ func Statuses() []payout.Status {
 
 // List returns disbursements, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p payout.ListParams) (*api.List[payout.Transfer], error) {
-	return s.outgoing.List(ctx, caller, payout.Disbursements, p)
+	return s.payouts.List(ctx, caller, transfer.Disbursement, p)
+}
+
+// ListJSON writes to w the JSON of what List returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p payout.ListParams, w io.Writer) error {
+	return s.payouts.ListJSON(ctx, caller, transfer.Disbursement, p, w)
 }
 
 // Cancel takes back a disbursement that the rail has not been told of; else it
 // is disbursement_not_cancellable.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*payout.Transfer, error) {
-	return s.outgoing.Cancel(ctx, caller, payout.Disbursements, id)
-}
-
-// Settle plays the rail in test mode; see [payout.Outgoing.Settle].
-func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, result payout.Result) (*payout.Transfer, error) {
-	return s.outgoing.Settle(ctx, caller, payout.Disbursements, id, result)
+	return s.payouts.Cancel(ctx, caller, transfer.Disbursement, id)
 }

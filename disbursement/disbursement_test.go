@@ -16,8 +16,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -35,32 +36,32 @@ func ghs(text string) decimal.Decimal { return decimal.RequireFromString(text) }
 // worth is what a consumer's wallet holds.
 func worth(t *testing.T, svc *payments.Service, consumer string) string {
 	t.Helper()
-	balance, err := svc.Accounts.WalletBalance(t.Context(), false, consumer)
+	balance, err := svc.Accounts.WalletBalance(t.Context(), api.Caller{}, consumer)
 	check(t, err)
 	return balance.StringFixed(2)
 }
 
 // Every rule of a scanned code in turn: what pays, what it says when it does not, and
 // that nothing moves then.
-func TestScannedCodes(t *testing.T) {
+func TestCreateQRRules(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc, caller := open(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
 	ctx := t.Context()
-	ama, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001"})
+	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
 	check(t, err)
-	issue := func(p qrcode.IssueParams) string {
+	issue := func(p qrcode.IssueConsumerCodeParams) string {
 		t.Helper()
 		p.Account = ama.ID
-		code, err := svc.QRCodes.Issue(ctx, caller, p)
+		code, err := svc.QRCodes.IssueConsumerCode(ctx, caller, p)
 		check(t, err)
 		return code.Payload
 	}
 	five, one := ghs("5"), int64(1)
 	tomorrow := now.Add(24 * time.Hour)
-	free, fixed, once, brief := issue(qrcode.IssueParams{}), issue(qrcode.IssueParams{Amount: &five}),
-		issue(qrcode.IssueParams{Type: qrcode.Dynamic, Amount: &five, UsageLimit: &one}), issue(qrcode.IssueParams{Amount: &five, ExpiresAt: tomorrow})
+	free, fixed, once, brief := issue(qrcode.IssueConsumerCodeParams{}), issue(qrcode.IssueConsumerCodeParams{Amount: &five}),
+		issue(qrcode.IssueConsumerCodeParams{Type: qrcode.Dynamic, Amount: &five, UsageLimit: &one}), issue(qrcode.IssueConsumerCodeParams{Amount: &five, ExpiresAt: tomorrow})
 	pay := func(payload, amount string) (*payout.Transfer, error) {
-		p := disbursement.QRParams{Payload: payload, Reference: "ref-1"}
+		p := disbursement.CreateQRParams{Payload: payload, Reference: "ref-1"}
 		if amount != "" {
 			d := ghs(amount)
 			p.Amount = &d
@@ -112,7 +113,7 @@ func TestScannedCodes(t *testing.T) {
 		code   api.Code
 	}{{account.Frozen, api.WalletNotActive}, {account.Suspended, api.WalletNotActive}, {account.Closed, api.AccountNotFound}} {
 		status, code := test.status, test.code
-		_, err = svc.Accounts.SetConsumerStatus(ctx, false, ama.ID, status)
+		_, err = svc.Accounts.UpdateConsumer(ctx, api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(status)})
 		check(t, err)
 		_, err = pay(fixed, "")
 		refused(t, string(status), err, code, "qr_payload")
@@ -121,7 +122,7 @@ func TestScannedCodes(t *testing.T) {
 		t.Errorf("after refusals the wallet has %s", w)
 	}
 	live := api.Caller{Merchant: caller.Merchant, Live: true}
-	_, err = svc.Disbursements.CreateQR(ctx, live, disbursement.QRParams{Payload: fixed})
+	_, err = svc.Disbursements.CreateQR(ctx, live, disbursement.CreateQRParams{Payload: fixed})
 	refused(t, "the other mode", err, api.InvalidConsumerQR, "qr_payload")
 }
 
@@ -170,7 +171,8 @@ func TestCancelAndSettle(t *testing.T) {
 	if _, err = svc.Disbursements.Cancel(ctx, caller, second.ID); api.CodeOf(err) == "" || available() != "899.00" {
 		t.Errorf("cancelled with the rail: %v, and %s are left", err, available())
 	}
-	settled, err := svc.Disbursements.Settle(ctx, caller, second.ID, payout.Result{Outcome: payout.Paid})
+	check(t, svc.Providers.Settle(ctx, caller, second.ID, provider.Result{Outcome: provider.Paid}))
+	settled, err := svc.Disbursements.Get(ctx, caller, second.ID)
 	check(t, err)
 	if settled.Status != payout.Completed || settled.CompletedAt == nil || available() != "899.00" {
 		t.Errorf("settled %+v, and %s are left", settled, available())
@@ -186,34 +188,34 @@ func TestCancelAndSettle(t *testing.T) {
 }
 
 // A batch with anything wrong in it is refused whole, and says where.
-func TestBatchesThatAreRefused(t *testing.T) {
+func TestInvalidBatchesAreRefused(t *testing.T) {
 	svc, caller := open(t, memory.New(), payments.Config{})
-	bad := func(change func(*disbursement.BatchParams)) disbursement.BatchParams {
+	bad := func(change func(*disbursement.CreateBatchParams)) disbursement.CreateBatchParams {
 		p := some(3)
 		change(&p)
 		return p
 	}
 	for name, test := range map[string]struct {
-		p     disbursement.BatchParams
+		p     disbursement.CreateBatchParams
 		code  api.Code
 		param string
 	}{
-		"no rows":            {disbursement.BatchParams{}, api.ParameterMissing, "rows"},
+		"no rows":            {disbursement.CreateBatchParams{}, api.ParameterMissing, "rows"},
 		"too many rows":      {some(disbursement.MaxRows + 1), api.ParameterInvalid, "rows"},
-		"a long description": {bad(func(p *disbursement.BatchParams) { p.Description = strings.Repeat("d", 501) }), api.ParameterInvalid, "description"},
-		"a long reference":   {bad(func(p *disbursement.BatchParams) { p.Reference = strings.Repeat("r", 101) }), api.ParameterInvalid, "reference"},
-		"nested metadata":    {bad(func(p *disbursement.BatchParams) { p.Metadata = api.Metadata{"m": []any{}} }), api.ParameterInvalid, "metadata.m"},
-		"nothing to pay":     {bad(func(p *disbursement.BatchParams) { p.Rows[1].Amount = decimal.Zero }), api.AmountTooSmall, "rows[1].amount"},
-		"too much to pay":    {bad(func(p *disbursement.BatchParams) { p.Rows[1].Amount = ghs("1e12") }), api.AmountTooLarge, "rows[1].amount"},
-		"a huge exponent":    {bad(func(p *disbursement.BatchParams) { p.Rows[0].Amount = decimal.New(1, 1_000_000_000) }), api.AmountTooLarge, "rows[0].amount"},
-		"half a pesewa":      {bad(func(p *disbursement.BatchParams) { p.Rows[2].Amount = ghs("1.005") }), api.ParameterInvalid, "rows[2].amount"},
-		"another currency":   {bad(func(p *disbursement.BatchParams) { p.Rows[2].Currency = "USD" }), api.CurrencyNotSupported, "rows[2].currency"},
-		"no number":          {bad(func(p *disbursement.BatchParams) { p.Rows[2].Destination.PhoneNumber = "" }), api.ParameterMissing, "rows[2].destination.phone_number"},
-		"a wallet of nobody": {bad(func(p *disbursement.BatchParams) {
+		"a long description": {bad(func(p *disbursement.CreateBatchParams) { p.Description = strings.Repeat("d", 501) }), api.ParameterInvalid, "description"},
+		"a long reference":   {bad(func(p *disbursement.CreateBatchParams) { p.Reference = strings.Repeat("r", 101) }), api.ParameterInvalid, "reference"},
+		"nested metadata":    {bad(func(p *disbursement.CreateBatchParams) { p.Metadata = api.Metadata{"m": []any{}} }), api.ParameterInvalid, "metadata.m"},
+		"nothing to pay":     {bad(func(p *disbursement.CreateBatchParams) { p.Rows[1].Amount = decimal.Zero }), api.AmountTooSmall, "rows[1].amount"},
+		"too much to pay":    {bad(func(p *disbursement.CreateBatchParams) { p.Rows[1].Amount = ghs("1e12") }), api.AmountTooLarge, "rows[1].amount"},
+		"a huge exponent":    {bad(func(p *disbursement.CreateBatchParams) { p.Rows[0].Amount = decimal.New(1, 1_000_000_000) }), api.AmountTooLarge, "rows[0].amount"},
+		"half a pesewa":      {bad(func(p *disbursement.CreateBatchParams) { p.Rows[2].Amount = ghs("1.005") }), api.ParameterInvalid, "rows[2].amount"},
+		"another currency":   {bad(func(p *disbursement.CreateBatchParams) { p.Rows[2].Currency = "USD" }), api.CurrencyNotSupported, "rows[2].currency"},
+		"no number":          {bad(func(p *disbursement.CreateBatchParams) { p.Rows[2].Destination.PhoneNumber = "" }), api.ParameterMissing, "rows[2].destination.phone_number"},
+		"a wallet of nobody": {bad(func(p *disbursement.CreateBatchParams) {
 			p.Rows[0].Destination = payout.DestinationParams{Type: payout.ServiceWallet, AccountID: "acc_1"}
 		}), api.AccountNotFound, "rows[0].destination.account_id"},
-		"a key with a newline":  {bad(func(p *disbursement.BatchParams) { p.Rows[1].IdempotencyKey = "a\nb" }), api.ParameterInvalid, "rows[1].idempotency_key"},
-		"two rows with one key": {bad(func(p *disbursement.BatchParams) { p.Rows[2].IdempotencyKey = p.Rows[0].IdempotencyKey }), api.ParameterInvalid, "rows[2].idempotency_key"},
+		"a key with a newline":  {bad(func(p *disbursement.CreateBatchParams) { p.Rows[1].IdempotencyKey = "a\nb" }), api.ParameterInvalid, "rows[1].idempotency_key"},
+		"two rows with one key": {bad(func(p *disbursement.CreateBatchParams) { p.Rows[2].IdempotencyKey = p.Rows[0].IdempotencyKey }), api.ParameterInvalid, "rows[2].idempotency_key"},
 	} {
 		_, err := svc.Disbursements.CreateBatch(t.Context(), caller, test.p)
 		var e *api.Error
@@ -230,16 +232,16 @@ func TestBatchesThatAreRefused(t *testing.T) {
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
 		b, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(1))
 		check(t, err)
-		_, err = svc.Disbursements.Batch(t.Context(), stranger, b.ID)
+		_, err = svc.Disbursements.GetBatch(t.Context(), stranger, b.ID)
 		refused(t, name, err, api.ResourceMissing, "")
-		_, err = svc.Disbursements.Rows(t.Context(), stranger, b.ID, disbursement.RowListParams{})
+		_, err = svc.Disbursements.ListRows(t.Context(), stranger, b.ID, disbursement.ListRowsParams{})
 		refused(t, name, err, api.ResourceMissing, "")
 	}
 }
 
 // A batch is answered again under its key, though what it wants is not allowed any
 // more.
-func TestARepeatedBatchIsAnsweredAfterTheLimitsHaveChanged(t *testing.T) {
+func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	store := memory.New()
 	svc, caller := open(t, store, payments.Config{})
 	caller.IdempotencyKey = "batch-1"
@@ -257,16 +259,16 @@ func TestARepeatedBatchIsAnsweredAfterTheLimitsHaveChanged(t *testing.T) {
 // Whichever operation of the store fails, a call says so, and what was made was made
 // once.
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
-	store := faulty.New(memory.New())
+	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc, err := payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }})
 	check(t, err)
 	_, caller := open(t, store, payments.Config{})
 	ctx, d := t.Context(), svc.Disbursements
-	ama, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001"})
+	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
 	check(t, err)
 	amount := ghs("5")
-	code, err := svc.QRCodes.Issue(ctx, caller, qrcode.IssueParams{Account: ama.ID, Amount: &amount})
+	code, err := svc.QRCodes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: ama.ID, Amount: &amount})
 	check(t, err)
 	named := func(key string) api.Caller { return api.Caller{Merchant: caller.Merchant, IdempotencyKey: key} }
 
@@ -282,7 +284,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		return err
 	})
 	store.Each(t, "CreateQR", func() error {
-		_, err := d.CreateQR(ctx, caller, disbursement.QRParams{Payload: code.Payload})
+		_, err := d.CreateQR(ctx, caller, disbursement.CreateQRParams{Payload: code.Payload})
 		return err
 	})
 	if w := worth(t, svc, ama.ID); w != "8.00" {
@@ -296,8 +298,8 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		batch, err = d.CreateBatch(ctx, named("b-1"), p)
 		return err
 	})
-	store.Each(t, "Batch", func() error { _, err := d.Batch(ctx, caller, batch.ID); return err })
-	store.Each(t, "Rows", func() error { _, err := d.Rows(ctx, caller, batch.ID, disbursement.RowListParams{}); return err })
+	store.Each(t, "Batch", func() error { _, err := d.GetBatch(ctx, caller, batch.ID); return err })
+	store.Each(t, "Rows", func() error { _, err := d.ListRows(ctx, caller, batch.ID, disbursement.ListRowsParams{}); return err })
 
 	// The rows are made though the store fails at every operation of the work in turn.
 	hit := true
@@ -308,11 +310,11 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		store.FailAt(k)
 		now = now.Add(time.Hour) // past every lease and wait
 		err := svc.Drain(ctx)
-		if hit = store.Heal(); err != nil && !errors.Is(err, faulty.Err) {
+		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
 		}
 	}
-	done, err := d.Batch(ctx, caller, batch.ID)
+	done, err := d.GetBatch(ctx, caller, batch.ID)
 	check(t, err)
 	if want := (disbursement.Counts{Total: 4, Made: 4}); done.Counts != want || done.Status != disbursement.BatchCompleted {
 		t.Errorf("the batch is %+v", done)
@@ -323,7 +325,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	if want := "987.70"; balance.Available.StringFixed(2) != want || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, want %s", balance, want)
 	}
-	store.Each(t, "Rows that are made", func() error { _, err := d.Rows(ctx, caller, batch.ID, disbursement.RowListParams{}); return err })
+	store.Each(t, "Rows that are made", func() error { _, err := d.ListRows(ctx, caller, batch.ID, disbursement.ListRowsParams{}); return err })
 	if w := worth(t, svc, ama.ID); w != "9.00" {
 		t.Errorf("in the end the wallet has %s", w)
 	}

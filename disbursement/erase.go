@@ -11,15 +11,15 @@ import (
 // ErasePayee takes the name of a payee off the rows of batches: off those whose
 // disbursement is one of ids, and those of the payee that were refused. It returns how many
 // rows that are not settled keep it.
-func (s *Service) ErasePayee(ctx context.Context, in engine.Within, p payout.Payee, ids map[string]bool) (open int, err error) {
+func (in *Internal) ErasePayee(ctx context.Context, within engine.Within, p payout.Payee, ids map[string]bool) (open int, err error) {
 	under := map[string]bool{}
-	err = engine.Rewrite(ctx, s.engine, rows, in, func(o *storage.Object[rowRecord]) (bool, error) {
+	err = engine.Rewrite(ctx, in.svc.engine, rows, within, func(o *storage.Object[rowRecord]) (bool, error) {
 		r := &o.Value
 		switch {
-		case r.Status == RowQueued && p.Shown(&r.Destination):
+		case r.Status == RowQueued && p.MatchesShown(&r.Destination):
 			under[r.ID] = true
 			return false, nil
-		case r.Status == RowQueued, !ids[r.Made] && !p.Shown(&r.Destination):
+		case r.Status == RowQueued, !ids[r.DisbursementID] && !p.MatchesShown(&r.Destination):
 			return false, nil
 		}
 		changed := r.Destination.Name != ""

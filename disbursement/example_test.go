@@ -24,15 +24,15 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	merchant, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	merchant, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	ama, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001"})
+	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = svc.Accounts.Deposit(ctx, account.Deposit{To: merchant.ID, Amount: decimal.NewFromInt(500), Source: "test"})
+	err = svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(500), Source: "test"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func Example() {
 		}
 		fmt.Println(d.Status, d.Amount, "to", d.Destination.Name)
 	}
-	wallet, err := svc.Accounts.WalletBalance(ctx, false, ama.ID)
+	wallet, err := svc.Accounts.WalletBalance(ctx, api.Caller{}, ama.ID)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -68,11 +68,11 @@ func ExampleService_CreateBatch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	merchant, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	merchant, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = svc.Accounts.Deposit(ctx, account.Deposit{To: merchant.ID, Amount: decimal.NewFromInt(500), Source: "test"})
+	err = svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(500), Source: "test"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func ExampleService_CreateBatch() {
 		log.Fatal(err)
 	}
 	caller := api.Caller{Merchant: merchant.ID, IdempotencyKey: "salaries-2026-03"}
-	batch, err := svc.Disbursements.CreateBatch(ctx, caller, disbursement.BatchParams{Rows: rows})
+	batch, err := svc.Disbursements.CreateBatch(ctx, caller, disbursement.CreateBatchParams{Rows: rows})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func ExampleService_CreateBatch() {
 	if err := svc.Drain(ctx); err != nil { // svc.Start does it in the background
 		log.Fatal(err)
 	}
-	list, err := svc.Disbursements.Rows(ctx, caller, batch.ID, disbursement.RowListParams{})
+	list, err := svc.Disbursements.ListRows(ctx, caller, batch.ID, disbursement.ListRowsParams{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,55 +7,42 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/personal"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Erase takes the personal data of a customer out of the snapshots of the events
-// that tell of it. The events stay, and are still told to whoever waits for them.
-func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string) error {
-	for more := true; more; {
-		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			page, further, err := events.List(tx, storage.Query{
-				Scope: caller.Scope(), Where: api.Where(nil, "person", customer), Limit: api.MaxLimit,
-			})
-			if err != nil {
-				return fmt.Errorf("event: list for erasure: %w", err)
-			}
-			more = further
-			for _, o := range page {
-				if o.Value.Data.Object, err = personal.Redact(o.Value.Data.Object); err != nil {
-					return err
-				}
-				o.Value.Person = ""
-				if err := events.Replace(tx, o); err != nil {
-					return fmt.Errorf("event: redact: %w", err)
-				}
-				if o.Value.Due != nil {
-					tx.Due(events.Kind()) // whoever held it has lost it
-				}
-				if s.Erased == nil {
-					continue
-				}
-				if err := s.Erased(tx, o.ID); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+// EraseCustomer takes the personal data of a customer out of the snapshots of some of the
+// events that hold it. It returns the ids of those, and whether there are more. The events
+// stay, and are still fanned out.
+func (*Internal) EraseCustomer(tx *engine.Tx, customer string) (changed []string, more bool, err error) {
+	page, more, err := events.List(tx, storage.Query{
+		Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "person", customer), Limit: api.MaxLimit,
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("event: list for erasure: %w", err)
 	}
-	return nil
+	for _, o := range page {
+		if o.Value.Data.Object, err = pii.Redact(o.Value.Data.Object); err != nil {
+			return nil, false, err
+		}
+		o.Value.Person = ""
+		if err := events.Replace(tx, o); err != nil {
+			return nil, false, fmt.Errorf("event: redact: %w", err)
+		}
+		if o.Value.Due != nil {
+			tx.Due(events.Kind()) // a process that leased it has lost the lease
+		}
+		changed = append(changed, o.ID)
+	}
+	return changed, more, nil
 }
 
-// EraseObjects takes the personal data of objects out of the snapshots of events.
-func (s *Service) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) error {
-	// Also the events that an earlier run has changed, which may have ended before it called Erased.
-	about := map[string]storage.Scope{}
-	err := engine.Rewrite(ctx, s.engine, events, in, func(o *storage.Object[record]) (bool, error) {
-		kept, is, err := personal.RedactObject(o.Value.Data.Object, ids)
+// EraseObjects takes the personal data of objects out of the snapshots of events. It returns
+// all events of these objects, also those that an earlier run has changed.
+func (i *Internal) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) (about map[string]storage.Scope, err error) {
+	about = map[string]storage.Scope{}
+	err = engine.Rewrite(ctx, i.svc.engine, events, in, func(o *storage.Object[record]) (bool, error) {
+		kept, is, err := pii.RedactObject(o.Value.Data.Object, ids)
 		if err != nil || !is {
 			return false, err
 		}
@@ -64,13 +51,5 @@ func (s *Service) EraseObjects(ctx context.Context, in engine.Within, ids map[st
 		o.Value.Data.Object = kept
 		return changed, nil
 	})
-	for id, scope := range about {
-		if err != nil || s.Erased == nil {
-			break
-		}
-		err = s.engine.Update(ctx, api.Caller{Merchant: scope.Merchant, Live: scope.Live}, func(tx *engine.Tx) error {
-			return s.Erased(tx, id)
-		})
-	}
-	return err
+	return about, err
 }

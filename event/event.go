@@ -1,19 +1,21 @@
 // Package event records what happened, and lets it be read back.
 //
-// It owns events and the catalogue of their types. An event is written in the
-// transaction of the change it tells of, neither without the other. Telling
-// others is the business of package webhook.
+// It owns events, the catalogue of their types, subscribers in the host's process, and the
+// records by which it counts the webhook endpoints that an event has yet to reach:
+// subscriptions and deliveries. A call writes its event in the transaction of the change,
+// neither without the other. Package webhook, above, writes the deliveries and makes them.
 package event
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pace"
-	"github.com/seed-7082ffec/payments/internal/personal"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -32,9 +34,9 @@ type Event struct {
 	Person string `json:"-"`
 }
 
-// Holds returns the customer whose data the object holds. Copies of the event are found by
-// it when the customer is deleted.
-func (e *Event) Holds() string { return e.Person }
+// PersonID returns the customer whose data the object holds. The deletion of the customer
+// finds copies of the event by it.
+func (e *Event) PersonID() string { return e.Person }
 
 // Data holds the snapshot of the object. To a caller who may not read the resource of the
 // object it shows id and type of the object only.
@@ -50,87 +52,69 @@ type Request struct {
 
 type record struct {
 	Event
-	// Due is when the event is to be fanned out to those who want to be told; nil once it
-	// is Told. Until it is fanned out,
-	// PendingWebhooks is the count; then it is what it was at that moment, and the
-	// deliveries are counted when somebody asks: a count kept here would have the
-	// whole event written again for each.
-	Due  *api.Time `json:"due,omitempty"`
-	Told bool      `json:"told,omitempty"`
-	// Held says that the event was fanned out, but that not all of it is written down
-	// yet; see [Open].
-	Held bool `json:"held,omitempty"`
+	// Due is when a worker fans the event out to its endpoints; nil once FannedOut. Until
+	// then PendingWebhooks is the count. Afterwards it stays as it was at the fan-out, and
+	// a read counts the deliveries: a stored count would rewrite the event for each.
+	Due       *api.Time `json:"due,omitempty"`
+	FannedOut bool      `json:"told,omitempty"`
+	// Leased says that the event was fanned out, but that not all deliveries are written
+	// yet; see [Fanout].
+	Leased bool `json:"held,omitempty"`
 	// Resent are the last times at which the event was sent again, the oldest first.
 	Resent []api.Time `json:"resent,omitempty"`
-	// Person is the customer whose data the snapshot holds; see package personal.
+	// Person is the customer whose data the snapshot holds; see package pii.
 	Person string `json:"person,omitempty"`
 }
 
 var events = storage.NewCollection("events", []storage.Field[record]{
-	{
-		Column: storage.Column{Name: "type", Type: storage.Text, Indexed: true},
-		Value:  func(r *record) any { return string(r.Type) },
-	},
-	{
-		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-		Value:  func(r *record) any { return r.CreatedAt.Time },
-	},
-	{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value: func(r *record) any {
-			if r.Due == nil {
-				return nil
-			}
-			return r.Due.Time
-		},
-	},
-	{
-		Column: storage.Column{Name: "person", Type: storage.Text, Null: true, Indexed: true},
-		Value: func(r *record) any {
-			if r.Person == "" {
-				return nil
-			}
-			return r.Person
-		},
-	},
+	storage.TextColumn("type", func(r *record) string { return string(r.Type) }).Indexed(),
+	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
+	storage.NullTimeColumn("due", func(r *record) *api.Time { return r.Due }),
+	storage.TextColumn("person", func(r *record) string { return r.Person }).Nullable().Indexed(),
 }, storage.DueBy("due")).Verbatim(func(r *record) *json.RawMessage { return &r.Data.Object })
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{events.Kind(), tellings.Kind(), heads.Kind()} }
+func Kinds() []*storage.Kind {
+	return []*storage.Kind{events.Kind(), notifications.Kind(), heads.Kind(), subscribed.Kind(), deliveries.Kind()}
+}
 
 // maxSnapshot bounds the object of a host's own event, in bytes of JSON.
 const maxSnapshot = 64 << 10
 
-// Watch counts who is waiting to be told of an event of that type. It is asked in
-// the transaction that records one.
-type Watch func(tx storage.ReadTx, scope storage.Scope, t Type) (int, error)
-
 // Service records and reads events.
 type Service struct {
 	engine *engine.Engine
-	// Watch, when set, makes the events that somebody waits for due work, which
-	// [Service.FanOut] does. It is set before the first event is recorded.
-	Watch Watch
-	// Pending counts the endpoints that are still to be told of an event which has
-	// been fanned out; held says that it is not written down of all of them. It is set
-	// with Watch.
-	Pending func(tx storage.ReadTx, scope storage.Scope, e *Event, held bool) (int, error)
-	// Erased, when set, is told of each event that [Service.Erase] has changed, in
-	// the same transaction.
-	Erased func(tx *engine.Tx, id string) error
 
 	subscribers map[string]Subscriber
 	names       []string // of the subscribers, in the order of Subscribe
+
+	legacyHeads legacyHeads
 }
 
-// New returns the service.
-func New(e *engine.Engine) *Service { return &Service{engine: e} }
+// Internal is what the packages of this module call, most of it in their transactions.
+// Only payments.New has one.
+type Internal struct{ svc *Service }
 
-// Record writes an event of any listed type: for what the host knows and the
-// library does not, such as subscriptions. object is what data.object will be;
-// it must marshal to a JSON object of at most 64 KiB.
-func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object any) (*Event, error) {
-	snapshot, err := plainjson.Marshal(object)
+// New returns the service for hosts and the one for the packages of this module.
+func New(e *engine.Engine) (*Service, *Internal) {
+	s := &Service{engine: e}
+	return s, &Internal{s}
+}
+
+// RecordParams describe an event of the host's own.
+type RecordParams struct {
+	// Type is any listed type.
+	Type Type
+	// Object is what data.object will be. It must marshal to a JSON object of at most 64 KiB.
+	Object any
+}
+
+// Record writes an event: for what the host knows and the library does not, such as
+// subscriptions.
+//
+// Refusals: event_type_unknown, and parameter_invalid (object).
+func (s *Service) Record(ctx context.Context, caller api.Caller, p RecordParams) (*Event, error) {
+	snapshot, err := plainjson.Marshal(p.Object)
 	if err != nil || len(snapshot) == 0 || snapshot[0] != '{' {
 		return nil, api.Invalid("object", "The object of an event must be one that marshals to a JSON object.").WithCause(err)
 	}
@@ -140,29 +124,29 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, t Type, object 
 	call := engine.Call{Name: "event.record", Params: struct {
 		Type   Type            `json:"type"`
 		Object json.RawMessage `json:"object"`
-	}{t, snapshot}}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Event, error) {
-		made, err := newIDs(tx, 1)
+	}{p.Type, snapshot}}
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Event, error) {
+		made, err := s.newIDs(tx, 1)
 		if err != nil {
 			return nil, err
 		}
-		return s.write(tx, made[0], t, object, snapshot)
+		return s.write(tx, made[0], p.Type, p.Object, snapshot)
 	})
 }
 
-// RecordTx writes an event of each type in the caller's transaction, all with
+// Record writes an event of each type in the caller's transaction, all with
 // the same snapshot of the object, which must marshal to the JSON of the API.
-func (s *Service) RecordTx(tx *engine.Tx, object any, types ...Type) error {
+func (i *Internal) Record(tx *engine.Tx, object any, types ...Type) error {
 	snapshot, err := plainjson.Marshal(object)
 	if err != nil {
 		return fmt.Errorf("event: snapshot for %v: %w", types, err)
 	}
-	made, err := newIDs(tx, len(types))
+	made, err := i.svc.newIDs(tx, len(types))
 	if err != nil {
 		return err
 	}
-	for i, t := range types {
-		if _, err := s.write(tx, made[i], t, object, snapshot); err != nil {
+	for n, t := range types {
+		if _, err := i.svc.write(tx, made[n], t, object, snapshot); err != nil {
 			return err
 		}
 	}
@@ -174,7 +158,7 @@ func (s *Service) write(tx *engine.Tx, id string, t Type, object any, snapshot [
 	if !ok {
 		return nil, unknownType("type", t)
 	}
-	snapshot, person, err := personal.Copy(tx, tx.Caller.Scope(), object, snapshot)
+	snapshot, person, err := pii.Copy(tx, engine.Scope(tx.Caller), object, snapshot)
 	if err != nil {
 		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
 	}
@@ -183,35 +167,31 @@ func (s *Service) write(tx *engine.Tx, id string, t Type, object any, snapshot [
 		CreatedAt: api.At(tx.Now), Data: Data{Object: snapshot},
 		Request: Request{ID: orNil(tx.Caller.RequestID), IdempotencyKey: orNil(tx.Caller.IdempotencyKey)},
 	}, Person: person}
-	if s.Watch != nil {
-		waiting, err := s.Watch(tx, tx.Caller.Scope(), canonical)
-		if err != nil {
-			return nil, fmt.Errorf("event: who waits for %s: %w", canonical, err)
-		}
-		r.PendingWebhooks = waiting
+	if r.PendingWebhooks, err = countSubscriptions(tx, engine.Scope(tx.Caller), canonical); err != nil {
+		return nil, err
 	}
 	if r.PendingWebhooks > 0 || len(s.names) > 0 {
 		r.Due = &r.CreatedAt
 		tx.Due(events.Kind())
 	} else {
-		r.told()
+		r.markFannedOut()
 	}
-	if _, err := events.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
+	if _, err := events.Insert(tx, engine.Scope(tx.Caller), r.ID, r); err != nil {
 		return nil, fmt.Errorf("event: record %s: %w", t, err)
 	}
 	r.Event.Person = r.Person
 	return &r.Event, nil
 }
 
-// told notes that nobody waits for an event any more.
-func (r *record) told() { r.Due, r.Told, r.Held = nil, true, false }
+// markFannedOut notes that the event is due no more.
+func (r *record) markFannedOut() { r.Due, r.FannedOut, r.Leased = nil, true, false }
 
 // Get returns one event.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event, error) {
 	var e *Event
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		var err error
-		e, err = s.GetTx(tx, caller.Scope(), id)
+		e, err = s.get(tx, engine.Scope(caller), id)
 		return err
 	})
 	if err != nil {
@@ -236,9 +216,9 @@ func (e *Event) ShownTo(caller api.Caller) *Event {
 	return &shown
 }
 
-// FannedOutTx returns an event as those who are told see it: pending_webhooks is
-// how many there were to be told.
-func (s *Service) FannedOutTx(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
+// EventAsSent returns an event as endpoints see it: pending_webhooks is how many endpoints
+// matched it at the fan-out.
+func (i *Internal) EventAsSent(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
 	o, err := engine.GetTx(tx, events, scope, id, "event")
 	if err != nil {
 		return nil, err
@@ -246,8 +226,13 @@ func (s *Service) FannedOutTx(tx storage.ReadTx, scope storage.Scope, id string)
 	return &o.Value.Event, nil
 }
 
-// GetTx is Get in a transaction.
-func (s *Service) GetTx(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
+// Get returns one event, with all of its object.
+func (i *Internal) Get(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
+	return i.svc.get(tx, scope, id)
+}
+
+// get is Get in a transaction.
+func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
 	o, err := engine.GetTx(tx, events, scope, id, "event")
 	if err != nil {
 		return nil, err
@@ -259,10 +244,10 @@ func (s *Service) GetTx(tx storage.ReadTx, scope storage.Scope, id string) (*Eve
 // resends bounds how often one event is sent again, to all endpoints together.
 var resends = pace.Limit{Hour: 10, Day: 50}
 
-// ResendTx notes that an event is sent again, and returns it; more than 10 times an hour
+// Resend notes that an event is sent again, and returns it; more than 10 times an hour
 // or 50 times a day is rate_limited.
-func (s *Service) ResendTx(tx *engine.Tx, id string) (*Event, error) {
-	o, err := engine.GetTx(tx, events, tx.Caller.Scope(), id, "event")
+func (i *Internal) Resend(tx *engine.Tx, id string) (*Event, error) {
+	o, err := engine.GetTx(tx, events, engine.Scope(tx.Caller), id, "event")
 	if err != nil {
 		return nil, err
 	}
@@ -273,18 +258,18 @@ func (s *Service) ResendTx(tx *engine.Tx, id string) (*Event, error) {
 		return nil, fmt.Errorf("event: note resend: %w", err)
 	}
 	if o.Value.Due != nil {
-		tx.Due(events.Kind()) // whoever held it has lost it
+		tx.Due(events.Kind()) // Replace ended the lease
 	}
 	o.Value.Event.Person = o.Value.Person
-	return &o.Value.Event, s.count(tx, o.Scope, &o.Value)
+	return &o.Value.Event, i.svc.count(tx, o.Scope, &o.Value)
 }
 
-// count sets how many are still to be told.
+// count sets PendingWebhooks to the endpoints that the event has yet to reach.
 func (s *Service) count(tx storage.ReadTx, scope storage.Scope, r *record) error {
-	if !r.Told && !r.Held || s.Pending == nil {
+	if !r.FannedOut && !r.Leased {
 		return nil
 	}
-	n, err := s.Pending(tx, scope, &r.Event, r.Held)
+	n, err := pendingDeliveries(tx, scope, &r.Event, r.Leased)
 	if err != nil {
 		return fmt.Errorf("event: count pending webhooks: %w", err)
 	}
@@ -305,7 +290,7 @@ type ListParams struct {
 // pages forward, each time with the id of the newest event it has as EndingBefore, sees
 // every event once, however many processes write, and whatever their clocks say.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Event], error) {
-	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
+	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
 	if p.Type != "" {
 		canonical, ok := p.Type.Canonical()
 		if !ok {
@@ -337,6 +322,11 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 		return nil
 	})
 	return list, err
+}
+
+// List is that of the Service.
+func (i *Internal) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Event], error) {
+	return i.svc.List(ctx, caller, p)
 }
 
 func unknownType(param string, t Type) error {

@@ -69,25 +69,25 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-func TestHostsRecordTheirOwnFacts(t *testing.T) {
+func TestHostsRecordEvents(t *testing.T) {
 	store := memory.New()
 	if err := store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...); err != nil {
 		t.Fatal(err)
 	}
-	s := event.New(&engine.Engine{
+	s, _ := event.New(&engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	})
 	caller := api.Caller{Merchant: "mer_1", RequestID: "req_1", IdempotencyKey: "sub-1"}
 	plan := map[string]any{"id": "sub_1", "object": "subscription", "note": "<3"}
-	first, err := s.Record(t.Context(), caller, "subscription.trial_ending", plan)
+	first, err := s.Record(t.Context(), caller, event.RecordParams{Type: "subscription.trial_ending", Object: plan})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(first.Data.Object) != `{"id":"sub_1","note":"<3","object":"subscription"}` || *first.Request.ID != "req_1" {
 		t.Errorf("event %+v, %s", first, first.Data.Object)
 	}
-	again, err := s.Record(t.Context(), caller, "subscription.trial_ending", plan)
+	again, err := s.Record(t.Context(), caller, event.RecordParams{Type: "subscription.trial_ending", Object: plan})
 	if err != nil || again.ID != first.ID {
 		t.Errorf("again: %+v, %v", again, err)
 	}
@@ -109,11 +109,11 @@ func TestHostsRecordTheirOwnFacts(t *testing.T) {
 		"no object": nil, "a list": []int{1}, "a text": "sub_1", "what cannot be JSON": make(chan int),
 		"too much": map[string]string{"a": strings.Repeat("a", 64<<10)},
 	} {
-		if _, err := s.Record(t.Context(), caller, "plan.created", object); api.CodeOf(err) != api.ParameterInvalid {
+		if _, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: object}); api.CodeOf(err) != api.ParameterInvalid {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if _, err := s.Record(t.Context(), caller, "plan.burnt", plan); api.CodeOf(err) != api.EventTypeUnknown {
+	if _, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.burnt", Object: plan}); api.CodeOf(err) != api.EventTypeUnknown {
 		t.Errorf("an unknown type: %v", err)
 	}
 }
@@ -137,7 +137,7 @@ func TestEventsShowWhatMayBeRead(t *testing.T) {
 		t.Errorf("what is no type has the resource %q", got)
 	}
 
-	s, _ := newService(t)
+	s, _, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	want := map[event.Type]string{
 		"invoice.created": `{"id":"inv_1","object":"invoice"}`, "plan.created": `{"id":"plan_1","name":"Akua","object":"plan"}`,
@@ -148,7 +148,7 @@ func TestEventsShowWhatMayBeRead(t *testing.T) {
 		"plan.created":    {"object": "plan", "id": "plan_1", "name": "Akua"},
 		"payout.created":  {"name": "Akua"}, // a host's
 	} {
-		if _, err := s.Record(t.Context(), caller, typ, object); err != nil {
+		if _, err := s.Record(t.Context(), caller, event.RecordParams{Type: typ, Object: object}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,12 +15,12 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/personal"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/retention"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -29,22 +29,22 @@ import (
 // moves.
 type diary struct {
 	*event.Service
-	engine *engine.Engine
-	store  *faulty.Store
-	now    time.Time
-	runner *due.Runner
+	internal *event.Internal
+	engine   *engine.Engine
+	store    *faultstore.Store
+	now      time.Time
+	runner   *work.Runner
 
-	keep    time.Duration
-	waiting int      // endpoints that want each event
-	fanned  []string // events that were fanned out, in order, with their callers
-	gone    []string // events whose deliveries were removed
+	keep   time.Duration
+	mu     sync.Mutex // for fanned, which the workers write
+	fanned []string   // events that were fanned out, in order, with their callers
 }
 
 func newDiary(t *testing.T) *diary {
 	t.Helper()
-	d := &diary{store: faulty.New(memory.New()), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
+	d := &diary{store: faultstore.New(memory.New()), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
 	kinds := slices.Concat(engine.Kinds(), event.Kinds(), retention.Kinds())
-	if err := d.store.Define(t.Context(), append(kinds, personal.Erasures.Kind())...); err != nil {
+	if err := d.store.Define(t.Context(), append(kinds, pii.Erasures.Kind())...); err != nil {
 		t.Fatal(err)
 	}
 	clock := func() time.Time { return d.now }
@@ -58,30 +58,81 @@ func newDiary(t *testing.T) *diary {
 
 // open makes the service and its workers, as a new process does.
 func (d *diary) open() {
-	d.Service = event.New(d.engine)
-	d.Watch = func(storage.ReadTx, storage.Scope, event.Type) (int, error) { return d.waiting, nil }
-	d.Pending = func(storage.ReadTx, storage.Scope, *event.Event, bool) (int, error) { return d.waiting, nil }
-	d.runner = &due.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
-	tell := func(tx *engine.Tx, o *event.Open) (int, error) {
-		d.fanned = append(d.fanned, o.Event().ID+" "+tx.Caller.Merchant+" "+tx.Caller.RequestID+" "+tx.Caller.IdempotencyKey)
-		return d.waiting, nil
-	}
-	forget := func(_ *engine.Tx, id string) (int, error) {
-		d.gone = append(d.gone, id)
-		return 1, nil
-	}
-	kept, err := retention.New(context.Background(), d.engine, event.Retention(d.keep, forget))
+	d.Service, d.internal = event.New(d.engine)
+	d.runner = &work.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
+	kept, err := retention.New(context.Background(), d.engine, d.internal.Retention(d.keep))
 	if err != nil {
 		panic(err)
 	}
 	d.runner.Add(kept.Job())
-	d.runner.Add(d.FanOut(event.Telling{Teller: func() event.Teller { return tell }, Room: func(bool) int { return 100 }}))
-	d.runner.Add(d.TellSubscribers())
+	d.runner.Add(d.fanOut(), d.internal.NotifySubscribers())
+}
+
+// fanOut is the job that fans events out to all endpoints, whose deliveries stay pending.
+func (d *diary) fanOut() work.Job {
+	return work.Job{Kind: d.internal.Kind(), Timeout: time.Minute, Batch: 100, Do: func(ctx context.Context, claimed storage.Record) error {
+		return d.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+			f, err := d.internal.NewFanout(claimed)
+			if err != nil {
+				return err
+			}
+			if tx, err = tx.For(f.Caller()); err != nil {
+				return err
+			}
+			if done, err := d.internal.SkipIfDone(tx, f); done || err != nil {
+				return err
+			}
+			list, err := d.internal.Subscriptions(tx, engine.Scope(tx.Caller))
+			if err != nil {
+				return err
+			}
+			for _, sub := range list {
+				if err := d.deliver(tx, f.Event().ID, sub.Endpoint, event.DeliveryPending); err != nil {
+					return err
+				}
+			}
+			tx.OnCommit(func() {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				d.fanned = append(d.fanned, f.Event().ID+" "+tx.Caller.Merchant+" "+tx.Caller.RequestID+" "+tx.Caller.IdempotencyKey)
+			})
+			return d.internal.Finish(tx, f, len(list))
+		})
+	}}
+}
+
+// deliver writes the first delivery of an event to an endpoint, or a change of it.
+func (d *diary) deliver(tx *engine.Tx, id, endpoint string, status event.DeliveryStatus) error {
+	o, err := d.internal.Deliveries().GetOrNew(tx, engine.Scope(tx.Caller), d.internal.FirstDeliveryID(id, endpoint))
+	if err != nil {
+		return err
+	}
+	o.Value = event.Delivery{ID: o.ID, Event: id, Endpoint: endpoint, Status: status}
+	if status == event.DeliveryPending {
+		o.Value.NextAttemptAt = api.AtOrNil(tx.Now)
+	}
+	return d.internal.Deliveries().Put(tx, o)
+}
+
+// subscribe has endpoints of a merchant told of all events.
+func (d *diary) subscribe(t *testing.T, caller api.Caller, endpoints ...string) {
+	t.Helper()
+	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		for _, id := range endpoints {
+			if err := d.internal.PutSubscription(tx, event.Subscription{Endpoint: id, Events: []event.Type{event.AllTypes}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (d *diary) record(t *testing.T, caller api.Caller, object any) *event.Event {
 	t.Helper()
-	e, err := d.Record(t.Context(), caller, "plan.created", object)
+	e, err := d.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: object})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,15 +148,14 @@ func (d *diary) pass(t *testing.T, by time.Duration) {
 }
 
 // An event that is wanted is fanned out once, as the call that caused it, and kept
-// for as long as the host says from its creation on; then, within the hour, it goes with
-// its deliveries.
-func TestRetention(t *testing.T) {
+// for as long as the host says from its creation on; then it goes within the hour.
+func TestEventIsKeptForItsRetention(t *testing.T) {
 	d := newDiary(t)
 	d.keep = 24 * time.Hour
 	d.open()
 	caller := api.Caller{Merchant: "mer_1", RequestID: "req_1", IdempotencyKey: "k-1"}
 	unwanted := d.record(t, api.Caller{Merchant: "mer_1"}, struct{}{})
-	d.waiting = 2
+	d.subscribe(t, caller, "we_1", "we_2")
 	wanted := d.record(t, caller, struct{}{})
 	if unwanted.PendingWebhooks != 0 || wanted.PendingWebhooks != 2 {
 		t.Errorf("%d and %d wait", unwanted.PendingWebhooks, wanted.PendingWebhooks)
@@ -115,17 +165,22 @@ func TestRetention(t *testing.T) {
 		t.Errorf("fanned out (-want +got)\n%s", diff)
 	}
 	// From then on they are counted when somebody asks.
-	d.waiting = 1
+	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		return d.deliver(tx, wanted.ID, "we_1", event.DeliveryDelivered)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	got, err := d.Get(t.Context(), caller, wanted.ID)
 	if err != nil || got.PendingWebhooks != 1 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	err = d.engine.View(t.Context(), caller, func(tx *engine.ReadTx) error {
-		then, err := d.FannedOutTx(tx, caller.Scope(), wanted.ID)
+		then, err := d.internal.EventAsSent(tx, engine.Scope(caller), wanted.ID)
 		if err != nil || then.PendingWebhooks != 2 {
 			t.Errorf("as it was fanned out: %+v, %v", then, err)
 		}
-		_, err = d.FannedOutTx(tx, api.Caller{Merchant: "mer_2"}.Scope(), wanted.ID)
+		_, err = d.internal.EventAsSent(tx, engine.Scope(api.Caller{Merchant: "mer_2"}), wanted.ID)
 		if api.CodeOf(err) != api.ResourceMissing {
 			t.Errorf("a stranger's: %v", err)
 		}
@@ -134,28 +189,23 @@ func TestRetention(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if len(d.gone) != 0 {
-		t.Errorf("gone too early: %v", d.gone)
+	if list, err := d.List(t.Context(), caller, event.ListParams{}); err != nil || len(list.Data) != 2 {
+		t.Errorf("gone too early: %+v, %v", list, err)
 	}
 	d.pass(t, time.Hour)
-	want := []string{unwanted.ID, wanted.ID}
-	slices.Sort(want)
-	slices.Sort(d.gone)
-	if diff := cmp.Diff(want, d.gone); diff != "" {
-		t.Errorf("gone (-want +got)\n%s", diff)
-	}
 	list, err := d.List(t.Context(), caller, event.ListParams{})
 	if err != nil || len(list.Data) != 0 {
 		t.Errorf("kept %+v, %v", list, err)
 	}
 }
 
-// Erasure takes the person out of every snapshot, and leaves all else; endpoints'
-// deliveries are asked to follow. What is recorded later says nothing either.
-func TestErase(t *testing.T) {
+// Erasure takes the person out of every snapshot, leaves all else, and returns which events
+// it has changed. Events that are recorded later hold nothing of the person either.
+func TestErasureRedactsSnapshots(t *testing.T) {
 	d := newDiary(t)
-	d.waiting = 1
 	caller := api.Caller{Merchant: "mer_1"}
+	d.subscribe(t, caller, "we_1")
+	d.subscribe(t, api.Caller{Merchant: "mer_2"}, "we_2")
 	type object map[string]any
 	customer := object{"id": "cus_1", "object": "customer", "name": "Akua", "email": "akua@example.com", "created_at": "x"}
 	bill := object{"id": "inv_1", "object": "invoice", "customer": "cus_1", "customer_name": "Akua", "total": 5}
@@ -167,16 +217,24 @@ func TestErase(t *testing.T) {
 	other := d.record(t, caller, object{"id": "cus_2", "object": "customer", "name": "Esi"})
 	elsewhere := d.record(t, api.Caller{Merchant: "mer_2"}, customer)
 
-	var told []string
-	d.Erased = func(_ *engine.Tx, id string) error {
-		told = append(told, id)
-		return nil
+	erase := func(id string) (changed []string) {
+		t.Helper()
+		for more := true; more; {
+			var page []string
+			err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
+				page, more, err = d.internal.EraseCustomer(tx, id)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed = append(changed, page...)
+		}
+		slices.Sort(changed)
+		return changed
 	}
-	if err := d.Erase(t.Context(), caller, "cus_1"); err != nil {
-		t.Fatal(err)
-	}
-	if len(told) != len(about) {
-		t.Errorf("%d events were told of, and %d hold data", len(told), len(about))
+	if diff := cmp.Diff(about, erase("cus_1")); diff != "" {
+		t.Errorf("changed (-want +got)\n%s", diff)
 	}
 	for _, id := range about {
 		e, err := d.Get(t.Context(), caller, id)
@@ -193,7 +251,7 @@ func TestErase(t *testing.T) {
 			t.Errorf("%v\n%s", err, diff)
 		}
 	}
-	// They still reach those who wait for them.
+	// They are still fanned out.
 	d.pass(t, 0)
 	if len(d.fanned) != len(about)+2 {
 		t.Errorf("%d were fanned out", len(d.fanned))
@@ -201,7 +259,7 @@ func TestErase(t *testing.T) {
 
 	// A call that was under way records the person after the deletion.
 	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		_, err := personal.Erasures.Insert(tx, caller.Scope(), "cus_1", personal.Erasure{})
+		_, err := pii.Erasures.Insert(tx, engine.Scope(caller), "cus_1", pii.Erasure{})
 		return err
 	})
 	if err != nil {
@@ -211,66 +269,42 @@ func TestErase(t *testing.T) {
 		t.Errorf("recorded %s", late.Data.Object)
 	}
 
-	// What nobody asks to be told of is fine; what fails is said.
-	told, d.Erased = nil, nil
 	e := d.record(t, caller, object{"id": "cus_3", "object": "customer", "name": "Yaa"})
-	planned := errors.New("planned")
-	d.Erased = func(*engine.Tx, string) error { return planned }
-	if err := d.Erase(t.Context(), caller, "cus_3"); !errors.Is(err, planned) {
-		t.Errorf("got %v", err)
-	}
-	if now, err := d.Get(t.Context(), caller, e.ID); err != nil || !strings.Contains(string(now.Data.Object), "Yaa") {
-		t.Errorf("half an erasure: %+v, %v", now, err)
-	}
-	d.Erased = nil
-	d.store.Each(t, "Erase", func() error { return d.Erase(t.Context(), caller, "cus_3") })
+	d.store.Each(t, "EraseCustomer", func() error {
+		return d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+			_, _, err := d.internal.EraseCustomer(tx, "cus_3")
+			return err
+		})
+	})
 	if now, err := d.Get(t.Context(), caller, e.ID); err != nil || strings.Contains(string(now.Data.Object), "Yaa") {
 		t.Errorf("kept %+v, %v", now, err)
 	}
 }
 
-// An erasure of objects that ends before all deliveries have followed is finished by its
-// repetition, though the snapshots hold nothing any more.
-func TestEraseObjectsAgain(t *testing.T) {
+// An erasure of objects that has ended halfway is finished by its repetition, which returns
+// all events of the objects, though the snapshots hold nothing any more.
+func TestErasureOfObjectsCanBeRepeated(t *testing.T) {
 	d := newDiary(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	type object map[string]any
-	about := map[string]bool{}
+	want := map[string]storage.Scope{}
 	for range 3 {
-		about[d.record(t, caller, object{"id": "pay_1", "object": "payment", "phone": "024****221"}).ID] = true
+		want[d.record(t, caller, object{"id": "pay_1", "object": "payment", "phone": "024****221"}).ID] = engine.Scope(caller)
 	}
 	d.record(t, caller, object{"id": "pay_2", "object": "payment", "phone": "024****222"})
-	told := map[string]bool{}
-	planned := errors.New("planned")
-	erase := func() error {
-		return d.EraseObjects(t.Context(), engine.Within{Scope: caller.Scope()}, map[string]bool{"pay_1": true})
-	}
-	d.Erased = func(_ *engine.Tx, id string) error {
-		if len(told) > 0 {
-			return planned
+	for range 2 {
+		about, err := d.internal.EraseObjects(t.Context(), engine.Within{Scope: engine.Scope(caller)}, map[string]bool{"pay_1": true})
+		if diff := cmp.Diff(want, about); diff != "" || err != nil {
+			t.Errorf("%v, events of the objects (-want +got)\n%s", err, diff)
 		}
-		told[id] = true
-		return nil
-	}
-	if err := erase(); !errors.Is(err, planned) {
-		t.Errorf("got %v", err)
-	}
-	d.Erased = func(_ *engine.Tx, id string) error {
-		told[id] = true
-		return nil
-	}
-	if err := erase(); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff(about, told); diff != "" {
-		t.Errorf("deliveries that were asked to follow (-want +got)\n%s", diff)
 	}
 	list, err := d.List(t.Context(), caller, event.ListParams{})
 	if err != nil || len(list.Data) != 4 {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	for _, e := range list.Data {
-		if kept := strings.Contains(string(e.Data.Object), "024****"); kept == about[e.ID] {
+		_, erased := want[e.ID]
+		if kept := strings.Contains(string(e.Data.Object), "024****"); kept == erased {
 			t.Errorf("%s is %s", e.ID, e.Data.Object)
 		}
 	}
@@ -278,7 +312,7 @@ func TestEraseObjectsAgain(t *testing.T) {
 
 // A subscriber that this process does not have is waited for, and hears everything
 // once it is back; an event that was forgotten meanwhile is nobody's business.
-func TestASubscriberOfAnotherProcess(t *testing.T) {
+func TestNotificationWaitsForItsSubscriber(t *testing.T) {
 	d := newDiary(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	nothing := func(context.Context, api.Caller, event.Event) error {
@@ -286,18 +320,15 @@ func TestASubscriberOfAnotherProcess(t *testing.T) {
 		return nil
 	}
 	d.Subscribe("ledger", nothing)
-	inside := event.New(d.engine) // as of a transaction of the host's
-	inside.SubscribersOf(d.Service)
-	first, err := inside.Record(t.Context(), caller, "plan.created", struct{}{})
+	inside, internal := event.New(d.engine) // as of a transaction of the host's
+	internal.ShareSubscribers(d.internal)
+	first, err := inside.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The process ends after the fan-out; the next has no such subscriber.
-	d.runner = &due.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
-	d.runner.Add(d.FanOut(event.Telling{
-		Teller: func() event.Teller { return func(*engine.Tx, *event.Open) (int, error) { return 0, nil } },
-		Room:   func(bool) int { return 1 },
-	}))
+	d.runner = &work.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
+	d.runner.Add(d.fanOut())
 	d.pass(t, 0)
 	d.open()
 	for _, wait := range []time.Duration{0, time.Second, 5 * time.Second} {
@@ -334,12 +365,12 @@ func TestASubscriberOfAnotherProcess(t *testing.T) {
 
 // Whichever operation of the store fails: calls say so, and the workers come to an
 // end with everything told once it has passed.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresLoseNoEvent(t *testing.T) {
 	d := newDiary(t)
 	caller, key := api.Caller{Merchant: "mer_1"}, api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
 	var mu sync.Mutex
 	heard := map[string]int{}
-	d.waiting = 1
+	d.subscribe(t, caller, "we_1")
 	d.Subscribe("ledger", func(_ context.Context, _ api.Caller, e event.Event) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -349,7 +380,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	var e *event.Event
 	object := json.RawMessage(`{"object":"customer","id":"cus_1"}`)
 	d.store.Each(t, "Record", func() (err error) {
-		e, err = d.Record(t.Context(), key, "plan.created", object)
+		e, err = d.Record(t.Context(), key, event.RecordParams{Type: "plan.created", Object: object})
 		return err
 	})
 	d.store.Each(t, "Get", func() error { _, err := d.Get(t.Context(), caller, e.ID); return err })
@@ -359,7 +390,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		d.store.FailAt(k)
 		d.now = d.now.Add(24 * time.Hour) // past every lease and wait
 		err := d.runner.Drain(t.Context())
-		if hit = d.store.Heal(); err != nil && !errors.Is(err, faulty.Err) {
+		if hit = d.store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
 		}
 		if hit && len(heard) > 0 {
@@ -374,17 +405,5 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		if heard[e.ID] == 0 {
 			t.Errorf("of %s nobody has heard", e.ID)
 		}
-	}
-	fails := errors.New("planned")
-	d.Pending = func(storage.ReadTx, storage.Scope, *event.Event, bool) (int, error) { return 0, fails }
-	if _, err := d.Get(t.Context(), caller, e.ID); !errors.Is(err, fails) {
-		t.Errorf("Get: %v", err)
-	}
-	if _, err := d.List(t.Context(), caller, event.ListParams{}); !errors.Is(err, fails) {
-		t.Errorf("List: %v", err)
-	}
-	d.Watch = func(storage.ReadTx, storage.Scope, event.Type) (int, error) { return 0, fails }
-	if _, err := d.Record(t.Context(), caller, "plan.created", struct{}{}); !errors.Is(err, fails) {
-		t.Errorf("Record: %v", err)
 	}
 }

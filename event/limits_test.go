@@ -18,7 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-func newService(t *testing.T) (*event.Service, *engine.Engine) {
+func newService(t *testing.T) (*event.Service, *event.Internal, *engine.Engine) {
 	t.Helper()
 	store := memory.New()
 	if err := store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...); err != nil {
@@ -28,16 +28,17 @@ func newService(t *testing.T) (*event.Service, *engine.Engine) {
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
-	return event.New(e), e
+	s, internal := event.New(e)
+	return s, internal, e
 }
 
 // Every type of the catalogue may be recorded, and is found under its own name
 // and under its synonym.
 func TestEveryTypeIsRecordedAndFound(t *testing.T) {
-	s, _ := newService(t)
+	s, _, _ := newService(t)
 	for _, typ := range event.Types() {
 		caller := api.Caller{Merchant: "mer_" + string(typ)}
-		recorded, err := s.Record(t.Context(), caller, typ, struct{}{})
+		recorded, err := s.Record(t.Context(), caller, event.RecordParams{Type: typ, Object: struct{}{}})
 		if err != nil {
 			t.Errorf("%s: %v", typ, err)
 			continue
@@ -53,11 +54,11 @@ func TestEveryTypeIsRecordedAndFound(t *testing.T) {
 }
 
 func TestSizesOfSnapshots(t *testing.T) {
-	s, _ := newService(t)
+	s, _, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	const around = len(`{"a":""}`)
 	for size, want := range map[int]api.Code{64<<10 - around: "", 64<<10 - around + 1: api.ParameterInvalid} {
-		_, err := s.Record(t.Context(), caller, "plan.created", map[string]string{"a": strings.Repeat("<", size)})
+		_, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"a": strings.Repeat("<", size)}})
 		if api.CodeOf(err) != want || (want == "" && err != nil) {
 			t.Errorf("%d bytes: got %v", size+around, err)
 		}
@@ -66,7 +67,7 @@ func TestSizesOfSnapshots(t *testing.T) {
 
 // A wrong type is named in the refusal, but not at any length.
 func TestUnknownTypes(t *testing.T) {
-	s, e := newService(t)
+	s, internal, e := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	long := event.Type(strings.Repeat("x", 10_000))
 	_, err := s.List(t.Context(), caller, event.ListParams{Type: long})
@@ -74,12 +75,12 @@ func TestUnknownTypes(t *testing.T) {
 		t.Errorf("a filter: got %.400v", err)
 	}
 	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		return s.RecordTx(tx, struct{}{}, event.PaymentCreated, "payment.lost")
+		return internal.Record(tx, struct{}{}, event.PaymentCreated, "payment.lost")
 	})
 	if api.CodeOf(err) != api.EventTypeUnknown {
 		t.Errorf("a record: got %v", err)
 	}
-	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.RecordTx(tx, make(chan int), event.PaymentCreated) })
+	err = e.Update(t.Context(), caller, func(tx *engine.Tx) error { return internal.Record(tx, make(chan int), event.PaymentCreated) })
 	if err == nil || api.CodeOf(err) != "" {
 		t.Errorf("an object that is no JSON: got %v", err)
 	}
@@ -91,10 +92,10 @@ func TestUnknownTypes(t *testing.T) {
 
 // A host that repeats itself, even at once, records one event.
 func TestRecordIsIdempotent(t *testing.T) {
-	s, _ := newService(t)
+	s, _, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "sub-1"}
 	record := func(typ event.Type, n int) (*event.Event, error) {
-		return s.Record(t.Context(), caller, typ, map[string]int{"n": n})
+		return s.Record(t.Context(), caller, event.RecordParams{Type: typ, Object: map[string]int{"n": n}})
 	}
 	first, err := record("plan.created", 1)
 	if err != nil {
@@ -129,17 +130,17 @@ func TestRecordIsIdempotent(t *testing.T) {
 
 // An event is sent again ten times an hour, and a refusal counts nothing.
 func TestResendsAreBounded(t *testing.T) {
-	s, e := newService(t)
+	s, internal, e := newService(t)
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	e.Clock = func() time.Time { return now }
 	caller := api.Caller{Merchant: "mer_1"}
-	made, err := s.Record(t.Context(), caller, "plan.created", struct{}{})
+	made, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	resend := func() error {
 		return e.Update(t.Context(), caller, func(tx *engine.Tx) error {
-			again, err := s.ResendTx(tx, made.ID)
+			again, err := internal.Resend(tx, made.ID)
 			if err == nil && again.ID != made.ID {
 				t.Errorf("got %+v", again)
 			}
@@ -164,11 +165,11 @@ func TestResendsAreBounded(t *testing.T) {
 
 // A page of large events ends by bytes, and says that there is more.
 func TestPagesEndByBytes(t *testing.T) {
-	s, _ := newService(t)
+	s, _, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	const made = 40
 	for range made {
-		if _, err := s.Record(t.Context(), caller, "plan.created", map[string]string{"a": strings.Repeat("x", 60<<10)}); err != nil {
+		if _, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"a": strings.Repeat("x", 60<<10)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -56,7 +56,8 @@ var databases = map[string]func(t *testing.T) [2]storage.Store{
 // process is a process that records events by a clock of its own.
 type process struct {
 	*event.Service
-	engine *engine.Engine
+	internal *event.Internal
+	engine   *engine.Engine
 }
 
 func newProcess(t *testing.T, store storage.Store, clock func() time.Time) *process {
@@ -73,7 +74,8 @@ func newProcess(t *testing.T, store storage.Store, clock func() time.Time) *proc
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
-	return &process{event.New(e), e}
+	s, internal := event.New(e)
+	return &process{s, internal, e}
 }
 
 var walked = api.Caller{Merchant: "mer_1"}
@@ -82,7 +84,7 @@ var walked = api.Caller{Merchant: "mer_1"}
 func (p *process) record(ctx context.Context, n int, outcome error) error {
 	return p.engine.Update(ctx, walked, func(tx *engine.Tx) error {
 		for range n {
-			if err := p.RecordTx(tx, struct{}{}, event.QRCodeCreated); err != nil {
+			if err := p.internal.Record(tx, struct{}{}, event.QRCodeCreated); err != nil {
 				return err
 			}
 		}
@@ -122,7 +124,7 @@ func (w *walker) check(t *testing.T, written int) {
 		t.Fatal(err)
 	}
 	var all []string
-	for e, err := range w.from.All(t.Context(), walked, event.ListParams{}) {
+	for e, err := range api.All(t.Context(), walked, event.ListParams{}, w.from.List) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,39 +173,89 @@ func TestEventsComeInTheOrderOfCommits(t *testing.T) {
 	}
 }
 
-// Events of a release that kept no heads stand before those that follow.
-func TestEventsBeforeThereWereHeads(t *testing.T) {
-	now := time.Now()
-	store := memory.New()
-	old := newProcess(t, store, func() time.Time { return now.Add(time.Hour) })
-	if err := old.record(t.Context(), 3, nil); err != nil {
-		t.Fatal(err)
+// Events of a release that kept a head for each merchant, or none, stand before those
+// that follow, of every merchant, also when the process begins anew.
+func TestEventsBeforeTheHead(t *testing.T) {
+	for name, open := range databases {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			stores := open(t)
+			old := newProcess(t, stores[0], func() time.Time { return now.Add(time.Hour) })
+			others := api.Caller{Merchant: "mer_2"}
+			if err := old.record(t.Context(), 3, nil); err != nil {
+				t.Fatal(err)
+			}
+			heads := event.Kinds()[2]
+			err := stores[0].Update(t.Context(), func(tx storage.Tx) error {
+				page, err := tx.List(heads, storage.Query{Limit: 2})
+				if err != nil || len(page) != 1 {
+					return fmt.Errorf("%d heads, %w", len(page), err)
+				}
+				was := page[0]
+				if err := tx.Delete(heads, was.Scope, was.ID, was.Version); err != nil {
+					return err
+				}
+				was.Scope, was.Data = engine.Scope(walked), []byte(`{"event":"evt_of_an_older_release"}`)
+				return tx.Insert(heads, was)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newProcess(t, stores[1], func() time.Time { return now })
+			first, err := p.Record(t.Context(), others, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &walker{from: p}
+			if err := w.walk(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if slices.Max(w.seen) < first.ID {
+				t.Fatalf("the clock that is behind made %s, which follows %v by itself", first.ID, w.seen)
+			}
+			var newest string
+			err = p.engine.Update(t.Context(), walked, func(tx *engine.Tx) error {
+				newest, err = p.internal.Newest(tx)
+				return err
+			})
+			if err != nil || newest != slices.Max(w.seen) {
+				t.Errorf("the newest event is %q, %v, want one of %v", newest, err, w.seen)
+			}
+			if err := p.record(t.Context(), 2, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := newProcess(t, stores[1], func() time.Time { return now }).record(t.Context(), 1, nil); err != nil {
+				t.Fatal(err)
+			}
+			w.check(t, 6)
+		})
 	}
-	heads := event.Kinds()[2]
-	err := store.Update(t.Context(), func(tx storage.Tx) error {
-		page, err := tx.List(heads, storage.Query{Scope: walked.Scope(), Limit: 2})
-		if err != nil || len(page) != 1 {
-			return fmt.Errorf("%d heads, %w", len(page), err)
+}
+
+// All events of a database that was new have one head, whoever's they are.
+func TestAllMerchantsShareOneHead(t *testing.T) {
+	p := newProcess(t, memory.New(), time.Now)
+	for _, caller := range []api.Caller{walked, {Merchant: "mer_2"}, {Merchant: "mer_2", Live: true}} {
+		e, err := p.Record(t.Context(), caller, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return tx.Delete(heads, page[0].Scope, page[0].ID, page[0].Version)
-	})
-	if err != nil {
-		t.Fatal(err)
+		err = p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+			all, err := tx.(storage.Scanner).Scan(event.Kinds()[2], storage.Scope{}, "", 9)
+			if want := fmt.Sprintf(`{"event":%q,"whole":true}`, e.ID); err == nil && (len(all) != 1 || string(all[0].Data) != want) {
+				t.Errorf("there are the heads %+v, want %s", all, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	p := newProcess(t, store, func() time.Time { return now })
-	w := &walker{from: p}
-	if err := w.walk(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.record(t.Context(), 2, nil); err != nil {
-		t.Fatal(err)
-	}
-	w.check(t, 5)
 }
 
 // A reader beside processes whose clocks jump sees every event once, also where
 // transactions are undone or run again.
-func TestWalkingBesideWriters(t *testing.T) {
+func TestListBesideWritersMissesNothing(t *testing.T) {
 	for name, open := range databases {
 		t.Run(name, func(t *testing.T) {
 			stores := open(t)

@@ -9,9 +9,8 @@ import (
 )
 
 // Retention is the rule by which events are removed so long after their creation, once
-// they were fanned out. forget removes what was written down of the telling of one, and
-// returns how many records that were.
-func Retention(keep time.Duration, forget func(tx *engine.Tx, id string) (int, error)) retention.Rule {
+// they were fanned out. It leaves their deliveries.
+func (*Internal) Retention(keep time.Duration) retention.Rule {
 	return retention.Rule{
 		Kind: events.Kind(), Keep: keep,
 		Created: func(r storage.Record) (time.Time, bool, error) {
@@ -19,14 +18,10 @@ func Retention(keep time.Duration, forget func(tx *engine.Tx, id string) (int, e
 			if err != nil {
 				return time.Time{}, false, err
 			}
-			return o.Value.CreatedAt.Time, o.Value.Told, nil
+			return o.Value.CreatedAt.Time, o.Value.FannedOut, nil
 		},
 		Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
-			if err := tx.Delete(events.Kind(), r.Scope, r.ID, r.Version); err != nil {
-				return 0, err
-			}
-			n, err := forget(tx, r.ID)
-			return n + 1, err
+			return 1, tx.Delete(events.Kind(), r.Scope, r.ID, r.Version)
 		},
 	}
 }

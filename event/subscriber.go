@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -50,57 +50,53 @@ func (s *Service) Subscribe(name string, fn Subscriber) {
 	s.names = append(s.names, name)
 }
 
-// SubscribersOf makes this service write down what the subscribers of another are
-// to be told: a service that records inside the host's transaction, where nobody
-// subscribes.
-func (s *Service) SubscribersOf(other *Service) { s.names = slices.Clip(other.names) }
+// ShareSubscribers has events of this service told to the subscribers of another. A service
+// inside the host's transaction, which has none of its own, records for them.
+func (i *Internal) ShareSubscribers(other *Internal) { i.svc.names = slices.Clip(other.svc.names) }
 
-// telling is an event that a subscriber is to be told of.
-type telling struct {
+// notification is an event that a subscriber is to be told of.
+type notification struct {
 	Subscriber string   `json:"subscriber"`
 	Event      string   `json:"event"`
 	Attempts   int      `json:"attempts,omitempty"`
 	Due        api.Time `json:"due"`
 }
 
-var tellings = storage.NewCollection("event_tellings", []storage.Field[telling]{
-	{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value:  func(t *telling) any { return t.Due.Time },
-	},
+var notifications = storage.NewCollection("event_tellings", []storage.Field[notification]{
+	storage.NullTimeColumn("due", func(t *notification) *api.Time { return &t.Due }),
 }, storage.DueBy("due"))
 
-// tellAgain is how long to wait after each failure of a subscriber; the last entry
+// notifyAfter is how long to wait after each failure of a subscriber; the last entry
 // stands for all later ones.
-var tellAgain = []time.Duration{
+var notifyAfter = []time.Duration{
 	time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
 }
 
-// tellTimeout bounds one call of a subscriber.
-const tellTimeout = 30 * time.Second
+// notifyTimeout bounds one call of a subscriber.
+const notifyTimeout = 30 * time.Second
 
-// subscribersTx writes down that every subscriber is to be told of an event.
-func (s *Service) subscribersTx(tx *engine.Tx, e *Event) error {
+// notifyTx writes a notification of an event for every subscriber.
+func (s *Service) notifyTx(tx *engine.Tx, e *Event) error {
 	for _, name := range s.names {
-		t := telling{Subscriber: name, Event: e.ID, Due: api.At(tx.Now)}
-		if _, err := tellings.Insert(tx, tx.Caller.Scope(), tx.NewID("tell_"), t); err != nil {
+		t := notification{Subscriber: name, Event: e.ID, Due: api.At(tx.Now)}
+		if _, err := notifications.Insert(tx, engine.Scope(tx.Caller), tx.NewID("tell_"), t); err != nil {
 			return fmt.Errorf("event: tell %s: %w", name, err)
 		}
 	}
 	if len(s.names) > 0 {
-		tx.Due(tellings.Kind())
+		tx.Due(notifications.Kind())
 	}
 	return nil
 }
 
-// TellSubscribers is the job that tells them.
-func (s *Service) TellSubscribers() due.Job {
+// NotifySubscribers is the job that tells subscribers of events.
+func (i *Internal) NotifySubscribers() work.Job {
 	const atATime = 32
-	return due.Job{Kind: tellings.Kind(), Limit: 2 * tellTimeout, Batch: atATime, Do: s.tellOne}
+	return work.Job{Kind: notifications.Kind(), Timeout: 2 * notifyTimeout, Batch: atATime, Do: i.svc.notifyOne}
 }
 
-func (s *Service) tellOne(ctx context.Context, claimed storage.Record) error {
-	o, err := tellings.Decode(claimed)
+func (s *Service) notifyOne(ctx context.Context, claimed storage.Record) error {
+	o, err := notifications.Decode(claimed)
 	if err != nil {
 		return err
 	}
@@ -111,21 +107,21 @@ func (s *Service) tellOne(ctx context.Context, claimed storage.Record) error {
 	} else {
 		err = s.call(ctx, fn, caller, o.Value.Event)
 	}
-	said := due.Outcome{Name: "told", Attempt: o.Value.Attempts + 1}
+	said := work.Outcome{Name: "told", Attempt: o.Value.Attempts + 1}
 	if err != nil {
 		// The host's error may quote anything; the log must not.
 		said.Name, said.Level, said.Err = "again", slog.LevelWarn, err
 	}
-	due.Report(ctx, said)
+	work.Report(ctx, said)
 	stored := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 		if err == nil {
-			return tellings.Delete(tx, o)
+			return notifications.Delete(tx, o)
 		}
 		again := *o
-		wait := tellAgain[min(again.Value.Attempts, len(tellAgain)-1)]
+		wait := notifyAfter[min(again.Value.Attempts, len(notifyAfter)-1)]
 		again.Value.Attempts++
 		again.Value.Due = api.At(tx.Now.Add(wait))
-		return tellings.Replace(tx, &again)
+		return notifications.Replace(tx, &again)
 	})
 	if errors.Is(stored, storage.ErrConflict) || errors.Is(stored, storage.ErrNotFound) {
 		return nil // the lease has run out, and another worker tells
@@ -142,7 +138,7 @@ func (s *Service) call(ctx context.Context, fn Subscriber, caller api.Caller, id
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

@@ -19,7 +19,7 @@ import (
 // Every subscriber is told of every event, and again when it fails or panics.
 func TestSubscribers(t *testing.T) {
 	now := time.Now()
-	s := paymentstest.On(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
 	var mu sync.Mutex
 	told := map[string][]event.Type{}
 	trouble := 2
@@ -87,12 +87,12 @@ func TestSubscribers(t *testing.T) {
 func TestAll(t *testing.T) {
 	s := paymentstest.New(t)
 	for range 250 {
-		if _, err := s.Events.Record(t.Context(), s.Caller, "plan.created", map[string]string{"id": "plan_1"}); err != nil {
+		if _, err := s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"id": "plan_1"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n, last := 0, ""
-	for e, err := range s.Events.All(t.Context(), s.Caller, event.ListParams{Type: "plan.created"}) {
+	for e, err := range api.All(t.Context(), s.Caller, event.ListParams{Type: "plan.created"}, s.Events.List) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,10 +104,10 @@ func TestAll(t *testing.T) {
 	if n != 250 {
 		t.Errorf("%d events", n)
 	}
-	for range s.Events.All(t.Context(), s.Caller, event.ListParams{}) {
+	for range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
 		break // which must end it
 	}
-	for _, err := range s.Events.All(t.Context(), s.Caller, event.ListParams{Type: "nothing"}) {
+	for _, err := range api.All(t.Context(), s.Caller, event.ListParams{Type: "nothing"}, s.Events.List) {
 		if api.CodeOf(err) != api.EventTypeUnknown {
 			t.Errorf("got %v", err)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
@@ -125,7 +126,7 @@ func TestInjection(t *testing.T) {
 		`'; DROP TABLE qr_codes; --`, `=cmd|' /C calc'!A0`, `+1+1`, `@SUM(1)`, `-2+3`, `＝1+1`, `＠SUM(1)`, "\u202egnp.exe", `%s%n%x`, `\u003cscript\u003e`, `&lt;b&gt;`,
 	} {
 		s := paymentstest.New(t)
-		if _, err := s.Accounts.UpdateMerchant(t.Context(), s.Caller.Merchant, account.MerchantParams{Name: evil, Phone: "0301000000", Address: evil}); err != nil {
+		if _, err := s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Name: new(evil), Phone: new("0301000000"), Address: new(evil)}); err != nil {
 			t.Fatal(err)
 		}
 		page := func(address string) string {
@@ -200,10 +201,10 @@ func TestInjection(t *testing.T) {
 		}
 		for name, export := range map[string]func(w io.Writer) error{
 			"invoices": func(w io.Writer) error {
-				return s.Invoices.Export(t.Context(), s.Caller, w, invoice.ExportParams{})
+				return s.Invoices.Export(t.Context(), s.Caller, invoice.ExportParams{Writer: w})
 			},
 			"payments": func(w io.Writer) error {
-				return s.Payments.Export(t.Context(), s.Caller, w, payment.ExportParams{})
+				return s.Payments.Export(t.Context(), s.Caller, payment.ExportParams{Writer: w})
 			},
 		} {
 			var b strings.Builder

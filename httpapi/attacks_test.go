@@ -208,7 +208,7 @@ func newVictim(t *testing.T, limits func(*http.Server)) *victim {
 	s := paymentstest.New(t)
 	v := &victim{Shop: s}
 	v.code = newCode(t, s, `{"amount":100}`)
-	live, err := s.Accounts.CreateKey(t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.KeyParams{})
+	live, err := s.Accounts.CreateKey(t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
 	if err != nil {
 		t.Fatal(err)
 	}

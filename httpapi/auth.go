@@ -10,21 +10,21 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// Authenticator says whose a key is. It is called for every request under /v1,
-// by many goroutines at once. A key that is malformed, unknown or revoked is an
+// Authenticator finds the merchant of a key. The handler calls it for every request under
+// /v1, from many goroutines at once. A key that is malformed, unknown or revoked is an
 // [api.Error] of type [api.Authentication], which all are answered alike; any
 // other error is a fault and answered 500 or 503.
 type Authenticator func(ctx context.Context, key string) (Access, error)
 
-// Access is what a key opens.
+// Access says what a key may do.
 type Access struct {
 	// Merchant is the merchant's id (mer_…).
 	Merchant string
 	// Live is true for live mode, false for test mode.
 	Live bool
 	// Allow reports whether the key may read, or change, a resource, named as in
-	// [api.Resources] (payouts, qr_codes). Nil allows all. What an event shows, and what a
-	// webhook endpoint may be told, follow it too. It must be safe for concurrent use.
+	// [api.Resources] (payouts, qr_codes). Nil allows all. It also limits what events show
+	// and what webhook endpoints receive. It must be safe for concurrent use.
 	Allow func(resource string, write bool) bool
 }
 
@@ -33,14 +33,14 @@ func (a Access) Allows(resource string, write bool) bool {
 	return a.Allow == nil || a.Allow(resource, write)
 }
 
-// maxKey is longer than any key; what is longer is not looked up.
+// maxKey exceeds the length of any key; longer ones are not looked up.
 const maxKey = 512
 
 var (
 	errKeyMissing = api.Errorf(api.APIKeyMissing, "",
 		"This request has no API key. Send it in the header: Authorization: Bearer sk_….")
-	// errKeyInvalid is the same for every bad key, so that it tells nothing about
-	// keys that exist.
+	// errKeyInvalid is the same for every bad key, so that it reveals nothing about
+	// existing keys.
 	errKeyInvalid = api.Errorf(api.APIKeyInvalid, "",
 		"The API key is not valid. Check that it is whole, not revoked, and sent as: Authorization: Bearer sk_….")
 )
@@ -60,14 +60,14 @@ func bearerKey(h http.Header) (string, error) {
 	return key, nil
 }
 
-// authenticate finds out on whose behalf the request runs.
+// authenticate sets the request's caller and access.
 func (rt *router) authenticate(r *request) error {
 	key, err := bearerKey(r.Header)
 	if errors.Is(err, errKeyMissing) {
 		return err // and no try
 	}
 	r.client = rt.clientIP(r.Request)
-	if slowed := rt.failures.check(r.client, key, time.Now()); slowed != nil {
+	if slowed := rt.badKeys.check(r.client, key, time.Now()); slowed != nil {
 		return slowed
 	}
 	var access Access
@@ -76,15 +76,15 @@ func (rt *router) authenticate(r *request) error {
 	}
 	var refusal *api.Error
 	if errors.As(err, &refusal) && refusal.Type == api.Authentication {
-		rt.failures.failed(r.client, key, time.Now())
+		rt.badKeys.failed(r.client, key, time.Now())
 		return errKeyInvalid
 	}
 	if err != nil {
 		return err
 	}
-	rt.failures.succeeded(r.client, key)
+	rt.badKeys.succeeded(r.client, key)
 	if access.Merchant == "" {
-		// The empty merchant is the operator, to whom all wallets belong.
+		// The empty merchant stands for the operator.
 		return errors.New("httpapi: the authenticator named no merchant")
 	}
 	r.access = access

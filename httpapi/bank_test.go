@@ -113,7 +113,7 @@ func judge(t *testing.T, s *paymentstest.Shop, begin decimal.Decimal, history []
 		balance, amount decimal.Decimal
 	}
 	for {
-		list, err := s.Accounts.Entries(t.Context(), s.Caller, account.EntryListParams{Page: page})
+		list, err := s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{Page: page})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func batchRoutes(svc *payments.Service) []route {
 		{method: http.MethodPost, pattern: path, resource: "disbursements", write: true, maxBody: maxBatchBody, heavy: true, handle: h.create},
 		{method: http.MethodGet, pattern: path, resource: "disbursements", handle: h.list},
 		// "/v1/disbursements/{id}/cancel" would do for some of these paths as well.
-		{method: http.MethodGet, pattern: path + "/{id}", resource: "disbursements", first: true, handle: h.get},
+		{method: http.MethodGet, pattern: path + "/{id}", resource: "disbursements", priority: true, handle: h.get},
 		{method: http.MethodGet, pattern: path + "/{id}/rows", resource: "disbursements", handle: h.rows},
 	}
 }
@@ -31,7 +31,7 @@ type batchHandlers struct{ svc *payments.Service }
 func (h batchHandlers) create(r *request) (any, error) {
 	b := r.body()
 	b.require("rows")
-	p := disbursement.BatchParams{
+	p := disbursement.CreateBatchParams{
 		Description: b.text("description"), Reference: b.text("reference"), Metadata: b.metadata("metadata"),
 	}
 	given := b.objects("rows")
@@ -54,25 +54,25 @@ func (h batchHandlers) create(r *request) (any, error) {
 }
 
 func (h batchHandlers) get(r *request) (any, error) {
-	return h.svc.Disbursements.Batch(r.reading(), r.caller, r.id())
+	return answerObject(r, h.svc.Disbursements.GetBatchJSON)
 }
 
 func (h batchHandlers) list(r *request) (any, error) {
 	q := r.query()
-	p := disbursement.BatchListParams{
+	p := disbursement.ListBatchesParams{
 		Page: q.page(), Status: oneOf(q, "status", disbursement.BatchStatuses()...), Created: q.times("created"),
 	}
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.Disbursements.Batches(r.reading(), r.caller, p)
+	return answerList(r, p, h.svc.Disbursements.ListBatchesJSON)
 }
 
 func (h batchHandlers) rows(r *request) (any, error) {
 	q := r.query()
-	p := disbursement.RowListParams{Page: q.page(), Status: oneOf(q, "status", disbursement.RowStatuses()...)}
+	p := disbursement.ListRowsParams{Page: q.page(), Status: oneOf(q, "status", disbursement.RowStatuses()...)}
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.Disbursements.Rows(r.Context(), r.caller, r.id(), p)
+	return h.svc.Disbursements.ListRows(r.Context(), r.caller, r.id(), p)
 }

@@ -50,7 +50,7 @@ func TestBatchBodies(t *testing.T) {
 	verified(t, s)
 }
 
-func TestBatchesThatAreRefused(t *testing.T) {
+func TestBatchRefusals(t *testing.T) {
 	s := paymentstest.New(t)
 	fine := `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"}}`
 	with := func(rows ...string) string { return `{"rows":[` + strings.Join(rows, ",") + `]}` }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
@@ -19,13 +20,13 @@ func disbursing(b *testing.B, path string) (*paymentstest.Shop, *sqlite.Store, [
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := paymentstest.On(b, store, payments.Config{})
+	s := paymentstest.NewWithStore(b, store, payments.Config{})
 	for range 9 {
 		s.Fund(s.Caller.Merchant, 900_000)
 	}
 	var wallets []string
 	for i := range 64 {
-		c, err := s.Accounts.CreateConsumer(b.Context(), account.HolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
+		c, err := s.Accounts.CreateConsumer(b.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
 		if err != nil {
 			b.Fatal(err)
 		}

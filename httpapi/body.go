@@ -30,7 +30,7 @@ func (r *request) readBody() ([]byte, error) {
 		return nil, tooLarge(limit)
 	}
 	into := r.buffer()
-	stop := cutOff(r.Context(), r.writer)
+	stop := interruptRead(r.Context(), r.writer)
 	_, err := into.ReadFrom(http.MaxBytesReader(r.writer, r.Body, limit))
 	stop()
 	var exceeded *http.MaxBytesError
@@ -46,18 +46,18 @@ func (r *request) readBody() ([]byte, error) {
 	case into.Len() == 0:
 		return nil, nil
 	}
-	return into.Bytes(), checkContent(r.Header)
+	return into.Bytes(), checkContentType(r.Header)
 }
 
 func tooLarge(limit int64) error {
 	return api.Errorf(api.BodyTooLarge, "", "The body is longer than %d bytes.", limit)
 }
 
-// cutOff ends reading of the body when ctx ends; a client that sends slowly, or
-// nothing at all, would hold the request otherwise. The server's own deadline
+// interruptRead ends reading of the body when ctx ends. Otherwise a client that sends slowly, or
+// nothing, would hold the request. The server's own deadline
 // stays where it is when it is earlier. A ResponseWriter of the host's that
 // cannot set deadlines (see http.ResponseController) leaves it to that one.
-func cutOff(ctx context.Context, w http.ResponseWriter) (stop func()) {
+func interruptRead(ctx context.Context, w http.ResponseWriter) (stop func()) {
 	done := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -70,14 +70,14 @@ func cutOff(ctx context.Context, w http.ResponseWriter) (stop func()) {
 	}
 }
 
-// cutOffRest bounds for a page how long the rest of the body is waited for: the server
-// reads what no handler has read before it sends the answer.
-func (r *request) cutOffRest() (stop func()) {
-	if r.private || r.ContentLength == 0 {
+// limitUnreadBody bounds how long a page waits for the rest of the body: the server reads what
+// the handler left unread before it sends the answer.
+func (r *request) limitUnreadBody() (stop func()) {
+	if r.needsKey || r.ContentLength == 0 {
 		return func() {}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), formTime)
-	stopCut := cutOff(ctx, r.writer)
+	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)
+	stopCut := interruptRead(ctx, r.writer)
 	return func() {
 		stopCut()
 		cancel()
@@ -91,8 +91,8 @@ func isTimeout(err error) bool {
 
 var errNotJSON = api.Errorf(api.UnsupportedMediaType, "", "Send the body with Content-Type: application/json, in UTF-8.")
 
-// checkContent refuses a body that does not call itself plain JSON.
-func checkContent(h http.Header) error {
+// checkContentType refuses a body whose headers do not say plain JSON.
+func checkContentType(h http.Header) error {
 	types := h.Values("Content-Type")
 	if len(types) != 1 {
 		return errNotJSON

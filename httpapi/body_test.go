@@ -113,7 +113,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-func TestBodyThatBreaksOff(t *testing.T) {
+func TestTruncatedBody(t *testing.T) {
 	rt, _ := testRouter(Config{}, bodyRoutes...)
 	r := newRequest("POST", "/v1/qr_codes", "{}")
 	r.ContentLength = -1
@@ -207,7 +207,7 @@ func TestSlowBody(t *testing.T) {
 	})
 }
 
-func TestSlowBodyOfAShorterServer(t *testing.T) {
+func TestSlowBodyWithShorterServerTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt, _ := testRouter(Config{}, bodyRoutes...)
 		answer, took := exchange(t, rt, func(s *http.Server) { s.ReadTimeout = 2 * time.Second }, halfRequest)
@@ -224,7 +224,7 @@ func TestSlowBodyOfAShorterServer(t *testing.T) {
 // or not.
 func TestSlowBodiesOfPages(t *testing.T) {
 	const head = " /pay/qr_1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\n"
-	long := &raw{body: make([]byte, 64<<10)} // such an answer goes out before the handler returns
+	long := &response{body: make([]byte, 64<<10)} // such an answer goes out before the handler returns
 	for name, tt := range map[string]struct{ request, status string }{
 		"a form":           {"POST" + head + "wallet=", "400"},
 		"one in no packet": {"POST" + head, "400"},
@@ -260,7 +260,7 @@ func TestSlowAnswersAfterAForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt, _ := testRouter(Config{}, route{method: "POST", pattern: "/pay/{id}", handle: func(r *request) (any, error) {
 			form, err := r.form()
-			time.Sleep(2 * formTime)
+			time.Sleep(2 * formTimeout)
 			if err == nil {
 				err = r.Context().Err()
 			}

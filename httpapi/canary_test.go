@@ -40,7 +40,7 @@ func (b *safeBuffer) String() string {
 // out again: not in an answer, not in an event, not in the log.
 func TestCanaries(t *testing.T) {
 	var log safeBuffer
-	s := paymentstest.On(t, memory.New(), payments.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	// What the host's own code fails with is not told either.
 	const fault = "7717177"
 	s.Events.Subscribe("fails", func(_ context.Context, _ api.Caller, e event.Event) error {

@@ -9,15 +9,15 @@ import (
 )
 
 // clientIP returns what names the client of a request: Config.ClientIP, or the address
-// of the connection, or, behind TrustedProxies, the one that they vouch for. Who has one
-// address of IPv6 has a network of 64 bits, which counts as one client.
+// of the connection, or, behind TrustedProxies, the address that they vouch for. A network
+// of 64 bits in IPv6 counts as one client.
 func (c Config) clientIP() func(*http.Request) string {
 	if named := c.ClientIP; named != nil {
-		return func(r *http.Request) string { return network(named(r), 64) }
+		return func(r *http.Request) string { return clientNetwork(named(r), 64) }
 	}
 	if len(c.TrustedProxies) > 0 {
 		proxies := slices.Clone(c.TrustedProxies)
-		return func(r *http.Request) string { return network(behind(proxies, r), 64) }
+		return func(r *http.Request) string { return clientNetwork(forwardedIP(proxies, r), 64) }
 	}
 	if c.TrustedProxies != nil {
 		return remoteIP
@@ -34,12 +34,12 @@ func (c Config) clientIP() func(*http.Request) string {
 }
 
 // remoteIP is the client of a request by its connection.
-func remoteIP(r *http.Request) string { return network(r.RemoteAddr, 64) }
+func remoteIP(r *http.Request) string { return clientNetwork(r.RemoteAddr, 64) }
 
-// network returns an address, and of one of IPv6 its network of so many bits. What is
-// no address comes back as it is.
-func network(name string, bits int) string {
-	ip, ok := address(name)
+// clientNetwork returns an IPv4 address, or the network of so many bits of an IPv6 address. It
+// returns name unchanged if that is no address.
+func clientNetwork(name string, bits int) string {
+	ip, ok := parseAddr(name)
 	if !ok {
 		return name
 	}
@@ -53,8 +53,8 @@ func network(name string, bits int) string {
 	return p.String()
 }
 
-// address reads an address, with a port or without, or the first of a network.
-func address(name string) (netip.Addr, bool) {
+// parseAddr parses an address with or without a port, or the first address of a network.
+func parseAddr(name string) (netip.Addr, bool) {
 	if with, err := netip.ParseAddrPort(name); err == nil {
 		return with.Addr().Unmap().WithZone(""), true
 	}
@@ -65,19 +65,19 @@ func address(name string) (netip.Addr, bool) {
 	return ip.Unmap().WithZone(""), err == nil
 }
 
-// behind returns the address nearest to us that is none of the proxies': of the
-// connection, and then of X-Forwarded-For, to whose end each proxy adds whom it serves.
-// What stands before that, a client can have made up.
-func behind(proxies []netip.Prefix, r *http.Request) string {
+// forwardedIP returns the last address that is no trusted proxy's: of the connection, then of
+// X-Forwarded-For from its end, where each proxy adds its client. A client can forge the
+// addresses before that.
+func forwardedIP(proxies []netip.Prefix, r *http.Request) string {
 	name := r.RemoteAddr
 	chain := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 	for i := len(chain) - 1; i >= 0; i-- {
-		ip, ok := address(name)
+		ip, ok := parseAddr(name)
 		if !ok || !slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 			return name
 		}
 		before := strings.TrimSpace(chain[i])
-		if _, ok := address(before); !ok {
+		if _, ok := parseAddr(before); !ok {
 			return name
 		}
 		name = before

@@ -9,7 +9,7 @@ import (
 
 // Whoever has one address of IPv6 has as many as there are in its network of 64
 // bits: they are one client, or the limit on tries were none.
-func TestClientsAreToldApartByNetwork(t *testing.T) {
+func TestClientsCountByNetwork(t *testing.T) {
 	for address, want := range map[string]string{
 		"192.0.2.7:4000":                   "192.0.2.7",
 		"192.0.2.8:4000":                   "192.0.2.8",
@@ -55,7 +55,7 @@ func TestClientsBehindProxies(t *testing.T) {
 	}
 }
 
-func TestAnUnknownProxyIsWarnedOfOnce(t *testing.T) {
+func TestUnknownProxyLogsOneWarning(t *testing.T) {
 	for name, tt := range map[string]struct {
 		config Config
 		header string

@@ -30,8 +30,8 @@ func (h customerHandlers) create(r *request) (any, error) {
 	return h.svc.Accounts.CreateCustomer(r.Context(), r.caller, p)
 }
 
-func customerParams(b *fields) account.CustomerParams {
-	return account.CustomerParams{
+func customerParams(b *fields) account.CreateCustomerParams {
+	return account.CreateCustomerParams{
 		Name: b.text("name"), Email: b.text("email"), Phone: b.text("phone_number"),
 		Address: b.text("address"), Metadata: b.metadata("metadata"),
 	}
@@ -46,7 +46,7 @@ func (h customerHandlers) update(r *request) (any, error) {
 		}
 		return b.optionalText(name)
 	}
-	u := account.CustomerUpdate{
+	u := account.UpdateCustomerParams{
 		Name: text("name"), Email: text("email"), Phone: text("phone_number"),
 		Address: text("address"), Metadata: b.metadata("metadata"),
 	}
@@ -57,7 +57,7 @@ func (h customerHandlers) update(r *request) (any, error) {
 }
 
 func (h customerHandlers) get(r *request) (any, error) {
-	return h.svc.Accounts.Customer(r.reading(), r.caller, r.id())
+	return answerObject(r, h.svc.Accounts.GetCustomerJSON)
 }
 
 func (h customerHandlers) delete(r *request) (any, error) {
@@ -66,11 +66,11 @@ func (h customerHandlers) delete(r *request) (any, error) {
 
 func (h customerHandlers) list(r *request) (any, error) {
 	q := r.query()
-	p := account.CustomerListParams{
+	p := account.ListCustomersParams{
 		Page: q.page(), Email: q.text("email"), Phone: q.text("phone"), Created: q.times("created"),
 	}
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.Accounts.ListCustomers(r.reading(), r.caller, p)
+	return answerList(r, p, h.svc.Accounts.ListCustomersJSON)
 }

@@ -105,7 +105,7 @@ func TestDeletedCustomersAreForgotten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := open(t)
-			s := paymentstest.On(t, store, payments.Config{})
+			s := paymentstest.NewWithStore(t, store, payments.Config{})
 			ok := func(method, path string, body any, headers ...string) []byte {
 				t.Helper()
 				response, data := s.Do(method, path, body, headers...)
@@ -126,7 +126,7 @@ func TestDeletedCustomersAreForgotten(t *testing.T) {
 			draft := field(t, ok("POST", "/v1/invoices", fmt.Sprintf(`{"customer":%q,%s}`, id, oneLine), "Idempotency-Key", "draft"), "id")
 			dropped := field(t, ok("POST", "/v1/invoices", fmt.Sprintf(`{"customer":%q,%s}`, id, oneLine)), "id")
 			for _, invoice := range []string{issued, draft, dropped} { // the documents are made, and kept
-				if _, _, err := s.Invoices.Document(t.Context(), pageToken(t, ok("GET", "/v1/invoices/"+invoice, nil))); err != nil {
+				if _, _, err := s.Invoices.HostedPDF(t.Context(), pageToken(t, ok("GET", "/v1/invoices/"+invoice, nil))); err != nil {
 					t.Fatal(err)
 				}
 			}

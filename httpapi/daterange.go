@@ -23,7 +23,7 @@ import (
 // means the whole day: [lte] includes it and [gt] leaves it out, as the
 // short form does.
 func (q *query) times(name string) api.Times {
-	if q.first != nil {
+	if q.firstErr != nil {
 		return api.Times{}
 	}
 	bounds := q.bounds(name)

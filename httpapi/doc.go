@@ -1,13 +1,11 @@
-// Package httpapi is the HTTP skin over the services: it reads requests, names
-// the caller, and writes answers.
+// Package httpapi serves the REST API and the hosted payment pages over the services of
+// package payments.
 //
-// It owns all that HTTP is about: routes, keys in headers, statuses, the JSON
-// that comes in, query parameters, limits on size and time. It owns no rule of
-// the business; what a refusal means is said by the domain packages, and the one
-// table in errors.go gives it a status.
+// It holds everything about HTTP: routes, keys in headers, statuses, parsing of JSON and
+// query parameters, limits on size and time. It holds no business rule. The domain packages
+// define the errors; one table in errors.go maps them to statuses.
 //
-// A request passes, in this order: the key (for every path under /v1, known or
-// not), the rate limit, the path, the method, the key's permission, the
-// idempotency key, the body, and then its handler. Whatever fails on the way,
-// panics and time-outs included, is answered in the one shape of errors.
+// The handler checks, in this order: the key (for every path under /v1, known or not), the
+// rate limit, the path, the method, the key's permission, the idempotency key and the body.
+// Then it calls the route's handler. All errors, panics and time-outs have the same JSON.
 package httpapi

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// errorBody is what every failure is answered with.
+// errorBody is the JSON of every error.
 type errorBody struct {
 	Error errorDetail `json:"error"`
 }
@@ -28,8 +28,7 @@ type errorDetail struct {
 	RequestID string        `json:"request_id"`
 }
 
-// The table of statuses. A type has one status, and some codes have one of
-// their own, which goes before their type's.
+// The statuses of errors: by code, and otherwise by type.
 var (
 	statusOfType = map[api.ErrorType]int{
 		api.InvalidRequest: http.StatusBadRequest,
@@ -79,25 +78,24 @@ func statusOf(e *api.Error) int {
 	return http.StatusInternalServerError
 }
 
-// The answers to failures that are no refusal. Their texts are fixed: what went
-// wrong inside is for the log.
+// The answers to internal errors. Their texts are fixed; the log has the cause.
 var (
 	errInternal = api.Errorf(api.InternalError, "", "Something went wrong on our side. Try again with the same idempotency key, and report the request id if it happens again.")
 	errTimeout  = api.Errorf(api.Unavailable, "", "The request took too long. Try again with the same idempotency key.")
 	errStopping = api.Errorf(api.Unavailable, "", "The service is not available at the moment. Try again with the same idempotency key.")
-	// errDatabase is also for a commit whose answer was lost, and which may have happened.
+	// errDatabase also answers a commit whose outcome is unknown.
 	errDatabase = api.Errorf(api.Unavailable, "", "The database cannot be reached at the moment. Repeat the request with the same idempotency key: it is carried out once, whether or not this one was.")
 )
 
-// explain turns an error into the refusal that is shown, and logs what is not.
-func (rt *router) explain(r *request, err error) *api.Error {
+// toAPIError returns the error that the client gets, and logs internal errors.
+func (rt *router) toAPIError(r *request, err error) *api.Error {
 	ended := r.Context().Err()
 	var refusal *api.Error
 	var panicked *panicError
 	shown, level := errInternal, slog.LevelError
 	switch {
 	case errors.As(err, &panicked):
-		return errInternal // it is in the log already, with its stack
+		return errInternal // recoverPanic has logged it
 	case errors.As(err, &refusal) && statusOfType[refusal.Type] != 0:
 		if statusOf(refusal) < http.StatusInternalServerError {
 			return refusal
@@ -113,8 +111,7 @@ func (rt *router) explain(r *request, err error) *api.Error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(ended, context.DeadlineExceeded):
 		shown, level = errTimeout, slog.LevelWarn
 	case ended != nil:
-		// The client has gone, so that nobody reads this, or the host ended the
-		// request, and then it is right.
+		// The client has gone and reads no answer, or the host ended the request.
 		shown, level = errStopping, slog.LevelDebug
 		r.abandoned = true
 	}
@@ -123,48 +120,47 @@ func (rt *router) explain(r *request, err error) *api.Error {
 	return shown
 }
 
-// refuse renders an error.
-func (rt *router) refuse(r *request, err error) *raw {
-	refusal := rt.explain(r, err)
+// errorResponse returns the answer to an error: the route's page, or JSON.
+func (rt *router) errorResponse(r *request, err error) *response {
+	refusal := rt.toAPIError(r, err)
 	r.code = refusal.Code
 	status := statusOf(refusal)
-	if page := rt.refusalPage(r, status, refusal); page != nil {
-		return withAdvice(r, page, status, refusal)
+	if page := rt.errorPage(r, status, refusal); page != nil {
+		return withErrorHeaders(r, page, status, refusal)
 	}
-	return refusalBody(r, status, refusal)
+	return errorJSON(r, status, refusal)
 }
 
-// refusalBody renders a refusal as JSON.
-func refusalBody(r *request, status int, refusal *api.Error) *raw {
+// errorJSON returns an error as JSON.
+func errorJSON(r *request, status int, refusal *api.Error) *response {
 	// Strings alone, so that encoding cannot fail.
 	answer, _ := encode(r, status, errorBody{errorDetail{
 		Type: refusal.Type, Code: refusal.Code, Message: refusal.Message,
 		Param: refusal.Param, RequestID: r.caller.RequestID,
 	}})
-	return withAdvice(r, answer, status, refusal)
+	return withErrorHeaders(r, answer, status, refusal)
 }
 
-// withAdvice sets the headers that say what to do about a refusal.
-func withAdvice(r *request, answer *raw, status int, refusal *api.Error) *raw {
+// withErrorHeaders sets the headers that tell the client how to go on.
+func withErrorHeaders(r *request, answer *response, status int, refusal *api.Error) *response {
 	switch status {
 	case http.StatusUnauthorized:
-		answer.set("WWW-Authenticate", "Bearer")
+		answer.setHeader("WWW-Authenticate", "Bearer")
 	case http.StatusMethodNotAllowed:
-		answer.set("Allow", r.allow)
+		answer.setHeader("Allow", r.allow)
 	}
 	if wait := retryAfter(refusal, status); wait > 0 {
-		answer.set("Retry-After", strconv.FormatInt(wait, 10))
+		answer.setHeader("Retry-After", strconv.FormatInt(wait, 10))
 	}
 	return answer
 }
 
-// refusalPage renders a refusal as the route wants it, or returns nil where it
-// is to be JSON.
-func (rt *router) refusalPage(r *request, status int, refusal *api.Error) *raw {
-	if r.route == nil || r.route.refusal == nil {
+// errorPage returns an error as the route's page, or nil for a route that answers JSON.
+func (rt *router) errorPage(r *request, status int, refusal *api.Error) *response {
+	if r.route == nil || r.route.errorPage == nil {
 		return nil
 	}
-	page, err := rt.protect(r, func() (any, error) { return r.route.refusal(r, status, refusal) })
+	page, err := rt.recoverPanic(r, func() (any, error) { return r.route.errorPage(r, status, refusal) })
 	if err != nil {
 		rt.log.ErrorContext(r.Context(), "refusal could not be rendered",
 			"request_id", r.caller.RequestID, "error", err)
@@ -174,8 +170,8 @@ func (rt *router) refusalPage(r *request, status int, refusal *api.Error) *raw {
 	return page
 }
 
-// retryAfter returns the seconds after which another try makes sense, rounded
-// up, or 0 when waiting does not help.
+// retryAfter returns the seconds after which the client may try again, rounded up, or 0
+// when waiting does not help.
 func retryAfter(e *api.Error, status int) int64 {
 	if e.RetryAfter > 0 {
 		return int64(math.Ceil(e.RetryAfter.Seconds()))
@@ -189,15 +185,14 @@ func retryAfter(e *api.Error, status int) int64 {
 	return 0
 }
 
-// panicError is what a panic in a handler becomes.
+// panicError is the error that recoverPanic makes of a panic.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("httpapi: panic: %v", e.value) }
 
-// protect runs fn and renders what it returns. A panic becomes an error; only
-// http.ErrAbortHandler, with which a handler asks for the connection to be cut,
-// goes on.
-func (rt *router) protect(r *request, fn func() (any, error)) (answer *raw, err error) {
+// recoverPanic runs fn and renders its result. It turns a panic into an error, except
+// http.ErrAbortHandler, by which a handler closes the connection.
+func (rt *router) recoverPanic(r *request, fn func() (any, error)) (answer *response, err error) {
 	defer func() {
 		p := recover()
 		if p == nil {

@@ -191,7 +191,7 @@ func TestTimeout(t *testing.T) {
 
 // A handler that does not heed the end of its context, because it waits for the outcome
 // of a commit, holds up no answer.
-func TestHandlerThatOutlastsItsTime(t *testing.T) {
+func TestHardTimeoutAnswersForSlowHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt, log := testRouter(Config{Timeout: 5 * time.Second}, route{method: "POST", pattern: "/v1/qr_codes", handle: func(*request) (any, error) {
 			time.Sleep(20 * time.Second)
@@ -290,14 +290,14 @@ func TestAbortHandlerPassesThrough(t *testing.T) {
 
 func TestRefusalPage(t *testing.T) {
 	page := func(r *request, status int, e *api.Error) (any, error) {
-		return content("text/html; charset=utf-8", fmt.Appendf(nil, "%d %s %s", status, e.Code, r.caller.RequestID)), nil
+		return newResponse("text/html; charset=utf-8", fmt.Appendf(nil, "%d %s %s", status, e.Code, r.caller.RequestID)), nil
 	}
 	broken := func(*request, int, *api.Error) (any, error) { panic("the page, too") }
 	rt, _ := testRouter(
 		Config{},
-		route{method: "GET", pattern: "/pay/{id}", refusal: page, handle: func(*request) (any, error) { return nil, api.NoSuch("QR code") }},
-		route{method: "GET", pattern: "/panic", refusal: page, handle: func(*request) (any, error) { panic("x") }},
-		route{method: "GET", pattern: "/broken", refusal: broken, handle: func(*request) (any, error) { return nil, api.NoSuch("QR code") }},
+		route{method: "GET", pattern: "/pay/{id}", errorPage: page, handle: func(*request) (any, error) { return nil, api.NoSuch("QR code") }},
+		route{method: "GET", pattern: "/panic", errorPage: page, handle: func(*request) (any, error) { panic("x") }},
+		route{method: "GET", pattern: "/broken", errorPage: broken, handle: func(*request) (any, error) { return nil, api.NoSuch("QR code") }},
 	)
 	for target, want := range map[string]string{
 		"/pay/qr_1":   "404 text/html; charset=utf-8 404 resource_missing req_1",

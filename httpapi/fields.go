@@ -20,17 +20,17 @@ type fields struct {
 	// "destination.", "line_items[2].", and "" for the body.
 	prefix  string
 	members []jsonMember
-	// first is the first error, shared by all objects of one body.
-	first *error
+	// firstErr is the first error, shared by all objects of one body.
+	firstErr *error
 }
 
 // newFields reads a body's object.
 func newFields(body jsonValue, err error) *fields {
-	return &fields{members: body.members, first: &err}
+	return &fields{members: body.members, firstErr: &err}
 }
 
 // err returns the first error of the whole body, or nil.
-func (f *fields) err() error { return *f.first }
+func (f *fields) err() error { return *f.firstErr }
 
 // has reports whether the field was sent, be it as null.
 func (f *fields) has(name string) bool { return f.find(name) != nil }
@@ -80,7 +80,7 @@ func (f *fields) integer(name string) int64 { return orZero(f.optionalInteger(na
 
 // optionalInteger returns a whole number or nil.
 func (f *fields) optionalInteger(name string) *int64 {
-	return number(f, name, "a whole number, such as 5", parseWhole)
+	return number(f, name, "a whole number, such as 5", parseInteger)
 }
 
 // pesewas returns a whole number of pesewas; 1000 and 1000.0 are the same.
@@ -88,7 +88,7 @@ func (f *fields) pesewas(name string) int64 { return orZero(f.optionalPesewas(na
 
 // optionalPesewas returns a whole number of pesewas or nil.
 func (f *fields) optionalPesewas(name string) *int64 {
-	return number(f, name, "a whole number of pesewas, such as 1000", parseWhole)
+	return number(f, name, "a whole number of pesewas, such as 1000", parseInteger)
 }
 
 // ghs returns an amount of GHS with at most two decimals.
@@ -133,7 +133,7 @@ func (f *fields) optionalTime(name string) *time.Time {
 // object returns a nested object. An absent one reads as an empty one; has tells
 // the difference.
 func (f *fields) object(name string) *fields {
-	nested := &fields{prefix: f.prefix + name + ".", first: f.first}
+	nested := &fields{prefix: f.prefix + name + ".", firstErr: f.firstErr}
 	if v := f.read(name, jsonObject, "an object"); v != nil {
 		nested.members = v.members
 	}
@@ -153,7 +153,7 @@ func (f *fields) objects(name string) []*fields {
 		if e.kind != jsonObject {
 			f.fail(api.Invalid(path, "%s must be an object.", path))
 		}
-		list[i] = &fields{prefix: path + ".", members: e.members, first: f.first}
+		list[i] = &fields{prefix: path + ".", members: e.members, firstErr: f.firstErr}
 	}
 	return list
 }
@@ -215,8 +215,8 @@ func (f *fields) read(name string, kind jsonKind, want string) *jsonValue {
 }
 
 func (f *fields) fail(err error) {
-	if *f.first == nil {
-		*f.first = err
+	if *f.firstErr == nil {
+		*f.firstErr = err
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Who guesses at pages is slowed, and takes no page from others with the same address,
 // such as that of a proxy.
-func TestMissingPagesCostNobodyElse(t *testing.T) {
+func TestMissingPagesCountSeparately(t *testing.T) {
 	s := paymentstest.New(t)
 	_, page := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
 	page = strings.TrimPrefix(page, s.Server.URL)

@@ -5,13 +5,14 @@ import (
 	"sync"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// InFlight bounds how many requests are worked on at a time, so that no key, and no
-// visitor of a page, takes all memory and all connections to the database. What comes
-// beyond is answered 429 with Retry-After. It counts in this process only. A field of
-// zero or less stands for its default.
+// InFlight bounds how many requests run at the same time, so that no key and no client of
+// a page takes all memory and all connections to the database. The handler answers further
+// requests with 429 and Retry-After. It counts in this process only. A field of zero or
+// less stands for its default.
 type InFlight struct {
 	// Live and Test bound the requests of each merchant, in live mode (256) and in test
 	// mode (128).
@@ -19,9 +20,8 @@ type InFlight struct {
 	// Page bounds the requests without a key of each client address: 64. An address of
 	// IPv6 counts by its network of 48 bits.
 	Page int
-	// All bounds all requests together: 1,024. Test mode has at most a quarter of it, and
-	// the requests without a key another quarter, so that neither can stop the other or
-	// live mode.
+	// All bounds all requests together: 1,024. Test mode gets at most a quarter of it, and
+	// requests without a key another quarter. So neither can stop the other or live mode.
 	All int
 }
 
@@ -39,99 +39,99 @@ func (n InFlight) withDefaults() InFlight {
 }
 
 // heavyInFlight bounds the requests that take up to tens of megabytes each: batches,
-// statements, documents. Those beyond it wait, with their bodies unread.
-// One merchant in test mode, or one address, has no more than half of its part.
+// statements, documents. Further ones wait, with their bodies unread. One merchant in test
+// mode, or one address, gets at most half of its class.
 var heavyInFlight = InFlight{Live: 4, Test: 2, Page: 2, All: 16}
 
-// part is the part of all places that a request takes one of.
-type part int
+// trafficClass is the share of InFlight.All that a request counts towards.
+type trafficClass int
 
 const (
-	livePart part = iota
-	testPart
-	pagePart // requests without a key
+	liveTraffic trafficClass = iota
+	testTraffic
+	pageTraffic // requests without a key
 )
 
-// flights counts the requests that are worked on.
-type flights struct {
+// concurrencyLimiter counts the running requests: all, by class and by group.
+type concurrencyLimiter struct {
 	limit InFlight
 
-	mu     sync.Mutex
-	all    int
-	parts  [3]int // of all, by part; without those that have only begun
-	groups map[storage.Scope]int
-	freed  chan struct{} // closed when a place is given back; nil while no request waits
+	mu      sync.Mutex
+	total   int
+	byClass [3]int // without slots that have joined no group yet
+	groups  map[storage.Scope]int
+	freed   chan struct{} // closed on release; nil while no request waits
 }
 
-func newFlights(limit InFlight) *flights {
-	return &flights{limit: limit.withDefaults(), groups: make(map[storage.Scope]int)}
+func newConcurrencyLimiter(limit InFlight) *concurrencyLimiter {
+	return &concurrencyLimiter{limit: limit.withDefaults(), groups: make(map[storage.Scope]int)}
 }
 
 var (
-	errManyOfYours = api.Errorf(api.RateLimited, "", "Too many requests are under way at the same time. Wait for answers before you send more, or try again after the seconds in the header Retry-After.")
-	errManyOfAll   = api.Errorf(api.RateLimited, "", "The service is busy. Try again after the seconds in the header Retry-After.")
+	errTooManyFromCaller = api.Errorf(api.RateLimited, "", "Too many requests are under way at the same time. Wait for answers before you send more, or try again after the seconds in the header Retry-After.")
+	errOverloaded        = api.Errorf(api.RateLimited, "", "The service is busy. Try again after the seconds in the header Retry-After.")
 )
 
-// flight is one request's place. The zero value has none.
-type flight struct {
-	of      *flights
+// slot is one request's place in a limiter. The zero value holds none.
+type slot struct {
+	limiter *concurrencyLimiter
 	group   storage.Scope
-	grouped bool
-	part    part
+	inGroup bool
+	class   trafficClass
 }
 
-// begin takes a place among all. end follows.
-func (f *flights) begin() (flight, error) {
+// acquire takes a slot. The caller must release it.
+func (f *concurrencyLimiter) acquire() (slot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.all >= f.limit.All {
-		return flight{}, errManyOfAll
+	if f.total >= f.limit.All {
+		return slot{}, errOverloaded
 	}
-	f.all++
-	return flight{of: f}, nil
+	f.total++
+	return slot{limiter: f}, nil
 }
 
-// join takes a place in the request's group as well: those of a merchant and mode, or,
-// where there is no key, of a client address.
-func (p *flight) join(caller api.Caller, client string) error {
-	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
-	return p.joinLocked(caller, client)
+// joinGroup counts the slot in its group, too: a merchant and mode, or, without a key, a
+// client address.
+func (p *slot) joinGroup(caller api.Caller, client string) error {
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
+	return p.joinGroupLocked(caller, client)
 }
 
-func (p *flight) joinLocked(caller api.Caller, client string) error {
-	f := p.of
-	group, limit, part := caller.Scope(), f.limit.Test, testPart
+func (p *slot) joinGroupLocked(caller api.Caller, client string) error {
+	f := p.limiter
+	group, limit, part := engine.Scope(caller), f.limit.Test, testTraffic
 	switch {
 	case caller.Live:
-		limit, part = f.limit.Live, livePart
+		limit, part = f.limit.Live, liveTraffic
 	case caller.Merchant == "":
-		group, limit, part = storage.Scope{Merchant: "address " + network(client, 48)}, f.limit.Page, pagePart
+		group, limit, part = storage.Scope{Merchant: "address " + clientNetwork(client, 48)}, f.limit.Page, pageTraffic
 	}
 	if f.groups[group] >= limit {
-		return errManyOfYours
+		return errTooManyFromCaller
 	}
-	if part != livePart && f.parts[part] >= max(1, f.limit.All/4) {
-		return errManyOfAll
+	if part != liveTraffic && f.byClass[part] >= max(1, f.limit.All/4) {
+		return errOverloaded
 	}
 	f.groups[group]++
-	f.parts[part]++
-	p.group, p.grouped, p.part = group, true, part
+	f.byClass[part]++
+	p.group, p.inGroup, p.class = group, true, part
 	return nil
 }
 
-// wait is begin and join, as soon as there are both places. It fails when ctx ends
-// before. end follows.
-func (f *flights) wait(ctx context.Context, caller api.Caller, client string) (flight, error) {
+// wait waits until it can acquire a slot and join its group. It fails when ctx ends. The
+// caller must release the slot.
+func (f *concurrencyLimiter) wait(ctx context.Context, caller api.Caller, client string) (slot, error) {
 	for {
-		p := flight{of: f}
+		p := slot{limiter: f}
 		f.mu.Lock()
-		err := error(errManyOfAll)
-		if f.all < f.limit.All {
-			err = p.joinLocked(caller, client)
+		err := error(errOverloaded)
+		if f.total < f.limit.All {
+			err = p.joinGroupLocked(caller, client)
 		}
 		if err == nil {
-			f.all++
+			f.total++
 		} else if f.freed == nil {
 			f.freed = make(chan struct{})
 		}
@@ -143,28 +143,28 @@ func (f *flights) wait(ctx context.Context, caller api.Caller, client string) (f
 		select {
 		case <-freed:
 		case <-ctx.Done():
-			return flight{}, err
+			return slot{}, err
 		}
 	}
 }
 
-// end gives the places back.
-func (p *flight) end() {
-	f := p.of
+// release gives the slot back.
+func (p *slot) release() {
+	f := p.limiter
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.all--
+	f.total--
 	if f.freed != nil {
 		close(f.freed)
 		f.freed = nil
 	}
-	if !p.grouped {
+	if !p.inGroup {
 		return
 	}
-	f.parts[p.part]--
+	f.byClass[p.class]--
 	if f.groups[p.group]--; f.groups[p.group] == 0 {
 		delete(f.groups, p.group)
 	}

@@ -109,10 +109,10 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 }
 
 // isEmpty reports places that are still counted, and channels that no request waits for.
-func (f *flights) isEmpty(t *testing.T) {
+func (f *concurrencyLimiter) isEmpty(t *testing.T) {
 	t.Helper()
-	if f.all != 0 || f.parts != [3]int{} || len(f.groups) != 0 || f.freed != nil {
-		t.Errorf("still counted: %d, %v, %v, %v", f.all, f.parts, f.groups, f.freed)
+	if f.total != 0 || f.byClass != [3]int{} || len(f.groups) != 0 || f.freed != nil {
+		t.Errorf("still counted: %d, %v, %v, %v", f.total, f.byClass, f.groups, f.freed)
 	}
 }
 
@@ -188,25 +188,25 @@ func TestPagesInFlightCountByNetwork(t *testing.T) {
 	})
 }
 
-func TestPlacesCostNoMemory(t *testing.T) {
-	f := newFlights(InFlight{})
+func TestConcurrencyLimiterDropsIdleGroups(t *testing.T) {
+	f := newConcurrencyLimiter(InFlight{})
 	caller := api.Caller{Merchant: "mer_1"}
 	if n := testing.AllocsPerRun(100, func() {
-		p, err := f.begin()
+		p, err := f.acquire()
 		if err == nil {
-			err = p.join(caller, "")
+			err = p.joinGroup(caller, "")
 		}
 		if err != nil {
 			t.Error(err)
 		}
-		p.end()
+		p.release()
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
 // A handler that cuts the connection gives its place back.
-func TestPlacesSurvivePanics(t *testing.T) {
+func TestPanicReleasesSlot(t *testing.T) {
 	rt, _ := testRouter(Config{InFlight: InFlight{Test: 1}},
 		route{method: "GET", pattern: "/v1/cut", handle: func(*request) (any, error) { panic(http.ErrAbortHandler) }},
 		route{method: "GET", pattern: "/v1/broken", handle: func(*request) (any, error) { panic("broken") }},

@@ -14,20 +14,20 @@ import (
 type invoicePage struct {
 	invoices *invoice.Service
 	accounts *account.Service
-	*visitors
+	*pageLimiter
 }
 
-func newInvoicePage(svc *payments.Service, v *visitors) *invoicePage {
+func newInvoicePage(svc *payments.Service, v *pageLimiter) *invoicePage {
 	return &invoicePage{svc.Invoices, svc.Accounts, v}
 }
 
 func (p *invoicePage) routes() []route {
 	return []route{
-		{method: http.MethodGet, pattern: "/invoice/{id}", handle: p.show, refusal: p.refusal},
-		{method: http.MethodPost, pattern: "/invoice/{id}", handle: p.pay, refusal: p.refusal},
-		{method: http.MethodGet, pattern: "/invoice/{id}/pdf", heavy: true, handle: p.document, refusal: p.refusal},
-		{method: http.MethodGet, pattern: "/invoice/{id}/credit_notes/{note}", heavy: true, handle: p.creditNote, refusal: p.refusal},
-		{method: http.MethodGet, pattern: "/invoice/{id}/logo", handle: p.logo, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/invoice/{id}", handle: p.show, errorPage: p.errorPage},
+		{method: http.MethodPost, pattern: "/invoice/{id}", handle: p.pay, errorPage: p.errorPage},
+		{method: http.MethodGet, pattern: "/invoice/{id}/pdf", heavy: true, handle: p.document, errorPage: p.errorPage},
+		{method: http.MethodGet, pattern: "/invoice/{id}/credit_notes/{note}", heavy: true, handle: p.creditNote, errorPage: p.errorPage},
+		{method: http.MethodGet, pattern: "/invoice/{id}/logo", handle: p.logo, errorPage: p.errorPage},
 	}
 }
 
@@ -47,8 +47,8 @@ type invoiceView struct {
 
 // open finds the invoice, and bounds how often one client address guesses at secrets and PINs.
 func (p *invoicePage) open(r *request) (*invoice.Hosted, error) {
-	h, err := p.invoices.Open(r.Context(), r.id())
-	return h, p.limited(r, err)
+	h, err := p.invoices.Hosted(r.Context(), r.id())
+	return h, p.checkRate(r, err)
 }
 
 func (p *invoicePage) show(r *request) (any, error) {
@@ -64,7 +64,7 @@ func (p *invoicePage) render(status int, r *request, h *invoice.Hosted, v invoic
 	if h.Merchant.HasLogo {
 		v.Logo = r.id() + "/logo"
 	}
-	return page(status, "invoice", v)
+	return renderPage(status, "invoice", v)
 }
 
 // pay takes the form.
@@ -84,7 +84,7 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	if params.Wallet == (account.WalletRef{}) && h.Invoice.AmountDue > 0 {
 		err = api.Missing("wallet")
 	} else {
-		err = p.enter(r, func(from string) error {
+		err = p.payWithPIN(r, func(from string) error {
 			params.From = from
 			_, err := p.invoices.PayWallet(r.Context(), caller, h.Invoice.ID, params)
 			return err
@@ -95,15 +95,15 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	}
 	if err == nil {
 		// The page shows that it is paid, and can be loaded again without paying.
-		return &raw{status: http.StatusSeeOther, header: map[string]string{"Location": r.id()}}, nil
+		return &response{status: http.StatusSeeOther, header: map[string]string{"Location": r.id()}}, nil
 	}
-	e := asRefusal(err)
+	e := asAPIError(err)
 	if e == nil {
 		return nil, err
 	}
 	v.Problem, v.Field = pageProblem(e)
 	// What became of the invoice meanwhile is shown with it.
-	if h, err = p.invoices.Open(r.Context(), r.id()); err != nil {
+	if h, err = p.invoices.Hosted(r.Context(), r.id()); err != nil {
 		return nil, err
 	}
 	if e.Code == api.IdempotencyKeyReused {
@@ -113,23 +113,23 @@ func (p *invoicePage) pay(r *request) (any, error) {
 }
 
 func (p *invoicePage) document(r *request) (any, error) {
-	data, name, err := p.invoices.Document(r.Context(), r.id()) // also of a draft
-	return pdf(data, name, p.limited(r, err))
+	data, name, err := p.invoices.HostedPDF(r.Context(), r.id()) // also of a draft
+	return inlinePDF(data, name, p.checkRate(r, err))
 }
 
-// pdf answers a document under its name.
-func pdf(data []byte, name string, err error) (any, error) {
+// inlinePDF answers a document under its name.
+func inlinePDF(data []byte, name string, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := content("application/pdf", data)
-	answer.set("Content-Disposition", `inline; filename="`+name+`"`)
+	answer := newResponse("application/pdf", data)
+	answer.setHeader("Content-Disposition", `inline; filename="`+name+`"`)
 	return answer, nil
 }
 
 func (p *invoicePage) creditNote(r *request) (any, error) {
 	data, name, err := p.invoices.HostedCreditNote(r.Context(), r.id(), r.PathValue("note"))
-	return pdf(data, name, p.limited(r, err))
+	return inlinePDF(data, name, p.checkRate(r, err))
 }
 
 func (p *invoicePage) logo(r *request) (any, error) {
@@ -137,14 +137,14 @@ func (p *invoicePage) logo(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return logoOf(r, p.accounts, h.Merchant.ID)
+	return merchantLogo(r, p.accounts, h.Merchant.ID)
 }
 
-// refusal is the page for everything that the invoice cannot show.
-func (p *invoicePage) refusal(_ *request, status int, e *api.Error) (any, error) {
+// errorPage is the page for everything that the invoice cannot show.
+func (p *invoicePage) errorPage(_ *request, status int, e *api.Error) (any, error) {
 	v := payView{Problem: e.Message}
 	if status == http.StatusNotFound {
 		v.Problem = "There is no invoice here. Check the address, or ask who sent it to you."
 	}
-	return page(status, "problem", v)
+	return renderPage(status, "problem", v)
 }

@@ -102,7 +102,7 @@ func (h invoiceHandlers) update(r *request) (any, error) {
 }
 
 func (h invoiceHandlers) get(r *request) (any, error) {
-	return h.invoices.Get(r.reading(), r.caller, r.id())
+	return answerObject(r, h.invoices.GetJSON)
 }
 
 func (h invoiceHandlers) list(r *request) (any, error) {
@@ -117,7 +117,7 @@ func (h invoiceHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.invoices.List(r.reading(), r.caller, p)
+	return answerList(r, p, h.invoices.ListJSON)
 }
 
 func (h invoiceHandlers) delete(r *request) (any, error) {
@@ -139,7 +139,7 @@ func (h invoiceHandlers) lines(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.invoices.Lines(r.Context(), r.caller, r.id(), page)
+	return h.invoices.ListLines(r.Context(), r.caller, r.id(), page)
 }
 
 // pdf sends the caller to the document, whose address needs no key.
@@ -148,7 +148,7 @@ func (h invoiceHandlers) pdf(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &raw{status: http.StatusFound, header: map[string]string{"Location": address}}, nil
+	return &response{status: http.StatusFound, header: map[string]string{"Location": address}}, nil
 }
 
 func (h invoiceHandlers) pay(r *request) (any, error) {
@@ -157,7 +157,7 @@ func (h invoiceHandlers) pay(r *request) (any, error) {
 		PaymentMethod: b.text("payment_method"),
 		Source:        b.text("source"),
 		OffSession:    b.boolean("off_session"),
-		PaidOutside:   b.boolean("paid_outside"),
+		PaidOutOfBand: b.boolean("paid_outside"),
 	}
 	if err := b.err(); err != nil {
 		return nil, err

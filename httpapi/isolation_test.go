@@ -16,7 +16,7 @@ import (
 )
 
 // as returns the shop seen with another key.
-func as(t *testing.T, s *paymentstest.Shop, caller api.Caller, p account.KeyParams) (*paymentstest.Shop, *account.Key) {
+func as(t *testing.T, s *paymentstest.Shop, caller api.Caller, p account.CreateKeyParams) (*paymentstest.Shop, *account.Key) {
 	t.Helper()
 	key, err := s.Accounts.CreateKey(t.Context(), caller, p)
 	if err != nil {
@@ -38,12 +38,12 @@ func TestIsolation(t *testing.T) {
 	_, events := s.Do("GET", "/v1/events?limit=1", nil)
 	event := field(t, events, "data.0.id")
 
-	merchant, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Other"})
+	merchant, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.KeyParams{})
-	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.KeyParams{})
+	stranger, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{})
+	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
 
 	out := `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`
 	_, disbursed := s.Do("POST", "/v1/disbursements", out)
@@ -146,10 +146,10 @@ func TestIsolation(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	s := paymentstest.New(t)
-	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.KeyParams{})
-	reader, _ := as(t, s, s.Caller, account.KeyParams{ReadOnly: true})
-	narrow, _ := as(t, s, s.Caller, account.KeyParams{Resources: []string{"payments"}})
-	revoked, key := as(t, s, s.Caller, account.KeyParams{})
+	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
+	reader, _ := as(t, s, s.Caller, account.CreateKeyParams{ReadOnly: true})
+	narrow, _ := as(t, s, s.Caller, account.CreateKeyParams{Resources: []string{"payments"}})
+	revoked, key := as(t, s, s.Caller, account.CreateKeyParams{})
 	if err := s.Accounts.RevokeKey(t.Context(), s.Caller, key.ID); err != nil {
 		t.Fatal(err)
 	}

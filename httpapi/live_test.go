@@ -12,7 +12,7 @@ import (
 // Paying an invoice alone answers payment_failed.
 func TestLiveModeWithoutProviders(t *testing.T) {
 	s := paymentstest.New(t)
-	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.KeyParams{})
+	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
 	invoice := func(body string) string {
 		_, data := live.Do("POST", "/v1/invoices", body)
 		return field(t, data, "id")

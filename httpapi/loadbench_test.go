@@ -19,7 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
-	"github.com/seed-7082ffec/payments/internal/bareloop"
+	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
@@ -59,7 +59,7 @@ import (
 func BenchmarkDisbursement(b *testing.B) {
 	for _, connections := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint("connections=", connections), func(b *testing.B) {
-			ours, alone, limit := openDesk(b, sqlite.Config{}), openDesk(b, sqlite.Config{MaxGroup: 1}), openDesk(b, sqlite.Config{})
+			ours, alone, limit := openDesk(b, sqlite.Config{}), openDesk(b, sqlite.Config{MaxBatchSize: 1}), openDesk(b, sqlite.Config{})
 			before := ours.store.Stats()
 			const turns = 8
 			share := max(b.N/turns, 4*connections)
@@ -67,13 +67,13 @@ func BenchmarkDisbursement(b *testing.B) {
 			var together, apart []time.Duration
 			var cpu, load time.Duration
 			for turn := range turns {
-				own := httpload.ProcessorTime()
+				own := httpload.CPUTime()
 				done := ours.disburse(b, connections, share)
-				cpu, load = cpu+httpload.ProcessorTime()-own, load+done.Processor
-				together = append(together, done.Each...)
+				cpu, load = cpu+httpload.CPUTime()-own, load+done.CPUTime
+				together = append(together, done.Durations...)
 				bare := limit.bare(b, 32, turn*share, share)
-				apart = append(apart, alone.disburse(b, connections, max(share/3, 4*connections)).Each...)
-				each = append(each, float64(done.Took)/float64(share))
+				apart = append(apart, alone.disburse(b, connections, max(share/3, 4*connections)).Durations...)
+				each = append(each, float64(done.Elapsed)/float64(share))
 				shares = append(shares, bare/each[turn])
 			}
 			now := ours.store.Stats()
@@ -82,9 +82,9 @@ func BenchmarkDisbursement(b *testing.B) {
 			b.ReportMetric(median(each), "ns/op")
 			b.ReportMetric(median(shares), "of-limit")
 			b.ReportMetric(float64(now.Updates-before.Updates)/float64(now.Commits-before.Commits), "group")
-			b.ReportMetric(float64(httpload.Within(together, 99).Microseconds())/1000, "p99-ms")
-			b.ReportMetric(float64(httpload.Within(together, 50))/float64(httpload.Within(apart, 50)), "p50-of-alone")
-			b.ReportMetric(float64(httpload.Within(together, 99))/float64(httpload.Within(apart, 99)), "p99-of-alone")
+			b.ReportMetric(float64(httpload.Percentile(together, 99).Microseconds())/1000, "p99-ms")
+			b.ReportMetric(float64(httpload.Percentile(together, 50))/float64(httpload.Percentile(apart, 50)), "p50-of-alone")
+			b.ReportMetric(float64(httpload.Percentile(together, 99))/float64(httpload.Percentile(apart, 99)), "p99-of-alone")
 			b.ReportMetric(float64(cpu.Microseconds())/float64(turns*share), "cpu-us/op")
 			b.ReportMetric(float64(load.Microseconds())/float64(turns*share), "load-us/op")
 		})
@@ -112,16 +112,16 @@ func openDesk(b *testing.B, config sqlite.Config) *desk {
 	must(b, err)
 	b.Cleanup(func() { must(b, d.close()) })
 	ctx := b.Context()
-	merchant, err := d.svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	merchant, err := d.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	must(b, err)
-	key, err := d.svc.Accounts.CreateKey(ctx, api.Caller{Merchant: merchant.ID}, account.KeyParams{Name: "bench"})
+	key, err := d.svc.Accounts.CreateKey(ctx, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{Name: "bench"})
 	must(b, err)
 	d.key = key.Secret
 	for range 9 {
-		must(b, d.svc.Accounts.Deposit(ctx, account.Deposit{To: merchant.ID, Amount: decimal.NewFromInt(900_000), Source: "test"}))
+		must(b, d.svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(900_000), Source: "test"}))
 	}
 	for i := range 64 {
-		c, err := d.svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
+		c, err := d.svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
 		must(b, err)
 		d.wallets = append(d.wallets, c.ServiceID)
 	}
@@ -144,7 +144,7 @@ var left = []string{"disbursements", "events", "events", "idempotency_keys"}
 // bare returns the nanoseconds that the rows of a disbursement take to write by a bare
 // loop, so many a commit.
 func (d *desk) bare(b *testing.B, group, from, n int) float64 {
-	return bareloop.Call{Path: d.path, Insert: left, Moves: true, From: from}.Run(b, group, n)
+	return benchbase.Call{Path: d.path, Insert: left, Moves: true, From: from}.Run(b, group, n)
 }
 
 // served is the library over a file, answering on an address.

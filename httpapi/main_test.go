@@ -15,7 +15,7 @@ import (
 // TestMain fails where the tests, all together, have left something of the
 // description unseen, or a goroutine running.
 func TestMain(m *testing.M) {
-	if httpload.Wanted() {
+	if httpload.IsChild() {
 		os.Exit(httpload.Main())
 	}
 	if path := os.Getenv(serveVariable); path != "" {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 	})
 	if c, err := contract.Load(); status == 0 && whole && err == nil {
-		for _, missing := range c.Unseen() {
+		for _, missing := range c.Uncovered() {
 			fmt.Println("openapi.yaml:", missing, "in any test of this package")
 			status = 1
 		}

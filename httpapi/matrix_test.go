@@ -151,15 +151,15 @@ func TestIsolationMatrix(t *testing.T) {
 
 		owned["acc"] = []string{s.Consumer.ID}
 
-		merchant, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Other"})
+		merchant, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		stranger, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.KeyParams{})
-		strangerLive, _ := as(t, s, api.Caller{Merchant: merchant.ID, Live: true}, account.KeyParams{})
-		live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.KeyParams{})
-		reader, _ := as(t, s, s.Caller, account.KeyParams{ReadOnly: true})
-		narrow, _ := as(t, s, s.Caller, account.KeyParams{Resources: []string{}})
+		stranger, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{})
+		strangerLive, _ := as(t, s, api.Caller{Merchant: merchant.ID, Live: true}, account.CreateKeyParams{})
+		live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
+		reader, _ := as(t, s, s.Caller, account.CreateKeyParams{ReadOnly: true})
+		narrow, _ := as(t, s, s.Caller, account.CreateKeyParams{Resources: []string{}})
 		others := map[string]*paymentstest.Shop{"a stranger": stranger, "a live stranger": strangerLive, "the live mode": live}
 
 		ask := func(s *paymentstest.Shop, row httpapi.TableRow, path, body string) (int, string) {

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/bareloop"
+	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -60,12 +60,12 @@ type past struct {
 
 func history(b *testing.B, rows int) past {
 	d := openDesk(b, sqlite.Config{})
-	merchants, err := d.svc.Accounts.Merchants(b.Context(), api.Page{})
+	merchants, err := d.svc.Accounts.ListMerchants(b.Context(), api.Caller{}, api.Page{})
 	must(b, err)
 	made, err := d.svc.Disbursements.List(b.Context(), api.Caller{Merchant: merchants.Data[0].ID}, payout.ListParams{Page: api.Page{Limit: 1}})
 	must(b, err)
 	must(b, d.close())
-	bareloop.Call{Path: d.path, Insert: left, Moves: true}.Fill(b, rows)
+	benchbase.Call{Path: d.path, Insert: left, Moves: true}.Fill(b, rows)
 	p := past{desk: d}
 	for i := range 20_000 {
 		p.ids = append(p.ids, fmt.Sprintf("%s0%018d", made.Data[0].ID[:4], 100+i*7919%(rows-100)))
@@ -90,7 +90,7 @@ func (p past) serveMix(b *testing.B, n int) (m memoryUse) {
 	var address string
 	must(b, said.Decode(&address))
 	_, err = httpload.Run(b.Context(), httpload.Load{
-		Address: address, Connections: 16, Requests: n, Keys: []string{p.key}, Wallets: p.wallets, Read: p.ids,
+		Address: address, Connections: 16, Requests: n, Keys: []string{p.key}, Wallets: p.wallets, ReadIDs: p.ids,
 	})
 	must(b, err)
 	must(b, in.Close())

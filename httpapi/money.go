@@ -31,15 +31,15 @@ func (h moneyHandlers) balance(r *request) (any, error) {
 
 func (h moneyHandlers) entries(r *request) (any, error) {
 	q := r.query()
-	p := account.EntryListParams{Page: q.page(), Created: q.times("created"), Type: q.text("type"), Source: q.text("source")}
+	p := account.ListEntriesParams{Page: q.page(), Created: q.times("created"), Type: q.text("type"), Source: q.text("source")}
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.Accounts.Entries(r.Context(), r.caller, p)
+	return h.svc.Accounts.ListEntries(r.Context(), r.caller, p)
 }
 
 func (h moneyHandlers) payment(r *request) (any, error) {
-	return h.svc.Payments.Get(r.reading(), r.caller, r.id())
+	return answerObject(r, h.svc.Payments.GetJSON)
 }
 
 func (h moneyHandlers) payments(r *request) (any, error) {
@@ -55,7 +55,7 @@ func (h moneyHandlers) payments(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.Payments.List(r.reading(), r.caller, p)
+	return answerList(r, p, h.svc.Payments.ListJSON)
 }
 
 func (h moneyHandlers) event(r *request) (any, error) {

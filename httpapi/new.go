@@ -30,7 +30,7 @@ func New(svc *payments.Service, config Config) http.Handler {
 	routes = append(routes, refundRoutes(svc)...)
 	routes = append(routes, webhookRoutes(svc)...)
 	routes = append(routes, openAPIRoutes(svc)...)
-	v := newVisitors(config)
+	v := newPageLimiter(config)
 	routes = append(routes, newPayPage(svc, v).routes()...)
 	routes = append(routes, newInvoicePage(svc, v).routes()...)
 	if config.TestHelpers && svc.Sandbox() {

@@ -9,41 +9,40 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// Observer is told of requests. Package otelpayments, a module of its own, is one
-// for OpenTelemetry; that of the background work is payments.Observer.
+// Observer receives an Observation of each request. Package otelpayments, a module of its
+// own, has one for OpenTelemetry. payments.Observer observes the background work.
 type Observer interface {
-	// ObserveRequest is called when a request has been answered, with the context that
-	// the handler was called with, so that a span which the host's middleware began
-	// can be given a name. It is called by many goroutines at once, and holds up the
-	// connection. A panic in it is logged and ends nothing.
+	// The handler calls ObserveRequest after it has answered a request, with the
+	// request's own context, so that it can name a span that the host's middleware began.
+	// Many goroutines call it at once, and the connection waits for it. The handler logs a
+	// panic in it and goes on.
 	ObserveRequest(ctx context.Context, r Observation)
 }
 
-// Observation is what is told of a request. It holds ids, and nothing of a person.
+// Observation describes an answered request. It holds ids and no personal data.
 type Observation struct {
-	// Method is a method of HTTP, or "other".
+	// Method is a standard HTTP method, or "other".
 	Method string
-	// Route is the pattern of the path, as "/v1/payouts/{id}"; empty where there is no
-	// such path, or no key to look at it. Two deployments have the same few.
+	// Route is the pattern of the path, as "/v1/payouts/{id}". It is empty for an unknown
+	// path, and under /v1 for a request without a valid key.
 	Route  string
 	Status int
-	// Code is that of a refusal or fault, as "insufficient_balance"; empty when the
-	// request was answered well.
+	// Code is the error's, as "insufficient_balance"; empty when the request succeeded.
 	Code     api.Code
 	Duration time.Duration
-	// RequestID is what the answer carries as Request-Id.
+	// RequestID is the answer's header Request-Id.
 	RequestID string
-	// Merchant and Live say whose key it was; empty and false on a public path.
+	// Merchant and Live belong to the key; empty and false on a public path.
 	Merchant string
 	Live     bool
-	// Replayed says that the answer is that of an earlier request.
+	// Replayed says that the answer repeats that of an earlier request.
 	Replayed bool
-	// Abandoned says that the client went away before it was answered.
+	// Abandoned says that the client closed the connection before the answer.
 	Abandoned bool
 }
 
-// tell tells the log and the observer of a request.
-func (rt *router) tell(ctx context.Context, r *request, status int, took time.Duration) {
+// observe logs an answered request and calls the observer.
+func (rt *router) observe(ctx context.Context, r *request, status int, took time.Duration) {
 	level := slog.LevelInfo
 	if r.abandoned {
 		level = slog.LevelDebug

@@ -71,7 +71,7 @@ func TestRequestsAreObserved(t *testing.T) {
 }
 
 // An observer that panics keeps no request from being answered.
-func TestAnObserverThatPanics(t *testing.T) {
+func TestObserverPanicIsLogged(t *testing.T) {
 	rt, log := testRouter(Config{Observer: &watcher{panics: true}}, payoutRoutes...)
 	if got := serve(rt, newRequest("GET", "/v1/payouts", "")); got.Code != 200 || got.Body.Len() == 0 {
 		t.Errorf("answered %d", got.Code)
@@ -87,11 +87,11 @@ func (blind) ObserveRequest(context.Context, Observation) {}
 
 // With no observer and the log off, telling of a request takes no memory; an
 // observer that keeps nothing costs nothing either.
-func TestTellingAllocatesNothing(t *testing.T) {
+func TestObservingAllocatesNothing(t *testing.T) {
 	for _, observer := range []Observer{nil, blind{}} {
 		rt := newRouter(Config{Logger: slog.New(slog.DiscardHandler), Observer: observer}, func() string { return "req_1" }, nil)
 		r := &request{Request: httptest.NewRequest("GET", "/v1/payouts", nil), code: api.NotFound}
-		if got := testing.AllocsPerRun(100, func() { rt.tell(t.Context(), r, 404, time.Millisecond) }); got != 0 {
+		if got := testing.AllocsPerRun(100, func() { rt.observe(t.Context(), r, 404, time.Millisecond) }); got != 0 {
 			t.Errorf("with observer %v, telling takes %v allocations", observer, got)
 		}
 	}

@@ -31,14 +31,25 @@ func TestOpenAPIOverHTTP(t *testing.T) {
 	wants(t, "without a key", response, data, 401, "api_key_invalid", "")
 }
 
-// What is given out is a copy.
+// The caller may change what OpenAPI and OpenAPIJSON return.
 func TestOpenAPI(t *testing.T) {
 	text := httpapi.OpenAPI()
 	if !strings.Contains(string(text), "\nopenapi: 3.1.0\n") {
 		t.Fatalf("got %.100s", text)
 	}
 	clear(text)
-	if _, err := httpapi.OpenAPIJSON(""); err != nil {
-		t.Error(err)
+	if text := httpapi.OpenAPI(); !strings.Contains(string(text), "\nopenapi: 3.1.0\n") {
+		t.Errorf("changed, the YAML is %.100q", text)
+	}
+	for _, baseURL := range []string{"", "https://pay.example.com/a\"b&c"} {
+		clear(httpapi.OpenAPIJSON(baseURL))
+		text := httpapi.OpenAPIJSON(baseURL)
+		want := baseURL
+		if want == "" {
+			want = "http://127.0.0.1:8080"
+		}
+		if got := field(t, text, "servers.0.variables.base_url.default"); got != want {
+			t.Errorf("%q: the server is %s", baseURL, got)
+		}
 	}
 }

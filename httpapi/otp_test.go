@@ -304,17 +304,17 @@ func TestOTPLocks(t *testing.T) {
 // A code is one merchant's, and a repeated request sends no other.
 func TestOTPBelongsAndRepeats(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
-		merchant, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Other", Phone: "0302000000"})
+		merchant, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other", Phone: "0302000000"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		silent, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Silent"})
+		silent, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Silent"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Fund(merchant.ID, 100)
-		other, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.KeyParams{})
-		unreachable, _ := as(t, s, api.Caller{Merchant: silent.ID}, account.KeyParams{})
+		other, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{})
+		unreachable, _ := as(t, s, api.Caller{Merchant: silent.ID}, account.CreateKeyParams{})
 		code := verifiedOTP(t, s)
 		response, data := payOut(other, "1", toMobile, code)
 		refused(t, "another's code", response, data, 402, "otp_verification_required", "otp_code")
@@ -359,7 +359,7 @@ func TestOTPBelongsAndRepeats(t *testing.T) {
 // With single-use codes the first payout consumes the code, but for repetitions of
 // that payout.
 func TestSingleUseOTP(t *testing.T) {
-	s := paymentstest.On(t, memory.New(), payments.Config{SingleUseOTP: true})
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{SingleUseOTP: true})
 	code := verifiedOTP(t, s)
 	response, data := payOut(s, "5000", toMobile, code)
 	refused(t, "which is refused", response, data, 402, "insufficient_balance", "")

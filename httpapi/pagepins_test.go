@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 )
 
@@ -17,7 +18,7 @@ func entry(n int, amount, wallet, pin string) url.Values {
 
 // A stranger does not see on a page whether a number has a wallet, nor whether its PIN is
 // locked.
-func TestPagesDoNotTellWhoHasAWallet(t *testing.T) {
+func TestPagesDoNotRevealWallets(t *testing.T) {
 	s := paymentstest.New(t)
 	_, invoice := newInvoice(t, s, `{"auto_finalize":true,"customer_email":"ama@example.com","line_items":[{"description":"Tea","unit_amount":100}]}`)
 	for name, address := range map[string]string{"pay": s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`), "invoice": invoice} {
@@ -26,7 +27,7 @@ func TestPagesDoNotTellWhoHasAWallet(t *testing.T) {
 			response, page := browse(t, "POST", address, url.Values{"token": {strings.Repeat("a", 22)}, "wallet": {wallet}, "pin": {pin}})
 			return fmt.Sprint(response.StatusCode, response.Header.Get("Retry-After"), strings.ReplaceAll(page, wallet, "WALLET"))
 		}
-		if err := s.Accounts.UnlockPIN(t.Context(), false, s.Consumer.ID); err != nil {
+		if err := s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID); err != nil {
 			t.Fatal(err)
 		}
 		want := answer("0241000001", "0000")
@@ -38,7 +39,7 @@ func TestPagesDoNotTellWhoHasAWallet(t *testing.T) {
 				t.Errorf("%s: %s is answered\n%s\na wrong PIN\n%s", name, what, got, want)
 			}
 		}
-		if err := s.Accounts.UnlockPIN(t.Context(), false, s.Consumer.ID); err != nil {
+		if err := s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID); err != nil {
 			t.Fatal(err)
 		}
 		lockPIN(t, s)
@@ -78,7 +79,7 @@ func TestAStrangerOnPagesLocksNoWallet(t *testing.T) {
 
 // A right PIN with which nothing can be paid counts against page and address, so that a
 // page does not confirm PINs for long, and never against the wallet.
-func TestFailedEntriesLimitOnePage(t *testing.T) {
+func TestFailedPINsLimitOnePage(t *testing.T) {
 	s := paymentstest.New(t)
 	open := newCode(t, s, `{}`)
 	address := s.Server.URL + "/pay/" + open

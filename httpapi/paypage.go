@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -46,7 +47,7 @@ const (
 	// maxForm is the longest form that is read, in bytes.
 	maxForm = 16 << 10
 	// formTime is how long a form may take to arrive. A browser sends it in a packet or two.
-	formTime = 5 * time.Second
+	formTimeout = 5 * time.Second
 )
 
 // payPage is the public page that a merchant's QR code points to.
@@ -54,25 +55,25 @@ type payPage struct {
 	codes    *qrcode.Service
 	accounts *account.Service
 	payments *payment.Service
-	*visitors
+	*pageLimiter
 }
 
-func newPayPage(svc *payments.Service, v *visitors) *payPage {
+func newPayPage(svc *payments.Service, v *pageLimiter) *payPage {
 	return &payPage{svc.QRCodes, svc.Accounts, svc.Payments, v}
 }
 
 func (p *payPage) routes() []route {
 	return []route{
-		{method: http.MethodGet, pattern: "/pay/{id}", handle: p.show, refusal: p.refusal},
-		{method: http.MethodPost, pattern: "/pay/{id}", handle: p.pay, refusal: p.refusal},
-		{method: http.MethodGet, pattern: "/pay/{id}/logo", handle: p.logo, refusal: p.refusal},
-		{method: http.MethodGet, pattern: "/pay/{id}/receipt/{payment}", handle: p.receipt, refusal: p.refusal},
+		{method: http.MethodGet, pattern: "/pay/{id}", handle: p.show, errorPage: p.errorPage},
+		{method: http.MethodPost, pattern: "/pay/{id}", handle: p.pay, errorPage: p.errorPage},
+		{method: http.MethodGet, pattern: "/pay/{id}/logo", handle: p.logo, errorPage: p.errorPage},
+		{method: http.MethodGet, pattern: "/pay/{id}/receipt/{payment}", handle: p.receipt, errorPage: p.errorPage},
 	}
 }
 
 // payView is what the templates see.
 type payView struct {
-	Offer *qrcode.Offer
+	Offer *qrcode.Hosted
 	// Logo is the address of the merchant's logo, relative to the page; "" for
 	// none.
 	Logo string
@@ -89,7 +90,7 @@ type payView struct {
 // code.
 func (p *payPage) show(r *request) (any, error) {
 	id, picture := strings.CutSuffix(r.id(), ".png")
-	offer, err := p.codes.Open(r.Context(), id)
+	offer, err := p.codes.Hosted(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -98,29 +99,29 @@ func (p *payPage) show(r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		answer := content("image/png", data)
+		answer := newResponse("image/png", data)
 		// What the picture shows never changes while the code exists.
-		answer.set("Cache-Control", "public, max-age=300")
+		answer.setHeader("Cache-Control", "public, max-age=300")
 		return answer, nil
 	}
 	return p.form(http.StatusOK, offer, payView{Token: newFormToken()})
 }
 
 // form renders the page of a code that is open, or says why it cannot be paid.
-func (p *payPage) form(status int, offer *qrcode.Offer, v payView) (any, error) {
+func (p *payPage) form(status int, offer *qrcode.Hosted, v payView) (any, error) {
 	v.Offer = offer
 	v.Logo = logoPath(offer, offer.Code.ID+"/logo")
 	if offer.Refusal != nil {
 		v.Problem = offer.Refusal.Message
-		return page(status, "closed", v)
+		return renderPage(status, "closed", v)
 	}
-	return page(status, "form", v)
+	return renderPage(status, "form", v)
 }
 
 // pay takes the form.
 func (p *payPage) pay(r *request) (any, error) {
-	offer, err := p.codes.Open(r.Context(), r.id())
-	if err := p.limited(r, err); err != nil {
+	offer, err := p.codes.Hosted(r.Context(), r.id())
+	if err := p.checkRate(r, err); err != nil {
 		return nil, err
 	}
 	form, err := r.form()
@@ -130,37 +131,37 @@ func (p *payPage) pay(r *request) (any, error) {
 	v := payView{Token: formToken(form.Get("token")), Amount: form.Get("amount"), Wallet: strings.TrimSpace(form.Get("wallet"))}
 	caller := offer.Caller
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
-	params := qrcode.PayParams{Code: offer.Code.ID, Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
+	params := qrcode.PayParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
 	if params.Wallet == (account.WalletRef{}) {
-		return p.refused(offer, v, api.Missing("wallet"))
+		return p.formError(offer, v, api.Missing("wallet"))
 	}
 	if offer.Code.Amount == nil {
 		if params.Amount, err = enteredAmount(v.Amount); err != nil {
-			return p.refused(offer, v, err)
+			return p.formError(offer, v, err)
 		}
 	}
 	var paid *payment.Payment
-	err = p.enter(r, func(from string) error {
+	err = p.payWithPIN(r, func(from string) error {
 		params.From = from
-		paid, err = p.codes.Pay(r.Context(), caller, params)
+		paid, err = p.codes.Pay(r.Context(), caller, offer.Code.ID, params)
 		return err
 	})
 	if api.CodeOf(err) == api.RateLimited {
 		return nil, err
 	}
 	if err != nil {
-		return p.refused(offer, v, err)
+		return p.formError(offer, v, err)
 	}
-	return &raw{
+	return &response{
 		status: http.StatusSeeOther,
 		header: map[string]string{"Location": offer.Code.ID + "/receipt/" + paid.ID},
 	}, nil
 }
 
-// refused shows the form again with what went wrong. What is no refusal is left
+// formError shows the form again with what went wrong. What is no refusal is left
 // to the router.
-func (p *payPage) refused(offer *qrcode.Offer, v payView, err error) (any, error) {
-	e := asRefusal(err)
+func (p *payPage) formError(offer *qrcode.Hosted, v payView, err error) (any, error) {
+	e := asAPIError(err)
 	if e == nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func pageProblem(e *api.Error) (problem, field string) {
 
 // receipt is the page after a payment.
 func (p *payPage) receipt(r *request) (any, error) {
-	offer, err := p.codes.Open(r.Context(), r.id())
+	offer, err := p.codes.Hosted(r.Context(), r.id())
 	if err != nil {
 		return nil, err
 	}
@@ -211,57 +212,57 @@ func (p *payPage) receipt(r *request) (any, error) {
 	if paid.QRCode == nil || *paid.QRCode != offer.Code.ID {
 		return nil, api.NoSuch("payment")
 	}
-	return page(http.StatusOK, "receipt", payView{Offer: offer, Payment: paid, Logo: logoPath(offer, "../logo")})
+	return renderPage(http.StatusOK, "receipt", payView{Offer: offer, Payment: paid, Logo: logoPath(offer, "../logo")})
 }
 
 func (p *payPage) logo(r *request) (any, error) {
-	offer, err := p.codes.Open(r.Context(), r.id())
+	offer, err := p.codes.Hosted(r.Context(), r.id())
 	if err != nil {
 		return nil, err
 	}
-	return logoOf(r, p.accounts, offer.Merchant.ID)
+	return merchantLogo(r, p.accounts, offer.Merchant.ID)
 }
 
-// logoOf answers with a merchant's logo, which pages show.
-func logoOf(r *request, accounts *account.Service, merchant string) (any, error) {
-	logo, err := accounts.Logo(r.Context(), merchant)
+// merchantLogo answers with a merchant's logo, which pages show.
+func merchantLogo(r *request, accounts *account.Service, merchant string) (any, error) {
+	logo, err := accounts.GetLogo(r.Context(), api.Caller{}, merchant)
 	if err != nil {
 		return nil, err
 	}
-	answer := content(logo.Type, logo.Data)
-	answer.set("Cache-Control", "public, max-age=300")
+	answer := newResponse(logo.Type, logo.Data)
+	answer.setHeader("Cache-Control", "public, max-age=300")
 	return answer, nil
 }
 
-// refusal is the page for everything that the form cannot show.
-func (p *payPage) refusal(_ *request, status int, e *api.Error) (any, error) {
+// errorPage is the page for everything that the form cannot show.
+func (p *payPage) errorPage(_ *request, status int, e *api.Error) (any, error) {
 	v := payView{Problem: e.Message}
 	if status == http.StatusNotFound {
 		v.Problem = "There is nothing to pay here. The QR code may have been withdrawn; ask for a new one."
 	}
-	return page(status, "problem", v)
+	return renderPage(status, "problem", v)
 }
 
-// page renders a template with the headers that every hosted page has.
-func page(status int, name string, v any) (any, error) {
+// renderPage renders a template with the headers that every hosted page has.
+func renderPage(status int, name string, v any) (any, error) {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, v); err != nil {
 		return nil, fmt.Errorf("httpapi: render page: %w", err)
 	}
-	answer := content("text/html; charset=utf-8", b.Bytes())
+	answer := newResponse("text/html; charset=utf-8", b.Bytes())
 	answer.status = status
-	answer.set("Content-Security-Policy", pagePolicy)
-	answer.set("X-Frame-Options", "DENY")
-	answer.set("Referrer-Policy", "no-referrer")
+	answer.setHeader("Content-Security-Policy", pagePolicy)
+	answer.setHeader("X-Frame-Options", "DENY")
+	answer.setHeader("Referrer-Policy", "no-referrer")
 	return answer, nil
 }
 
 // form reads a form that a browser posts.
 func (r *request) form() (url.Values, error) {
 	r.Body = http.MaxBytesReader(r.writer, r.Body, maxForm)
-	ctx, cancel := context.WithTimeout(r.Context(), formTime)
+	ctx, cancel := context.WithTimeout(r.Context(), formTimeout)
 	defer cancel()
-	stop := cutOff(ctx, r.writer)
+	stop := interruptRead(ctx, r.writer)
 	err := r.ParseForm()
 	stop()
 	var exceeded *http.MaxBytesError
@@ -287,31 +288,30 @@ func wallet(entered string) account.WalletRef {
 	return account.WalletRef{Phone: entered}
 }
 
-// enteredAmount reads an amount as people write it, 1,234.50, in pesewas.
+// enteredAmount reads an amount of a form in pesewas.
 func enteredAmount(text string) (*int64, error) {
-	text = strings.NewReplacer(",", "", " ", "").Replace(text)
-	if text == "" {
-		return nil, nil // the service asks for it
+	ghs, err := money.ParseInput(text)
+	if err == nil && ghs == nil {
+		return nil, nil // the service refuses a missing amount
 	}
-	ghs, err := money.ParseGHS(text)
 	if err == nil {
 		var n int64
-		if n, err = account.CheckAmount("amount", ghs); err == nil {
+		if n, err = check.Amount("amount", *ghs); err == nil {
 			return &n, nil
 		}
 	}
 	return nil, api.Invalid("amount", "Enter the amount in cedis, such as 12.50, up to %s.", money.Text(money.Max))
 }
 
-func logoPath(offer *qrcode.Offer, path string) string {
+func logoPath(offer *qrcode.Hosted, path string) string {
 	if !offer.Merchant.HasLogo {
 		return ""
 	}
 	return path
 }
 
-// asRefusal returns the refusal in an error, or nil.
-func asRefusal(err error) *api.Error {
+// asAPIError returns the refusal in an error, or nil.
+func asAPIError(err error) *api.Error {
 	var e *api.Error
 	if errors.As(err, &e) {
 		return e

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 )
 
@@ -55,8 +56,8 @@ var tokenInput = regexp.MustCompile(`name="token" value="([0-9A-Za-z]{22})"`)
 func TestPayPage(t *testing.T) {
 	s := paymentstest.New(t)
 	evil := `<script>alert("x")</script>`
-	_, err := s.Accounts.UpdateMerchant(t.Context(), s.Caller.Merchant, account.MerchantParams{
-		Name: "Adom " + evil, Phone: "0301000000", Logo: []byte("\x89PNG\r\n\x1a\nlogo"),
+	_, err := s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{
+		Name: new("Adom " + evil), Phone: new("0301000000"), Logo: []byte("\x89PNG\r\n\x1a\nlogo"),
 	})
 	if err != nil {
 		t.Fatal(err)

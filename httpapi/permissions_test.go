@@ -26,7 +26,7 @@ func TestEventsAndWebhooksFollowPermissions(t *testing.T) {
 	code := newCode(t, s, `{"name":"secret name","amount":100}`)
 	_, wide := s.Do("POST", "/v1/webhooks", `{"url":"http://127.0.0.1:9/h","events":["qr_code.created","refund.created"]}`)
 	wideID := field(t, wide, "id")
-	narrow, _ := as(t, s, s.Caller, account.KeyParams{Resources: []string{"events", "webhooks", "refunds"}})
+	narrow, _ := as(t, s, s.Caller, account.CreateKeyParams{Resources: []string{"events", "webhooks", "refunds"}})
 
 	_, list := narrow.Do("GET", "/v1/events", nil)
 	id := field(t, list, "data.0.id")
@@ -66,7 +66,7 @@ func TestEventsAndWebhooksFollowPermissions(t *testing.T) {
 	if response, data := narrow.Do("PATCH", "/v1/webhooks/"+field(t, made, "id"), `{"events":["qr_code.created"]}`); response.StatusCode != 403 {
 		t.Errorf("more types: %s", data)
 	}
-	codes, _ := as(t, s, s.Caller, account.KeyParams{Resources: []string{"qr_codes"}})
+	codes, _ := as(t, s, s.Caller, account.CreateKeyParams{Resources: []string{"qr_codes"}})
 	if response, data := codes.Do("GET", "/v1/qr_codes/"+code+"/payments", nil); response.StatusCode != 403 {
 		t.Errorf("a key for codes reads payments: %s", data)
 	}
@@ -77,8 +77,8 @@ func TestInvoicesShowNoCustomerWithoutPermission(t *testing.T) {
 	s := paymentstest.New(t)
 	_, made := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Zenobia","email":"zenobia@example.com"}`)
 	customer := field(t, made, "id")
-	narrow, _ := as(t, s, s.Caller, account.KeyParams{Resources: []string{"invoices"}})
-	wide, _ := as(t, s, s.Caller, account.KeyParams{Resources: []string{"customers", "invoices"}})
+	narrow, _ := as(t, s, s.Caller, account.CreateKeyParams{Resources: []string{"invoices"}})
+	wide, _ := as(t, s, s.Caller, account.CreateKeyParams{Resources: []string{"customers", "invoices"}})
 	_, draft := narrow.Do("POST", "/v1/invoices", `{"customer_name":"Akua"}`)
 	for n, path := range []string{"/v1/invoices", "/v1/invoices/" + field(t, draft, "id")} {
 		body, key := `{"customer":"`+customer+`"}`, fmt.Sprint("bill ", n)
@@ -115,10 +115,10 @@ func (s *sealed) Update(ctx context.Context, fn func(storage.Tx) error) error {
 // of the merchant.
 func TestReadOnlyKeysWriteNothing(t *testing.T) {
 	store := &sealed{Store: memory.New()}
-	s := paymentstest.On(t, store, payments.Config{WebhookAllow: paymentstest.Loopback()})
+	s := paymentstest.NewWithStore(t, store, payments.Config{WebhookAllow: paymentstest.Loopback()})
 	s.Server.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	matrixWorld(t, s)
-	reader, _ := as(t, s, s.Caller, account.KeyParams{ReadOnly: true})
+	reader, _ := as(t, s, s.Caller, account.CreateKeyParams{ReadOnly: true})
 	handler := httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)})
 	table := httpapi.TableOf(handler)
 	owned := idsIn(lists(t, s, table))

@@ -47,7 +47,7 @@ func (h qrCodeHandlers) create(r *request) (any, error) {
 }
 
 func (h qrCodeHandlers) get(r *request) (any, error) {
-	return h.codes.Get(r.reading(), r.caller, r.id())
+	return answerObject(r, h.codes.GetJSON)
 }
 
 func (h qrCodeHandlers) list(r *request) (any, error) {
@@ -61,7 +61,7 @@ func (h qrCodeHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.codes.List(r.reading(), r.caller, p)
+	return answerList(r, p, h.codes.ListJSON)
 }
 
 func (h qrCodeHandlers) update(r *request) (any, error) {
@@ -98,7 +98,7 @@ func (h qrCodeHandlers) payments(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.codes.Payments(r.Context(), r.caller, r.id(), p)
+	return h.codes.ListPayments(r.Context(), r.caller, r.id(), p)
 }
 
 func (h qrCodeHandlers) download(r *request) (any, error) {
@@ -111,12 +111,12 @@ func (h qrCodeHandlers) download(r *request) (any, error) {
 	if format == "" {
 		format = qrcode.PNG
 	}
-	picture, err := h.codes.Image(r.Context(), r.caller, r.id(), format, size)
+	picture, err := h.codes.Image(r.Context(), r.caller, r.id(), qrcode.ImageParams{Format: format, Size: size})
 	if err != nil {
 		return nil, err
 	}
-	answer := content(pictureType(format), picture)
-	answer.set("Content-Disposition", `inline; filename="`+r.id()+"."+string(format)+`"`)
+	answer := newResponse(pictureType(format), picture)
+	answer.setHeader("Content-Disposition", `inline; filename="`+r.id()+"."+string(format)+`"`)
 	return answer, nil
 }
 

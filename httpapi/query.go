@@ -14,20 +14,20 @@ import (
 // for, and what nobody asks for is ignored. A parameter that is given twice, or
 // is empty, is refused.
 type query struct {
-	values url.Values
-	first  error
+	values   url.Values
+	firstErr error
 }
 
 func newQuery(rawQuery string) *query {
 	values, err := url.ParseQuery(rawQuery)
 	if err != nil {
-		return &query{first: api.Invalid("", "The query string is not well formed. Write what is special in it as %%XX, and join parameters with &.")}
+		return &query{firstErr: api.Invalid("", "The query string is not well formed. Write what is special in it as %%XX, and join parameters with &.")}
 	}
 	return &query{values: values}
 }
 
 // err returns the first error, or nil.
-func (q *query) err() error { return q.first }
+func (q *query) err() error { return q.firstErr }
 
 // page reads limit, starting_after and ending_before.
 func (q *query) page() api.Page {
@@ -122,7 +122,7 @@ func oneOf[T ~string](q *query, name string, allowed ...T) T {
 }
 
 func (q *query) fail(err error) {
-	if q.first == nil {
-		q.first = err
+	if q.firstErr == nil {
+		q.firstErr = err
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// RateLimit bounds how often each merchant may call, test and live mode counted
-// apart. It counts in this process only. The zero value is off.
+// RateLimit bounds how often each merchant may call. Test and live mode count separately.
+// It counts in this process only. The zero value is off.
 type RateLimit struct {
-	// PerSecond is how many requests a second are let through for long.
+	// PerSecond is the sustained rate.
 	PerSecond int
-	// Burst is how many may come at once after a rest; 0 stands for PerSecond.
+	// Burst is how many requests may come at once; 0 stands for PerSecond.
 	Burst int
 }
 
@@ -24,8 +24,7 @@ type RateLimit struct {
 const maxBuckets = 10_000
 
 // limiter keeps a token bucket for each merchant and mode. When there are too
-// many, it forgets the one that rested longest, which is the likeliest to be full,
-// as a new one is.
+// many, it drops the least recently used one, which is likeliest to be full again.
 type limiter struct {
 	limit rate.Limit
 	burst int
@@ -50,11 +49,11 @@ func newLimiter(l RateLimit) *limiter {
 	if burst <= 0 {
 		burst = l.PerSecond
 	}
-	return newBuckets(rate.Limit(l.PerSecond), burst)
+	return newTokenLimiter(rate.Limit(l.PerSecond), burst)
 }
 
-// newBuckets returns a limiter that lets burst requests through at once.
-func newBuckets(limit rate.Limit, burst int) *limiter {
+// newTokenLimiter returns a limiter that lets burst requests through at once.
+func newTokenLimiter(limit rate.Limit, burst int) *limiter {
 	return &limiter{
 		limit:   limit,
 		burst:   burst,
@@ -76,11 +75,11 @@ func (l *limiter) take(scope storage.Scope, now time.Time) error {
 		return nil
 	}
 	r.CancelAt(now)
-	return tooMany(wait, "There are too many requests. Slow down, and try again after the seconds in the header Retry-After.")
+	return rateLimitError(wait, "There are too many requests. Slow down, and try again after the seconds in the header Retry-After.")
 }
 
-// tooMany is a refusal with the time after which the next request passes.
-func tooMany(wait time.Duration, message string) error {
+// rateLimitError is a refusal with the time after which the next request passes.
+func rateLimitError(wait time.Duration, message string) error {
 	refusal := api.Errorf(api.RateLimited, "", "%s", message)
 	refusal.RetryAfter = wait
 	return refusal

@@ -44,7 +44,7 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-func TestLimiterForgetsTheOldest(t *testing.T) {
+func TestLimiterDropsLeastRecentlyUsed(t *testing.T) {
 	l := newLimiter(RateLimit{PerSecond: 1})
 	l.max = 2
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

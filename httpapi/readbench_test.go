@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -113,7 +114,7 @@ func multiply(b *testing.B, s *paymentstest.Shop, store *sqlite.Store, n int) []
 	ids := make([]string, 0, n)
 	var pattern storage.Record
 	err := store.View(b.Context(), func(tx storage.ReadTx) error {
-		found, err := tx.List(kind, storage.Query{Scope: s.Caller.Scope(), Limit: 1})
+		found, err := tx.List(kind, storage.Query{Scope: engine.Scope(s.Caller), Limit: 1})
 		if err == nil {
 			pattern = found[0]
 		}

@@ -11,10 +11,7 @@ import (
 
 func TestReferenceInABrowser(t *testing.T) {
 	b := openReader(t)
-	docs, err := reference.New(reference.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := reference.New(reference.Config{})
 	mux := http.NewServeMux()
 	mux.Handle("/docs/", http.StripPrefix("/docs", docs))
 	host := httptest.NewServer(mux)

@@ -5,13 +5,14 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 )
 
 // refundRoutes give money back.
 func refundRoutes(svc *payments.Service) []route {
-	h := refundHandlers{svc.Refunds}
+	h := refundHandlers{svc.Refunds, svc.Providers}
 	return []route{
 		{method: http.MethodPost, pattern: "/v1/refunds", resource: "refunds", write: true, handle: h.create},
 		{method: http.MethodGet, pattern: "/v1/refunds", resource: "refunds", handle: h.list},
@@ -20,7 +21,10 @@ func refundRoutes(svc *payments.Service) []route {
 	}
 }
 
-type refundHandlers struct{ refunds *refund.Service }
+type refundHandlers struct {
+	refunds   *refund.Service
+	providers provider.Service
+}
 
 func (h refundHandlers) create(r *request) (any, error) {
 	b := r.body()
@@ -42,7 +46,7 @@ func (h refundHandlers) create(r *request) (any, error) {
 }
 
 func (h refundHandlers) get(r *request) (any, error) {
-	return h.refunds.Get(r.reading(), r.caller, r.id())
+	return answerObject(r, h.refunds.GetJSON)
 }
 
 func (h refundHandlers) list(r *request) (any, error) {
@@ -57,7 +61,7 @@ func (h refundHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.refunds.List(r.reading(), r.caller, p)
+	return answerList(r, p, h.refunds.ListJSON)
 }
 
 // creditNote sends the caller to the document, whose address needs no key.
@@ -66,7 +70,7 @@ func (h refundHandlers) creditNote(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &raw{status: http.StatusFound, header: map[string]string{"Location": address}}, nil
+	return &response{status: http.StatusFound, header: map[string]string{"Location": address}}, nil
 }
 
 // settle is a test helper: it plays the provider.
@@ -77,16 +81,22 @@ func (h refundHandlers) settle(r *request) (any, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	if err := api.CheckText("failure_reason", reason, api.MaxText); err != nil {
+	if err := check.Text("failure_reason", reason, api.MaxText); err != nil {
 		return nil, err
 	}
-	result := invoice.RefundResult{Outcome: invoice.Refunded}
+	result := provider.Result{Outcome: provider.Paid}
 	switch outcome {
 	case "succeeded":
 	case "failed":
-		result = invoice.RefundResult{Outcome: invoice.RefundDeclined, Reason: reason}
+		result = provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: reason}}
 	default:
 		return nil, api.Invalid("outcome", "outcome must be succeeded or failed.")
 	}
-	return h.refunds.Settle(r.Context(), r.caller, r.id(), result)
+	if _, err := h.refunds.Get(r.Context(), r.caller, r.id()); err != nil {
+		return nil, err
+	}
+	if err := h.providers.Settle(r.Context(), r.caller, r.id(), result); err != nil {
+		return nil, err
+	}
+	return h.refunds.Get(r.Context(), r.caller, r.id())
 }

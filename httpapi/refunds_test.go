@@ -92,7 +92,7 @@ func TestRefundRefusals(t *testing.T) {
 
 // The hosted page shows what was refunded, with the credit note, to whoever has its
 // address.
-func TestTheHostedPageShowsRefunds(t *testing.T) {
+func TestHostedPageShowsRefunds(t *testing.T) {
 	s := paymentstest.New(t)
 	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
 	s.Do("POST", "/v1/invoices/"+id+"/pay", `{}`)

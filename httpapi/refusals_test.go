@@ -8,8 +8,9 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -54,7 +55,7 @@ func TestRarerRefusalsOfTransfers(t *testing.T) {
 	refused("/v1/payouts", `{"amount":5,"otp_code":"`+otp+`","destination":`+other+`}`, 402, "account_name_mismatch", "destination.account_name")
 	refused("/v1/lookup/account-name", `{"phone_number":"0241230901"}`, 402, "recipient_unavailable", "phone_number")
 
-	merchant, err := s.Accounts.Merchant(t.Context(), s.Caller.Merchant)
+	merchant, err := s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestRarerRefusalsOfRefunds(t *testing.T) {
 		answer int
 		code   string
 	}{{account.Frozen, 402, "wallet_not_active"}, {account.Closed, 400, "account_not_found"}} {
-		if _, err := s.Accounts.SetConsumerStatus(t.Context(), false, s.Consumer.ID, c.status); err != nil {
+		if _, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(c.status)}); err != nil {
 			t.Fatal(err)
 		}
 		refund(c.answer, c.code)
@@ -117,16 +118,16 @@ func TestRarerRefusalsOfRefunds(t *testing.T) {
 // silent is a charger whose answers are lost.
 type silent struct{}
 
-func (silent) Charge(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
-	return invoice.ChargeResult{}, errors.New("the answer is lost")
+func (silent) Charge(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{}, errors.New("the answer is lost")
 }
 
-func (silent) Status(ctx context.Context, c invoice.Charge) (invoice.ChargeResult, error) {
+func (silent) ChargeStatus(ctx context.Context, c provider.Charge) (provider.Result, error) {
 	return silent{}.Charge(ctx, c)
 }
 
 func TestChargeUnderWay(t *testing.T) {
-	s := paymentstest.On(t, memory.New(), payments.Config{TestCharger: silent{}})
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Test: payments.Providers{Charger: silent{}}})
 	id, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
 	response, data := s.Do("POST", "/v1/invoices/"+id+"/pay", nil)
 	wants(t, "pay", response, data, 503, "service_unavailable", "")
@@ -138,7 +139,7 @@ func TestChargeUnderWay(t *testing.T) {
 
 func TestLogoAndPDFOfAnInvoice(t *testing.T) {
 	s := paymentstest.New(t)
-	if _, err := s.Accounts.UpdateMerchant(t.Context(), s.Caller.Merchant, account.MerchantParams{Name: "Adom Juice Bar", Logo: []byte("\x89PNG\r\n\x1a\nlogo")}); err != nil {
+	if _, err := s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Name: new("Adom Juice Bar"), Logo: []byte("\x89PNG\r\n\x1a\nlogo")}); err != nil {
 		t.Fatal(err)
 	}
 	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)

@@ -12,7 +12,7 @@ import (
 
 // A merchant's test clock brings reminders on.
 func TestRemindersByTheTestClock(t *testing.T) {
-	s := paymentstest.On(t, memory.New(), payments.Config{
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{
 		InvoiceReminders: []int{-1, 1},
 		Clock:            func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
 	})

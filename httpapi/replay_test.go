@@ -13,7 +13,7 @@ import (
 
 // A repetition is answered byte for byte as the first request was, but for what is
 // told once, and is marked.
-func TestReplaysAreTheSame(t *testing.T) {
+func TestReplayRepeatsTheAnswer(t *testing.T) {
 	s := paymentstest.New(t)
 	otp := verifiedOTP(t, s)
 	_, code := s.Do("POST", "/v1/test_helpers/consumer_qrs", `{"account_id":"`+s.Consumer.ID+`","amount":1.15}`)
@@ -62,7 +62,7 @@ func TestReplaysAreTheSame(t *testing.T) {
 
 // What stands beside the routes for customers remembers keys, too: the test helpers and
 // the ping. Another body, or another object, under the same key is refused.
-func TestHelpersRememberKeys(t *testing.T) {
+func TestTestHelpersReplay(t *testing.T) {
 	s := paymentstest.New(t)
 	transfer := func(path, more string) string {
 		_, data := s.Do("POST", path, `{"amount":20,"destination":{"type":"mobile_money","phone_number":"0241230903"}`+more+`}`)
@@ -123,7 +123,7 @@ func TestHelpersRememberKeys(t *testing.T) {
 }
 
 // However many ask at once, one account is opened, and money comes once.
-func TestOneAccountForAKey(t *testing.T) {
+func TestOneAccountPerIdempotencyKey(t *testing.T) {
 	s := paymentstest.New(t)
 	answers := make([]string, 8)
 	var all sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
 )
 
 // route is one row of the table of routes.
@@ -22,21 +23,21 @@ type route struct {
 	// resource is what a key's permissions name, as "payouts"; empty where every
 	// key will do. A public route has none.
 	resource string
-	// write says that the key must be allowed to change the resource.
+	// write says that the key must have the permission to change the resource.
 	write bool
-	// handle answers. What it returns is rendered as render says; an error that
-	// is no [api.Error] is a fault of ours.
+	// handle answers; see render for its result. An error that is no [api.Error] is
+	// answered as an internal error.
 	handle func(*request) (any, error)
-	// maxBody is the longest body that is read, in bytes; 0 for what all others take.
+	// maxBody bounds the body in bytes; 0 stands for the package's maxBody.
 	maxBody int64
-	// heavy says that a request takes megabytes, so that few are worked on at a time.
+	// heavy says that a request takes megabytes of memory, so that few run at a time.
 	heavy bool
-	// first has the path looked for before all others: for one that the mux could not
-	// tell from another's, as "/v1/things/group/{id}" from "/v1/things/{id}/action".
-	first bool
-	// refusal renders failures of a route whose answers are pages. Nil renders
-	// the JSON of errors. Its status is set by the router.
-	refusal func(r *request, status int, e *api.Error) (any, error)
+	// priority matches the path before all others. It is for patterns that the mux refuses
+	// beside another, as "/v1/things/group/{id}" beside "/v1/things/{id}/action".
+	priority bool
+	// errorPage renders errors of a route whose answers are pages; nil stands for JSON.
+	// The router sets the status.
+	errorPage func(r *request, status int, e *api.Error) (any, error)
 }
 
 // endpoint is the routes of one path.
@@ -54,17 +55,17 @@ type router struct {
 	log       *slog.Logger
 	requestID func() string
 	limiter   *limiter
-	failures  *failures
+	badKeys   *badKeyLimiter
 	clientIP  func(*http.Request) string
 	// inFlight bounds all requests, heavy those that take much memory.
-	inFlight, heavy *flights
+	inFlight, heavy *concurrencyLimiter
 	endpoints       map[string]*endpoint // by pattern
-	// first and mux find the endpoint of a path, in this order.
-	first, mux *http.ServeMux
-	// under is how the paths in first begin, up to their first wildcard: a mux that is
-	// asked in vain writes its whole 404, a tenth of what a GET allocates.
-	under  []string
-	routes []route // held against openapi.yaml by a test
+	// priorityMux and then mux find the endpoint of a path.
+	priorityMux, mux *http.ServeMux
+	// priorityPrefixes holds the beginnings of the paths in priorityMux, up to the first
+	// wildcard. A mux without a match writes a 404, a tenth of what a GET allocates.
+	priorityPrefixes []string
+	routes           []route // held against openapi.yaml by a test
 }
 
 // newRouter returns the handler of a table of routes. requestID makes the ids of
@@ -73,9 +74,9 @@ type router struct {
 func newRouter(config Config, requestID func() string, routes []route) *router {
 	rt := &router{
 		config: config, log: config.logger(), requestID: requestID,
-		limiter: newLimiter(config.RateLimit), failures: newFailures(), clientIP: config.clientIP(),
-		inFlight: newFlights(config.InFlight), heavy: newFlights(heavyInFlight),
-		first: http.NewServeMux(), mux: http.NewServeMux(), routes: routes,
+		limiter: newLimiter(config.RateLimit), badKeys: newBadKeyLimiter(), clientIP: config.clientIP(),
+		inFlight: newConcurrencyLimiter(config.InFlight), heavy: newConcurrencyLimiter(heavyInFlight),
+		priorityMux: http.NewServeMux(), mux: http.NewServeMux(), routes: routes,
 	}
 	endpoints := make(map[string]*endpoint)
 	rt.endpoints = endpoints
@@ -86,10 +87,10 @@ func newRouter(config Config, requestID func() string, routes []route) *router {
 			e = &endpoint{pattern: row.pattern, names: wildcards(row.pattern), methods: make(map[string]*route)}
 			endpoints[row.pattern] = e
 			mux := rt.mux
-			if row.first {
-				mux = rt.first
+			if row.priority {
+				mux = rt.priorityMux
 				prefix, _, _ := strings.Cut(row.pattern, "{")
-				rt.under = append(rt.under, prefix)
+				rt.priorityPrefixes = append(rt.priorityPrefixes, prefix)
 			}
 			mux.Handle(row.pattern, e)
 		}
@@ -111,20 +112,20 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	defer cancel()
 	r := &request{Request: hr.WithContext(ctx), writer: w}
 	defer func() {
-		r.flight.end()
-		r.freight.end()
+		r.slot.release()
+		r.heavySlot.release()
 	}()
 	r.caller.RequestID = rt.requestID()
 	r.caller.Replayed = &r.replayed
-	late := rt.answerLate(w, hr, r.caller.RequestID)
+	late := rt.startHardTimeout(w, hr, r.caller.RequestID)
 
-	answer, err := rt.protect(r, func() (any, error) { return rt.serve(r) })
+	answer, err := rt.recoverPanic(r, func() (any, error) { return rt.serve(r) })
 	if err != nil {
-		answer = rt.refuse(r, err)
+		answer = rt.errorResponse(r, err)
 	}
 	status := http.StatusServiceUnavailable
-	if late.prevent() {
-		stop := r.cutOffRest()
+	if late.stop() {
+		stop := r.limitUnreadBody()
 		status = answer.write(w, r)
 		stop()
 	} else {
@@ -132,34 +133,33 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 	r.release()
 
-	rt.tell(hr.Context(), r, status, time.Since(start))
+	rt.observe(hr.Context(), r, status, time.Since(start))
 }
 
-// serve passes a request through what every request must pass, to its handler.
+// serve checks the key, limits, path, method, permission and body, and calls the handler.
 func (rt *router) serve(r *request) (any, error) {
 	var err error
-	if r.flight, err = rt.inFlight.begin(); err != nil {
+	if r.slot, err = rt.inFlight.acquire(); err != nil {
 		return nil, err
 	}
-	// The key comes before the path, so that nobody without one learns what
-	// paths there are.
-	if r.private = isPrivate(r.URL.Path); r.private {
+	// Check the key before the path, so that a client without one learns no paths.
+	if r.needsKey = pathNeedsKey(r.URL.Path); r.needsKey {
 		if err := rt.authenticate(r); err != nil {
 			return nil, err
 		}
 	} else {
 		r.client = rt.clientIP(r.Request)
 	}
-	if err := r.flight.join(r.caller, r.client); err != nil {
+	if err := r.slot.joinGroup(r.caller, r.client); err != nil {
 		return nil, err
 	}
-	if r.private {
-		if err := rt.limiter.take(r.caller.Scope(), time.Now()); err != nil {
+	if r.needsKey {
+		if err := rt.limiter.take(engine.Scope(r.caller), time.Now()); err != nil {
 			return nil, err
 		}
 	}
 	e := rt.find(r)
-	if e == nil || isPrivate(e.pattern) != r.private {
+	if e == nil || pathNeedsKey(e.pattern) != r.needsKey {
 		return nil, api.Errorf(api.NotFound, "", "There is nothing at this path. Check it against the reference; it has no slash at its end.")
 	}
 	r.pattern, r.allow = e.pattern, e.allow
@@ -170,17 +170,17 @@ func (rt *router) serve(r *request) (any, error) {
 	if r.route = e.methods[method]; r.route == nil {
 		return nil, api.Errorf(api.MethodNotAllowed, "", "This path does not answer that method. It answers %s.", e.allow)
 	}
-	if r.private && r.route.resource != "" && !r.access.Allows(r.route.resource, r.route.write) {
+	if r.needsKey && r.route.resource != "" && !r.access.Allows(r.route.resource, r.route.write) {
 		return nil, api.Errorf(api.PermissionDenied, "", "This API key does not allow this. It needs the permission to %s %s.", verb(r.route.write), r.route.resource)
 	}
 	for _, name := range e.names {
-		// No object has such an id, and not every store could even look for it.
+		// No object has such an id, and some stores fail on it.
 		if !isName(r.PathValue(name)) {
 			return nil, api.NoSuch("object")
 		}
 	}
 	if r.route.heavy {
-		if r.freight, err = rt.heavy.wait(r.Context(), r.caller, r.client); err != nil {
+		if r.heavySlot, err = rt.heavy.wait(r.Context(), r.caller, r.client); err != nil {
 			return nil, err
 		}
 	}
@@ -190,22 +190,18 @@ func (rt *router) serve(r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A key that may only read keeps nothing, so that it takes no idempotency key away.
+		// A read-only key stores nothing, so it uses up no idempotency key.
 		if r.access.Allows(r.route.resource, true) {
 			r.caller.IdempotencyKey = key
 		}
 	}
-	if r.private && (method == http.MethodPost || method == http.MethodPatch) {
-		// A body that cannot be read is refused even where the handler needs none.
+	if r.needsKey && (method == http.MethodPost || method == http.MethodPatch) {
+		// Refuse a malformed body even if the handler needs none.
 		if err := r.body().err(); err != nil {
 			return nil, err
 		}
 	}
-	v, err := r.route.handle(r)
-	if err == nil && r.page != nil && r.page.Len() > 0 {
-		return content("application/json", r.page.Bytes()), nil
-	}
-	return v, err
+	return r.route.handle(r)
 }
 
 // find returns the endpoint of the path and sets the path's values, or nil.
@@ -213,12 +209,12 @@ func (rt *router) find(r *request) *endpoint {
 	// The mux would redirect such a path, and to a place outside a prefix that
 	// http.StripPrefix took away.
 	escaped := r.URL.EscapedPath()
-	if !strings.HasPrefix(escaped, "/") || (escaped != "/" && path.Clean(escaped) != escaped) || respelled(escaped) {
+	if !strings.HasPrefix(escaped, "/") || (escaped != "/" && path.Clean(escaped) != escaped) || hasNeedlessEscape(escaped) {
 		return nil
 	}
-	var f finder
-	if slices.ContainsFunc(rt.under, func(prefix string) bool { return strings.HasPrefix(r.URL.Path, prefix) }) {
-		rt.first.ServeHTTP(&f, r.Request)
+	var f muxMatch
+	if slices.ContainsFunc(rt.priorityPrefixes, func(prefix string) bool { return strings.HasPrefix(r.URL.Path, prefix) }) {
+		rt.priorityMux.ServeHTTP(&f, r.Request)
 	}
 	if f.endpoint == nil {
 		rt.mux.ServeHTTP(&f, r.Request)
@@ -226,9 +222,9 @@ func (rt *router) find(r *request) *endpoint {
 	return f.endpoint
 }
 
-// respelled reports whether a path escapes a character that needs no escape, as
-// /v1/%62alance does. A proxy that guards paths by their spelling would not know it.
-func respelled(escaped string) bool {
+// hasNeedlessEscape reports whether a path escapes a character that needs no escape, as
+// /v1/%62alance does. A proxy that blocks paths by their text would miss it.
+func hasNeedlessEscape(escaped string) bool {
 	for _, after := range strings.Split(escaped, "%")[1:] {
 		b, err := strconv.ParseUint(after[:min(2, len(after))], 16, 8)
 		if err != nil || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("-._~", byte(b)) >= 0 {
@@ -238,16 +234,16 @@ func respelled(escaped string) bool {
 	return false
 }
 
-// finder takes the place of a response, so that the mux only finds: what it
-// finds reports itself here, and what the mux would write is dropped.
-type finder struct{ endpoint *endpoint }
+// muxMatch is a ResponseWriter that receives the endpoint that the mux matches, and drops
+// what the mux writes.
+type muxMatch struct{ endpoint *endpoint }
 
-func (*finder) Header() http.Header         { return http.Header{} }
-func (*finder) Write(b []byte) (int, error) { return len(b), nil }
-func (*finder) WriteHeader(int)             {}
+func (*muxMatch) Header() http.Header         { return http.Header{} }
+func (*muxMatch) Write(b []byte) (int, error) { return len(b), nil }
+func (*muxMatch) WriteHeader(int)             {}
 
-// ServeHTTP reports the endpoint to the finder.
-func (e *endpoint) ServeHTTP(w http.ResponseWriter, _ *http.Request) { w.(*finder).endpoint = e }
+// ServeHTTP sets the endpoint of a muxMatch.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, _ *http.Request) { w.(*muxMatch).endpoint = e }
 
 // allowed lists the methods in the order of the alphabet; GET brings HEAD.
 func (e *endpoint) allowed() string {
@@ -273,8 +269,8 @@ func wildcards(pattern string) []string {
 	return names
 }
 
-// isPrivate reports whether a path needs a key, whether it exists or not.
-func isPrivate(path string) bool { return path == "/v1" || strings.HasPrefix(path, "/v1/") }
+// pathNeedsKey reports whether a path needs a key, even if it does not exist.
+func pathNeedsKey(path string) bool { return path == "/v1" || strings.HasPrefix(path, "/v1/") }
 
 func verb(write bool) string {
 	if write {
@@ -283,7 +279,7 @@ func verb(write bool) string {
 	return "read"
 }
 
-// loggedMethod keeps a method that a client made up out of the log.
+// loggedMethod returns a standard method, or "other", so that clients cannot write to the log.
 func loggedMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

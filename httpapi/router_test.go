@@ -224,15 +224,15 @@ func TestAnswerHeaders(t *testing.T) {
 	}
 }
 
-func TestKindsOfAnswers(t *testing.T) {
-	shared := content("text/css", []byte("a{}"))
+func TestRenderHandlerResults(t *testing.T) {
+	shared := newResponse("text/css", []byte("a{}"))
 	rt, _ := testRouter(
 		Config{},
 		route{method: "GET", pattern: "/nothing", handle: func(*request) (any, error) { return nil, nil }},
 		route{method: "GET", pattern: "/redirect", handle: func(*request) (any, error) { return redirect("https://example.com/a"), nil }},
 		route{method: "GET", pattern: "/picture", handle: func(*request) (any, error) {
-			a := content("image/png", []byte("\x89PNG"))
-			a.set("Cache-Control", "public, max-age=60")
+			a := newResponse("image/png", []byte("\x89PNG"))
+			a.setHeader("Cache-Control", "public, max-age=60")
 			return a, nil
 		}},
 		route{method: "GET", pattern: "/shared", handle: func(*request) (any, error) { return shared, nil }},

@@ -35,9 +35,10 @@ func BenchmarkRouter(b *testing.B) {
 			return &made, p.err()
 		}},
 		{method: "GET", pattern: "/v1/disbursements/{id}", resource: "disbursements", handle: func(r *request) (any, error) {
-			r.reading()
-			r.page.WriteString(answer)
-			return nil, nil
+			return answerObject(r, func(_ context.Context, _ api.Caller, _ string, w io.Writer) error {
+				_, err := io.WriteString(w, answer)
+				return err
+			})
 		}},
 	})
 	const body = `{"amount":0.01,"destination":{"type":"service_wallet","service_id":"102030405"},"reference":"salary"}`

@@ -40,20 +40,20 @@ func (h moneyHandlers) statement(r *request) (any, error) {
 		if err := st.CSV(r.Context(), &b); err != nil {
 			return nil, err
 		}
-		return file("text/csv; charset=utf-8", "statement.csv", b.Bytes()), nil
+		return attachment("text/csv; charset=utf-8", "statement.csv", b.Bytes()), nil
 	case formatPDF:
 		data, err := st.PDF(r.Context())
 		if err != nil {
 			return nil, err
 		}
-		return file("application/pdf", "statement.pdf", data), nil
+		return attachment("application/pdf", "statement.pdf", data), nil
 	}
 	return st, nil
 }
 
-// file is an answer that a browser keeps under a name.
-func file(contentType, name string, data []byte) *raw {
-	answer := content(contentType, data)
-	answer.set("Content-Disposition", `attachment; filename="`+name+`"`)
+// attachment is an answer that a browser keeps under a name.
+func attachment(contentType, name string, data []byte) *response {
+	answer := newResponse(contentType, data)
+	answer.setHeader("Content-Disposition", `attachment; filename="`+name+`"`)
 	return answer
 }

@@ -42,7 +42,7 @@ func onEachStore(t *testing.T, test func(*testing.T, *paymentstest.Shop)) {
 		"postgres": func(t *testing.T) storage.Store { return pgtest.Store(t) },
 	}
 	for name, open := range stores {
-		t.Run(name, func(t *testing.T) { test(t, paymentstest.On(t, open(t), payments.Config{})) })
+		t.Run(name, func(t *testing.T) { test(t, paymentstest.NewWithStore(t, open(t), payments.Config{})) })
 	}
 }
 
@@ -368,7 +368,7 @@ func TestResolveRefusals(t *testing.T) {
 		wants(t, "payload "+bad, response, data, 400, wanted, "qr_payload")
 	}
 	live := *s
-	key, err := s.Accounts.CreateKey(t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.KeyParams{})
+	key, err := s.Accounts.CreateKey(t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TableOf(h http.Handler) []TableRow {
 	for pattern, e := range h.(*router).endpoints {
 		for method, row := range e.methods {
 			rows = append(rows, TableRow{
-				Method: method, Pattern: pattern, Write: row.write, Private: isPrivate(pattern), Resource: row.resource,
+				Method: method, Pattern: pattern, Write: row.write, Private: pathNeedsKey(pattern), Resource: row.resource,
 			})
 		}
 	}

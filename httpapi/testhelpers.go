@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -40,7 +41,7 @@ func testHelperRoutes(svc *payments.Service) []route {
 		row(http.MethodGet, "messages", h.messages),
 		row(http.MethodPost, "payouts/{id}/settle", payoutHandlers(svc).settle),
 		row(http.MethodPost, "disbursements/{id}/settle", disbursementHandlers(svc).settle),
-		row(http.MethodPost, "refunds/{id}/settle", refundHandlers{svc.Refunds}.settle),
+		row(http.MethodPost, "refunds/{id}/settle", refundHandlers{svc.Refunds, svc.Providers}.settle),
 		row(http.MethodPost, "customers", h.createCustomer),
 		row(http.MethodPost, "clock", h.clock),
 	}
@@ -61,7 +62,7 @@ type testHelpers struct{ svc *payments.Service }
 // fund credits an account with money from nowhere, which only test mode has. key
 // is "" for none.
 func (h testHelpers) fund(ctx context.Context, to string, amount decimal.Decimal, key string) error {
-	return h.svc.Accounts.Deposit(ctx, account.Deposit{To: to, Amount: amount, Source: "test", IdempotencyKey: key})
+	return h.svc.Accounts.Deposit(ctx, api.Caller{IdempotencyKey: key}, account.DepositParams{To: to, Amount: amount, Source: "test"})
 }
 
 // operatorKey makes the caller's key one of the operator's, apart from those of other
@@ -112,8 +113,8 @@ type holder struct {
 }
 
 func (h testHelpers) createConsumer(r *request) (any, error) {
-	return h.open(r, "consumer", func(p account.HolderParams) (account.Holder, error) {
-		c, err := h.svc.Accounts.CreateConsumer(r.Context(), p)
+	return h.open(r, "consumer", func(by api.Caller, p account.CreateHolderParams) (account.Holder, error) {
+		c, err := h.svc.Accounts.CreateConsumer(r.Context(), by, p)
 		if err != nil {
 			return account.Holder{}, err
 		}
@@ -122,8 +123,8 @@ func (h testHelpers) createConsumer(r *request) (any, error) {
 }
 
 func (h testHelpers) createAgent(r *request) (any, error) {
-	return h.open(r, "cash_agent", func(p account.HolderParams) (account.Holder, error) {
-		a, err := h.svc.Accounts.CreateAgent(r.Context(), p)
+	return h.open(r, "cash_agent", func(by api.Caller, p account.CreateHolderParams) (account.Holder, error) {
+		a, err := h.svc.Accounts.CreateAgent(r.Context(), by, p)
 		if err != nil {
 			return account.Holder{}, err
 		}
@@ -133,9 +134,9 @@ func (h testHelpers) createAgent(r *request) (any, error) {
 
 // open makes an account of a consumer or a cash agent, and puts money into it. What a
 // tester leaves out is made up.
-func (h testHelpers) open(r *request, object string, create func(account.HolderParams) (account.Holder, error)) (any, error) {
+func (h testHelpers) open(r *request, object string, create func(api.Caller, account.CreateHolderParams) (account.Holder, error)) (any, error) {
 	b := r.body()
-	p := account.HolderParams{
+	p := account.CreateHolderParams{
 		Name: b.text("name"), Phone: b.text("phone_number"), PIN: b.text("pin"),
 		Status: account.Status(b.text("status")), SubAgent: b.boolean("sub_agent"),
 	}
@@ -144,18 +145,21 @@ func (h testHelpers) open(r *request, object string, create func(account.HolderP
 		return nil, err
 	}
 	if !balance.IsZero() {
-		if _, err := account.CheckAmount("balance", balance); err != nil {
+		if _, err := check.Amount("balance", balance); err != nil {
 			return nil, err
 		}
 	}
+	// Its JSON has the fields of earlier versions, so that their keys stay valid.
 	asked := struct {
-		account.HolderParams
-		Chosen  bool // the PIN
-		Balance decimal.Decimal
-	}{p, p.PIN != "", balance}
+		Live bool
+		account.CreateHolderParams
+		IdempotencyKey string
+		Chosen         bool // the PIN
+		Balance        decimal.Decimal
+	}{CreateHolderParams: p, Chosen: p.PIN != "", Balance: balance}
 	asked.PIN = "" // secrets are kept nowhere
 	if p.PIN == "" {
-		p.PIN = madeUp(r.caller, "pin", 4)
+		p.PIN = derivedDigits(r.caller, "pin", 4)
 	}
 	opened, err := payments.Once(r.Context(), h.svc, r.caller, "test_helpers."+object, asked, func() (*holder, error) {
 		a, err := openAt(r.caller, object, p, create)
@@ -177,16 +181,15 @@ func (h testHelpers) open(r *request, object string, create func(account.HolderP
 }
 
 // openAt creates an account, with made-up numbers until one is free if none was given.
-func openAt(caller api.Caller, object string, p account.HolderParams, create func(account.HolderParams) (account.Holder, error)) (account.Holder, error) {
+func openAt(caller api.Caller, object string, p account.CreateHolderParams, create func(api.Caller, account.CreateHolderParams) (account.Holder, error)) (account.Holder, error) {
 	if p.Phone != "" {
-		p.IdempotencyKey = operatorKey(caller, object)
-		return create(p)
+		return create(api.Caller{IdempotencyKey: operatorKey(caller, object)}, p)
 	}
 	const tries = 20
 	for n := 1; ; n++ {
 		use := fmt.Sprintf("%s/%d", object, n)
-		p.Phone, p.IdempotencyKey = "024"+madeUp(caller, use, 7), operatorKey(caller, use)
-		a, err := create(p)
+		p.Phone = "024" + derivedDigits(caller, use, 7)
+		a, err := create(api.Caller{IdempotencyKey: operatorKey(caller, use)}, p)
 		if err == nil || paramOf(err) != "phone_number" || n == tries {
 			return a, err
 		}
@@ -194,21 +197,21 @@ func openAt(caller api.Caller, object string, p account.HolderParams, create fun
 }
 
 func (h testHelpers) consumer(r *request) (any, error) {
-	c, err := h.svc.Accounts.Consumer(r.Context(), false, r.id())
+	c, err := h.svc.Accounts.GetConsumer(r.Context(), api.Caller{}, r.id())
 	if err != nil {
 		return nil, err
 	}
-	balance, err := h.svc.Accounts.WalletBalance(r.Context(), false, c.ID)
+	balance, err := h.svc.Accounts.WalletBalance(r.Context(), api.Caller{}, c.ID)
 	if err != nil {
 		return nil, err
 	}
-	return holder{"consumer", c.ID, c.ServiceID, c.Phone, "", api.GHS{Decimal: balance}}, nil
+	return holder{"consumer", c.ID, c.ServiceID, c.Phone, "", balance}, nil
 }
 
 func (h testHelpers) issue(r *request) (any, error) {
 	b := r.body()
 	b.require("account_id")
-	p := qrcode.IssueParams{
+	p := qrcode.IssueConsumerCodeParams{
 		Account:    b.text("account_id"),
 		Type:       qrcode.Type(b.text("type")),
 		Amount:     b.optionalGHS("amount"),
@@ -221,7 +224,7 @@ func (h testHelpers) issue(r *request) (any, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	code, err := h.svc.QRCodes.Issue(r.Context(), r.caller, p)
+	code, err := h.svc.QRCodes.IssueConsumerCode(r.Context(), r.caller, p)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +239,6 @@ func (h testHelpers) pay(r *request) (any, error) {
 	b := r.body()
 	b.require("account_id", "pin")
 	p := qrcode.PayParams{
-		Code:   r.id(),
 		Wallet: account.WalletRef{AccountID: b.text("account_id")},
 		PIN:    b.text("pin"),
 		Amount: b.optionalPesewas("amount"),
@@ -244,12 +246,12 @@ func (h testHelpers) pay(r *request) (any, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.QRCodes.Pay(r.Context(), r.caller, p)
+	return h.svc.QRCodes.Pay(r.Context(), r.caller, r.id(), p)
 }
 
 func (h testHelpers) messages(r *request) (any, error) {
 	q := r.query()
-	p := message.ListParams{Page: q.page(), To: q.text("to"), Kind: oneOf(q, "kind", message.SMS, message.KindEmail)}
+	p := message.ListParams{Page: q.page(), To: q.text("to"), Kind: oneOf(q, "kind", message.KindSMS, message.KindEmail)}
 	if err := q.err(); err != nil {
 		return nil, err
 	}
@@ -278,7 +280,7 @@ func (h testHelpers) clock(r *request) (any, error) {
 	case advance != nil && (*advance < 0 || *advance > century):
 		return nil, api.Invalid("advance", "advance must be a whole number of seconds from 0 to %d; the clock never goes back.", century)
 	}
-	now, err := h.svc.MoveClock(r.Context(), r.caller, time.Duration(orZero(advance))*time.Second, orZero(to))
+	now, err := h.svc.MoveClock(r.Context(), r.caller, payments.ClockParams{By: time.Duration(orZero(advance)) * time.Second, To: orZero(to)})
 	if err != nil {
 		return nil, err
 	}
@@ -288,9 +290,9 @@ func (h testHelpers) clock(r *request) (any, error) {
 	}{"clock", now}, nil
 }
 
-// madeUp returns n decimal digits for a use: random ones, or, where the caller gave a
+// derivedDigits returns n decimal digits for a use: random ones, or, where the caller gave a
 // key, those that follow from it, so that a repetition makes up the same.
-func madeUp(caller api.Caller, use string, n int) string {
+func derivedDigits(caller api.Caller, use string, n int) string {
 	seed := operatorKey(caller, use)
 	if seed == "" {
 		seed = rand.Text()
@@ -302,7 +304,7 @@ func madeUp(caller api.Caller, use string, n int) string {
 
 // paramOf returns the parameter that an error is about, or "".
 func paramOf(err error) string {
-	if e := asRefusal(err); e != nil {
+	if e := asAPIError(err); e != nil {
 		return e.Param
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 )
 
@@ -26,7 +27,7 @@ func TestTransferBodies(t *testing.T) {
 	id := func(data []byte) string { return field(t, data, "id") }
 	agent := step("cash_agent_main", "POST", "/v1/test_helpers/cash_agents", `{"name":"Kojo Agent","phone_number":"0201234567","pin":"1234"}`)
 	sub := step("cash_agent_sub", "POST", "/v1/test_helpers/cash_agents", `{"name":"Esi Sub","phone_number":"0201234568","pin":"1234","sub_agent":true}`)
-	merchant, err := s.Accounts.Merchant(t.Context(), s.Caller.Merchant)
+	merchant, err := s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant)
 	if err != nil {
 		t.Fatal(err)
 	}

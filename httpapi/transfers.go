@@ -2,19 +2,22 @@ package httpapi
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // transferRoutes send money out, and look up where it may go.
 func transferRoutes(svc *payments.Service) []route {
 	p := payoutHandlers(svc)
 	d := disbursementHandlers(svc)
-	h := outHandlers{svc}
+	h := moneyOutHandlers{svc}
 	return []route{
 		{method: http.MethodPost, pattern: "/v1/payouts", resource: "payouts", write: true, handle: h.createPayout},
 		{method: http.MethodGet, pattern: "/v1/payouts", resource: "payouts", handle: p.list},
@@ -40,24 +43,25 @@ func transferRoutes(svc *payments.Service) []route {
 // transferHandlers are what payouts and disbursements have in common.
 type transferHandlers struct {
 	getOne    func(context.Context, api.Caller, string) (*payout.Transfer, error)
-	listAll   func(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)
+	getJSON   func(context.Context, api.Caller, string, io.Writer) error
+	listJSON  func(context.Context, api.Caller, payout.ListParams, io.Writer) error
 	statuses  func() []payout.Status
 	cancelOne func(context.Context, api.Caller, string) (*payout.Transfer, error)
-	settleOne func(context.Context, api.Caller, string, payout.Result) (*payout.Transfer, error)
+	providers provider.Service
 }
 
 func payoutHandlers(svc *payments.Service) transferHandlers {
 	s := svc.Payouts
-	return transferHandlers{s.Get, s.List, payout.Statuses, s.Cancel, s.Settle}
+	return transferHandlers{s.Get, s.GetJSON, s.ListJSON, payout.Statuses, s.Cancel, svc.Providers}
 }
 
 func disbursementHandlers(svc *payments.Service) transferHandlers {
 	s := svc.Disbursements
-	return transferHandlers{s.Get, s.List, disbursement.Statuses, s.Cancel, s.Settle}
+	return transferHandlers{s.Get, s.GetJSON, s.ListJSON, disbursement.Statuses, s.Cancel, svc.Providers}
 }
 
 func (h transferHandlers) get(r *request) (any, error) {
-	return h.getOne(r.reading(), r.caller, r.id())
+	return answerObject(r, h.getJSON)
 }
 
 func (h transferHandlers) list(r *request) (any, error) {
@@ -66,7 +70,7 @@ func (h transferHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.listAll(r.reading(), r.caller, p)
+	return answerList(r, p, h.listJSON)
 }
 
 func (h transferHandlers) cancel(r *request) (any, error) {
@@ -81,24 +85,30 @@ func (h transferHandlers) settle(r *request) (any, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	var result payout.Result
+	var result provider.Result
 	switch outcome {
 	case "succeeded":
-		result.Outcome = payout.Paid
+		result.Outcome = provider.Paid
 	case "failed":
-		result.Outcome, result.Reason = payout.Refused, payout.Refusal{Message: reason, Verbatim: reason != ""}
+		result.Outcome, result.Reason = provider.Refused, provider.Refusal{Message: reason, Verbatim: reason != ""}
 	default:
 		return nil, api.Invalid("outcome", "outcome must be succeeded or failed.")
 	}
-	if err := api.CheckText("failure_reason", reason, api.MaxText); err != nil {
+	if err := check.Text("failure_reason", reason, api.MaxText); err != nil {
 		return nil, err
 	}
-	return h.settleOne(r.Context(), r.caller, r.id(), result)
+	if _, err := h.getOne(r.Context(), r.caller, r.id()); err != nil {
+		return nil, err // it may be of the other noun
+	}
+	if err := h.providers.Settle(r.Context(), r.caller, r.id(), result); err != nil {
+		return nil, err
+	}
+	return h.getOne(r.Context(), r.caller, r.id())
 }
 
-type outHandlers struct{ svc *payments.Service }
+type moneyOutHandlers struct{ svc *payments.Service }
 
-func (h outHandlers) createPayout(r *request) (any, error) {
+func (h moneyOutHandlers) createPayout(r *request) (any, error) {
 	b := r.body()
 	b.require("amount", "destination")
 	p := payout.CreateParams{
@@ -119,7 +129,7 @@ func (h outHandlers) createPayout(r *request) (any, error) {
 	return h.svc.Payouts.Create(r.Context(), r.caller, p)
 }
 
-func (h outHandlers) createDisbursement(r *request) (any, error) {
+func (h moneyOutHandlers) createDisbursement(r *request) (any, error) {
 	b := r.body()
 	b.require("amount", "destination")
 	p := disbursementParams(b)
@@ -157,10 +167,10 @@ func destination(b *fields) payout.DestinationParams {
 	}
 }
 
-func (h outHandlers) createQRDisbursement(r *request) (any, error) {
+func (h moneyOutHandlers) createQRDisbursement(r *request) (any, error) {
 	b := r.body()
 	b.require("qr_payload")
-	p := disbursement.QRParams{
+	p := disbursement.CreateQRParams{
 		Payload:     b.text("qr_payload"),
 		Amount:      b.optionalGHS("amount"),
 		Currency:    b.text("currency"),
@@ -174,7 +184,7 @@ func (h outHandlers) createQRDisbursement(r *request) (any, error) {
 	return h.svc.Disbursements.CreateQR(r.Context(), r.caller, p)
 }
 
-func (h outHandlers) requestOTP(r *request) (any, error) {
+func (h moneyOutHandlers) requestOTP(r *request) (any, error) {
 	b := r.body()
 	b.require("purpose")
 	purpose := payout.Purpose(b.text("purpose"))
@@ -184,19 +194,21 @@ func (h outHandlers) requestOTP(r *request) (any, error) {
 	return h.svc.Payouts.RequestOTP(r.Context(), r.caller, purpose)
 }
 
-func (h outHandlers) verifyOTP(r *request) (any, error) {
+func (h moneyOutHandlers) verifyOTP(r *request) (any, error) {
 	b := r.body()
 	b.require("code", "purpose")
 	code, purpose := b.text("code"), payout.Purpose(b.text("purpose"))
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	return h.svc.Payouts.VerifyOTP(r.Context(), r.caller, purpose, code)
+	return h.svc.Payouts.VerifyOTP(r.Context(), r.caller, payout.OTPParams{Purpose: purpose, Code: code})
 }
 
-func (h outHandlers) banks(r *request) (any, error) { return h.svc.Payouts.Banks(), nil }
+func (h moneyOutHandlers) banks(r *request) (any, error) {
+	return h.svc.Payouts.ListBanks(r.Context(), r.caller)
+}
 
-func (h outHandlers) serviceID(r *request) (any, error) {
+func (h moneyOutHandlers) serviceID(r *request) (any, error) {
 	b := r.body()
 	b.require("service_id")
 	id := b.text("service_id")
@@ -206,7 +218,7 @@ func (h outHandlers) serviceID(r *request) (any, error) {
 	return h.svc.Accounts.LookUpServiceID(r.Context(), r.caller, id)
 }
 
-func (h outHandlers) accountName(r *request) (any, error) {
+func (h moneyOutHandlers) accountName(r *request) (any, error) {
 	b := r.body()
 	p := payout.DestinationParams{
 		Type: payout.Type(b.text("type")), PhoneNumber: b.text("phone_number"), Provider: b.text("provider"),

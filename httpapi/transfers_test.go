@@ -54,7 +54,7 @@ func TestTransferRefusals(t *testing.T) {
 	frozen, _ := holder("consumers", `{"name":"Frozen","phone_number":"0242000001","status":"frozen"}`)
 	_, suspendedID := holder("cash_agents", `{"name":"Suspended","status":"suspended"}`)
 	closed, _ := holder("consumers", `{"name":"Closed","status":"closed"}`)
-	merchant, err := s.Accounts.Merchant(t.Context(), s.Caller.Merchant)
+	merchant, err := s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +420,7 @@ func TestParallelTransfers(t *testing.T) {
 		}
 		verified(t, s)
 	})
-	s := paymentstest.On(t, memory.New(), payments.Config{PayoutLimits: payout.Limits{Daily: decimal.NewFromInt(10)}})
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{PayoutLimits: payout.Limits{Daily: decimal.NewFromInt(10)}})
 	otp := verifiedOTP(t, s)
 	got := parallel(40, func(i int) (*http.Response, []byte) {
 		to := `{"type":"mobile_money","phone_number":"0241234567"}`
@@ -503,11 +503,11 @@ func TestQRDisbursementRefusals(t *testing.T) {
 
 // Live mode has no rail here: what needs one is refused before anything is
 // reserved, and wallets are paid.
-func TestLiveWithoutARail(t *testing.T) {
+func TestLiveTransferWithoutRailIsRefused(t *testing.T) {
 	s := paymentstest.New(t)
 	caller := api.Caller{Merchant: s.Caller.Merchant, Live: true}
-	live, _ := as(t, s, caller, account.KeyParams{})
-	if err := s.Accounts.Deposit(t.Context(), account.Deposit{To: s.Caller.Merchant, Live: true, Amount: decimal.NewFromInt(50), Source: "bank"}); err != nil {
+	live, _ := as(t, s, caller, account.CreateKeyParams{})
+	if err := s.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: s.Caller.Merchant, Amount: decimal.NewFromInt(50), Source: "bank"}); err != nil {
 		t.Fatal(err)
 	}
 	for path, body := range map[string]string{
@@ -518,7 +518,7 @@ func TestLiveWithoutARail(t *testing.T) {
 		response, data := live.Do("POST", path, body)
 		refused(t, path, response, data, 503, "service_unavailable", "")
 	}
-	c, err := s.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Live", Phone: "0243334444", Live: true})
+	c, err := s.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Live", Phone: "0243334444"})
 	if err != nil {
 		t.Fatal(err)
 	}

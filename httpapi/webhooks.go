@@ -50,7 +50,7 @@ func (h webhookHandlers) create(r *request) (any, error) {
 }
 
 func (h webhookHandlers) get(r *request) (any, error) {
-	return h.webhooks.Get(r.reading(), r.caller, r.id())
+	return answerObject(r, h.webhooks.GetJSON)
 }
 
 func (h webhookHandlers) list(r *request) (any, error) {
@@ -59,7 +59,7 @@ func (h webhookHandlers) list(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.webhooks.List(r.reading(), r.caller, page)
+	return answerList(r, webhook.ListParams{Page: page}, h.webhooks.ListJSON)
 }
 
 func (h webhookHandlers) update(r *request) (any, error) {
@@ -76,7 +76,7 @@ func (h webhookHandlers) delete(r *request) (any, error) {
 }
 
 func (h webhookHandlers) rotate(r *request) (any, error) {
-	return h.webhooks.Rotate(r.Context(), r.caller, r.id())
+	return h.webhooks.RotateSecret(r.Context(), r.caller, r.id())
 }
 
 func (h webhookHandlers) ping(r *request) (any, error) {
@@ -89,7 +89,7 @@ func (h webhookHandlers) deliveries(r *request) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return h.webhooks.Deliveries(r.Context(), r.caller, r.id(), page)
+	return h.webhooks.ListDeliveries(r.Context(), r.caller, webhook.DeliveryListParams{Endpoint: r.id(), Page: page})
 }
 
 func (h webhookHandlers) resend(r *request) (any, error) {

@@ -16,7 +16,7 @@ import (
 )
 
 func TestWebhookBodies(t *testing.T) {
-	s := paymentstest.On(t, memory.New(), payments.Config{WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
@@ -54,7 +54,7 @@ func TestWebhookBodies(t *testing.T) {
 
 func TestWebhookRefusals(t *testing.T) {
 	s := paymentstest.New(t)
-	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.KeyParams{})
+	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
 	for _, c := range []struct {
 		what        string
 		shop        *paymentstest.Shop

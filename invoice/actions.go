@@ -10,7 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pace"
-	"github.com/seed-7082ffec/payments/internal/personal"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -35,14 +35,14 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	r.FinalizedAt, r.InvoiceDate = api.AtOrNil(tx.Now), api.At(tx.Now)
 	r.PDF = new(r.HostedURL + "/pdf")
 	if r.CollectionMethod == ChargeAutomatically {
-		r.Origin = originOf(tx.Caller)
+		r.RequestContext = requestContextOf(tx.Caller)
 		r.scheduleNext()
 		tx.Due(invoices.Kind())
 	}
-	if _, err := s.tellCustomer(tx, r); err != nil {
+	if _, err := s.notifyCustomer(tx, r); err != nil {
 		return err
 	}
-	if err := s.remindOf(tx, r); err != nil {
+	if err := s.scheduleReminders(tx, r); err != nil {
 		return err
 	}
 	return s.replace(tx, o, event.InvoiceFinalized)
@@ -98,7 +98,7 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 		if r.Status == Draft {
 			return api.Errorf(api.InvoiceNotOpen, "", "This invoice is a draft. Finalize it before it is sent.")
 		}
-		told, err := s.tellCustomer(tx, r)
+		told, err := s.notifyCustomer(tx, r)
 		if err != nil {
 			return err
 		}
@@ -122,25 +122,25 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 // deleted it has nothing.
 func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	call := engine.Call{Name: "invoice.duplicate", Params: id}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
-		o, err := s.get(tx, caller.Scope(), id)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
+		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
 		}
 		old, r := &o.Value, blank(tx)
-		r.Customer, r.Email, r.Name, r.Phone, r.Address, r.From = old.Customer, old.Email, old.Name, old.Phone, old.Address, old.From
+		r.Customer, r.Email, r.Name, r.Phone, r.Address, r.UnlinkedCustomer = old.Customer, old.Email, old.Name, old.Phone, old.Address, old.UnlinkedCustomer
 		if person := r.person(); person != "" {
-			deleted, err := personal.Deleted(tx, caller.Scope(), person)
+			deleted, err := pii.Deleted(tx, engine.Scope(caller), person)
 			if err != nil {
 				return nil, fmt.Errorf("invoice: customer: %w", err)
 			}
 			if deleted {
-				r.Customer, r.From = nil, ""
+				r.Customer, r.UnlinkedCustomer = nil, ""
 				r.dropPerson()
 			}
 		}
 		r.Description, r.Footer, r.Memo, r.Coupon = old.Description, old.Footer, old.Memo, old.Coupon
-		r.CollectionMethod, r.Metadata, r.Off = old.CollectionMethod, old.Metadata, old.Off
+		r.CollectionMethod, r.Metadata, r.InvoiceDiscount = old.CollectionMethod, old.Metadata, old.InvoiceDiscount
 		lines := old.Lines.Data
 		for i := range lines {
 			lines[i].ID = uuid.NewString()

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/bareloop"
+	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
@@ -31,7 +31,7 @@ func openBiller(b *testing.B, path string) *biller {
 	b.Cleanup(func() { must(b, store.Close()) })
 	svc, err := payments.New(b.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler)})
 	must(b, err)
-	m, err := svc.Accounts.CreateMerchant(b.Context(), account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	m, err := svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	must(b, err)
 	return &biller{svc, store, api.Caller{Merchant: m.ID, RequestID: svc.NewID("req_")}}
 }
@@ -87,7 +87,7 @@ func BenchmarkCreate(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "bare.db")
 			bare := openBiller(b, path)
 			bare.create(b, 1)
-			limit := bareloop.Call{
+			limit := benchbase.Call{
 				Path: path, Insert: []string{"invoices", "events", "events", "idempotency_keys"},
 				Vary: map[string][]string{"invoices.token": nil},
 			}.Run(b, int(math.Round(group)), b.N)
@@ -138,7 +138,7 @@ func BenchmarkPay(b *testing.B) {
 		pay(bare, n, v.ID)
 		paid = append(paid, v.ID)
 	}
-	limit := bareloop.Call{
+	limit := benchbase.Call{
 		Path: path, Insert: []string{"payments", "events", "events", "events", "messages", "idempotency_keys"},
 		Touch: "invoices", IDs: paid, Times: 2, Moves: true, Into: true, With: "clearing/charges",
 	}.Run(b, max(1, int(math.Round(group/2))), b.N)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
@@ -41,22 +40,22 @@ func (n *CreditNote) taxes(v *Invoice) (rows []TaxRow, sum int64) {
 	return rows, sum
 }
 
-var notes = storage.NewCollection("credit_notes", []storage.Field[CreditNote]{
+var creditNotes = storage.NewCollection("credit_notes", []storage.Field[CreditNote]{
 	{
 		Column: storage.Column{Name: "invoice", Type: storage.Text, Indexed: true},
 		Value:  func(n *CreditNote) any { return n.Invoice },
 	},
 })
 
-// PaymentTx returns the payment of an invoice, for a refund.
+// Payment returns the payment of an invoice, for a refund.
 //
 // Refusals: resource_missing, payment_not_refundable.
-func (s *Service) PaymentTx(tx storage.ReadTx, scope storage.Scope, id string) (payment string, err error) {
-	o, err := s.get(tx, scope, id)
+func (in *Internal) Payment(tx storage.ReadTx, scope storage.Scope, id string) (payment string, err error) {
+	o, err := in.svc.get(tx, scope, id)
 	switch {
 	case err != nil:
 		return "", err
-	case o.Value.PaidOutside != nil:
+	case o.Value.PaidOutOfBand != nil:
 		return "", api.Errorf(api.PaymentNotRefundable, "", "This invoice was paid outside of this service. Give the money back the way it came.")
 	case o.Value.Status == Paid && o.Value.Payment == nil:
 		return "", api.Errorf(api.PaymentNotRefundable, "", "Nothing was due of this invoice, so that there is nothing to refund.")
@@ -77,10 +76,11 @@ type RefundedParams struct {
 	Payer, Phone string
 }
 
-// RefundedTx notes on an invoice that a part of it was given back, writes the credit
+// Refunded notes on an invoice that a part of it was given back, writes the credit
 // note and queues what the customer is told.
-func (s *Service) RefundedTx(tx *engine.Tx, p RefundedParams) (*CreditNote, error) {
-	o, err := s.get(tx, tx.Caller.Scope(), p.Invoice)
+func (in *Internal) Refunded(tx *engine.Tx, p RefundedParams) (*CreditNote, error) {
+	s := in.svc
+	o, err := s.get(tx, engine.Scope(tx.Caller), p.Invoice)
 	if err != nil {
 		return nil, err
 	}
@@ -95,55 +95,55 @@ func (s *Service) RefundedTx(tx *engine.Tx, p RefundedParams) (*CreditNote, erro
 	if n.Number, err = nextNumber(tx, "credit_note", "CN"); err != nil {
 		return nil, err
 	}
-	if _, err := notes.Insert(tx, tx.Caller.Scope(), n.Refund, n); err != nil {
+	if _, err := creditNotes.Insert(tx, engine.Scope(tx.Caller), n.Refund, n); err != nil {
 		return nil, fmt.Errorf("invoice: keep credit note: %w", err)
 	}
 	r.Refunded += n.Amount
-	s.address(r)
+	s.setURLs(r)
 	if err := s.replace(tx, o); err != nil {
 		return nil, err
 	}
-	return &n, s.tellRefunded(tx, r, &n, p.Payer, p.Phone)
+	return &n, s.notifyRefunded(tx, r, &n, p.Payer, p.Phone)
 }
 
-// tellRefunded queues what the customer is told of a refund.
-func (s *Service) tellRefunded(tx *engine.Tx, r *record, n *CreditNote, payer, phone string) error {
-	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
+// notifyRefunded queues what the customer is told of a refund.
+func (s *Service) notifyRefunded(tx *engine.Tx, r *record, n *CreditNote, payer, phone string) error {
+	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return fmt.Errorf("invoice: merchant: %w", err)
 	}
-	person, to := r.reached(payer, phone)
+	person, to := r.receiptTarget(payer, phone)
 	amount := money.Text(n.Amount)
 	text := fmt.Sprintf("%s refunded you GHS %s of invoice %s. Refund %s.", m.Name, amount, r.Number, n.Refund)
-	if err := s.config.Messages.TextTx(tx, person, to, text); err != nil {
+	if err := s.config.Messages.Text(tx, person, to, text); err != nil {
 		return err
 	}
-	return s.email(tx, r, m, letter{
+	return s.email(tx, r, m, emailData{
 		Merchant: m.Name, Title: "Refund of invoice " + r.Number, Amount: amount,
 		Description: "Credit note " + n.Number + " is attached.", URL: r.HostedURL, Action: "See the invoice",
 	}, n.Refund)
 }
 
-// shownNotes is how many credit notes a page shows, the newest.
-const shownNotes = 100
+// maxShownCreditNotes is how many credit notes a page shows, the newest.
+const maxShownCreditNotes = 100
 
-// noteDocument finds the credit note of a refund, with its invoice and merchant.
-func (s *Service) noteDocument(ctx context.Context, caller api.Caller, refund string) (*contents, error) {
+// creditNoteContents finds the credit note of a refund, with its invoice and merchant.
+func (s *Service) creditNoteContents(ctx context.Context, caller api.Caller, refund string) (*contents, error) {
 	var c *contents
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		n, err := engine.GetTx(tx, notes, caller.Scope(), refund, "credit note")
+		n, err := engine.GetTx(tx, creditNotes, engine.Scope(caller), refund, "credit note")
 		if err != nil {
 			return err
 		}
-		o, err := s.get(tx, caller.Scope(), n.Value.Invoice)
+		o, err := s.get(tx, engine.Scope(caller), n.Value.Invoice)
 		if err != nil {
 			return err
 		}
-		m, err := account.MerchantTx(tx, caller.Merchant)
+		m, err := s.config.Accounts.Merchant(tx, caller.Merchant)
 		if err != nil {
 			return fmt.Errorf("invoice: merchant: %w", err)
 		}
-		c = &contents{invoice: &o.Value.Invoice, merchant: m, note: &n.Value}
+		c = &contents{invoice: &o.Value.Invoice, merchant: m, creditNote: &n.Value}
 		return nil
 	})
 	return c, err
@@ -153,31 +153,32 @@ func (s *Service) noteDocument(ctx context.Context, caller api.Caller, refund st
 // A refund that has none, because it is of no invoice or did not succeed, is
 // resource_missing.
 func (s *Service) CreditNotePDF(ctx context.Context, caller api.Caller, refund string) (data []byte, name string, err error) {
-	c, err := s.noteDocument(ctx, caller, refund)
+	c, err := s.creditNoteContents(ctx, caller, refund)
 	if err != nil {
 		return nil, "", err
 	}
 	data, err = s.document(ctx, caller, refund, *c)
-	return data, c.note.Number + ".pdf", err
+	return data, c.creditNote.Number + ".pdf", err
 }
 
 // CreditNoteAddress returns where the PDF of a refund's credit note is found without
 // a key. Refusals: resource_missing.
-func (s *Service) CreditNoteAddress(ctx context.Context, caller api.Caller, refund string) (string, error) {
-	c, err := s.noteDocument(ctx, caller, refund)
+func (in *Internal) CreditNoteAddress(ctx context.Context, caller api.Caller, refund string) (string, error) {
+	s := in.svc
+	c, err := s.creditNoteContents(ctx, caller, refund)
 	if err != nil {
 		return "", err
 	}
-	return c.note.Address(c.invoice), nil
+	return c.creditNote.Address(c.invoice), nil
 }
 
 // HostedCreditNote is CreditNotePDF for somebody who has the invoice's address.
 func (s *Service) HostedCreditNote(ctx context.Context, token, refund string) (data []byte, name string, err error) {
-	h, err := s.Open(ctx, token)
+	h, err := s.Hosted(ctx, token)
 	if err != nil {
 		return nil, "", err
 	}
-	c, err := s.noteDocument(ctx, h.Caller, refund)
+	c, err := s.creditNoteContents(ctx, h.Caller, refund)
 	if err == nil && c.invoice.ID != h.Invoice.ID {
 		err = api.NoSuch("credit note")
 	}
@@ -185,5 +186,5 @@ func (s *Service) HostedCreditNote(ctx context.Context, token, refund string) (d
 		return nil, "", err
 	}
 	data, err = s.document(ctx, h.Caller, refund, *c)
-	return data, c.note.Number + ".pdf", err
+	return data, c.creditNote.Number + ".pdf", err
 }

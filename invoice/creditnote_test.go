@@ -46,7 +46,7 @@ func TestCreditNotePDF(t *testing.T) {
 		Refund: "re_1", Number: "CN-2026-000007", Invoice: r.ID, Amount: r.Total / 2,
 		Reason: "Two plates were cold ɛɔŋ", CreatedAt: api.At(r.InvoiceDate.AddDate(0, 0, 9)),
 	}
-	d := contents{invoice: &r.Invoice, merchant: merchant, note: note}
+	d := contents{invoice: &r.Invoice, merchant: merchant, creditNote: note}
 	data, err := render(d)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestCreditNotePDF(t *testing.T) {
 }
 
 // What the JSON does not tell changes the document all the same.
-func TestDigests(t *testing.T) {
+func TestDigestCoversDocumentContents(t *testing.T) {
 	r := sample(t, 1)
 	d := contents{invoice: &r.Invoice, merchant: merchant}
 	seen := map[string]string{}
@@ -101,8 +101,8 @@ func TestDigests(t *testing.T) {
 		change func()
 	}{
 		{"as it is", func() {}},
-		{"paid outside", func() { r.PaidOutside = new("") }},
-		{"in cash", func() { r.PaidOutside = new("cash") }},
+		{"paid outside", func() { r.PaidOutOfBand = new("") }},
+		{"in cash", func() { r.PaidOutOfBand = new("cash") }},
 		{"refunded", func() { r.AmountRefunded = 1 }},
 	} {
 		what.change()

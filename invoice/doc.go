@@ -3,6 +3,6 @@
 //
 // It owns invoices, the attempts to charge them, their reminders and credit notes. It
 // does not own payments (package payment), refunds (package refund), customers
-// (package account), or the messages it queues (package message); the [Charger] that
-// takes money outside is the host's.
+// (package account), or the messages it queues (package message). The [provider.Charger]
+// that takes money outside is the host's, and internal/providers calls it.
 package invoice

@@ -10,18 +10,17 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Erase is the [account.Eraser] of invoices: it takes the personal data of a customer out
-// of drafts, also out of those from which the customer was taken off. What was issued
-// stays as it is, as bookkeeping wants it.
-func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string) error {
+// Erase takes the personal data of a customer out of drafts, also out of those from which
+// the customer was taken off. What was issued stays as it is, as bookkeeping wants it.
+func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	for _, column := range []string{"customer", "unlinked"} {
 		q := storage.Query{
-			Scope: caller.Scope(), Limit: api.MaxLimit,
+			Scope: engine.Scope(caller), Limit: api.MaxLimit,
 			Where: []storage.Equal{{Column: column, Value: customer}, {Column: "status", Value: string(Draft)}},
 		}
 		for more := true; more; {
 			var last string
-			err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			err := in.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 				page, further, err := invoices.List(tx, q)
 				if err != nil {
 					return fmt.Errorf("invoice: list for erasure: %w", err)
@@ -29,12 +28,12 @@ func (s *Service) Erase(ctx context.Context, caller api.Caller, customer string)
 				more = further
 				for _, o := range page {
 					last = o.ID
-					o.Value.From = ""
+					o.Value.UnlinkedCustomer = ""
 					o.Value.dropPerson()
-					if err := s.replace(tx, o); err != nil {
+					if err := in.svc.replace(tx, o); err != nil {
 						return err
 					}
-					if err := forgetDocument(tx, caller.Scope(), o.ID); err != nil {
+					if err := forgetDocument(tx, engine.Scope(caller), o.ID); err != nil {
 						return err
 					}
 				}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -21,7 +22,7 @@ import (
 // texts returns the SMS to a number, oldest first.
 func (s *shop) texts(to string) []string {
 	s.t.Helper()
-	list, err := s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: to, Kind: message.SMS, Page: api.Page{Limit: api.MaxLimit}})
+	list, err := s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: to, Kind: message.KindSMS, Page: api.Page{Limit: api.MaxLimit}})
 	check(s.t, err)
 	var all []string
 	for _, m := range list.Data {
@@ -31,15 +32,15 @@ func (s *shop) texts(to string) []string {
 }
 
 // An invoice that was paid outside is paid, and no money has moved.
-func TestPaidOutside(t *testing.T) {
+func TestPaidOutOfBand(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
-		before, err := s.Accounts.Entries(t.Context(), s.Caller, account.EntryListParams{})
+		before, err := s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{})
 		check(t, err)
 		for method, row := range map[string]string{"cash": "Paid outside (cash)", "": "Paid outside"} {
 			v := s.openInvoice(invoice.Fields{Phone: new("0245556666")})
 			caller := s.Caller
 			caller.IdempotencyKey = "paid-" + method
-			p := invoice.PayParams{PaidOutside: true, PaymentMethod: method}
+			p := invoice.PayParams{PaidOutOfBand: true, PaymentMethod: method}
 			for range 2 {
 				paid, err := s.Invoices.Pay(t.Context(), caller, v.ID, p)
 				check(t, err)
@@ -48,8 +49,8 @@ func TestPaidOutside(t *testing.T) {
 				}
 			}
 			is := s.get(v.ID)
-			if is.PaidOutside == nil || *is.PaidOutside != method {
-				t.Errorf("%q: kept %v", method, is.PaidOutside)
+			if is.PaidOutOfBand == nil || *is.PaidOutOfBand != method {
+				t.Errorf("%q: kept %v", method, is.PaidOutOfBand)
 			}
 			var rows []string
 			for _, sum := range is.Sums() {
@@ -67,7 +68,7 @@ func TestPaidOutside(t *testing.T) {
 				t.Errorf("told %s", last)
 			}
 		}
-		after, err := s.Accounts.Entries(t.Context(), s.Caller, account.EntryListParams{})
+		after, err := s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{})
 		check(t, err)
 		if len(after.Data) != len(before.Data) {
 			t.Errorf("money has moved: %+v", after.Data)
@@ -77,9 +78,9 @@ func TestPaidOutside(t *testing.T) {
 		if len(paid.Data) != 2 {
 			t.Errorf("%d events", len(paid.Data))
 		}
-		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.draft(invoice.Fields{}).ID, invoice.PayParams{PaidOutside: true})
+		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.draft(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true})
 		wants(t, "a draft", err, api.InvoiceNotOpen)
-		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.openInvoice(invoice.Fields{}).ID, invoice.PayParams{PaidOutside: true, PaymentMethod: strings.Repeat("x", 51)})
+		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.openInvoice(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: strings.Repeat("x", 51)})
 		wants(t, "a long method", err, api.ParameterInvalid)
 		s.verified()
 	})
@@ -189,7 +190,7 @@ func TestReminders(t *testing.T) {
 	})
 }
 
-func TestWhoIsNotReminded(t *testing.T) {
+func TestNoReminderWhereNoneIsDue(t *testing.T) {
 	due := time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC)
 	auto := invoice.ChargeAutomatically
 	for what, c := range map[string]struct {
@@ -216,7 +217,7 @@ func TestWhoIsNotReminded(t *testing.T) {
 			return err
 		}, 0},
 		"in outside": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {
-			_, err := s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{PaidOutside: true})
+			_, err := s.Invoices.Pay(s.t.Context(), s.Caller, id, invoice.PayParams{PaidOutOfBand: true})
 			return err
 		}, 0},
 	} {
@@ -241,17 +242,17 @@ func TestWhoIsNotReminded(t *testing.T) {
 
 // A charge under way is waited for.
 func TestNoReminderDuringACharge(t *testing.T) {
-	m := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) {
-		return invoice.ChargeResult{Outcome: invoice.Undecided}, nil
+	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
+		return provider.Result{Outcome: provider.InProgress}, nil
 	}}
-	s := open(t, memory.New(), payments.Config{TestCharger: m, InvoiceReminders: []int{0}})
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}, InvoiceReminders: []int{0}})
 	v := s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: new(s.now.AddDate(0, 0, 1))})
 	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
 	wants(t, "pay", err, api.Unavailable)
 	s.pass(24 * time.Hour)
 	m.mu.Lock()
-	m.answer = func(invoice.Charge, bool) (invoice.ChargeResult, error) {
-		return invoice.ChargeResult{Outcome: invoice.Declined}, nil
+	m.answer = func(provider.Charge, bool) (provider.Result, error) {
+		return provider.Result{Outcome: provider.Refused}, nil
 	}
 	m.mu.Unlock()
 	if got := s.reminded("0245556666"); got != 0 {

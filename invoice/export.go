@@ -18,6 +18,8 @@ var exportColumns = []string{
 // ExportParams say what is exported.
 type ExportParams struct {
 	ListParams
+	// Writer receives the CSV.
+	Writer io.Writer
 	// Progress, unless it is nil, is told after each page how many invoices are
 	// written, in the goroutine of Export.
 	Progress func(written int)
@@ -26,8 +28,8 @@ type ExportParams struct {
 // Export writes the invoices that the parameters select as CSV, newest first,
 // each with the id of its payment; the page of the parameters is ignored. What a
 // spreadsheet would take for a formula is written with an apostrophe before it.
-func (s *Service) Export(ctx context.Context, caller api.Caller, w io.Writer, p ExportParams) error {
-	return spreadsheet.Write(w, exportColumns, func(after string) (*api.List[Invoice], error) {
+func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {
+	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[Invoice], error) {
 		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}
 		return s.List(ctx, caller, p.ListParams)
 	}, func(v *Invoice) string { return v.ID }, exportRow, p.Progress)
@@ -40,15 +42,15 @@ func exportRow(v *Invoice) []string {
 		spreadsheet.GHS(v.Subtotal), spreadsheet.GHS(v.Tax), spreadsheet.GHS(v.Discount), spreadsheet.GHS(v.Total),
 		spreadsheet.GHS(v.AmountPaid), spreadsheet.GHS(v.AmountDue), v.Currency,
 		spreadsheet.Time(v.PaidAt), spreadsheet.Text(v.Payment), spreadsheet.Text(v.Description),
-		spreadsheet.GHS(v.AmountRefunded), outsideText(v),
+		spreadsheet.GHS(v.AmountRefunded), outOfBandText(v),
 	}
 }
 
-// outsideText is how an invoice was paid outside: "outside" when that was not said,
+// outOfBandText is how an invoice was paid outside: "outside" when that was not said,
 // and empty when it was not.
-func outsideText(v *Invoice) string {
-	if v.PaidOutside != nil && *v.PaidOutside == "" {
+func outOfBandText(v *Invoice) string {
+	if v.PaidOutOfBand != nil && *v.PaidOutOfBand == "" {
 		return "outside"
 	}
-	return spreadsheet.Text(v.PaidOutside)
+	return spreadsheet.Text(v.PaidOutOfBand)
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -30,10 +31,10 @@ func token(v *invoice.Invoice) string {
 // Whichever operation of the store fails, a call says so, and under its key it has
 // its effect once when it is made again.
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
-	store := faulty.New(memory.New())
+	store := faultstore.New(memory.New())
 	s := open(t, store, payments.Config{InvoiceReminders: []int{-3}})
 	ctx := t.Context()
-	c, err := s.Accounts.CreateCustomer(ctx, s.Caller, account.CustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666"})
+	c, err := s.Accounts.CreateCustomer(ctx, s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666"})
 	check(t, err)
 	named := func(key string) api.Caller { return api.Caller{Merchant: s.Caller.Merchant, IdempotencyKey: key} }
 	due := s.now.AddDate(0, 0, 14)
@@ -53,27 +54,27 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 			return err
 		}},
 		{"AddLine", func() error { _, err := s.Invoices.AddLine(ctx, named("line"), v.ID, line(5_00)); return err }},
-		{"Lines", func() error { _, err := s.Invoices.Lines(ctx, s.Caller, v.ID, api.Page{}); return err }},
-		{"a document of a draft", func() error { _, _, err := s.Invoices.Document(ctx, token(v)); return err }},
+		{"Lines", func() error { _, err := s.Invoices.ListLines(ctx, s.Caller, v.ID, api.Page{}); return err }},
+		{"a document of a draft", func() error { _, _, err := s.Invoices.HostedPDF(ctx, token(v)); return err }},
 		{"Finalize", func() error { _, err := s.Invoices.Finalize(ctx, named("finalize"), v.ID); return err }},
 		{"Send", func() error { _, err := s.Invoices.Send(ctx, named("send"), v.ID); return err }},
-		{"Open", func() error { _, err := s.Invoices.Open(ctx, token(v)); return err }},
+		{"Open", func() error { _, err := s.Invoices.Hosted(ctx, token(v)); return err }},
 		{"PDF", func() error { _, err := s.Invoices.PDF(ctx, s.Caller, v.ID); return err }},
-		{"a document that has changed", func() error { _, _, err := s.Invoices.Document(ctx, token(v)); return err }},
-		{"a document that is kept", func() error { _, _, err := s.Invoices.Document(ctx, token(v)); return err }},
+		{"a document that has changed", func() error { _, _, err := s.Invoices.HostedPDF(ctx, token(v)); return err }},
+		{"a document that is kept", func() error { _, _, err := s.Invoices.HostedPDF(ctx, token(v)); return err }},
 		{"Duplicate", func() (err error) {
 			copied, err = s.Invoices.Duplicate(ctx, named("duplicate"), v.ID)
 			return err
 		}},
 		{"Delete", func() error { _, err := s.Invoices.Delete(ctx, named("delete"), copied.ID); return err }},
 		{"List", func() error { _, err := s.Invoices.List(ctx, s.Caller, invoice.ListParams{}); return err }},
-		{"Export", func() error { return s.Invoices.Export(ctx, s.Caller, io.Discard, invoice.ExportParams{}) }},
+		{"Export", func() error { return s.Invoices.Export(ctx, s.Caller, invoice.ExportParams{Writer: io.Discard}) }},
 		{"Create, and finalize", func() (err error) {
 			outside, err = s.Invoices.Create(ctx, named("at once"), invoice.CreateParams{Fields: fields, AutoFinalize: true})
 			return err
 		}},
 		{"Pay, outside", func() error {
-			_, err := s.Invoices.Pay(ctx, named("outside"), outside.ID, invoice.PayParams{PaidOutside: true})
+			_, err := s.Invoices.Pay(ctx, named("outside"), outside.ID, invoice.PayParams{PaidOutOfBand: true})
 			return err
 		}},
 		{"Create, for a wallet", func() (err error) {
@@ -96,7 +97,6 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 			_, err = s.Invoices.MarkUncollectible(ctx, named("mark"), fourth.ID)
 			return err
 		}},
-		{"Erase", func() error { return s.Invoices.Erase(ctx, s.Caller, c.ID) }},
 	} {
 		store.Each(t, call.name, call.do)
 	}
@@ -112,13 +112,13 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		if hit = store.Heal(); (err == nil) == hit {
 			t.Errorf("operation %d failed, %t: %v", k, hit, err)
 		}
-		check(t, s.Accounts.SetPIN(ctx, false, s.Consumer.ID, s.PIN)) // tries that were not given back
+		check(t, s.Accounts.SetPIN(ctx, api.Caller{}, s.Consumer.ID, account.SetPINParams{PIN: s.PIN})) // tries that were not given back
 	}
 	hit = true
 	for k := 1; hit; k++ {
 		store.FailAt(k)
 		_, err := s.Invoices.Pay(ctx, named("pay"), v.ID, invoice.PayParams{})
-		if hit = store.Heal(); !hit && err != nil || hit && !errors.Is(err, faulty.Err) {
+		if hit = store.Heal(); !hit && err != nil || hit && !errors.Is(err, faultstore.Err) {
 			t.Errorf("operation %d failed, %t: %v", k, hit, err)
 		}
 		if hit {
@@ -137,14 +137,14 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		do   func() error
 	}{
 		{"Open, refunded", func() error {
-			h, err := s.Invoices.Open(ctx, token(v))
+			h, err := s.Invoices.Hosted(ctx, token(v))
 			if err == nil && (len(h.CreditNotes) != 1 || h.Invoice.AmountRefunded != 4_00) {
 				t.Errorf("the page has %+v", h)
 			}
 			return err
 		}},
 		{"CreditNotePDF", func() error { _, _, err := s.Invoices.CreditNotePDF(ctx, s.Caller, made.ID); return err }},
-		{"CreditNoteAddress", func() error { _, err := s.Invoices.CreditNoteAddress(ctx, s.Caller, made.ID); return err }},
+		{"CreditNote", func() error { _, err := s.Refunds.CreditNote(ctx, s.Caller, made.ID); return err }},
 		{"HostedCreditNote", func() error { _, _, err := s.Invoices.HostedCreditNote(ctx, token(v), made.ID); return err }},
 	} {
 		store.Each(t, call.name, call.do)
@@ -156,7 +156,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	wants(t, "another merchant's note", err, api.ResourceMissing)
 
 	count := map[event.Type]int{}
-	for e, err := range s.Events.All(ctx, s.Caller, event.ListParams{}) {
+	for e, err := range api.All(ctx, s.Caller, event.ListParams{}, s.Events.List) {
 		check(t, err)
 		if strings.HasPrefix(string(e.Type), "invoice.") || strings.HasPrefix(string(e.Type), "payment.") {
 			count[e.Type]++
@@ -176,8 +176,8 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 // automatic charges come, each once.
 func TestWorkersWhileTheStoreFails(t *testing.T) {
 	charger := &counting{charged: map[string]int{}}
-	store := faulty.New(memory.New())
-	s := open(t, store, payments.Config{InvoiceReminders: []int{3}, TestCharger: charger})
+	store := faultstore.New(memory.New())
+	s := open(t, store, payments.Config{InvoiceReminders: []int{3}, Test: payments.Providers{Charger: charger}})
 	automatic := invoice.ChargeAutomatically
 	type pair struct{ charged, reminded string }
 	var made []pair
@@ -195,7 +195,7 @@ func TestWorkersWhileTheStoreFails(t *testing.T) {
 		s.mu.Unlock()
 		store.FailAt(k)
 		err = s.Drain(t.Context())
-		if hit = store.Heal(); err != nil && !errors.Is(err, faulty.Err) {
+		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
 		}
 		if k > 500 {
@@ -204,7 +204,7 @@ func TestWorkersWhileTheStoreFails(t *testing.T) {
 	}
 	s.pass(24 * time.Hour)
 	sent := map[string]int{}
-	for e, err := range s.Events.All(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceSent}) {
+	for e, err := range api.All(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceSent}, s.Events.List) {
 		check(t, err)
 		var object struct{ ID string }
 		check(t, json.Unmarshal(e.Data.Object, &object))
@@ -235,18 +235,18 @@ type counting struct {
 	charged map[string]int
 }
 
-func (c *counting) Charge(_ context.Context, charge invoice.Charge) (invoice.ChargeResult, error) {
+func (c *counting) Charge(_ context.Context, charge provider.Charge) (provider.Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.charged[charge.ID] = int(charge.Amount)
-	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+	return provider.Result{Outcome: provider.Paid}, nil
 }
 
-func (c *counting) Status(_ context.Context, charge invoice.Charge) (invoice.ChargeResult, error) {
+func (c *counting) ChargeStatus(_ context.Context, charge provider.Charge) (provider.Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.charged[charge.ID] == 0 {
-		return invoice.ChargeResult{Outcome: invoice.Unseen}, nil
+		return provider.Result{Outcome: provider.NotFound}, nil
 	}
-	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+	return provider.Result{Outcome: provider.Paid}, nil
 }

@@ -7,9 +7,10 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/personal"
 	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -48,6 +49,9 @@ type CreateParams struct {
 	AutoFinalize bool `json:"auto_finalize,omitempty"`
 }
 
+// UpdateParams change a draft.
+type UpdateParams = Fields
+
 func (f *Fields) check() error {
 	for _, text := range []struct {
 		name  string
@@ -64,12 +68,12 @@ func (f *Fields) check() error {
 		if text.value == nil {
 			continue
 		}
-		if err := api.CheckText(text.name, *text.value, text.limit); err != nil {
+		if err := check.Text(text.name, *text.value, text.limit); err != nil {
 			return err
 		}
 	}
 	if f.Email != nil {
-		if err := api.CheckEmail("customer_email", *f.Email); err != nil {
+		if err := check.Email("customer_email", *f.Email); err != nil {
 			return err
 		}
 	}
@@ -91,7 +95,7 @@ func (f *Fields) check() error {
 	if m := f.CollectionMethod; m != nil && *m != SendInvoice && *m != ChargeAutomatically {
 		return api.Invalid("collection_method", "collection_method must be send_invoice or charge_automatically.")
 	}
-	return f.Metadata.Check(true)
+	return check.Metadata(f.Metadata, true)
 }
 
 // lines makes the lines of a request.
@@ -119,7 +123,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 	}
 	if s.config.Customers == nil {
 		return func(tx storage.ReadTx) (*account.Customer, error) {
-			c, err := account.CustomerTx(tx, caller.Scope(), *f.Customer)
+			c, err := s.config.Accounts.Customer(tx, engine.Scope(caller), *f.Customer)
 			return c, named("customer", err)
 		}, nil
 	}
@@ -138,7 +142,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 	before, was := r.Customer, r.person()
 	if f.Customer != nil {
 		if r.Customer = textOrNil(*f.Customer); r.Customer == nil && before != nil {
-			r.From = *before // whose data stays, until it is overwritten or erased
+			r.UnlinkedCustomer = *before // whose data stays, until it is overwritten or erased
 		}
 	}
 	if customer != nil {
@@ -146,9 +150,9 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		if err != nil {
 			return err
 		}
-		r.From = ""
+		r.UnlinkedCustomer = ""
 		// A host may have been asked just before it deleted the customer.
-		deleted, err := personal.Deleted(tx, tx.Caller.Scope(), *r.Customer)
+		deleted, err := pii.Deleted(tx, engine.Scope(tx.Caller), *r.Customer)
 		if err != nil {
 			return fmt.Errorf("invoice: customer: %w", err)
 		}
@@ -157,7 +161,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		}
 		// A host's own record may hold what nobody could be reached by; it is left out.
 		r.Email, r.Name, r.Phone = nil, textOrNil(c.Name), nil
-		if api.CheckEmail("", c.Email) == nil {
+		if check.Email("", c.Email) == nil {
 			r.Email = textOrNil(c.Email)
 		}
 		if number, err := phone.Parse(c.Phone); err == nil {
@@ -166,7 +170,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		// Another customer does not live at the address of the one before.
 		if c.Address != "" || before == nil || *before != *r.Customer {
 			r.Address = nil
-			if api.CheckText("", c.Address, api.MaxText) == nil {
+			if check.Text("", c.Address, api.MaxText) == nil {
 				r.Address = textOrNil(c.Address)
 			}
 		}
@@ -190,11 +194,11 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		}
 	}
 	if !r.sharesPerson(old) {
-		r.From = ""
+		r.UnlinkedCustomer = ""
 	}
 	if was != "" && r.person() != was {
 		// The document may show the customer who is deleted without this invoice.
-		if err := forgetDocument(tx, tx.Caller.Scope(), r.ID); err != nil {
+		if err := forgetDocument(tx, engine.Scope(tx.Caller), r.ID); err != nil {
 			return err
 		}
 	}
@@ -206,12 +210,12 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 	}
 	if len(f.Metadata) > 0 {
 		r.Metadata = r.Metadata.Merge(f.Metadata)
-		if err := r.Metadata.Check(false); err != nil {
+		if err := check.Metadata(r.Metadata, false); err != nil {
 			return err
 		}
 	}
 	if f.Discount != nil {
-		r.Off = *f.Discount
+		r.InvoiceDiscount = *f.Discount
 	}
 	lines := r.Lines.Data
 	if f.Lines != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -28,10 +29,10 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 			"automatically": nil,
 		} {
 			t.Run(name+" in "+mode+" mode", func(t *testing.T) {
-				asked := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) {
-					return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+				asked := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
+					return provider.Result{Outcome: provider.Paid}, nil
 				}}
-				s := open(t, memory.New(), payments.Config{TestCharger: asked})
+				s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: asked}})
 				caller := api.Caller{Merchant: s.Caller.Merchant, Live: mode == "live"}
 				fields := invoice.Fields{Lines: []invoice.LineParams{line(0)}}
 				if pay == nil {

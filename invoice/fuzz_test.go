@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/document"
 )
 
@@ -19,7 +20,7 @@ func FuzzPDFText(f *testing.F) {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, description, footer string) {
-		if api.CheckText("", description, api.MaxText) != nil || api.CheckText("", footer, api.MaxText) != nil {
+		if check.Text("", description, api.MaxText) != nil || check.Text("", footer, api.MaxText) != nil {
 			return // refused before it comes here
 		}
 		r := sample(t, 2)

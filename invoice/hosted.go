@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/payment"
@@ -25,9 +26,9 @@ type Hosted struct {
 	Caller api.Caller
 }
 
-// Open finds an invoice by the secret in its address. A draft is not shown.
-func (s *Service) Open(ctx context.Context, token string) (*Hosted, error) {
-	h, err := s.open(ctx, token)
+// Hosted finds an invoice by the secret in its address. A draft is not shown.
+func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
+	h, err := s.findHosted(ctx, token)
 	if err != nil {
 		return nil, err
 	}
@@ -38,16 +39,16 @@ func (s *Service) Open(ctx context.Context, token string) (*Hosted, error) {
 	return h, nil
 }
 
-func (s *Service) open(ctx context.Context, token string) (*Hosted, error) {
+func (s *Service) findHosted(ctx context.Context, token string) (*Hosted, error) {
 	var h *Hosted
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		o, err := invoices.Find(tx, "token", storage.Scope{}, token)
-		if o, err = engine.Found(o, err, "invoice"); err != nil {
+		if o, err = engine.OrMissing(o, err, "invoice"); err != nil {
 			return err
 		}
-		s.address(&o.Value)
+		s.setURLs(&o.Value)
 		h = &Hosted{Invoice: o.Value.Invoice, Caller: api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}
-		m, err := account.MerchantTx(tx, o.Scope.Merchant)
+		m, err := s.config.Accounts.Merchant(tx, o.Scope.Merchant)
 		if err != nil {
 			return fmt.Errorf("invoice: merchant: %w", err)
 		}
@@ -55,8 +56,8 @@ func (s *Service) open(ctx context.Context, token string) (*Hosted, error) {
 		if o.Value.Refunded == 0 {
 			return nil
 		}
-		page, _, err := notes.List(tx, storage.Query{
-			Scope: o.Scope, Where: api.Where(nil, "invoice", o.ID), Limit: shownNotes,
+		page, _, err := creditNotes.List(tx, storage.Query{
+			Scope: o.Scope, Where: engine.Where(nil, "invoice", o.ID), Limit: maxShownCreditNotes,
 		})
 		if err != nil {
 			return fmt.Errorf("invoice: list credit notes: %w", err)
@@ -92,7 +93,7 @@ func (s *Service) PayWallet(ctx context.Context, caller api.Caller, id string, p
 		ID string `json:"id"`
 		WalletParams
 	}{id, p}}
-	return engine.Once(ctx, s.engine, caller, call, func() (*Invoice, error) {
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*Invoice, error) {
 		return s.payWallet(ctx, caller, call, id, p)
 	})
 }
@@ -103,7 +104,7 @@ func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.
 	var free bool
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		// What can be refused without the PIN is refused before a try is counted.
-		o, err := s.get(tx, caller.Scope(), id)
+		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return err
 		}
@@ -116,26 +117,26 @@ func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.
 		if p.PIN == "" {
 			return api.Missing("pin")
 		}
-		entry.Account, err = s.config.Accounts.PayingAccountTx(tx, caller.Live, p.Wallet)
+		entry.Account, err = s.config.Accounts.PayingAccount(tx, caller.Live, p.Wallet)
 		return err
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case free:
-		return s.settleFree(ctx, caller, call, id, "", nil)
+		return s.settleFree(ctx, caller, call, id, "")
 	}
 	var done *Invoice
 	err = s.config.Accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
 		var err error
 		done, err = s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
-			if err := s.config.Accounts.ConfirmTx(tx, proof); err != nil {
+			if err := s.config.Accounts.Confirm(tx, proof); err != nil {
 				return err
 			}
 			if err := o.Value.payable(caller.IdempotencyKey); err != nil {
 				return err
 			}
-			from, err := account.PayerTx(tx, caller.Live, account.WalletRef{AccountID: proof.Account()})
+			from, err := s.config.Accounts.Payer(tx, caller.Live, account.WalletRef{AccountID: proof.Account()})
 			if err != nil {
 				return err
 			}
@@ -143,8 +144,8 @@ func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.
 				return err
 			}
 			masked := phone.Mask(from.Phone)
-			return s.paid(tx, o, payer{
-				from: from.Wallet(caller.Live), source: payment.Source{Payer: from.ID}, phone: from.Phone,
+			return s.bookPaid(tx, o, payer{
+				account: ledger.Wallet(from.ID, caller.Live), source: payment.Source{Payer: from.ID}, phone: from.Phone,
 				payment: payment.Payment{PaymentMethod: payment.ServiceWallet, Phone: &masked},
 			})
 		})
@@ -177,7 +178,7 @@ func (s *Service) PDF(ctx context.Context, caller api.Caller, id string) (string
 		return address, nil
 	}
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		o, err := s.get(tx, caller.Scope(), id)
+		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return err
 		}
@@ -187,10 +188,27 @@ func (s *Service) PDF(ctx context.Context, caller api.Caller, id string) (string
 	return address, err
 }
 
-// Document returns the PDF of the invoice with that secret in its address, and
+// PDFFile returns the PDF of one of the caller's invoices, also of a draft, and the name of
+// the file.
+func (s *Service) PDFFile(ctx context.Context, caller api.Caller, id string) (data []byte, name string, err error) {
+	var token string
+	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+		o, err := s.get(tx, engine.Scope(caller), id)
+		if err == nil {
+			token = o.Value.Token
+		}
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return s.HostedPDF(ctx, token)
+}
+
+// HostedPDF returns the PDF of the invoice with that secret in its address, and
 // the name of the file. It is made once for each state of the invoice, and kept.
-func (s *Service) Document(ctx context.Context, token string) (data []byte, name string, err error) {
-	h, err := s.open(ctx, token)
+func (s *Service) HostedPDF(ctx context.Context, token string) (data []byte, name string, err error) {
+	h, err := s.findHosted(ctx, token)
 	if err != nil {
 		return nil, "", err
 	}
@@ -218,7 +236,7 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 	var kept *storage.Object[pdf]
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		var err error
-		kept, err = pdfs.Get(tx, caller.Scope(), id)
+		kept, err = pdfs.Get(tx, engine.Scope(caller), id)
 		return err
 	})
 	switch {
@@ -228,7 +246,7 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 		return nil, fmt.Errorf("invoice: read PDF: %w", err)
 	}
 	var data []byte
-	err = s.press.run(ctx, func() (err error) {
+	err = s.renders.run(ctx, func() (err error) {
 		data, err = render(c)
 		return err
 	})
@@ -236,10 +254,10 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 		return nil, err
 	}
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		_, err := pdfs.Insert(tx, caller.Scope(), id, pdf{Of: of, Data: data})
+		_, err := pdfs.Insert(tx, engine.Scope(caller), id, pdf{Of: of, Data: data})
 		if errors.Is(err, storage.ErrExists) {
 			var old *storage.Object[pdf]
-			if old, err = pdfs.Get(tx, caller.Scope(), id); err == nil {
+			if old, err = pdfs.Get(tx, engine.Scope(caller), id); err == nil {
 				old.Value = pdf{Of: of, Data: data}
 				err = pdfs.Replace(tx, old)
 			}
@@ -264,7 +282,7 @@ func (c *contents) digest() ([]byte, error) {
 		Merchant *account.Merchant
 		Logo     *account.Logo
 	}{
-		layoutVersion, c.invoice, c.invoice.TaxRows(), c.invoice.PaidOutside, c.invoice.AmountRefunded, c.note,
+		layoutVersion, c.invoice, c.invoice.TaxRows(), c.invoice.PaidOutOfBand, c.invoice.AmountRefunded, c.creditNote,
 		c.merchant, c.logo,
 	})
 	if err != nil {

@@ -88,9 +88,9 @@ type Invoice struct {
 	// What follows is shown on page and document, not over /v1, where the shape of an
 	// invoice is fixed.
 
-	// PaidOutside says how an invoice was paid outside of the service, as "cash": empty
+	// PaidOutOfBand says how an invoice was paid outside of the service, as "cash": empty
 	// when that was not said, nil when it was not paid so.
-	PaidOutside *string `json:"-"`
+	PaidOutOfBand *string `json:"-"`
 	// AmountRefunded is how much was given back, in pesewas. The invoice stays paid.
 	AmountRefunded int64 `json:"-"`
 	// Unlinked is the customer that a draft was filled from and no longer names, while it
@@ -98,34 +98,42 @@ type Invoice struct {
 	Unlinked string `json:"-"`
 }
 
-// Holds returns the customer whose data the invoice has without naming the customer.
+// PersonID returns the customer whose data the invoice has without naming the customer.
 // Copies of the invoice are found by it when the customer is deleted.
-func (v *Invoice) Holds() string { return v.Unlinked }
+func (v *Invoice) PersonID() string { return v.Unlinked }
 
 // record is what is kept of an invoice.
 type record struct {
 	Invoice
 	// Token is the secret part of the hosted page's address.
 	Token string `json:"token"`
-	// Off is the discount on the whole invoice, which is part of Discount.
-	Off int64 `json:"off,omitempty"`
+	// InvoiceDiscount is the discount on the whole invoice, which is part of Discount.
+	InvoiceDiscount int64 `json:"off,omitempty"`
 	// Taxes are what the rates of lines are made of, by the lines' ids.
 	Taxes map[string][]Tax `json:"taxes,omitempty"`
-	// Origin is the request that finalized it: what it is charged by itself continues that.
-	Origin *origin `json:"origin,omitempty"`
+	// RequestContext is the request that finalized it: what it is charged by itself continues that.
+	RequestContext *requestContext `json:"origin,omitempty"`
 	// Attempt is a charge whose outcome is not known yet.
 	Attempt *attempt `json:"attempt,omitempty"`
 	// Sent are the last times at which Send told the customer, the oldest first.
 	Sent []api.Time `json:"sent,omitempty"`
-	// Outside and Refunded keep PaidOutside and AmountRefunded.
-	Outside  *string `json:"outside,omitempty"`
-	Refunded int64   `json:"refunded,omitempty"`
-	// From keeps Unlinked.
-	From string `json:"from,omitempty"`
+	// OutOfBand and Refunded keep PaidOutside and AmountRefunded.
+	OutOfBand *string `json:"outside,omitempty"`
+	Refunded  int64   `json:"refunded,omitempty"`
+	// UnlinkedCustomer keeps Unlinked.
+	UnlinkedCustomer string `json:"from,omitempty"`
 	// CreatedAt is Created with its milliseconds.
 	CreatedAt api.Time `json:"created_at"`
-	// Due is when a worker looks at it next; nil when there is nothing to do.
+	// Due is when a worker looks at it next; nil when there is nothing to do. That of an
+	// open charge goes before it.
 	Due *api.Time `json:"due,omitempty"`
+}
+
+func (r *record) due() *api.Time {
+	if r.Attempt != nil && r.Attempt.Due != nil {
+		return r.Attempt.Due
+	}
+	return r.Due
 }
 
 // person returns the customer whose data the invoice has; empty for none.
@@ -133,7 +141,7 @@ func (r *record) person() string {
 	if r.Customer != nil {
 		return *r.Customer
 	}
-	return r.From
+	return r.UnlinkedCustomer
 }
 
 // dropPerson takes the customer's data off.
@@ -201,15 +209,15 @@ var invoices = storage.NewCollection("invoices", []storage.Field[record]{
 	},
 	{
 		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value:  func(r *record) any { return timeOrNil(r.Due) },
+		Value:  func(r *record) any { return timeOrNil(r.due()) },
 	},
 	{
 		Column: storage.Column{Name: "unlinked", Type: storage.Text, Null: true, Indexed: true},
 		Value: func(r *record) any {
-			if r.From == "" {
+			if r.UnlinkedCustomer == "" {
 				return nil
 			}
-			return r.From
+			return r.UnlinkedCustomer
 		},
 	},
 }, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
@@ -223,7 +231,7 @@ func timeOrNil(t *api.Time) any {
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{invoices.Kind(), pdfs.Kind(), notes.Kind(), reminders.Kind(), undecided.Kind()}
+	return []*storage.Kind{invoices.Kind(), pdfs.Kind(), creditNotes.Kind(), reminders.Kind()}
 }
 
 func textOrNil(s string) *string {

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -43,7 +44,7 @@ func open(t *testing.T, store storage.Store, c payments.Config) *shop {
 		defer s.mu.Unlock()
 		return s.now
 	}
-	s.Shop = paymentstest.On(t, store, c)
+	s.Shop = paymentstest.NewWithStore(t, store, c)
 	return s
 }
 
@@ -196,7 +197,7 @@ func TestTaxes(t *testing.T) {
 }
 
 // One wins, and the money moves once.
-func TestRaces(t *testing.T) {
+func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		for range 10 {
 			v := s.openInvoice(invoice.Fields{})
@@ -274,7 +275,7 @@ func TestRaces(t *testing.T) {
 	})
 }
 
-func TestNumbers(t *testing.T) {
+func TestInvoiceNumbers(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		const n = 1000
 		numbers := make([]string, n)
@@ -312,37 +313,37 @@ func TestNumbers(t *testing.T) {
 // moody is a charger that does as it is told.
 type moody struct {
 	mu     sync.Mutex
-	answer func(c invoice.Charge, status bool) (invoice.ChargeResult, error)
+	answer func(c provider.Charge, status bool) (provider.Result, error)
 	calls  []string
 }
 
-func (m *moody) do(c invoice.Charge, status bool) (invoice.ChargeResult, error) {
+func (m *moody) do(c provider.Charge, status bool) (provider.Result, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls = append(m.calls, fmt.Sprint(c.ID, c.Amount, status))
 	return m.answer(c, status)
 }
 
-func (m *moody) Charge(_ context.Context, c invoice.Charge) (invoice.ChargeResult, error) {
+func (m *moody) Charge(_ context.Context, c provider.Charge) (provider.Result, error) {
 	return m.do(c, false)
 }
 
-func (m *moody) Status(_ context.Context, c invoice.Charge) (invoice.ChargeResult, error) {
+func (m *moody) ChargeStatus(_ context.Context, c provider.Charge) (provider.Result, error) {
 	return m.do(c, true)
 }
 
 // A charge whose answer is lost blocks everything else, and is booked once when
 // the charger is asked again; the repetition of the call finds it.
-func TestALostCharge(t *testing.T) {
-	for name, later := range map[string]invoice.ChargeResult{
-		"charged":  {Outcome: invoice.Charged, Provider: "mtn"},
-		"declined": {Outcome: invoice.Declined, Reason: "No funds."},
-		"unseen":   {Outcome: invoice.Unseen},
+func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
+	for name, later := range map[string]provider.Result{
+		"charged":  {Outcome: provider.Paid, Network: "mtn"},
+		"declined": {Outcome: provider.Refused, Reason: provider.Refusal{Message: "No funds."}},
+		"unseen":   {Outcome: provider.NotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lost := errors.New("the answer is lost")
-			m := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) { return invoice.ChargeResult{}, lost }}
-			s := open(t, memory.New(), payments.Config{TestCharger: m})
+			m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) { return provider.Result{}, lost }}
+			s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}})
 			v := s.openInvoice(invoice.Fields{})
 			caller := s.Caller
 			caller.IdempotencyKey = "pay-1"
@@ -360,16 +361,16 @@ func TestALostCharge(t *testing.T) {
 
 			s.pass(5 * time.Second) // asked again, and lost again
 			m.mu.Lock()
-			m.answer = func(_ invoice.Charge, status bool) (invoice.ChargeResult, error) {
+			m.answer = func(_ provider.Charge, status bool) (provider.Result, error) {
 				if !status {
-					return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+					return provider.Result{Outcome: provider.Paid}, nil
 				}
 				return later, nil
 			}
 			m.mu.Unlock()
 			s.pass(time.Minute)
 			is := s.get(v.ID)
-			if later.Outcome == invoice.Declined {
+			if later.Outcome == provider.Refused {
 				if is.Status != invoice.Open || is.AttemptCount != 1 {
 					t.Errorf("%s after %d attempts", is.Status, is.AttemptCount)
 				}
@@ -395,10 +396,10 @@ func TestALostCharge(t *testing.T) {
 }
 
 func TestAutomaticCharges(t *testing.T) {
-	m := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) {
-		return invoice.ChargeResult{Outcome: invoice.Declined}, nil
+	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
+		return provider.Result{Outcome: provider.Refused}, nil
 	}}
-	s := open(t, memory.New(), payments.Config{TestCharger: m})
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}})
 	method := invoice.ChargeAutomatically
 	v := s.openInvoice(invoice.Fields{CollectionMethod: &method})
 	begin := s.now
@@ -421,8 +422,8 @@ func TestAutomaticCharges(t *testing.T) {
 		t.Errorf("%d attempts", is.AttemptCount)
 	}
 	// One that succeeds is paid at once, in live mode only with a charger.
-	m.answer = func(invoice.Charge, bool) (invoice.ChargeResult, error) {
-		return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+	m.answer = func(provider.Charge, bool) (provider.Result, error) {
+		return provider.Result{Outcome: provider.Paid}, nil
 	}
 	v = s.openInvoice(invoice.Fields{CollectionMethod: &method})
 	s.pass(0)
@@ -447,7 +448,7 @@ func TestExport(t *testing.T) {
 	}
 	var b bytes.Buffer
 	var written []int
-	check(t, s.Invoices.Export(t.Context(), s.Caller, &b, invoice.ExportParams{Progress: func(n int) { written = append(written, n) }}))
+	check(t, s.Invoices.Export(t.Context(), s.Caller, invoice.ExportParams{Writer: &b, Progress: func(n int) { written = append(written, n) }}))
 	if !slices.Equal(written, []int{100, 121}) {
 		t.Errorf("told of %v invoices", written)
 	}
@@ -472,7 +473,7 @@ func (own) Customer(_ context.Context, _ api.Caller, id string) (*account.Custom
 	return &account.Customer{ID: id, Name: "Efua", Email: "efua@example.com", Phone: "+44 20 1234"}, nil
 }
 
-func TestAHostsCustomers(t *testing.T) {
+func TestHostCustomerDirectory(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Customers: own{}})
 	v := s.draft(invoice.Fields{Customer: new("crm-7"), Name: new("Efua & Co")})
 	if *v.Customer != "crm-7" || *v.Name != "Efua & Co" || *v.Email != "efua@example.com" || v.Phone != nil {

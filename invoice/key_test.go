@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -23,18 +24,18 @@ import (
 // hesitant is a charger whose answers get lost; the money is taken.
 type hesitant struct{}
 
-func (hesitant) Charge(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
-	return invoice.ChargeResult{}, errors.New("the answer is lost")
+func (hesitant) Charge(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{}, errors.New("the answer is lost")
 }
 
-func (hesitant) Status(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
-	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+func (hesitant) ChargeStatus(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{Outcome: provider.Paid}, nil
 }
 
 // Money that was taken is booked, whatever became of the idempotency key of the
 // request meanwhile.
-func TestAChargeWhoseKeyWasTaken(t *testing.T) {
-	onEachStore(t, payments.Config{TestCharger: hesitant{}}, func(t *testing.T, s *shop) {
+func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
+	onEachStore(t, payments.Config{Test: payments.Providers{Charger: hesitant{}}}, func(t *testing.T, s *shop) {
 		ctx := t.Context()
 		var made []*invoice.Invoice
 		for range 2 {
@@ -77,17 +78,17 @@ func TestAChargeWhoseKeyWasTaken(t *testing.T) {
 // A charger that takes money which it has said it did not take is found out: the
 // invoice is not shown as paid, no caller is told that all is well, and the log says
 // it, so that somebody gives the money back.
-func TestAChargerThatContradictsItself(t *testing.T) {
+func TestContradictionAfterRefusalIsReported(t *testing.T) {
 	lost := errors.New("the answer is lost")
 	begun, decided := make(chan struct{}), make(chan struct{})
 	m := &moody{}
 	var logged bytes.Buffer
 	var s *shop
 	slow := &slowCharger{moody: m, begun: begun, decided: decided}
-	m.answer = func(invoice.Charge, bool) (invoice.ChargeResult, error) {
-		return invoice.ChargeResult{Outcome: invoice.Declined, Reason: "No funds."}, nil
+	m.answer = func(provider.Charge, bool) (provider.Result, error) {
+		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "No funds."}}, nil
 	}
-	s = open(t, memory.New(), payments.Config{TestCharger: slow, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	s = open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: slow}, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	v := s.openInvoice(invoice.Fields{})
 	caller := s.Caller
 	caller.IdempotencyKey = "slow"
@@ -105,10 +106,10 @@ func TestAChargerThatContradictsItself(t *testing.T) {
 	if is := s.get(v.ID); is.Status != invoice.Open || is.Payment != nil {
 		t.Errorf("the invoice is %s", is.Status)
 	}
-	s.contradicted(&logged, v.ID, "declined, and now charged")
+	s.contradicted(&logged, v.ID, "refused, and now paid")
 	// The key stands for nothing: it can be tried again.
 	m.mu.Lock()
-	m.answer = func(invoice.Charge, bool) (invoice.ChargeResult, error) { return invoice.ChargeResult{}, lost }
+	m.answer = func(provider.Charge, bool) (provider.Result, error) { return provider.Result{}, lost }
 	m.mu.Unlock()
 	_, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
 	wants(t, "the key again", err, api.Unavailable)
@@ -117,14 +118,14 @@ func TestAChargerThatContradictsItself(t *testing.T) {
 
 // The other way round: it declines what a worker was told it had taken. What was
 // booked stays, and the log says it.
-func TestAChargerThatDeclinesWhatItHasTaken(t *testing.T) {
+func TestContradictionAfterPaymentIsReported(t *testing.T) {
 	begun, decided := make(chan struct{}), make(chan struct{})
-	m := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) {
-		return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
+		return provider.Result{Outcome: provider.Paid}, nil
 	}}
 	var logged bytes.Buffer
-	slow := &slowCharger{moody: m, begun: begun, decided: decided, ends: invoice.ChargeResult{Outcome: invoice.Declined, Reason: "No funds."}}
-	s := open(t, memory.New(), payments.Config{TestCharger: slow, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	slow := &slowCharger{moody: m, begun: begun, decided: decided, ends: provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "No funds."}}}
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: slow}, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	v := s.openInvoice(invoice.Fields{})
 	caller := s.Caller
 	caller.IdempotencyKey = "slow"
@@ -142,7 +143,7 @@ func TestAChargerThatDeclinesWhatItHasTaken(t *testing.T) {
 	if is := s.get(v.ID); is.Status != invoice.Paid || is.Payment == nil || is.AmountPaid != 25_00 {
 		t.Errorf("the invoice is %s", is.Status)
 	}
-	s.contradicted(&logged, v.ID, "charged, and now declined")
+	s.contradicted(&logged, v.ID, "paid, and now refused")
 	// The repetition finds what was booked.
 	again, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
 	if err != nil || again.Status != invoice.Paid {
@@ -159,41 +160,46 @@ func (s *shop) contradicted(log *bytes.Buffer, id, how string) {
 		!strings.Contains(text, `how="`+how+`"`) || strings.Contains(text, "tried again") {
 		s.t.Errorf("the log says: %s", text)
 	}
-	list, err := s.Invoices.Stuck(s.t.Context())
-	check(s.t, err)
+	stuck := func() []provider.OrderInfo {
+		s.t.Helper()
+		list, err := s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Kind: provider.Charges, Contradicted: true})
+		check(s.t, err)
+		return list.Data
+	}
+	list := stuck()
 	h, err := s.Health(s.t.Context())
 	check(s.t, err)
-	if len(list) != 1 || list[0].Invoice.ID != id || list[0].Contradiction != how || list[0].Merchant != s.Caller.Merchant || h.StuckTest != 1 {
+	if len(list) != 1 || list[0].Record != id || list[0].Contradiction != how || list[0].Merchant != s.Caller.Merchant || h.StuckTest != 1 {
 		s.t.Fatalf("%d are counted, listed %+v", h.StuckTest, list)
 	}
-	check(s.t, s.Invoices.Resolve(s.t.Context(), list[0].Charge))
-	if list, err := s.Invoices.Stuck(s.t.Context()); err != nil || len(list) != 0 {
-		s.t.Errorf("listed when resolved: %+v, %v", list, err)
+	check(s.t, s.Providers.Resolve(s.t.Context(), list[0].ID))
+	if list := stuck(); len(list) != 0 {
+		s.t.Errorf("listed when resolved: %+v", list)
 	}
-	wants(s.t, "resolved twice", s.Invoices.Resolve(s.t.Context(), list[0].Charge), api.ResourceMissing)
+	wants(s.t, "resolved twice", s.Providers.Resolve(s.t.Context(), list[0].ID), api.ResourceMissing)
 }
 
 // gate holds up a call of a charger until the test says what it answers.
 type gate struct {
 	begun  chan struct{}
-	answer chan invoice.ChargeOutcome
+	answer chan provider.Outcome
 }
 
-func newGate() gate { return gate{make(chan struct{}), make(chan invoice.ChargeOutcome)} }
+func newGate() gate { return gate{make(chan struct{}), make(chan provider.Outcome)} }
 
-func (g gate) pass() (invoice.ChargeResult, error) {
+func (g gate) pass() (provider.Result, error) {
 	close(g.begun)
-	return invoice.ChargeResult{Outcome: <-g.answer}, nil
+	return provider.Result{Outcome: <-g.answer}, nil
 }
 
 // gated is a charger whose first call and first question are held up.
 type gated struct{ charge, status gate }
 
-func (g *gated) Charge(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
+func (g *gated) Charge(context.Context, provider.Charge) (provider.Result, error) {
 	return g.charge.pass()
 }
 
-func (g *gated) Status(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
+func (g *gated) ChargeStatus(context.Context, provider.Charge) (provider.Result, error) {
 	return g.status.pass()
 }
 
@@ -209,10 +215,10 @@ func (o outcomes) EndWork(_ context.Context, w payments.Work) {
 }
 
 // A worker that finds a contradiction does not say that it will be tried again.
-func TestAWorkerFindsAContradiction(t *testing.T) {
+func TestWorkerReportsContradiction(t *testing.T) {
 	var logged bytes.Buffer
 	g, ended := &gated{newGate(), newGate()}, make(outcomes, 10)
-	s := open(t, memory.New(), payments.Config{TestCharger: g, Observer: ended, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: g}, Observer: ended, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	v := s.openInvoice(invoice.Fields{})
 	var calls sync.WaitGroup
 	calls.Go(func() {
@@ -223,19 +229,19 @@ func TestAWorkerFindsAContradiction(t *testing.T) {
 	var worker sync.WaitGroup
 	worker.Go(func() { s.pass(2 * time.Minute) })
 	<-g.status.begun
-	g.charge.answer <- invoice.Declined
+	g.charge.answer <- provider.Refused
 	calls.Wait()
-	g.status.answer <- invoice.Charged
+	g.status.answer <- provider.Paid
 	worker.Wait()
 	if got := <-ended; got != "contradicted" || len(ended) > 0 {
 		t.Errorf("the observer is told %s, and %d times more", got, len(ended))
 	}
-	s.contradicted(&logged, v.ID, "declined, and now charged")
+	s.contradicted(&logged, v.ID, "refused, and now paid")
 	s.verified()
 }
 
 // A wallet pays with its PIN, while it may be used; a refusal takes nothing.
-func TestWalletsThatMayNotPay(t *testing.T) {
+func TestPayWalletRefusesUnusableWallets(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	v := s.openInvoice(invoice.Fields{})
 	pay := func(pin string) error {
@@ -245,13 +251,13 @@ func TestWalletsThatMayNotPay(t *testing.T) {
 	wants(t, "no PIN", pay(""), api.ParameterMissing)
 	wants(t, "a wrong PIN", pay("4321"), api.PINInvalid)
 	for _, status := range []account.Status{account.Frozen, account.Suspended} {
-		_, err := s.Accounts.SetConsumerStatus(t.Context(), false, s.Consumer.ID, status)
+		_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(status)})
 		check(t, err)
 		wants(t, string(status), pay(s.PIN), api.WalletNotActive)
 	}
-	_, err := s.Accounts.SetConsumerStatus(t.Context(), false, s.Consumer.ID, account.Active)
+	_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(account.Active)})
 	check(t, err)
-	balance, err := s.Accounts.WalletBalance(t.Context(), false, s.Consumer.ID)
+	balance, err := s.Accounts.WalletBalance(t.Context(), api.Caller{}, s.Consumer.ID)
 	if err != nil || balance.IntPart() != 1000 || s.get(v.ID).Status != invoice.Open {
 		t.Errorf("the wallet has %s, %v", balance, err)
 	}
@@ -264,10 +270,10 @@ type slowCharger struct {
 	*moody
 	once           sync.Once
 	begun, decided chan struct{}
-	ends           invoice.ChargeResult // charged, when it says nothing
+	ends           provider.Result // charged, when it says nothing
 }
 
-func (c *slowCharger) Charge(ctx context.Context, charge invoice.Charge) (result invoice.ChargeResult, err error) {
+func (c *slowCharger) Charge(ctx context.Context, charge provider.Charge) (result provider.Result, err error) {
 	first := false
 	c.once.Do(func() { first = true })
 	if !first {
@@ -278,5 +284,5 @@ func (c *slowCharger) Charge(ctx context.Context, charge invoice.Charge) (result
 	if c.ends.Outcome != "" {
 		return c.ends, nil
 	}
-	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+	return provider.Result{Outcome: provider.Paid}, nil
 }

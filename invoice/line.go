@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
@@ -134,7 +135,7 @@ func (p *LineParams) line(param string, defaultTax *decimal.Decimal) (*Line, err
 	if p.Description == "" {
 		return nil, api.Missing(at("description"))
 	}
-	if err := api.CheckText(at("description"), p.Description, api.MaxText); err != nil {
+	if err := check.Text(at("description"), p.Description, api.MaxText); err != nil {
 		return nil, err
 	}
 	if p.UnitAmount == nil {
@@ -150,10 +151,10 @@ func (p *LineParams) line(param string, defaultTax *decimal.Decimal) (*Line, err
 	if !quantity.IsPositive() || quantity.GreaterThan(maxQuantity) || !quantity.Equal(quantity.Truncate(places)) {
 		return nil, api.Invalid(at("quantity"), "%s must be above 0 and at most 1,000,000, with at most six decimals.", at("quantity"))
 	}
-	if err := api.CheckText(at("product"), p.Product, api.MaxName); err != nil {
+	if err := check.Text(at("product"), p.Product, api.MaxName); err != nil {
 		return nil, err
 	}
-	if err := p.Metadata.Check(false); err != nil {
+	if err := check.Metadata(p.Metadata, false); err != nil {
 		return nil, within(param, err)
 	}
 	l := &Line{
@@ -244,10 +245,10 @@ func (r *record) total() error {
 		}
 		taxable, rate = true, l.TaxPercent
 	}
-	if r.Off < 0 || discount+r.Off > subtotal+tax {
+	if r.InvoiceDiscount < 0 || discount+r.InvoiceDiscount > subtotal+tax {
 		return api.Invalid("discount", "The discount must be from 0 to the sum of lines and tax.")
 	}
-	r.Subtotal, r.Tax, r.Discount = subtotal, tax, discount+r.Off
+	r.Subtotal, r.Tax, r.Discount = subtotal, tax, discount+r.InvoiceDiscount
 	r.TaxPercent = nil
 	if taxable && shared {
 		r.TaxPercent = rate

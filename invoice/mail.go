@@ -13,7 +13,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/message"
-	"github.com/seed-7082ffec/payments/storage"
 )
 
 //go:embed mail.html
@@ -21,23 +20,23 @@ var mailText string
 
 var mailTemplate = template.Must(template.New("mail").Parse(mailText))
 
-// letter is what an e-mail about an invoice says.
-type letter struct {
+// emailData is what the template of an e-mail about an invoice shows.
+type emailData struct {
 	Merchant, Title, Amount, Description, Due, Payment, URL, Action string
 }
 
-// tellCustomer queues what the customer is told of an invoice, by e-mail and SMS
+// notifyCustomer queues what the customer is told of an invoice, by e-mail and SMS
 // as far as there is an address and a number, and reports whether there is any.
-func (s *Service) tellCustomer(tx *engine.Tx, r *record) (told bool, err error) {
-	return s.tell(tx, r, false)
+func (s *Service) notifyCustomer(tx *engine.Tx, r *record) (told bool, err error) {
+	return s.notify(tx, r, false)
 }
 
-// tell is tellCustomer, or reminds of what was told before.
-func (s *Service) tell(tx *engine.Tx, r *record, again bool) (told bool, err error) {
+// notify is notifyCustomer, or reminds of what was told before.
+func (s *Service) notify(tx *engine.Tx, r *record, again bool) (told bool, err error) {
 	if r.Phone == nil && r.Email == nil {
 		return false, nil
 	}
-	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return false, fmt.Errorf("invoice: merchant: %w", err)
 	}
@@ -47,11 +46,11 @@ func (s *Service) tell(tx *engine.Tx, r *record, again bool) (told bool, err err
 	}
 	if r.Phone != nil {
 		text := fmt.Sprintf("%s %s from %s: GHS %s%s. %s", word, r.Number, m.Name, money.Text(r.Total), due, r.HostedURL)
-		if err := s.config.Messages.TextTx(tx, r.person(), *r.Phone, text); err != nil {
+		if err := s.config.Messages.Text(tx, r.person(), *r.Phone, text); err != nil {
 			return false, err
 		}
 	}
-	e := letter{
+	e := emailData{
 		Merchant: m.Name, Title: word + " " + r.Number, Amount: money.Text(r.Total),
 		URL: r.HostedURL, Action: "See the invoice",
 	}
@@ -67,9 +66,9 @@ func (s *Service) tell(tx *engine.Tx, r *record, again bool) (told bool, err err
 	return true, s.email(tx, r, m, e, r.ID)
 }
 
-// reached returns where a text about a payment goes, and to whom: to the customer's number,
+// receiptTarget returns where a text about a payment goes, and to whom: to the customer's number,
 // as the invoice has it, or to the payer's.
-func (r *record) reached(payer, phone string) (person, to string) {
+func (r *record) receiptTarget(payer, phone string) (person, to string) {
 	person, to = r.person(), phone
 	if r.Phone != nil {
 		to = *r.Phone
@@ -82,25 +81,25 @@ func (r *record) reached(payer, phone string) (person, to string) {
 
 // receipts queues what customer and merchant are told of a payment.
 func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
-	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	m, err := s.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return fmt.Errorf("invoice: merchant: %w", err)
 	}
-	person, to := r.reached(p.source.Payer, p.phone)
+	person, to := r.receiptTarget(p.source.Payer, p.phone)
 	amount, by, payment := money.Text(r.AmountPaid), "", ""
 	if r.Payment != nil {
 		payment = *r.Payment
 		by = " Payment " + payment + "."
 	}
-	if err := s.config.Messages.TextTx(tx, person, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)); err != nil {
+	if err := s.config.Messages.Text(tx, person, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)); err != nil {
 		return err
 	}
-	if r.Outside == nil { // else it is the merchant who has said so
-		if err := s.config.Messages.TextTx(tx, "", m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s.%s", r.Number, amount, by)); err != nil {
+	if r.OutOfBand == nil { // else it is the merchant who has said so
+		if err := s.config.Messages.Text(tx, "", m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s.%s", r.Number, amount, by)); err != nil {
 			return err
 		}
 	}
-	return s.email(tx, r, m, letter{
+	return s.email(tx, r, m, emailData{
 		Merchant: m.Name, Title: "Receipt for invoice " + r.Number, Amount: amount,
 		Payment: payment, URL: r.HostedURL, Action: "See the invoice",
 	}, r.ID)
@@ -108,7 +107,7 @@ func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 
 // email queues an e-mail with a document attached: that of an invoice's or a
 // refund's id.
-func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e letter, attach string) error {
+func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e emailData, attach string) error {
 	if r.Email == nil {
 		return nil
 	}
@@ -128,7 +127,7 @@ func (s *Service) email(tx *engine.Tx, r *record, m *account.Merchant, e letter,
 		fmt.Fprintf(&text, "\nPayment %s. Thank you.\n", e.Payment)
 	}
 	fmt.Fprintf(&text, "\n%s: %s\n", e.Action, e.URL)
-	return s.config.Messages.EmailTx(tx, r.person(), message.Email{
+	return s.config.Messages.Email(tx, r.person(), message.Email{
 		To: *r.Email, FromName: oneLine(m.Name), Subject: oneLine(e.Title + " from " + m.Name), Text: text.String(), HTML: html.String(),
 	}, attach)
 }
@@ -138,26 +137,12 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Attach is the [message.Attacher] of invoices: it makes the PDF of the invoice
 // with that id, or, for a refund's, of its credit note.
-func (s *Service) Attach(ctx context.Context, caller api.Caller, id string) (*message.Attachment, error) {
+func (in *Internal) Attach(ctx context.Context, caller api.Caller, id string) (*message.Attachment, error) {
+	render := in.svc.PDFFile
 	if strings.HasPrefix(id, "re_") {
-		data, name, err := s.CreditNotePDF(ctx, caller, id)
-		if err != nil {
-			return nil, err
-		}
-		return &message.Attachment{Name: name, Type: "application/pdf", Data: data}, nil
+		render = in.svc.CreditNotePDF
 	}
-	var token string
-	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
-		o, err := s.get(tx, caller.Scope(), id)
-		if err == nil {
-			token = o.Value.Token
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	data, name, err := s.Document(ctx, token)
+	data, name, err := render(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}

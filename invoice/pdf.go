@@ -14,22 +14,22 @@ import (
 type contents struct {
 	invoice  *Invoice
 	merchant *account.Merchant
-	// note is set where the document is a credit note of the invoice.
-	note *CreditNote
-	logo *account.Logo
+	// creditNote is set where the document is a credit note of the invoice.
+	creditNote *CreditNote
+	logo       *account.Logo
 }
 
 // number is what the document is called.
 func (c *contents) number() string {
-	if c.note != nil {
-		return c.note.Number
+	if c.creditNote != nil {
+		return c.creditNote.Number
 	}
 	return c.invoice.Number
 }
 
 // render makes the PDF of a document.
 func render(c contents) ([]byte, error) {
-	d, err := lay(c)
+	d, err := layOut(c)
 	if err != nil {
 		return nil, err
 	}

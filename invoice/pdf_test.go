@@ -108,7 +108,7 @@ func TestPDFText(t *testing.T) {
 // laid returns the texts of a document, by pages.
 func laid(t testing.TB, c contents) [][]document.Placed {
 	t.Helper()
-	d, err := lay(c)
+	d, err := layOut(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +127,27 @@ func drawn(t testing.TB, c contents) string {
 	return b.String()
 }
 
+// The heading BILL TO stands above a customer's particulars, and is left out without any.
+func TestPDFBillTo(t *testing.T) {
+	for name, set := range map[string]func(*Invoice){
+		"name":    func(v *Invoice) { v.Name = new("Akosua") },
+		"phone":   func(v *Invoice) { v.Phone = new("+233201234567") },
+		"blank":   func(v *Invoice) { v.Email = new("") },
+		"nothing": func(*Invoice) {},
+	} {
+		r := sample(t, 1)
+		r.Name, r.Address, r.Email, r.Phone = nil, nil, nil, nil
+		set(&r.Invoice)
+		want := name == "name" || name == "phone"
+		for _, note := range []*CreditNote{nil, {Number: "CN-2026-000001", Amount: 100}} {
+			text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant, creditNote: note})
+			if got := strings.Contains(text, "BILL TO"); got != want {
+				t.Errorf("%s, credit note %t: the heading is there: %t, want %t", name, note != nil, got, want)
+			}
+		}
+	}
+}
+
 // Each page of a document of test mode says so, above all else; one of live mode does not.
 func TestPDFOfTestMode(t *testing.T) {
 	for _, live := range []bool{false, true} {
@@ -134,7 +155,7 @@ func TestPDFOfTestMode(t *testing.T) {
 		r.Livemode = live
 		for name, c := range map[string]contents{
 			"invoice":     {invoice: &r.Invoice, merchant: merchant},
-			"credit note": {invoice: &r.Invoice, merchant: merchant, note: &CreditNote{Number: "CN-2026-000001", Amount: 100}},
+			"credit note": {invoice: &r.Invoice, merchant: merchant, creditNote: &CreditNote{Number: "CN-2026-000001", Amount: 100}},
 		} {
 			if _, err := render(c); err != nil {
 				t.Errorf("%s: %v", name, err)

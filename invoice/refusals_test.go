@@ -21,7 +21,7 @@ import (
 
 // Each thing that can be wrong with the fields of an invoice, and where the refusal
 // says it is. A change that is refused changes nothing.
-func TestFieldsThatAreRefused(t *testing.T) {
+func TestInvalidFieldsAreRefused(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	kept := s.draft(invoice.Fields{Name: new("Efua")})
 	long, huge := strings.Repeat("x", 501), decimal.New(1, 1_000_000_000)
@@ -118,7 +118,7 @@ func same(t *testing.T, want, got *invoice.Invoice) {
 }
 
 // What each status allows. What it refuses leaves the invoice as it is.
-func TestWhatAStatusAllows(t *testing.T) {
+func TestStatusAllowsItsCallsOnly(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	ctx := t.Context()
 	to := func(status invoice.Status) *invoice.Invoice {
@@ -188,7 +188,7 @@ func TestWhatAStatusAllows(t *testing.T) {
 }
 
 // Lines come in pages, from either end, in the order in which they stand.
-func TestPagesOfLines(t *testing.T) {
+func TestListLinesPages(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	var lines []invoice.LineParams
 	for n := range int64(5) {
@@ -210,7 +210,7 @@ func TestPagesOfLines(t *testing.T) {
 		"all before the fourth": {api.Page{Limit: 3, EndingBefore: id(3)}, []int64{0, 1, 2}, false},
 		"before the first":      {api.Page{EndingBefore: id(0)}, nil, false},
 	} {
-		page, err := s.Invoices.Lines(t.Context(), s.Caller, v.ID, test.p)
+		page, err := s.Invoices.ListLines(t.Context(), s.Caller, v.ID, test.p)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -225,12 +225,12 @@ func TestPagesOfLines(t *testing.T) {
 	}
 	other := s.draft(invoice.Fields{})
 	for name, p := range map[string]api.Page{"after": {StartingAfter: other.Lines.Data[0].ID}, "before": {EndingBefore: "x"}} {
-		_, err := s.Invoices.Lines(t.Context(), s.Caller, v.ID, p)
+		_, err := s.Invoices.ListLines(t.Context(), s.Caller, v.ID, p)
 		wants(t, name+" another's line", err, api.ResourceMissing)
 	}
-	_, err := s.Invoices.Lines(t.Context(), s.Caller, v.ID, api.Page{Limit: 101})
+	_, err := s.Invoices.ListLines(t.Context(), s.Caller, v.ID, api.Page{Limit: 101})
 	wants(t, "too many", err, api.ParameterInvalid)
-	_, err = s.Invoices.Lines(t.Context(), s.Caller, "inv_1", api.Page{})
+	_, err = s.Invoices.ListLines(t.Context(), s.Caller, "inv_1", api.Page{})
 	wants(t, "of nothing", err, api.ResourceMissing)
 }
 
@@ -277,32 +277,35 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 
 // Of a customer who is deleted a draft forgets everything, and what was issued
 // nothing.
-func TestErase(t *testing.T) {
+func TestDeletedCustomerLeavesDraftsOnly(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
-	c, err := s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666", Address: "Osu"})
+	c, err := s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666", Address: "Osu"})
 	check(t, err)
 	draft, issued := s.draft(invoice.Fields{Customer: &c.ID, Phone: new("0245557777")}), s.openInvoice(invoice.Fields{Customer: &c.ID})
 	other := s.draft(invoice.Fields{Name: new("Esi")})
 	if _, err := s.Invoices.PDF(t.Context(), s.Caller, draft.ID); err != nil {
 		t.Fatal(err)
 	}
-	before, name, err := s.Invoices.Document(t.Context(), token(draft))
+	before, name, err := s.Invoices.HostedPDF(t.Context(), token(draft))
 	if err != nil || name != draft.Number+".pdf" || len(before) == 0 {
 		t.Fatalf("%s, %v", name, err)
 	}
 	stranger := api.Caller{Merchant: s.Caller.Merchant, Live: true}
-	check(t, s.Invoices.Erase(t.Context(), stranger, c.ID))
+	check(t, s.Accounts.ForgetCustomer(t.Context(), stranger, c.ID))
+	check(t, s.Drain(t.Context()))
 	if is := s.get(draft.ID); is.Name == nil {
 		t.Errorf("erased in the other mode: %+v", is)
 	}
-	check(t, s.Invoices.Erase(t.Context(), s.Caller, c.ID))
+	_, err = s.Accounts.DeleteCustomer(t.Context(), s.Caller, c.ID)
+	check(t, err)
+	check(t, s.Drain(t.Context()))
 	is := s.get(draft.ID)
 	if is.Name != nil || is.Email != nil || is.Phone != nil || is.Address != nil || *is.Customer != c.ID || is.Total != draft.Total {
 		t.Errorf("the draft is %+v", is)
 	}
 	same(t, issued, s.get(issued.ID))
 	same(t, other, s.get(other.ID))
-	after, _, err := s.Invoices.Document(t.Context(), token(draft))
+	after, _, err := s.Invoices.HostedPDF(t.Context(), token(draft))
 	if err != nil || bytes.Equal(before, after) {
 		t.Errorf("the document of the draft is the old one (%v)", err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -76,9 +76,9 @@ func (r *reminder) pass(days []int, now time.Time) (come *int, more bool) {
 	return come, false
 }
 
-// remindOf plans the reminders of an invoice that was finalized. One that is charged
+// scheduleReminders plans the reminders of an invoice that was finalized. One that is charged
 // automatically has none, nor one that nobody could be told of.
-func (s *Service) remindOf(tx *engine.Tx, r *record) error {
+func (s *Service) scheduleReminders(tx *engine.Tx, r *record) error {
 	if r.DueDate == nil || r.CollectionMethod != SendInvoice || r.Phone == nil && r.Email == nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (s *Service) remindOf(tx *engine.Tx, r *record) error {
 	if _, more := plan.pass(s.config.Reminders, tx.Now); !more {
 		return nil
 	}
-	if _, err := reminders.Insert(tx, tx.Caller.Scope(), r.ID, plan); err != nil {
+	if _, err := reminders.Insert(tx, engine.Scope(tx.Caller), r.ID, plan); err != nil {
 		return fmt.Errorf("invoice: plan reminders: %w", err)
 	}
 	tx.Due(reminders.Kind())
@@ -96,24 +96,24 @@ func (s *Service) remindOf(tx *engine.Tx, r *record) error {
 // whileCharged is how long a reminder waits for a charge under way.
 const whileCharged = time.Hour
 
-// Reminders is the job that reminds customers of invoices that are open. Each
+// Jobs remind customers of invoices that are open. Each
 // reminder is sent once. Of several whose time has come unseen, as after the workers
 // had stopped, only the last is sent.
-func (s *Service) Reminders() due.Job {
-	return due.Job{Kind: reminders.Kind(), Limit: time.Minute, Batch: 64, Do: s.remind}
+func (in *Internal) Jobs() []work.Job {
+	return []work.Job{{Kind: reminders.Kind(), Timeout: time.Minute, Batch: 64, Do: in.svc.remind}}
 }
 
 func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
 	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		plan, err := reminders.Get(tx, caller.Scope(), claimed.ID)
+		plan, err := reminders.Get(tx, engine.Scope(caller), claimed.ID)
 		if errors.Is(err, storage.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("invoice: read reminders: %w", err)
 		}
-		o, err := s.get(tx, caller.Scope(), claimed.ID)
+		o, err := s.get(tx, engine.Scope(caller), claimed.ID)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
 		if r.Status != Open {
 			more = false
 		} else if come != nil {
-			if _, err := s.tell(tx, r, true); err != nil {
+			if _, err := s.notify(tx, r, true); err != nil {
 				return err
 			}
 			if err := s.record(tx, r, event.InvoiceSent); err != nil {

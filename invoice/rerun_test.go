@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -56,17 +57,17 @@ func (w *watched) Replace(k *storage.Kind, r storage.Record) error {
 // The worker has found the payer's attempt in a run that did not last, and in the one that
 // did it was declined, and the next automatic charge due: that is nobody's but its own, and
 // what it takes is booked.
-func TestAnAttemptThatEndsBetweenTwoRuns(t *testing.T) {
-	outcome := invoice.Declined
-	m := &moody{answer: func(invoice.Charge, bool) (invoice.ChargeResult, error) {
-		return invoice.ChargeResult{Outcome: outcome}, nil
+func TestAutomaticChargeAfterRerunIsItsOwn(t *testing.T) {
+	outcome := provider.Refused
+	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
+		return provider.Result{Outcome: outcome}, nil
 	}}
 	slow := &slowCharger{
-		moody: m, begun: make(chan struct{}), decided: make(chan struct{}), ends: invoice.ChargeResult{Outcome: invoice.Declined},
+		moody: m, begun: make(chan struct{}), decided: make(chan struct{}), ends: provider.Result{Outcome: provider.Refused},
 	}
 	slow.once.Do(func() {}) // it is slow with the payer, who comes later
 	store := &stale{Store: memory.New()}
-	s := open(t, store, payments.Config{TestCharger: slow})
+	s := open(t, store, payments.Config{Test: payments.Providers{Charger: slow}})
 	method := invoice.ChargeAutomatically
 	draft := s.draft(invoice.Fields{CollectionMethod: &method})
 	finalizing := s.Caller
@@ -85,7 +86,7 @@ func TestAnAttemptThatEndsBetweenTwoRuns(t *testing.T) {
 	}()
 	<-slow.begun
 	m.mu.Lock()
-	outcome = invoice.Charged
+	outcome = provider.Paid
 	m.mu.Unlock()
 	store.between = func() {
 		close(slow.decided)

@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -13,26 +13,28 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/outside"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Config is what the service works with.
 type Config struct {
-	Accounts *account.Service
-	Payments *payment.Service
-	Events   *event.Service
-	Messages *message.Service
+	Accounts *account.Internal
+	Payments *payment.Internal
+	Events   *event.Internal
+	Messages *message.Internal
 	// Charger takes money in live mode; without one pay is refused there with
-	// payment_failed. TestCharger is that of test mode, [Simulated] when nil.
-	Charger, TestCharger Charger
+	// payment_failed. TestCharger is that of test mode, [provider.Simulated] when nil.
+	Charger, TestCharger provider.Charger
 	// Customers is the host's record of customers; the library's own when nil.
-	Customers account.Customers
+	Customers account.CustomerDirectory
 	// DefaultTax is the rate of taxable lines that give none; nil for no tax.
 	DefaultTax *decimal.Decimal
 	// Reminders are the days from the due date on which customers are reminded of
@@ -48,23 +50,24 @@ type Config struct {
 
 // Service makes and collects invoices. It is safe for concurrent use.
 type Service struct {
-	engine *engine.Engine
-	config Config
-	press  press
+	engine  *engine.Engine
+	config  Config
+	renders renderLimiter
 }
 
 // maxDocuments is how many documents are made at a time.
 const maxDocuments = 4
 
-// New returns the service.
-func New(e *engine.Engine, c Config) *Service {
+// New returns the service, and what siblings call.
+func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	if c.TestCharger == nil {
-		c.TestCharger = Simulated{}
+		c.TestCharger = provider.Simulated{}
 	}
 	if c.StuckAfter <= 0 {
-		c.StuckAfter = outside.DefaultStuckAfter
+		c.StuckAfter = dispatch.DefaultStuckAfter
 	}
-	return &Service{engine: e, config: c, press: make(press, maxDocuments)}
+	s := &Service{engine: e, config: c, renders: make(renderLimiter, maxDocuments)}
+	return s, &Internal{s}
 }
 
 // Create makes an invoice: a draft with the next number of its year, finalized at
@@ -77,14 +80,14 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if err := p.Metadata.Check(false); err != nil {
+	if err := check.Metadata(p.Metadata, false); err != nil {
 		return nil, err
 	}
 	customer, err := s.customer(ctx, caller, &p.Fields)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
 		r := blank(tx)
 		if err := s.apply(tx, r, &p.Fields, customer); err != nil {
 			return nil, err
@@ -121,8 +124,8 @@ func (s *Service) insert(tx *engine.Tx, r *record) (*storage.Object[record], err
 	if r.Number, err = nextNumber(tx, "invoice", "INV"); err != nil {
 		return nil, err
 	}
-	s.address(r)
-	o, err := invoices.Insert(tx, tx.Caller.Scope(), r.ID, *r)
+	s.setURLs(r)
+	o, err := invoices.Insert(tx, engine.Scope(tx.Caller), r.ID, *r)
 	if err != nil {
 		return nil, fmt.Errorf("invoice: create: %w", err)
 	}
@@ -148,10 +151,10 @@ func nextNumber(tx *engine.Tx, series, prefix string) (string, error) {
 	return fmt.Sprintf("%s-%d-%06d", prefix, year, n), nil
 }
 
-// address sets what is kept beside the invoice as it is shown, and what depends on
+// setURLs sets what is kept beside the invoice as it is shown, and what depends on
 // where the service is reached today.
-func (s *Service) address(r *record) {
-	r.PaidOutside, r.AmountRefunded, r.Unlinked = r.Outside, r.Refunded, r.From
+func (s *Service) setURLs(r *record) {
+	r.PaidOutOfBand, r.AmountRefunded, r.Unlinked = r.OutOfBand, r.Refunded, r.UnlinkedCustomer
 	r.HostedURL = s.config.BaseURL + "/invoice/" + r.Token
 	if r.PDF != nil {
 		r.PDF = new(r.HostedURL + "/pdf")
@@ -167,19 +170,19 @@ func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*stora
 	if err != nil {
 		return nil, err
 	}
-	s.address(&o.Value)
+	s.setURLs(&o.Value)
 	return o, nil
 }
 
 // replace writes a changed invoice and tells of it.
 func (s *Service) replace(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
-	s.address(&o.Value)
+	s.setURLs(&o.Value)
 	if err := invoices.Replace(tx, o); err != nil {
 		return fmt.Errorf("invoice: write: %w", err)
 	}
-	if r := &o.Value; r.Attempt != nil && r.Due != nil && !r.Due.After(tx.Now) {
+	if r := &o.Value; r.Attempt != nil && r.due() != nil && !r.due().After(tx.Now) {
 		// It is being charged, and the write has ended its lease.
-		if err := invoices.Lease(tx, o, s.engine.Clock().Add(due.Lease)); err != nil {
+		if err := invoices.Lease(tx, o, s.engine.Clock().Add(work.Lease)); err != nil {
 			return fmt.Errorf("invoice: hold: %w", err)
 		}
 	}
@@ -199,13 +202,13 @@ func (s *Service) record(tx *engine.Tx, r *record, types ...event.Type) error {
 	if len(v.Lines.Data) > snapshotLines {
 		v.Lines.Data, v.Lines.HasMore = v.Lines.Data[:snapshotLines], true
 	}
-	return s.config.Events.RecordTx(tx, &v, types...)
+	return s.config.Events.Record(tx, &v, types...)
 }
 
 // change runs a call that changes one invoice.
 func (s *Service) change(ctx context.Context, caller api.Caller, call engine.Call, id string, do func(*engine.Tx, *storage.Object[record]) error) (*Invoice, error) {
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
-		o, err := s.get(tx, caller.Scope(), id)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
+		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +220,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, call engine.Cal
 }
 
 // Update changes a draft; any other is invoice_not_draft.
-func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Fields) (*Invoice, error) {
+func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f UpdateParams) (*Invoice, error) {
 	call := engine.Call{Name: "invoice.update", Params: struct {
 		ID string `json:"id"`
 		Fields
@@ -273,8 +276,8 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 // again.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	call := engine.Call{Name: "invoice.delete", Params: id}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
-		o, err := s.get(tx, caller.Scope(), id)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
 		}
@@ -284,7 +287,7 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err := invoices.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("invoice: delete: %w", err)
 		}
-		if err := forgetDocument(tx, caller.Scope(), id); err != nil {
+		if err := forgetDocument(tx, engine.Scope(caller), id); err != nil {
 			return nil, err
 		}
 		if err := s.record(tx, &o.Value, event.InvoiceDeleted); err != nil {
@@ -307,12 +310,18 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Invoi
 	return s.listing().Get(ctx, s.engine, caller, id)
 }
 
+// GetJSON writes to w the JSON of what Get returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
+}
+
 // listing is how invoices are read.
 func (s *Service) listing() engine.Listing[record, Invoice] {
 	return engine.Listing[record, Invoice]{
 		Collection: invoices, Noun: "invoice", URL: "/v1/invoices",
 		Show: func(r *record) Invoice {
-			s.address(r)
+			s.setURLs(r)
 			return r.Invoice
 		},
 	}
@@ -329,11 +338,21 @@ type ListParams struct {
 
 // List returns invoices, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Invoice], error) {
-	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
-	q.Range = api.InTimes(q.Range, "due_date", p.DueDate)
-	q.Where = api.Where(q.Where, "customer", p.Customer)
-	q.Where = api.Where(q.Where, "status", string(p.Status))
-	return s.listing().List(ctx, s.engine, q, p.Page)
+	return s.listing().List(ctx, s.engine, p.query(caller), p.Page)
+}
+
+// ListJSON writes to w the JSON of what List returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
+	return s.listing().ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
+}
+
+func (p *ListParams) query(caller api.Caller) storage.Query {
+	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
+	q.Range = engine.InTimes(q.Range, "due_date", p.DueDate)
+	q.Where = engine.Where(q.Where, "customer", p.Customer)
+	q.Where = engine.Where(q.Where, "status", string(p.Status))
+	return q
 }
 
 // named names another parameter in a refusal.
@@ -356,9 +375,9 @@ func within(line string, err error) error {
 	return named(line+"."+refusal.Param, err)
 }
 
-// Lines lists the lines of an invoice in their order. Cursors are lines' ids:
+// ListLines lists the lines of an invoice in their order. Cursors are lines' ids:
 // starting_after goes forward.
-func (s *Service) Lines(ctx context.Context, caller api.Caller, id string, p api.Page) (*api.List[Line], error) {
+func (s *Service) ListLines(ctx context.Context, caller api.Caller, id string, p api.Page) (*api.List[Line], error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -366,24 +385,5 @@ func (s *Service) Lines(ctx context.Context, caller api.Caller, id string, p api
 	if err != nil {
 		return nil, err
 	}
-	lines, from := v.Lines.Data, 0
-	until := len(lines)
-	if param, cursor := p.Cursor(); cursor != "" {
-		at := slices.IndexFunc(lines, func(l Line) bool { return l.ID == cursor })
-		switch {
-		case at < 0:
-			return nil, api.NoSuchCursor(param, "line item")
-		case param == "starting_after":
-			from = at + 1
-		default:
-			until = at
-		}
-	}
-	more := until-from > p.Size()
-	if p.EndingBefore != "" {
-		from = max(from, until-p.Size())
-	} else {
-		until = min(until, from+p.Size())
-	}
-	return api.NewList(v.Lines.URL, lines[from:until], more), nil
+	return engine.SliceOf(v.Lines.URL, "line item", v.Lines.Data, func(l *Line) string { return l.ID }, p)
 }

@@ -10,34 +10,35 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 // A charge that nobody decides is listed after StuckAfter, counted, and told to the log
 // once; it goes on being asked for, and is forgotten when it is decided, either way.
-func TestAStuckCharge(t *testing.T) {
-	for _, outcome := range []invoice.ChargeOutcome{invoice.Charged, invoice.Declined} {
+func TestStuckChargeIsListed(t *testing.T) {
+	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {
 		t.Run(string(outcome), func(t *testing.T) {
 			var log bytes.Buffer
 			m := &moody{}
-			says := func(o invoice.ChargeOutcome) {
+			says := func(o provider.Outcome) {
 				m.mu.Lock()
 				defer m.mu.Unlock()
-				m.answer = func(invoice.Charge, bool) (invoice.ChargeResult, error) { return invoice.ChargeResult{Outcome: o}, nil }
+				m.answer = func(provider.Charge, bool) (provider.Result, error) { return provider.Result{Outcome: o}, nil }
 			}
-			says(invoice.Undecided)
-			s := open(t, memory.New(), payments.Config{TestCharger: m, StuckAfter: 30 * time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			says(provider.InProgress)
+			s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}, StuckAfter: 30 * time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			v := s.openInvoice(invoice.Fields{})
-			stuck := func() []invoice.Stuck {
+			stuck := func() []provider.OrderInfo {
 				t.Helper()
-				list, err := s.Invoices.Stuck(t.Context())
+				list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
 				check(t, err)
 				h, err := s.Health(t.Context())
 				check(t, err)
-				if h.StuckTest != len(list) || h.StuckLive != 0 {
-					t.Errorf("%d and %d are counted, %d listed", h.StuckTest, h.StuckLive, len(list))
+				if h.StuckTest != len(list.Data) || h.StuckLive != 0 {
+					t.Errorf("%d and %d are counted, %d listed", h.StuckTest, h.StuckLive, len(list.Data))
 				}
-				return list
+				return list.Data
 			}
 			begin := s.now
 			_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
@@ -51,7 +52,7 @@ func TestAStuckCharge(t *testing.T) {
 			if len(list) != 1 {
 				t.Fatalf("%d are stuck", len(list))
 			}
-			if is := list[0]; is.Invoice.ID != v.ID || is.Merchant != s.Caller.Merchant || is.Live || !is.Since.Equal(begin) || !strings.HasPrefix(is.Charge, "att_") || is.Asked != 2 {
+			if is := list[0]; is.Record != v.ID || is.Merchant != s.Caller.Merchant || is.Live || !is.SubmittedAt.Equal(begin) || !strings.HasPrefix(is.ID, "att_") || is.Attempts != 2 {
 				t.Errorf("stuck: %+v", is)
 			}
 			s.pass(time.Hour)
@@ -67,7 +68,7 @@ func TestAStuckCharge(t *testing.T) {
 			// The next one begins anew.
 			says("lost") // no answer at all
 			next, want := v, 1
-			if outcome == invoice.Charged {
+			if outcome == provider.Paid {
 				next = s.openInvoice(invoice.Fields{})
 			}
 			_, err = s.Invoices.Pay(t.Context(), s.Caller, next.ID, invoice.PayParams{})

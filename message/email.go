@@ -40,13 +40,13 @@ type Attacher func(ctx context.Context, caller api.Caller, name string) (*Attach
 
 // CanEmail reports whether an e-mail of that mode would reach anybody, if only the
 // list of test mode.
-func (s *Service) CanEmail(live bool) bool { return !live || s.config.Mailer != nil }
+func (i *Internal) CanEmail(live bool) bool { return !live || i.svc.config.Mailer != nil }
 
-// EmailTx queues an e-mail in the caller's transaction. person is as for TextTx. attach is what the
-// Attacher is asked for; empty for nothing. Without a Mailer live mode queues
+// Email queues an e-mail in the caller's transaction. person is as for Text. attach is what the
+// [Attacher] is called with; empty for nothing. Without a Mailer live mode queues
 // nothing.
-func (s *Service) EmailTx(tx *engine.Tx, person string, e Email, attach string) error {
-	if e.To == "" || !s.CanEmail(tx.Caller.Live) {
+func (i *Internal) Email(tx *engine.Tx, person string, e Email, attach string) error {
+	if e.To == "" || !i.CanEmail(tx.Caller.Live) {
 		return nil
 	}
 	r := record{
@@ -56,18 +56,18 @@ func (s *Service) EmailTx(tx *engine.Tx, person string, e Email, attach string) 
 		},
 		FromName: e.FromName, HTML: e.HTML, Attach: attach, Person: person,
 	}
-	return s.queue(tx, r)
+	return i.queue(tx, r)
 }
 
 // email sends a queued e-mail.
-func (s *Service) email(ctx context.Context, caller api.Caller, r *record) error {
-	mailer := s.config.Mailer
+func (b *outbox) email(ctx context.Context, caller api.Caller, r *record) error {
+	mailer := b.svc.config.Mailer
 	if !caller.Live {
-		mailer = s.config.TestMailer
+		mailer = b.svc.config.TestMailer
 	}
 	e := Email{ID: r.ID, To: r.To, FromName: r.FromName, Subject: r.Subject, Text: r.Text, HTML: r.HTML}
-	if r.Attach != "" && s.Attacher != nil {
-		attachment, err := s.Attacher(ctx, caller, r.Attach)
+	if r.Attach != "" && b.attach != nil {
+		attachment, err := b.attach(ctx, caller, r.Attach)
 		if err != nil {
 			return fmt.Errorf("message: attachment: %w", err)
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -39,14 +39,16 @@ func (m *mails) SendEmail(_ context.Context, e message.Email) error {
 // over makes the post another service on the same store, as after a restart.
 func (p *post) over(store storage.Store, c message.Config) {
 	p.engine.Store = store
-	p.Service = message.New(p.engine, c)
-	p.runner = &due.Runner{Store: store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
-	p.runner.Add(p.Job())
+	p.Service, p.internal = message.New(p.engine, c)
+	p.runner = &work.Runner{Store: store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
+	p.runner.Add(p.internal.Jobs(func(ctx context.Context, caller api.Caller, name string) (*message.Attachment, error) {
+		return p.attach(ctx, caller, name)
+	})...)
 }
 
 func (p *post) email(t *testing.T, caller api.Caller, e message.Email, attach string) {
 	t.Helper()
-	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.EmailTx(tx, "cus_1", e, attach) })
+	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Email(tx, "cus_1", e, attach) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ var receipt = message.Email{
 
 func TestLiveEmailsAreSentAndLeave(t *testing.T) {
 	p, mailer := newPost(t, nil), &mails{}
-	if p.CanEmail(true) || !p.CanEmail(false) {
+	if p.internal.CanEmail(true) || !p.internal.CanEmail(false) {
 		t.Error("CanEmail is wrong without a Mailer")
 	}
 	p.email(t, live, receipt, "")
@@ -66,14 +68,14 @@ func TestLiveEmailsAreSentAndLeave(t *testing.T) {
 		t.Errorf("%d e-mails are queued that nobody sends", n)
 	}
 	p.over(p.engine.Store, message.Config{Mailer: mailer})
-	if !p.CanEmail(true) {
+	if !p.internal.CanEmail(true) {
 		t.Error("CanEmail is wrong with a Mailer")
 	}
 
 	// The attachment is asked for when the e-mail goes out, and each time anew.
 	var asked []string
 	missing := errors.New("no such file")
-	p.Attacher = func(_ context.Context, caller api.Caller, name string) (*message.Attachment, error) {
+	p.attach = func(_ context.Context, caller api.Caller, name string) (*message.Attachment, error) {
 		asked = append(asked, name)
 		if caller != live {
 			t.Errorf("asked for %+v", caller)
@@ -142,7 +144,7 @@ func TestErase(t *testing.T) {
 		p.queue(t, test, number, "Hello.")
 	}
 	err := p.engine.Update(t.Context(), test, func(tx *engine.Tx) error {
-		return p.TextTx(tx, "cus_2", number, "To another.")
+		return p.internal.Text(tx, "cus_2", number, "To another.")
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -150,10 +152,10 @@ func TestErase(t *testing.T) {
 	p.queue(t, live, number, "Live.")
 	p.queue(t, api.Caller{Merchant: "mer_2"}, number, "Of another.")
 	p.email(t, test, receipt, "")
-	store := faulty.New(p.engine.Store)
+	store := faultstore.New(p.engine.Store)
 	p.engine.Store = store
 	store.Each(t, "Erase", func() error {
-		return p.Erase(t.Context(), test, "cus_1")
+		return p.internal.Erase(t.Context(), test, "cus_1")
 	})
 	list, err := p.List(t.Context(), test, message.ListParams{Page: api.Page{Limit: 100}})
 	if err != nil || len(list.Data) != 1 || list.Data[0].Text != "To another." {
@@ -170,10 +172,10 @@ func TestErase(t *testing.T) {
 
 // A try whose outcome is undone and written again counts as one, and comes again by
 // the schedule.
-func TestTriesThatAreWrittenTwice(t *testing.T) {
+func TestRerunCountsOneAttempt(t *testing.T) {
 	texter, mailer := &phones{fail: 2}, &mails{fail: 2}
 	p := newPost(t, nil)
-	p.over(faulty.Undone(p.engine.Store), message.Config{Texter: texter, TestMailer: mailer})
+	p.over(faultstore.Undone(p.engine.Store), message.Config{Texter: texter, TestMailer: mailer})
 	p.queue(t, live, number, "Hello.")
 	p.email(t, test, receipt, "")
 	for i, wait := range []time.Duration{0, 5 * time.Second, 30 * time.Second} {
@@ -194,10 +196,10 @@ func TestTriesThatAreWrittenTwice(t *testing.T) {
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	texter := &phones{}
 	p := newPost(t, nil)
-	store := faulty.New(p.engine.Store)
+	store := faultstore.New(p.engine.Store)
 	p.over(store, message.Config{Texter: texter})
 	queue := func() error {
-		return p.engine.Update(t.Context(), live, func(tx *engine.Tx) error { return p.TextTx(tx, "", number, "Hello.") })
+		return p.engine.Update(t.Context(), live, func(tx *engine.Tx) error { return p.internal.Text(tx, "", number, "Hello.") })
 	}
 	store.Each(t, "TextTx", queue)
 	store.Each(t, "List", func() error { _, err := p.List(t.Context(), test, message.ListParams{}); return err })
@@ -209,7 +211,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		p.now = p.now.Add(time.Hour) // past every lease and wait
 		err := p.runner.Drain(t.Context())
 		hit := store.Heal()
-		if left := p.kept(t, true); left == 0 && len(texter.sent) == 0 || !hit && left > 0 || err != nil && !errors.Is(err, faulty.Err) {
+		if left := p.kept(t, true); left == 0 && len(texter.sent) == 0 || !hit && left > 0 || err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatalf("operation %d failed: %v; %d are kept, %d were sent", k, err, left, len(texter.sent))
 		}
 	}

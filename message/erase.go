@@ -12,10 +12,10 @@ import (
 // Erase removes the messages to a person who was deleted, and those that tell of the
 // person: those that wait to be sent, and those that test mode keeps. Messages about
 // somebody else stay, also those to the same address.
-func (s *Service) Erase(ctx context.Context, caller api.Caller, person string) error {
-	q := storage.Query{Scope: caller.Scope(), Where: api.Where(nil, "person", person), Limit: api.MaxLimit}
+func (i *Internal) Erase(ctx context.Context, caller api.Caller, person string) error {
+	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "person", person), Limit: api.MaxLimit}
 	for more := true; more; {
-		err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		err := i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			page, further, err := messages.List(tx, q)
 			if err != nil {
 				return fmt.Errorf("message: list for erasure: %w", err)
@@ -37,10 +37,10 @@ func (s *Service) Erase(ctx context.Context, caller api.Caller, person string) e
 
 // EraseEverywhere is Erase for a consumer or cash agent, of whom the messages of every
 // merchant may tell.
-func (s *Service) EraseEverywhere(ctx context.Context, live bool, person string) error {
+func (i *Internal) EraseEverywhere(ctx context.Context, live bool, person string) error {
 	scopes := map[storage.Scope]bool{}
 	in := engine.Within{Scope: storage.Scope{Live: live}, All: true}
-	err := engine.Rewrite(ctx, s.engine, messages, in, func(o *storage.Object[record]) (bool, error) {
+	err := engine.Rewrite(ctx, i.svc.engine, messages, in, func(o *storage.Object[record]) (bool, error) {
 		if o.Value.Person == person {
 			scopes[o.Scope] = true
 		}
@@ -48,7 +48,7 @@ func (s *Service) EraseEverywhere(ctx context.Context, live bool, person string)
 	})
 	for scope := range scopes {
 		if err == nil {
-			err = s.Erase(ctx, api.Caller{Merchant: scope.Merchant, Live: scope.Live}, person)
+			err = i.Erase(ctx, api.Caller{Merchant: scope.Merchant, Live: scope.Live}, person)
 		}
 	}
 	return err

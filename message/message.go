@@ -1,9 +1,9 @@
-// Package message sends SMS and e-mails to people: what a call wants to tell
-// somebody is written in its transaction and delivered afterwards, with retries,
-// through what the host brings.
+// Package message sends SMS and e-mails to people. A call writes its messages in its own
+// transaction; a worker delivers them afterwards, with retries, through the host's [Texter]
+// and [Mailer].
 //
-// It owns the queue of messages. What they say, and to whom, is the business of
-// the packages that queue them.
+// It owns the queue of messages. It does not own their texts and recipients, which come
+// from the packages that queue them.
 //
 // In test mode nothing is sent: a message is kept, so that it can be read with
 // [Service.List], and counts as delivered. In live mode a message is removed
@@ -20,17 +20,26 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Texter sends one SMS. to is a number of the form +233XXXXXXXXX. It may be
-// called again with the same message when its outcome was lost, and must be
-// safe for concurrent use. An error means that the message is tried again.
+// Texter sends one SMS. The library may call it again with the same message when the
+// outcome was lost. It must be safe for concurrent use. After an error the message is
+// tried again.
 type Texter interface {
-	SendSMS(ctx context.Context, to, text string) error
+	SendSMS(ctx context.Context, m SMS) error
+}
+
+// SMS is one text message.
+type SMS struct {
+	// ID is the message's, the same whenever it is sent again.
+	ID string
+	// To is a number of the form +233XXXXXXXXX.
+	To   string
+	Text string
 }
 
 // Kind is the way a message goes.
@@ -38,7 +47,7 @@ type Kind string
 
 // The kinds of messages.
 const (
-	SMS       Kind = "sms"
+	KindSMS   Kind = "sms"
 	KindEmail Kind = "email"
 )
 
@@ -69,27 +78,10 @@ type record struct {
 }
 
 var messages = storage.NewCollection("messages", []storage.Field[record]{
-	{
-		Column: storage.Column{Name: "kind", Type: storage.Text, OneOf: []string{string(SMS), string(KindEmail)}},
-		Value:  func(r *record) any { return string(r.Kind) },
-	},
-	{
-		Column: storage.Column{Name: "recipient", Type: storage.Text, Indexed: true},
-		Value:  func(r *record) any { return r.To },
-	},
-	{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value:  func(r *record) any { return r.Due.Time },
-	},
-	{
-		Column: storage.Column{Name: "person", Type: storage.Text, Null: true, Indexed: true},
-		Value: func(r *record) any {
-			if r.Person == "" {
-				return nil
-			}
-			return r.Person
-		},
-	},
+	storage.TextColumn("kind", func(r *record) string { return string(r.Kind) }).OneOf(string(KindSMS), string(KindEmail)),
+	storage.TextColumn("recipient", func(r *record) string { return r.To }).Indexed(),
+	storage.NullTimeColumn("due", func(r *record) *api.Time { return &r.Due }),
+	storage.TextColumn("person", func(r *record) string { return r.Person }).Nullable().Indexed(),
 }, storage.DueBy("due"))
 
 // Kinds are the kinds that this package stores.
@@ -120,49 +112,52 @@ type Config struct {
 	Retention time.Duration
 }
 
-// Service queues and delivers messages.
+// Service reads the messages of test mode.
 type Service struct {
 	engine *engine.Engine
 	config Config
-	// Attacher makes attachments; it is set before the first message is queued.
-	Attacher Attacher
 }
 
-// New returns the service.
-func New(e *engine.Engine, c Config) *Service {
+// Internal is what the packages of this module call, most of it in their transactions.
+// Only payments.New has one.
+type Internal struct{ svc *Service }
+
+// New returns the service for hosts and the one for the packages of this module.
+func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	c.Retention = cmp.Or(c.Retention, DefaultRetention)
-	return &Service{engine: e, config: c}
+	s := &Service{engine: e, config: c}
+	return s, &Internal{s}
 }
 
 // CanText reports whether an SMS of that mode would reach anybody.
-func (s *Service) CanText(live bool) bool { return !live || s.config.Texter != nil }
+func (i *Internal) CanText(live bool) bool { return !live || i.svc.config.Texter != nil }
 
-// TextTx queues an SMS in the caller's transaction. person is the id of the customer,
+// Text queues an SMS in the caller's transaction. person is the id of the customer,
 // consumer or cash agent whom it is to or tells of, with whose data it is erased; empty
 // for nobody. Without a Texter live mode queues nothing; a caller for whom the message is
 // essential asks CanText first.
-func (s *Service) TextTx(tx *engine.Tx, person, to, text string) error {
-	if to == "" || !s.CanText(tx.Caller.Live) {
+func (i *Internal) Text(tx *engine.Tx, person, to, text string) error {
+	if to == "" || !i.CanText(tx.Caller.Live) {
 		return nil
 	}
 	r := record{
 		Message: Message{
-			ID: tx.NewID("msg_"), Object: "message", Kind: SMS,
+			ID: tx.NewID("msg_"), Object: "message", Kind: KindSMS,
 			To: to, Text: text, CreatedAt: api.At(tx.Now),
 		},
 		Person: person,
 	}
-	return s.queue(tx, r)
+	return i.queue(tx, r)
 }
 
 // queue writes a message down. One of test mode that is not to be sent is due
 // when it may be forgotten.
-func (s *Service) queue(tx *engine.Tx, r record) error {
+func (i *Internal) queue(tx *engine.Tx, r record) error {
 	r.Due = api.At(tx.Now)
-	if !tx.Caller.Live && !s.sendsInTest(&r) {
-		r.Due, r.Sent = api.At(tx.Now.Add(s.config.Retention)), true
+	if !tx.Caller.Live && !i.sendsInTest(&r) {
+		r.Due, r.Sent = api.At(tx.Now.Add(i.svc.config.Retention)), true
 	}
-	if _, err := messages.Insert(tx, tx.Caller.Scope(), r.ID, r); err != nil {
+	if _, err := messages.Insert(tx, engine.Scope(tx.Caller), r.ID, r); err != nil {
 		return fmt.Errorf("message: queue: %w", err)
 	}
 	tx.Due(messages.Kind())
@@ -170,8 +165,8 @@ func (s *Service) queue(tx *engine.Tx, r record) error {
 }
 
 // sendsInTest reports a message of test mode that is sent all the same.
-func (s *Service) sendsInTest(r *record) bool {
-	return r.Kind == KindEmail && s.config.TestMailer != nil && !r.Sent
+func (i *Internal) sendsInTest(r *record) bool {
+	return r.Kind == KindEmail && i.svc.config.TestMailer != nil && !r.Sent
 }
 
 // ListParams selects messages; zero values select all.
@@ -188,18 +183,18 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	if caller.Live {
 		return nil, errTestOnly
 	}
-	if p.Kind != "" && p.Kind != SMS && p.Kind != KindEmail {
+	if p.Kind != "" && p.Kind != KindSMS && p.Kind != KindEmail {
 		return nil, api.Invalid("kind", "kind must be sms or email.")
 	}
-	q := storage.Query{Scope: caller.Scope()}
+	q := storage.Query{Scope: engine.Scope(caller)}
 	if p.To != "" {
 		to := p.To
 		if number, err := phone.Parse(to); err == nil {
 			to = number
 		}
-		q.Where = api.Where(q.Where, "recipient", to)
+		q.Where = engine.Where(q.Where, "recipient", to)
 	}
-	q.Where = api.Where(q.Where, "kind", string(p.Kind))
+	q.Where = engine.Where(q.Where, "kind", string(p.Kind))
 	listing := engine.Listing[record, Message]{
 		Collection: messages, Noun: "message", URL: "/v1/test_helpers/messages",
 		Show: func(r *record) Message { return r.Message },
@@ -207,29 +202,37 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return listing.List(ctx, s.engine, q, p.Page)
 }
 
-// Job delivers what is due.
-func (s *Service) Job() due.Job {
+// Jobs send the messages that are due. attach makes the attachments that e-mails name; nil
+// for a service whose e-mails have none.
+func (i *Internal) Jobs(attach Attacher) []work.Job {
+	o := &outbox{Internal: i, attach: attach}
 	const atATime = 32 // most of it waits for what the host brings
-	return due.Job{Kind: messages.Kind(), Limit: 2 * sendTimeout, Batch: atATime, Do: s.deliver}
+	return []work.Job{{Kind: messages.Kind(), Timeout: 2 * sendTimeout, Batch: atATime, Do: o.deliver}}
 }
 
-func (s *Service) deliver(ctx context.Context, r storage.Record) error {
+// outbox sends the queued messages.
+type outbox struct {
+	*Internal
+	attach Attacher
+}
+
+func (b *outbox) deliver(ctx context.Context, r storage.Record) error {
 	o, err := messages.Decode(r)
 	if err != nil {
 		return err
 	}
 	caller := api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}
-	carried := s.config.Texter != nil
+	carried := b.svc.config.Texter != nil
 	if o.Value.Kind == KindEmail {
-		carried = s.config.Mailer != nil
+		carried = b.svc.config.Mailer != nil
 	}
 	if !caller.Live {
-		carried = s.sendsInTest(&o.Value)
+		carried = b.sendsInTest(&o.Value)
 	}
 	if !carried {
-		due.Report(ctx, due.Outcome{Name: "forgotten", Level: slog.LevelDebug})
-		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			until := o.Value.CreatedAt.Add(s.config.Retention)
+		work.Report(ctx, work.Outcome{Name: "forgotten", Level: slog.LevelDebug})
+		return b.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			until := o.Value.CreatedAt.Add(b.svc.config.Retention)
 			if !o.Value.Sent || !until.After(tx.Now) {
 				return messages.Delete(tx, o)
 			}
@@ -238,14 +241,14 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 			return messages.Replace(tx, &kept)
 		})
 	}
-	failed := s.send(ctx, caller, o)
+	failed := b.send(ctx, caller, o)
 	o.Value.Attempts++
-	said := due.Outcome{Name: "sent", Attempt: o.Value.Attempts}
-	defer func() { due.Report(ctx, said) }()
+	said := work.Outcome{Name: "sent", Attempt: o.Value.Attempts}
+	defer func() { work.Report(ctx, said) }()
 	if failed != nil && o.Value.Attempts <= len(retryAfter) {
 		// The error may quote the number; the log must not.
 		said.Name, said.Level, said.Err = "again", slog.LevelWarn, failed
-		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		return b.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			again := *o // a run that is undone leaves the claimed version as it is
 			again.Value.Due = api.At(tx.Now.Add(retryAfter[o.Value.Attempts-1]))
 			return messages.Replace(tx, &again)
@@ -255,30 +258,30 @@ func (s *Service) deliver(ctx context.Context, r storage.Record) error {
 		said.Name, said.Level, said.Err = "given_up", slog.LevelError, failed
 	}
 	if !caller.Live {
-		return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		return b.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			kept := *o // as above
-			kept.Value.Sent, kept.Value.Due = true, api.At(tx.Now.Add(s.config.Retention))
+			kept.Value.Sent, kept.Value.Due = true, api.At(tx.Now.Add(b.svc.config.Retention))
 			return messages.Replace(tx, &kept)
 		})
 	}
-	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
+	return b.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
 }
 
 // send calls the host's Texter or Mailer, whose panic is a failed try like any other. What
 // it panicked with may quote the number, so that only the stack is logged.
-func (s *Service) send(ctx context.Context, caller api.Caller, o *storage.Object[record]) (err error) {
+func (b *outbox) send(ctx context.Context, caller api.Caller, o *storage.Object[record]) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	defer func() {
 		if recover() != nil {
 			err = errPanicked
-			s.engine.Log.ErrorContext(ctx, "the Texter or Mailer panicked", "message", o.ID, "stack", string(debug.Stack()))
+			b.svc.engine.Log.ErrorContext(ctx, "the Texter or Mailer panicked", "message", o.ID, "stack", string(debug.Stack()))
 		}
 	}()
 	if o.Value.Kind == KindEmail {
-		return s.email(ctx, caller, &o.Value)
+		return b.email(ctx, caller, &o.Value)
 	}
-	return s.config.Texter.SendSMS(ctx, o.Value.To, o.Value.Text)
+	return b.svc.config.Texter.SendSMS(ctx, SMS{ID: o.ID, To: o.Value.To, Text: o.Value.Text})
 }
 
 var errPanicked = errors.New("message: the Texter or Mailer panicked")

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -29,23 +29,26 @@ type phones struct {
 	fail int
 }
 
-func (p *phones) SendSMS(_ context.Context, to, text string) error {
+func (p *phones) SendSMS(_ context.Context, m message.SMS) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.fail > 0 {
 		p.fail--
-		return fmt.Errorf("no network for %s", to)
+		return fmt.Errorf("no network for %s", m.To)
 	}
-	p.sent = append(p.sent, to+" "+text)
+	p.sent = append(p.sent, m.To+" "+m.Text)
 	return nil
 }
 
 type post struct {
+	attach message.Attacher
+
 	*message.Service
-	engine *engine.Engine
-	runner *due.Runner
-	now    time.Time
-	log    bytes.Buffer
+	internal *message.Internal
+	engine   *engine.Engine
+	runner   *work.Runner
+	now      time.Time
+	log      bytes.Buffer
 }
 
 func newPost(t *testing.T, texter message.Texter) *post {
@@ -58,15 +61,15 @@ func newPost(t *testing.T, texter message.Texter) *post {
 	clock := func() time.Time { return p.now }
 	log := slog.New(slog.NewTextHandler(&p.log, nil))
 	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Wake: func(*storage.Kind, storage.Scope, time.Time) {}}
-	p.Service = message.New(p.engine, message.Config{Texter: texter})
-	p.runner = &due.Runner{Store: store, Clock: clock, Log: log, Poll: time.Second}
-	p.runner.Add(p.Job())
+	p.Service, p.internal = message.New(p.engine, message.Config{Texter: texter})
+	p.runner = &work.Runner{Store: store, Clock: clock, Log: log, Poll: time.Second}
+	p.runner.Add(p.internal.Jobs(nil)...)
 	return p
 }
 
 func (p *post) queue(t *testing.T, caller api.Caller, to, text string) {
 	t.Helper()
-	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.TextTx(tx, "cus_1", to, text) })
+	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Text(tx, "cus_1", to, text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +161,7 @@ func TestFailedMessagesAreTriedAgainAndGivenUp(t *testing.T) {
 
 func TestWithoutTexterLiveModeIsSilent(t *testing.T) {
 	p := newPost(t, nil)
-	if p.CanText(true) || !p.CanText(false) {
+	if p.internal.CanText(true) || !p.internal.CanText(false) {
 		t.Error("CanText is wrong")
 	}
 	p.queue(t, live, number, "Hello.")
@@ -178,7 +181,7 @@ func TestTestMessagesAreKeptForAMonth(t *testing.T) {
 		t.Errorf("list %+v, %v", list, err)
 	}
 	for to, want := range map[string]int{"024 123 4567": 1, number: 1, "0249999999": 0, "somebody@example.com": 0} {
-		list, err := p.List(t.Context(), test, message.ListParams{To: to, Kind: message.SMS})
+		list, err := p.List(t.Context(), test, message.ListParams{To: to, Kind: message.KindSMS})
 		if err != nil || len(list.Data) != want {
 			t.Errorf("to %s: %+v, %v", to, list, err)
 		}
@@ -201,7 +204,7 @@ func TestARolledBackMessageIsNotSent(t *testing.T) {
 	p := newPost(t, texter)
 	planned := errors.New("planned")
 	err := p.engine.Update(t.Context(), live, func(tx *engine.Tx) error {
-		if err := p.TextTx(tx, "", number, "Hello."); err != nil {
+		if err := p.internal.Text(tx, "", number, "Hello."); err != nil {
 			return err
 		}
 		return planned
@@ -215,16 +218,16 @@ func TestARolledBackMessageIsNotSent(t *testing.T) {
 // explosive is a Texter that panics with the number, as often as it is told.
 type explosive struct{ left int }
 
-func (e *explosive) SendSMS(_ context.Context, to, _ string) error {
+func (e *explosive) SendSMS(_ context.Context, m message.SMS) error {
 	if e.left--; e.left >= 0 {
-		panic("no route to " + to)
+		panic("no route to " + m.To)
 	}
 	return nil
 }
 
 // A Texter that panics has failed, is tried again by the same schedule, and what
 // it said does not reach the log.
-func TestATexterThatPanics(t *testing.T) {
+func TestPanickingTexterIsRetried(t *testing.T) {
 	texter := &explosive{left: 2}
 	p := newPost(t, texter)
 	p.queue(t, live, number, "Hello.")
@@ -244,12 +247,12 @@ func TestATexterThatPanics(t *testing.T) {
 
 // A host that stops having a Texter has live messages that nobody can send; they
 // do not come back for ever.
-func TestMessagesOfATexterThatIsGone(t *testing.T) {
+func TestLiveMessagesWithoutTexterAreDropped(t *testing.T) {
 	p := newPost(t, &phones{})
 	p.queue(t, live, number, "Hello.")
-	gone := message.New(p.engine, message.Config{})
-	p.runner = &due.Runner{Store: p.engine.Store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
-	p.runner.Add(gone.Job())
+	_, gone := message.New(p.engine, message.Config{})
+	p.runner = &work.Runner{Store: p.engine.Store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
+	p.runner.Add(gone.Jobs(nil)...)
 	p.pass(t, 0)
 	if n := p.kept(t, true); n != 0 {
 		t.Errorf("%d messages are kept", n)

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 )
 
-// Opened is a message with everything that its recipient sees of it.
-type Opened struct {
+// Detail is a message with everything that its recipient sees of it.
+type Detail struct {
 	Message
 	// FromName and HTML are of e-mails. HTML is as it was queued: whoever shows it
 	// keeps it from running scripts.
@@ -19,7 +19,7 @@ type Opened struct {
 }
 
 // Get returns one message of test mode. Live mode has none to show.
-func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Opened, error) {
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Detail, error) {
 	if caller.Live {
 		return nil, errTestOnly
 	}
@@ -27,7 +27,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Opene
 	if err != nil {
 		return nil, err
 	}
-	return &Opened{Message: o.Value.Message, FromName: o.Value.FromName, HTML: o.Value.HTML, Attached: o.Value.Attach}, nil
+	return &Detail{Message: o.Value.Message, FromName: o.Value.FromName, HTML: o.Value.HTML, Attached: o.Value.Attach}, nil
 }
 
 var errTestOnly = api.Errorf(api.PermissionDenied, "", "Messages can be read in test mode only.")

@@ -8,11 +8,11 @@ import (
 	"github.com/seed-7082ffec/payments/message"
 )
 
-func TestAMessageIsReadWhole(t *testing.T) {
+func TestGetShowsWholeMessage(t *testing.T) {
 	p := newPost(t, nil)
 	caller := api.Caller{Merchant: "mer_1"}
 	e := message.Email{To: "ama@example.com", FromName: "Adom", Subject: "Invoice", Text: "GHS 5", HTML: "<p>GHS 5</p>"}
-	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.EmailTx(tx, "", e, "inv_1") })
+	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Email(tx, "", e, "inv_1") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestAMessageIsReadWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := message.Opened{Message: list.Data[0], FromName: "Adom", HTML: "<p>GHS 5</p>", Attached: "inv_1"}
+	want := message.Detail{Message: list.Data[0], FromName: "Adom", HTML: "<p>GHS 5</p>", Attached: "inv_1"}
 	if *read != want {
 		t.Errorf("got %+v", read)
 	}

@@ -11,7 +11,7 @@ import (
 // Retention is the rule by which messages of test mode are removed so long after their
 // creation. They are removed by their due time, too; the rule is for those that were
 // queued when the host kept them for longer.
-func Retention(keep time.Duration) retention.Rule {
+func (*Internal) Retention(keep time.Duration) retention.Rule {
 	return retention.Rule{
 		Kind: messages.Kind(), Keep: keep,
 		Created: func(r storage.Record) (time.Time, bool, error) {

@@ -24,19 +24,20 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/otelpayments"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 // rail begins a span of its own, and fails with an error that quotes the number.
 type rail struct{ tracer api.Tracer }
 
-func (r rail) Submit(ctx context.Context, o payout.Order) (payout.Result, error) {
+func (r rail) Submit(ctx context.Context, o provider.Transfer) (provider.Result, error) {
 	_, span := r.tracer.Start(ctx, "the provider's API")
 	defer span.End()
-	return payout.Result{}, errors.New("no answer about " + o.Number)
+	return provider.Result{}, errors.New("no answer about " + o.Number)
 }
 
-func (r rail) Status(ctx context.Context, o payout.Order) (payout.Result, error) {
+func (r rail) Status(ctx context.Context, o provider.Transfer) (provider.Result, error) {
 	return r.Submit(ctx, o)
 }
 
@@ -60,7 +61,7 @@ func open(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Shop = paymentstest.On(t, memory.New(), payments.Config{Observer: o, TestRail: rail{b.tracer}})
+	b.Shop = paymentstest.NewWithStore(t, memory.New(), payments.Config{Observer: o, Test: payments.Providers{Rail: rail{b.tracer}}})
 	library := httpapi.New(b.Service, httpapi.Config{Observer: o})
 	// The host's middleware begins a span for each request, as otelhttp does.
 	b.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +139,7 @@ func attrs(s trace.ReadOnlySpan) map[string]string {
 	return m
 }
 
-func TestEverythingIsTold(t *testing.T) {
+func TestObserverRecordsMetricsAndSpans(t *testing.T) {
 	b := open(t)
 	sent, err := b.Disbursements.Create(t.Context(), b.Caller, disbursement.CreateParams{
 		Amount: decimal.NewFromInt(5), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0247654321"},

@@ -7,11 +7,11 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ErasePayer takes the number of a consumer off the payments of a mode, and adds the ids
+// ErasePayer removes the number of a consumer from the payments of a mode, and adds the ids
 // of all payments from the wallet to ids.
-func (s *Service) ErasePayer(ctx context.Context, live bool, payer string, ids map[string]bool) error {
+func (i *Internal) ErasePayer(ctx context.Context, live bool, payer string, ids map[string]bool) error {
 	in := engine.Within{Scope: storage.Scope{Live: live}, All: true}
-	return engine.Rewrite(ctx, s.engine, payments, in, func(o *storage.Object[record]) (bool, error) {
+	return engine.Rewrite(ctx, i.svc.engine, payments, in, func(o *storage.Object[record]) (bool, error) {
 		if o.Value.Payer != payer {
 			return false, nil
 		}

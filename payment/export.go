@@ -17,6 +17,8 @@ var exportColumns = []string{
 // ExportParams say what is exported.
 type ExportParams struct {
 	ListParams
+	// Writer receives the CSV.
+	Writer io.Writer
 	// Progress, unless it is nil, is told after each page how many payments are
 	// written, in the goroutine of Export.
 	Progress func(written int)
@@ -25,8 +27,8 @@ type ExportParams struct {
 // Export writes the payments that the parameters select as CSV, newest first; the
 // page of the parameters is ignored. What a spreadsheet would take for a formula
 // is written with an apostrophe before it.
-func (s *Service) Export(ctx context.Context, caller api.Caller, w io.Writer, p ExportParams) error {
-	return spreadsheet.Write(w, exportColumns, func(after string) (*api.List[Payment], error) {
+func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {
+	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[Payment], error) {
 		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}
 		return s.List(ctx, caller, p.ListParams)
 	}, func(p *Payment) string { return p.ID }, func(p *Payment) []string {

@@ -8,7 +8,8 @@ package payment
 
 import (
 	"context"
-	"fmt"
+	"io"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -73,22 +74,10 @@ type record struct {
 }
 
 var payments = storage.NewCollection("payments", []storage.Field[record]{
-	{
-		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses, Indexed: true},
-		Value:  func(r *record) any { return string(r.Status) },
-	},
-	{
-		Column: storage.Column{Name: "qr_code", Type: storage.Text, Null: true, Indexed: true},
-		Value:  func(r *record) any { return orNull(r.QRCode) },
-	},
-	{
-		Column: storage.Column{Name: "invoice", Type: storage.Text, Null: true, Indexed: true},
-		Value:  func(r *record) any { return orNull(r.Invoice) },
-	},
-	{
-		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-		Value:  func(r *record) any { return r.CreatedAt.Time },
-	},
+	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+	storage.TextColumn("qr_code", func(r *record) string { return deref(r.QRCode) }).Nullable().Indexed(),
+	storage.TextColumn("invoice", func(r *record) string { return deref(r.Invoice) }).Nullable().Indexed(),
+	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 })
 
 // Kinds are the kinds that this package stores.
@@ -97,31 +86,13 @@ func Kinds() []*storage.Kind { return []*storage.Kind{payments.Kind()} }
 // Service keeps and reads payments.
 type Service struct {
 	engine *engine.Engine
-	events *event.Service
+	events *event.Internal
 }
 
-// New returns the service.
-func New(e *engine.Engine, events *event.Service) *Service {
-	return &Service{engine: e, events: events}
-}
-
-// NewIDTx makes a payment's id, for the posting that is written beside it.
-func NewIDTx(tx *engine.Tx) string { return tx.NewID("pay_") }
-
-// CompletedTx keeps a payment whose money has moved in the same transaction, and
-// records its events. It fills in what follows from the call: object, currency,
-// status, mode and time.
-func (s *Service) CompletedTx(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
-	p.Object, p.Currency, p.Status = "payment", api.Currency, Completed
-	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
-	if _, err := payments.Insert(tx, tx.Caller.Scope(), p.ID, record{Payment: p, Source: from}); err != nil {
-		return nil, fmt.Errorf("payment: keep: %w", err)
-	}
-	// Born in its final status, it enters two: created and succeeded.
-	if err := s.events.RecordTx(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {
-		return nil, err
-	}
-	return &p, nil
+// New returns the service, and what sibling packages call on it in their transactions.
+func New(e *engine.Engine, events *event.Internal) (*Service, *Internal) {
+	s := &Service{engine: e, events: events}
+	return s, &Internal{s}
 }
 
 // Get returns one payment.
@@ -129,11 +100,17 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Payme
 	return listing("/v1/payments").Get(ctx, s.engine, caller, id)
 }
 
+// GetJSON writes to w the JSON of what Get returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return listing("/v1/payments").GetJSON(ctx, s.engine, caller, id, w)
+}
+
 // listing is how payments are read; url is the path of the list.
 func listing(url string) engine.Listing[record, Payment] {
 	return engine.Listing[record, Payment]{
 		Collection: payments, Noun: "payment", URL: url,
-		Show: func(r *record) Payment { return r.Payment }, AsStored: true,
+		Show: func(r *record) Payment { return r.Payment }, Passthrough: true,
 	}
 }
 
@@ -148,25 +125,27 @@ type ListParams struct {
 
 // List returns payments, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Payment], error) {
-	return listing("/v1/payments").List(ctx, s.engine, p.query(caller.Scope()), p.Page)
+	return listing("/v1/payments").List(ctx, s.engine, p.query(engine.Scope(caller)), p.Page)
 }
 
-// ListTx is List in the caller's snapshot; url is the path of the list.
-func (s *Service) ListTx(tx *engine.ReadTx, p ListParams, url string) (*api.List[Payment], error) {
-	return listing(url).ListTx(tx, p.query(tx.Caller.Scope()), p.Page)
+// ListJSON writes to w the JSON of what List returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
+	return listing("/v1/payments").ListJSON(ctx, s.engine, p.query(engine.Scope(caller)), p.Page, w)
 }
 
 func (p *ListParams) query(scope storage.Scope) storage.Query {
-	q := storage.Query{Scope: scope, Range: api.InTimes(nil, "created", p.Created)}
-	q.Where = api.Where(q.Where, "status", string(p.Status))
-	q.Where = api.Where(q.Where, "qr_code", p.QRCode)
-	q.Where = api.Where(q.Where, "invoice", p.Invoice)
+	q := storage.Query{Scope: scope, Range: engine.InTimes(nil, "created", p.Created)}
+	q.Where = engine.Where(q.Where, "status", string(p.Status))
+	q.Where = engine.Where(q.Where, "qr_code", p.QRCode)
+	q.Where = engine.Where(q.Where, "invoice", p.Invoice)
 	return q
 }
 
-func orNull(s *string) any {
+// deref returns the text, or "" for nil.
+func deref(s *string) string {
 	if s == nil {
-		return nil
+		return ""
 	}
 	return *s
 }

@@ -25,6 +25,7 @@ var start = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 // till is the service on a store of its own, with a clock that the test sets.
 type till struct {
 	*payment.Service
+	inside *payment.Internal
 	events *event.Service
 	engine *engine.Engine
 	now    time.Time
@@ -44,8 +45,9 @@ func newTill(t *testing.T) *till {
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
 	}
-	s.events = event.New(s.engine)
-	s.Service = payment.New(s.engine, s.events)
+	hosts, events := event.New(s.engine)
+	s.events = hosts
+	s.Service, s.inside = payment.New(s.engine, events)
 	return s
 }
 
@@ -54,9 +56,9 @@ func (s *till) take(t *testing.T, caller api.Caller, p payment.Payment, end erro
 	t.Helper()
 	var kept *payment.Payment
 	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		p.ID = payment.NewIDTx(tx)
+		p.ID = s.inside.NewID(tx)
 		var err error
-		if kept, err = s.CompletedTx(tx, p, payment.Source{Payer: "acc_payer"}); err != nil {
+		if kept, err = s.inside.Completed(tx, p, payment.Source{Payer: "acc_payer"}); err != nil {
 			return err
 		}
 		return end
@@ -126,7 +128,7 @@ func TestCompletedPayments(t *testing.T) {
 	}
 }
 
-func TestAPaymentBelongsToItsTransaction(t *testing.T) {
+func TestPaymentRollsBackWithItsTransaction(t *testing.T) {
 	s := newTill(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	undone := s.take(t, caller, payment.Payment{Amount: 1}, errors.New("planned"))
@@ -138,7 +140,7 @@ func TestAPaymentBelongsToItsTransaction(t *testing.T) {
 	}
 }
 
-func TestListsOfPayments(t *testing.T) {
+func TestListPayments(t *testing.T) {
 	s := newTill(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	qr, invoice := "qr_1", "inv_1"
@@ -200,7 +202,7 @@ func TestExport(t *testing.T) {
 	}
 	var b strings.Builder
 	var written []int
-	err := s.Export(t.Context(), caller, &b, payment.ExportParams{Progress: func(n int) { written = append(written, n) }})
+	err := s.Export(t.Context(), caller, payment.ExportParams{Writer: &b, Progress: func(n int) { written = append(written, n) }})
 	if err != nil || strings.Count(b.String(), "\n") != 102 || !strings.Contains(b.String(), ",1.01,GHS,") {
 		t.Errorf("%v\n%s", err, b.String())
 	}

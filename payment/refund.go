@@ -9,17 +9,17 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Refunding is a part of a payment that is to be given back.
-type Refunding struct {
-	// Payment is as it is then, with the amount counted.
+// CountedRefund is a refund that its payment has counted.
+type CountedRefund struct {
+	// Payment is the payment afterwards.
 	Payment Payment
 	Source  Source
 	// Amount is in pesewas.
 	Amount int64
 }
 
-// SourceTx returns where the money of a payment came from.
-func SourceTx(tx storage.ReadTx, scope storage.Scope, id string) (Source, error) {
+// Source returns where the money of a payment came from.
+func (*Internal) Source(tx storage.ReadTx, scope storage.Scope, id string) (Source, error) {
 	o, err := engine.GetTx(tx, payments, scope, id, "payment")
 	if err != nil {
 		return Source{}, err
@@ -27,14 +27,14 @@ func SourceTx(tx storage.ReadTx, scope storage.Scope, id string) (Source, error)
 	return o.Value.Source, nil
 }
 
-// RefundTx counts a refund of a payment: of amount pesewas, or, when that is nil,
-// of all that is left. What is counted in this transaction nobody else can give
-// back, so that refunds never exceed a payment, however many race.
+// Refund counts a refund of a payment: of amount pesewas, or, when that is nil, of all
+// that is left. No other transaction can count the same pesewas, so refunds never exceed
+// a payment, however many race.
 //
 // Refusals: resource_missing, payment_not_refundable, payment_already_refunded,
 // parameter_invalid and amount_too_large (amount).
-func (s *Service) RefundTx(tx *engine.Tx, id string, amount *int64) (*Refunding, error) {
-	o, err := engine.GetTx(tx, payments, tx.Caller.Scope(), id, "payment")
+func (*Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund, error) {
+	o, err := engine.GetTx(tx, payments, engine.Scope(tx.Caller), id, "payment")
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +56,12 @@ func (s *Service) RefundTx(tx *engine.Tx, id string, amount *int64) (*Refunding,
 		return nil, api.Errorf(api.AmountTooLarge, "amount", "amount must be at most GHS %s, which is what is left of this payment to refund.", money.Text(left))
 	}
 	p.AmountRefunded += give
-	return &Refunding{Payment: *p, Source: o.Value.Source, Amount: give}, replace(tx, o)
+	return &CountedRefund{Payment: *p, Source: o.Value.Source, Amount: give}, replace(tx, o)
 }
 
-// RefundFailedTx takes back what RefundTx has counted.
-func (s *Service) RefundFailedTx(tx *engine.Tx, id string, amount int64) error {
-	o, err := engine.GetTx(tx, payments, tx.Caller.Scope(), id, "payment")
+// RefundFailed takes back what Refund has counted.
+func (*Internal) RefundFailed(tx *engine.Tx, id string, amount int64) error {
+	o, err := engine.GetTx(tx, payments, engine.Scope(tx.Caller), id, "payment")
 	if err != nil {
 		return err
 	}

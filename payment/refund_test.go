@@ -8,20 +8,20 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/payment"
 )
 
 // refund counts a refund of a payment; an amount of 0 is all that is left.
-func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) (*payment.Refunding, error) {
+func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) (*payment.CountedRefund, error) {
 	t.Helper()
 	var wanted *int64
 	if amount != 0 {
 		wanted = &amount
 	}
-	var counted *payment.Refunding
+	var counted *payment.CountedRefund
 	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
-		counted, err = s.RefundTx(tx, id, wanted)
+		counted, err = s.inside.Refund(tx, id, wanted)
 		return err
 	})
 	return counted, err
@@ -29,7 +29,7 @@ func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) 
 
 func (s *till) refundFailed(t *testing.T, caller api.Caller, id string, amount int64) error {
 	t.Helper()
-	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.RefundFailedTx(tx, id, amount) })
+	return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return s.inside.RefundFailed(tx, id, amount) })
 }
 
 func (s *till) refunded(t *testing.T, caller api.Caller, id string) int64 {
@@ -79,7 +79,7 @@ func TestRefundsAreCounted(t *testing.T) {
 	}
 	zero := int64(0)
 	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
-		_, err := s.RefundTx(tx, paid.ID, &zero)
+		_, err := s.inside.Refund(tx, paid.ID, &zero)
 		return err
 	})
 	if api.CodeOf(err) != api.ParameterInvalid {
@@ -152,16 +152,16 @@ func TestRefundsNeverExceedAPayment(t *testing.T) {
 	}
 }
 
-func TestSources(t *testing.T) {
+func TestSourceOfPayment(t *testing.T) {
 	s := newTill(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	paid := s.take(t, caller, payment.Payment{Amount: 1}, nil)
 	err := s.engine.View(t.Context(), caller, func(tx *engine.ReadTx) error {
-		from, err := payment.SourceTx(tx, caller.Scope(), paid.ID)
+		from, err := s.inside.Source(tx, engine.Scope(caller), paid.ID)
 		if err != nil || from != (payment.Source{Payer: "acc_payer"}) {
 			t.Errorf("from %+v, %v", from, err)
 		}
-		_, err = payment.SourceTx(tx, api.Caller{Merchant: "mer_2"}.Scope(), paid.ID)
+		_, err = s.inside.Source(tx, engine.Scope(api.Caller{Merchant: "mer_2"}), paid.ID)
 		if api.CodeOf(err) != api.ResourceMissing {
 			t.Errorf("a stranger: %v", err)
 		}
@@ -175,13 +175,13 @@ func TestSources(t *testing.T) {
 // Whichever operation of the store fails, nothing is counted.
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	s := newTill(t)
-	store := faulty.New(s.engine.Store)
+	store := faultstore.New(s.engine.Store)
 	s.engine.Store = store
 	caller := api.Caller{Merchant: "mer_1"}
 	var paid *payment.Payment
-	store.Each(t, "CompletedTx", func() error {
+	store.Each(t, "Completed", func() error {
 		return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
-			paid, err = s.CompletedTx(tx, payment.Payment{ID: payment.NewIDTx(tx), Amount: 10}, payment.Source{Charge: "ch_1"})
+			paid, err = s.inside.Completed(tx, payment.Payment{ID: s.inside.NewID(tx), Amount: 10}, payment.Source{Charge: "ch_1"})
 			return err
 		})
 	})
@@ -189,17 +189,17 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	if err != nil || len(list.Data) != 1 || list.Data[0].ID != paid.ID {
 		t.Errorf("payments %+v, %v", list, err)
 	}
-	store.Each(t, "RefundTx", func() error { _, err := s.refund(t, caller, paid.ID, 3); return err })
+	store.Each(t, "Refund", func() error { _, err := s.refund(t, caller, paid.ID, 3); return err })
 	if got := s.refunded(t, caller, paid.ID); got != 3 {
 		t.Errorf("%d are refunded", got)
 	}
-	store.Each(t, "RefundFailedTx", func() error { return s.refundFailed(t, caller, paid.ID, 2) })
+	store.Each(t, "RefundFailed", func() error { return s.refundFailed(t, caller, paid.ID, 2) })
 	if got := s.refunded(t, caller, paid.ID); got != 1 {
 		t.Errorf("%d are refunded", got)
 	}
 	store.Each(t, "Get", func() error { _, err := s.Get(t.Context(), caller, paid.ID); return err })
 	store.Each(t, "List", func() error { _, err := s.List(t.Context(), caller, payment.ListParams{}); return err })
 	store.Each(t, "Export", func() error {
-		return s.Export(t.Context(), caller, io.Discard, payment.ExportParams{})
+		return s.Export(t.Context(), caller, payment.ExportParams{Writer: io.Discard})
 	})
 }

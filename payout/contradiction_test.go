@@ -15,7 +15,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // contradictions are the works of which the observer is told that they were contradicted.
@@ -37,15 +37,15 @@ func (c *contradictions) EndWork(_ context.Context, w payments.Work) {
 // contradicting is a rail whose callback reports one outcome before it answers another.
 type contradicting struct {
 	s             *shop
-	first, answer payout.Outcome
+	first, answer provider.Outcome
 }
 
-func (r *contradicting) Submit(ctx context.Context, o payout.Order) (payout.Result, error) {
-	err := r.s.Payouts.Notify(ctx, o.ID, payout.Result{Outcome: r.first})
-	return payout.Result{Outcome: r.answer}, err
+func (r *contradicting) Submit(ctx context.Context, o provider.Transfer) (provider.Result, error) {
+	err := r.s.Providers.Notify(ctx, o.ID, provider.Result{Outcome: r.first})
+	return provider.Result{Outcome: r.answer}, err
 }
 
-func (r *contradicting) Status(ctx context.Context, o payout.Order) (payout.Result, error) {
+func (r *contradicting) Status(ctx context.Context, o provider.Transfer) (provider.Result, error) {
 	return r.Submit(ctx, o)
 }
 
@@ -54,30 +54,30 @@ func (r *contradicting) Status(ctx context.Context, o payout.Order) (payout.Resu
 // find the transfer in the list until they have resolved it.
 func TestContradictions(t *testing.T) {
 	silent := quiet{err: errors.New("no answer")}
-	report := func(outcomes ...payout.Outcome) func(*testing.T, *shop, string) {
+	report := func(outcomes ...provider.Outcome) func(*testing.T, *shop, string) {
 		return func(t *testing.T, s *shop, id string) {
 			check(t, s.Drain(t.Context()))
 			for i, o := range outcomes {
-				err := s.Payouts.Notify(t.Context(), id, payout.Result{Outcome: o})
-				if want := i > 0; errors.Is(err, payout.ErrContradicted) != want {
+				err := s.Providers.Notify(t.Context(), id, provider.Result{Outcome: o})
+				if want := i > 0; errors.Is(err, provider.ErrContradicted) != want {
 					t.Errorf("%s: %v", o, err)
 				}
 			}
 		}
 	}
 	for name, test := range map[string]struct {
-		rail payout.Rail
+		rail provider.Rail
 		do   func(*testing.T, *shop, string)
 		how  string
 	}{
-		"paid, then refused":  {silent, report(payout.Paid, payout.Refused), "completed, and now refused"},
-		"refused, then paid":  {silent, report(payout.Refused, payout.Paid), "failed, and now paid"},
-		"told, then answered": {&contradicting{nil, payout.Refused, payout.Paid}, report(), "failed, and now paid"},
+		"paid, then refused":  {silent, report(provider.Paid, provider.Refused), "completed, and now refused"},
+		"refused, then paid":  {silent, report(provider.Refused, provider.Paid), "failed, and now paid"},
+		"told, then answered": {&contradicting{nil, provider.Refused, provider.Paid}, report(), "failed, and now paid"},
 		"cancelled, then paid": {silent, func(t *testing.T, s *shop, id string) {
 			_, err := s.Disbursements.Cancel(t.Context(), s.Caller, id)
 			check(t, err)
-			err = s.Payouts.Notify(t.Context(), id, payout.Result{Outcome: payout.Paid})
-			if !errors.Is(err, payout.ErrContradicted) {
+			err = s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Paid})
+			if !errors.Is(err, provider.ErrContradicted) {
 				t.Errorf("paid: %v", err)
 			}
 		}, "cancelled, and now paid"},
@@ -85,13 +85,13 @@ func TestContradictions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			seen := &contradictions{}
-			s := open(t, payments.Config{TestRail: test.rail, Observer: seen, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			s := open(t, payments.Config{Test: payments.Providers{Rail: test.rail}, Observer: seen, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if r, ok := test.rail.(*contradicting); ok {
 				r.s = s
 			}
 			made, err := s.disburse("5", momo("0241234567"))
 			check(t, err)
-			wants(t, "resolved too early", s.Payouts.Resolve(t.Context(), made.ID), api.ResourceMissing)
+			wants(t, "resolved too early", s.Providers.Resolve(t.Context(), made.ID), api.ResourceMissing)
 			test.do(t, s, made.ID)
 
 			before, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
@@ -102,30 +102,30 @@ func TestContradictions(t *testing.T) {
 			}
 			want := []payments.Work{{
 				Queue: "disbursements", ID: made.ID, Merchant: s.Caller.Merchant, Records: 1,
-				Outcome: "contradicted", Level: slog.LevelError, Err: payout.ErrContradicted,
+				Outcome: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted,
 			}}
 			if diff := cmp.Diff(want, seen.told, cmpopts.EquateErrors(), cmpopts.IgnoreFields(payments.Work{}, "Wait", "Duration", "Attempt")); diff != "" {
 				t.Errorf("the observer (-want +got)\n%s", diff)
 			}
-			stuck := func() []payout.Stuck {
+			stuck := func() []provider.OrderInfo {
 				t.Helper()
 				s.pass(2 * time.Hour)
 				check(t, s.Drain(t.Context()))
-				list, err := s.Payouts.Stuck(t.Context())
+				list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
 				check(t, err)
-				if h, err := s.Health(t.Context()); err != nil || h.StuckTest != len(list) {
-					t.Errorf("%d are listed, %d counted, %v", len(list), h.StuckTest, err)
+				if h, err := s.Health(t.Context()); err != nil || h.StuckTest != len(list.Data) {
+					t.Errorf("%d are listed, %d counted, %v", len(list.Data), h.StuckTest, err)
 				}
-				return list
+				return list.Data
 			}
-			if list := stuck(); len(list) != 1 || list[0].Transfer.ID != made.ID || list[0].Merchant != s.Caller.Merchant || list[0].Contradiction != test.how {
+			if list := stuck(); len(list) != 1 || list[0].ID != made.ID || list[0].Merchant != s.Caller.Merchant || list[0].Contradiction != test.how {
 				t.Errorf("listed %+v", list)
 			}
-			check(t, s.Payouts.Resolve(t.Context(), made.ID))
+			check(t, s.Providers.Resolve(t.Context(), made.ID))
 			if list := stuck(); len(list) != 0 {
 				t.Errorf("listed when resolved: %+v", list)
 			}
-			wants(t, "resolved twice", s.Payouts.Resolve(t.Context(), made.ID), api.ResourceMissing)
+			wants(t, "resolved twice", s.Providers.Resolve(t.Context(), made.ID), api.ResourceMissing)
 			after, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
 			check(t, err)
 			if diff := cmp.Diff(before, after); diff != "" {

@@ -6,7 +6,9 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // Type is where a transfer goes.
@@ -29,12 +31,12 @@ type DestinationParams struct {
 	// prefix of the number, which may have been ported since.
 	Provider string `json:"provider,omitempty"`
 	// AccountNumber and BankCode are required for a bank transfer; the code is one
-	// of the [BankDirectory]'s.
+	// of the [provider.BankDirectory]'s.
 	AccountNumber string `json:"account_number,omitempty"`
 	BankCode      string `json:"bank_code,omitempty"`
 	AccountName   string `json:"account_name,omitempty"` // at most 255 characters
 	// MatchName demands that the account is registered in AccountName, which is then
-	// required, as [OutgoingConfig.NameMatch] compares it; else the transfer is
+	// required, as [Config.NameMatch] compares it; else the transfer is
 	// refused with account_name_mismatch before anything is reserved, or with
 	// service_unavailable when the name cannot be had.
 	MatchName bool `json:"match_account_name,omitempty"`
@@ -70,12 +72,27 @@ type target struct {
 	Name     string `json:"name,omitempty"`
 }
 
-var providers = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
+// transfer is a transfer to the destination, as the rail is told.
+func (t *target) transfer() provider.Transfer {
+	to := provider.Transfer{Channel: provider.MobileMoney, Network: t.Provider, Number: t.Number, Name: t.Name}
+	if t.BankCode != "" {
+		to.Channel, to.Network, to.Bank = provider.BankTransfer, "", t.BankCode
+	}
+	return to
+}
+
+// enquiry asks for the name of the destination.
+func (t *target) enquiry(live bool) provider.Enquiry {
+	to := t.transfer()
+	return provider.Enquiry{Live: live, Channel: to.Channel, Network: to.Network, Bank: to.Bank, Number: to.Number}
+}
+
+var networks = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
 
 // check refuses what is wrong without looking anything up, and returns the
 // destination if it is outside of the service; nil for a service wallet.
-func (p *DestinationParams) check(banks BankDirectory) (*Destination, *target, error) {
-	if err := api.CheckText("destination.account_name", p.AccountName, api.MaxName); err != nil {
+func (p *DestinationParams) check(banks provider.BankDirectory) (*Destination, *target, error) {
+	if err := check.Text("destination.account_name", p.AccountName, api.MaxName); err != nil {
 		return nil, nil, err
 	}
 	if p.MatchName && p.AccountName == "" {
@@ -94,7 +111,7 @@ func (p *DestinationParams) check(banks BankDirectory) (*Destination, *target, e
 				"A service_wallet destination needs one of service_id, account_id and phone_number.")
 		}
 		// The form of a number or id is no secret, unlike whether there is such a recipient.
-		return nil, nil, within("destination", account.CheckWalletRef(p.wallet()))
+		return nil, nil, underParam("destination", p.wallet().Check())
 	}
 	return nil, nil, api.Invalid("destination.type", "destination.type must be mobile_money, bank_transfer or service_wallet.")
 }
@@ -113,19 +130,19 @@ func (p *DestinationParams) mobileMoney() (*Destination, *target, error) {
 		return nil, nil, api.Errorf(api.InvalidPhoneNumber, "destination.phone_number",
 			"destination.phone_number is not a valid Ghana phone number. Write it as 0241234567 or +233241234567.").WithCause(err)
 	}
-	provider := p.Provider
-	switch provider {
+	network := p.Provider
+	switch network {
 	case phone.MTN, phone.Telecel, phone.AirtelTigo:
 	case "":
-		if provider = phone.Provider(number); provider == "" {
+		if network = phone.Provider(number); network == "" {
 			return nil, nil, api.Errorf(api.InvalidPhoneNumber, "destination.phone_number",
 				"The prefix of destination.phone_number is of no mobile-money provider. Check the number, or give destination.provider.")
 		}
 	default:
-		return nil, nil, api.Invalid("destination.provider", "destination.provider must be one of %s.", strings.Join(providers, ", "))
+		return nil, nil, api.Invalid("destination.provider", "destination.provider must be one of %s.", strings.Join(networks, ", "))
 	}
-	return &Destination{Type: MobileMoney, Provider: &provider, Number: phone.Mask(number), Name: p.AccountName},
-		&target{Provider: provider, Number: number, Name: p.AccountName}, nil
+	return &Destination{Type: MobileMoney, Provider: &network, Number: phone.Mask(number), Name: p.AccountName},
+		&target{Provider: network, Number: number, Name: p.AccountName}, nil
 }
 
 // Lengths of bank account numbers in Ghana lie between these, with room.
@@ -134,7 +151,7 @@ const (
 	maxAccountNumber = 30
 )
 
-func (p *DestinationParams) bankTransfer(banks BankDirectory) (*Destination, *target, error) {
+func (p *DestinationParams) bankTransfer(banks provider.BankDirectory) (*Destination, *target, error) {
 	if p.AccountNumber == "" {
 		return nil, nil, api.Missing("destination.account_number")
 	}
@@ -170,8 +187,8 @@ func wallet(r *account.Recipient) Destination {
 	}
 }
 
-// within puts the name of the enclosing object before a refusal's parameter.
-func within(object string, err error) error {
+// underParam puts the name of the enclosing object before a refusal's parameter.
+func underParam(object string, err error) error {
 	var refusal *api.Error
 	if !errors.As(err, &refusal) || refusal.Param == "" {
 		return err

@@ -2,10 +2,10 @@
 // account, or to a wallet or float of the service.
 //
 // It owns payouts and the one-time codes they need, and what payouts share with
-// disbursements: destinations, fees, the life of a [Transfer], the [Rail] that
-// carries it outside, and what is done until the rail is conclusive. It does not
-// own who holds money (package account), nor the rail itself, which the host
-// plugs in.
+// disbursements: destinations, fees, the life of a [Transfer] and its booking. It does not
+// own who holds money (package account), the [provider.Rail] that carries a transfer
+// outside, which the host plugs in, nor the loop that calls the rail until it is conclusive
+// (internal/providers).
 //
 // # The life of a transfer
 //

@@ -23,12 +23,12 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	merchant, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	merchant, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	if err != nil {
 		log.Fatal(err)
 	}
 	caller := api.Caller{Merchant: merchant.ID, IdempotencyKey: "supplier-17"}
-	err = svc.Accounts.Deposit(ctx, account.Deposit{To: merchant.ID, Amount: decimal.NewFromInt(500), Source: "test"})
+	err = svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(500), Source: "test"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	code := sent.Data[0].Text[:6]
-	if _, err = svc.Payouts.VerifyOTP(ctx, api.Caller{Merchant: merchant.ID}, payout.ForPayout, code); err != nil {
+	if _, err = svc.Payouts.VerifyOTP(ctx, api.Caller{Merchant: merchant.ID}, payout.OTPParams{Purpose: payout.ForPayout, Code: code}); err != nil {
 		log.Fatal(err)
 	}
 

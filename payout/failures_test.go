@@ -12,14 +12,15 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 // Everything that can be wrong with what is asked for, and where the refusal says it
 // is; nothing is taken.
-func TestTransfersThatAreRefused(t *testing.T) {
+func TestInvalidTransfersAreRefused(t *testing.T) {
 	s := open(t, payments.Config{})
 	long := strings.Repeat("x", 501)
 	type params = disbursement.CreateParams
@@ -84,20 +85,20 @@ func TestTransfersThatAreRefused(t *testing.T) {
 		if api.CodeOf(err) == "" {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err = s.Payouts.VerifyOTP(t.Context(), s.Caller, purpose, "123456"); api.CodeOf(err) == "" {
+		if _, err = s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: purpose, Code: "123456"}); api.CodeOf(err) == "" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	_, err = s.Disbursements.Create(t.Context(), live, params{Amount: decimal.NewFromInt(1), Destination: momo("0241234567")})
 	wants(t, "live, without a rail", err, api.Unavailable)
-	_, err = s.Payouts.Settle(t.Context(), live, "po_1", payout.Result{Outcome: payout.Paid})
+	err = s.Providers.Settle(t.Context(), live, "po_1", provider.Result{Outcome: provider.Paid})
 	wants(t, "settled by hand in live mode", err, api.PermissionDenied)
 	balance, err := s.Accounts.Balance(t.Context(), s.Caller)
-	if err != nil || !balance.Available.Equal(decimal.NewFromInt(paymentstest.Begin)) || !balance.Reserved.IsZero() {
+	if err != nil || !balance.Available.Equal(decimal.NewFromInt(paymentstest.InitialBalance)) || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, %v", balance, err)
 	}
-	if banks := s.Payouts.Banks(); len(banks.Data) == 0 || banks.URL != "/v1/lookup/banks" {
+	if banks, err := s.Payouts.ListBanks(t.Context(), s.Caller); err != nil || len(banks.Data) == 0 || banks.URL != "/v1/lookup/banks" {
 		t.Errorf("banks %+v", banks)
 	}
 }
@@ -105,9 +106,9 @@ func TestTransfersThatAreRefused(t *testing.T) {
 // Whichever operation of the store fails, a call says so, and under its key it has its
 // effect once when it is made again.
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
-	store := faulty.New(memory.New())
+	store := faultstore.New(memory.New())
 	s := &shop{t: t, now: time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)}
-	s.Shop = paymentstest.On(t, store, payments.Config{SingleUseOTP: true, Clock: func() time.Time {
+	s.Shop = paymentstest.NewWithStore(t, store, payments.Config{SingleUseOTP: true, Clock: func() time.Time {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.now
@@ -122,8 +123,8 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	})
 	code = s.OTP()
 	store.Each(t, "VerifyOTP", func() error {
-		_, err := p.VerifyOTP(ctx, s.Caller, payout.ForPayout, code)
-		if errors.Is(err, faulty.Err) { // guesses that were counted and not given back
+		_, err := p.VerifyOTP(ctx, s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: code})
+		if errors.Is(err, faultstore.Err) { // guesses that were counted and not given back
 			s.pass(11 * time.Minute)
 			code = s.request()
 		}
@@ -133,7 +134,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	store.Each(t, "Create", func() (err error) {
 		params := payout.CreateParams{Amount: decimal.NewFromInt(10), OTPCode: code, Destination: momo("0241230903")}
 		made, err = p.Create(ctx, named("create"), params)
-		if errors.Is(err, faulty.Err) {
+		if errors.Is(err, faultstore.Err) {
 			s.pass(11 * time.Minute)
 			code = s.verified()
 		}
@@ -148,7 +149,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		return err
 	})
 	store.Each(t, "Cancel", func() error { _, err := p.Cancel(ctx, named("cancel"), made.ID); return err })
-	store.Each(t, "Stuck", func() error { _, err := p.Stuck(ctx); return err })
+	store.Each(t, "Stuck", func() error { _, err := s.Providers.List(ctx, api.Caller{}, provider.ListParams{}); return err })
 
 	// With the rail: the work goes on at every operation, and the end is told by hand.
 	code = s.verified()
@@ -159,7 +160,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		store.FailAt(k)
 		s.pass(24 * time.Hour)
 		err := s.Drain(ctx)
-		if hit = store.Heal(); err != nil && !errors.Is(err, faulty.Err) {
+		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
 		}
 		if k > 500 {
@@ -167,18 +168,16 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		}
 	}
 	store.Each(t, "Settle", func() error {
-		_, err := p.Settle(ctx, s.Caller, second.ID, payout.Result{Outcome: payout.Paid})
-		return err
+		return s.Providers.Settle(ctx, s.Caller, second.ID, provider.Result{Outcome: provider.Paid})
 	})
-	_, err = p.Settle(ctx, s.Caller, second.ID, payout.Result{Outcome: payout.Refused})
+	err = s.Providers.Settle(ctx, s.Caller, second.ID, provider.Result{Outcome: provider.Refused})
 	wants(t, "settled otherwise", err, api.TransferSettled)
 	code = s.verified()
 	third, err := s.pay(code, 30_00, "0241230903")
 	check(t, err)
 	check(t, s.Drain(ctx))
 	store.Each(t, "Settle, refused", func() error {
-		_, err := p.Settle(ctx, s.Caller, third.ID, payout.Result{Outcome: payout.Refused})
-		return err
+		return s.Providers.Settle(ctx, s.Caller, third.ID, provider.Result{Outcome: provider.Refused})
 	})
 	got, err := p.Get(ctx, s.Caller, third.ID)
 	if err != nil || got.Status != payout.Failed || got.FailureReason == nil || *got.FailureReason == "" {

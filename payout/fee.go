@@ -87,7 +87,7 @@ const (
 	dailyPayouts    = 50_000_00
 )
 
-// within holds limits in pesewas; daily is 0 for none.
+// bounds holds limits in pesewas; daily is 0 for none.
 type bounds struct{ min, max, daily int64 }
 
 func (l Limits) bounds(name string, smallest, daily int64) (bounds, error) {

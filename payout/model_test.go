@@ -21,10 +21,11 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
-	"github.com/seed-7082ffec/payments/payout/railtest"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/railtest"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -94,13 +95,13 @@ func play(t *testing.T, seed uint64, store storage.Store) {
 	}
 	w.rail, w.charger = railtest.NewChaos(seed), &charger{rail: railtest.NewChaos(seed + 1)}
 	w.start()
-	m, err := w.svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M", Phone: "0301000000"})
+	m, err := w.svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"})
 	check(t, err)
 	w.caller = api.Caller{Merchant: m.ID, Live: true}
-	c, err := w.svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "C", Phone: "0241000001", Live: true})
+	c, err := w.svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "C", Phone: "0241000001"})
 	check(t, err)
 	w.consumer = c.ID
-	check(t, w.svc.Accounts.Deposit(t.Context(), account.Deposit{To: m.ID, Live: true, Amount: decimal.New(begin, -2), Source: "bank"}))
+	check(t, w.svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.New(begin, -2), Source: "bank"}))
 	if seed%10 == 0 { // a PIN takes its time
 		w.payByWallet()
 	}
@@ -119,7 +120,7 @@ func play(t *testing.T, seed uint64, store storage.Store) {
 func (w *world) start() {
 	w.now = w.now.Add(time.Millisecond) // ids ascend with the clock, over restarts, too
 	svc, err := payments.New(w.t.Context(), w.store, payments.Config{
-		Rail: w.rail, Charger: w.charger, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
+		Live: payments.Providers{Rail: w.rail, Charger: w.charger}, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
 	})
 	check(w.t, err)
 	w.svc = svc
@@ -175,7 +176,7 @@ func (w *world) create() {
 		w.key++
 		caller.IdempotencyKey = fmt.Sprint("key-", w.key)
 	}
-	before := w.balance(chart.Available(w.caller.Merchant, true))
+	before := w.balance(ledger.Available(w.caller.Merchant, true))
 	made, err := w.svc.Disbursements.Create(ctx, caller, p)
 	switch {
 	case api.CodeOf(err) == api.InsufficientBalance:
@@ -209,8 +210,8 @@ func (w *world) pick() string {
 	return t.ID
 }
 
-func (w *world) notify(id string, r payout.Result) {
-	err := w.svc.Payouts.Notify(w.t.Context(), id, r)
+func (w *world) notify(id string, r provider.Result) {
+	err := w.svc.Providers.Notify(w.t.Context(), id, r)
 	if err != nil && !errors.Is(err, errShaky) {
 		w.t.Errorf("callback of %s: %v", id, err)
 	}
@@ -222,7 +223,7 @@ func (w *world) drain() {
 	}
 }
 
-func (w *world) balance(a chart.Account) int64 {
+func (w *world) balance(a ledger.Account) int64 {
 	var b storage.Balance
 	check(w.t, w.store.View(w.t.Context(), func(tx storage.ReadTx) error {
 		var err error
@@ -277,15 +278,15 @@ func (w *world) compare() {
 	}
 	back := w.compareRefunds()
 	for _, a := range []struct {
-		account chart.Account
+		account ledger.Account
 		want    int64
 	}{
-		{chart.Available(w.caller.Merchant, true), begin + w.charged + w.fromWallet - spent - reserved - back.reserved - back.cleared - back.wallet},
-		{chart.Reserved(w.caller.Merchant, true), reserved + back.reserved},
-		{chart.Wallet(w.consumer, true), w.deposited - w.fromWallet + wallet + back.wallet},
-		{chart.Clearing("rail", true), cleared},
-		{chart.Clearing(invoice.Clearing, true), back.cleared - w.charged},
-		{chart.Fees(true), fees},
+		{ledger.Available(w.caller.Merchant, true), begin + w.charged + w.fromWallet - spent - reserved - back.reserved - back.cleared - back.wallet},
+		{ledger.Reserved(w.caller.Merchant, true), reserved + back.reserved},
+		{ledger.Wallet(w.consumer, true), w.deposited - w.fromWallet + wallet + back.wallet},
+		{ledger.Clearing("rail", true), cleared},
+		{ledger.Clearing(invoice.Clearing, true), back.cleared - w.charged},
+		{ledger.Fees(true), fees},
 	} {
 		if got := w.balance(a.account); got != a.want {
 			w.t.Errorf("%s has %d, want %d", a.account.Name, got, a.want)
@@ -302,15 +303,13 @@ func (w *world) finish() {
 		w.drain()
 	}
 	w.compare()
-	if got := w.balance(chart.Reserved(w.caller.Merchant, true)); got != 0 {
+	if got := w.balance(ledger.Reserved(w.caller.Merchant, true)); got != 0 {
 		w.t.Errorf("%d pesewas stay reserved", got)
 	}
-	stuck, err := w.svc.Payouts.Stuck(w.t.Context())
+	stuck, err := w.svc.Providers.List(w.t.Context(), api.Caller{Live: true}, provider.ListParams{})
 	check(w.t, err)
-	refunds, err := w.svc.Refunds.Stuck(w.t.Context())
-	check(w.t, err)
-	if len(stuck)+len(refunds) != 0 {
-		w.t.Errorf("%d transfers and %d refunds are stuck", len(stuck), len(refunds))
+	if len(stuck.Data) != 0 {
+		w.t.Errorf("orders are stuck: %+v", stuck.Data)
 	}
 	w.events()
 }

@@ -9,11 +9,11 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/chart"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
-	"github.com/seed-7082ffec/payments/payout"
-	"github.com/seed-7082ffec/payments/payout/railtest"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/railtest"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 )
@@ -21,29 +21,20 @@ import (
 // charger takes money without fail, and gives it back as a chaotic rail does.
 type charger struct{ rail *railtest.Chaos }
 
-func (c *charger) Charge(context.Context, invoice.Charge) (invoice.ChargeResult, error) {
-	return invoice.ChargeResult{Outcome: invoice.Charged}, nil
+func (c *charger) Charge(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{Outcome: provider.Paid}, nil
 }
 
-func (c *charger) Status(ctx context.Context, o invoice.Charge) (invoice.ChargeResult, error) {
+func (c *charger) ChargeStatus(ctx context.Context, o provider.Charge) (provider.Result, error) {
 	return c.Charge(ctx, o)
 }
 
-func (c *charger) Refund(ctx context.Context, o invoice.RefundOrder) (invoice.RefundResult, error) {
-	return refundResult(c.rail.Submit(ctx, payout.Order{ID: o.ID}))
+func (c *charger) Refund(ctx context.Context, o provider.Refund) (provider.Result, error) {
+	return c.rail.Submit(ctx, provider.Transfer{Order: o.Order})
 }
 
-func (c *charger) RefundStatus(ctx context.Context, o invoice.RefundOrder) (invoice.RefundResult, error) {
-	return refundResult(c.rail.Status(ctx, payout.Order{ID: o.ID}))
-}
-
-// refundResult is a rail's answer in a charger's words.
-func refundResult(r payout.Result, err error) (invoice.RefundResult, error) {
-	words := map[payout.Outcome]invoice.RefundOutcome{
-		payout.Paid: invoice.Refunded, payout.Refused: invoice.RefundDeclined,
-		payout.InProgress: invoice.RefundUndecided, payout.NotFound: invoice.RefundUnseen,
-	}
-	return invoice.RefundResult{Outcome: words[r.Outcome], Reference: r.Reference}, err
+func (c *charger) RefundStatus(ctx context.Context, o provider.Refund) (provider.Result, error) {
+	return c.rail.Status(ctx, provider.Transfer{Order: o.Order})
 }
 
 // money is what has come in, in pesewas, and what of it was given back.
@@ -60,13 +51,13 @@ type money struct {
 func (w *world) payByWallet() {
 	ctx := w.t.Context()
 	w.deposited = 500_00
-	check(w.t, w.svc.Accounts.Deposit(ctx, account.Deposit{To: w.consumer, Live: true, Amount: decimal.New(w.deposited, -2), Source: "bank"}))
-	check(w.t, w.svc.Accounts.SetPIN(ctx, true, w.consumer, "4826"))
+	check(w.t, w.svc.Accounts.Deposit(ctx, api.Caller{Live: true}, account.DepositParams{To: w.consumer, Amount: decimal.New(w.deposited, -2), Source: "bank"}))
+	check(w.t, w.svc.Accounts.SetPIN(ctx, api.Caller{Live: true}, w.consumer, account.SetPINParams{PIN: "4826"}))
 	code, err := w.svc.QRCodes.Create(ctx, w.caller, qrcode.CreateParams{})
 	check(w.t, err)
 	amount := 1 + w.dice.Int64N(w.deposited)
-	paid, err := w.svc.QRCodes.Pay(ctx, w.caller, qrcode.PayParams{
-		Code: code.ID, Wallet: account.WalletRef{AccountID: w.consumer}, PIN: "4826", Amount: &amount,
+	paid, err := w.svc.QRCodes.Pay(ctx, w.caller, code.ID, qrcode.PayParams{
+		Wallet: account.WalletRef{AccountID: w.consumer}, PIN: "4826", Amount: &amount,
 	})
 	check(w.t, err)
 	w.fromWallet += amount
@@ -110,7 +101,7 @@ func (w *world) refund() {
 		w.key++
 		caller.IdempotencyKey = fmt.Sprint("key-", w.key)
 	}
-	available := w.balance(chart.Available(w.caller.Merchant, true))
+	available := w.balance(ledger.Available(w.caller.Merchant, true))
 	made, err := w.svc.Refunds.Create(ctx, caller, p)
 	want := api.Code("")
 	switch {
@@ -142,8 +133,7 @@ func (w *world) refund() {
 
 func (w *world) refundCallbacks() {
 	for _, c := range w.charger.rail.Callbacks() {
-		result, _ := refundResult(c.Result, nil)
-		if err := w.svc.Refunds.Notify(w.t.Context(), c.ID, result); err != nil && !errors.Is(err, errShaky) {
+		if err := w.svc.Providers.Notify(w.t.Context(), c.ID, c.Result); err != nil && !errors.Is(err, errShaky) {
 			w.t.Errorf("callback of %s: %v", c.ID, err)
 		}
 	}

@@ -11,29 +11,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/outside"
+	"github.com/seed-7082ffec/payments/provider"
 )
-
-// NameEnquirer is what a Rail may also be: it tells in whose name an account is
-// registered. Calls run outside of any transaction, with a context that ends after
-// 30 seconds. Neither number nor name must reach a log.
-//
-// AccountName returns the name, or a *[Refusal] for an account that there is not
-// or that cannot be paid; any other error means that it could not tell.
-type NameEnquirer interface {
-	AccountName(ctx context.Context, e Enquiry) (string, error)
-}
-
-// Enquiry is an account whose name is asked for.
-type Enquiry struct {
-	Live bool
-	Type Type // MobileMoney or BankTransfer
-	// Provider is mtn, telecel or airteltigo, or the bank's code.
-	Provider string
-	// Number is unmasked: +233XXXXXXXXX, or the digits of a bank account.
-	Number string
-}
 
 // AccountName says in whose name an account is.
 type AccountName struct {
@@ -56,11 +37,11 @@ type AccountName struct {
 // [account.Service.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
 func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error) {
 	if s.engine.Host != nil {
-		return nil, fmt.Errorf("payout: look up a name: %w", engine.ErrOutside)
+		return nil, fmt.Errorf("payout: look up a name: %w", api.ErrNetworkInTx)
 	}
 	call := engine.Call{Name: "account_name.look_up", Params: p}
 	// Nothing is changed, but whoever gives a key gets the first answer again.
-	return engine.Kept(ctx, s.engine, caller, call, func() (*AccountName, error) {
+	return engine.Memoize(ctx, s.engine, caller, call, func() (*AccountName, error) {
 		return s.lookUpName(ctx, caller, p)
 	})
 }
@@ -76,14 +57,14 @@ func (s *Service) lookUpName(ctx context.Context, caller api.Caller, p Destinati
 	if p.Type == ServiceWallet {
 		return nil, api.Invalid("type", "type must be mobile_money or bank_transfer. The name of a service wallet comes from POST /v1/lookup/service-id.")
 	}
-	shown, to, err := p.check(s.outgoing.config.Banks)
+	shown, to, err := p.check(s.internal.config.Banks)
 	if err != nil {
 		return nil, alone("destination", err)
 	}
-	if err := s.countName(ctx, caller); err != nil {
+	if err := s.countNameLookup(ctx, caller); err != nil {
 		return nil, err
 	}
-	name, err := s.outgoing.accountName(ctx, caller.Live, shown.Type, to)
+	name, err := s.internal.accountName(ctx, caller.Live, shown.Type, to)
 	if err != nil {
 		return nil, alone("destination", err)
 	}
@@ -109,26 +90,25 @@ func alone(object string, err error) error {
 var errNoNames = api.Errorf(api.Unavailable, "", "The provider does not tell the name of this account at the moment. Try again later, or go on without its name.")
 
 // accountName asks the rail of a mode for the name of an account.
-func (o *Outgoing) accountName(ctx context.Context, live bool, t Type, to *target) (string, error) {
-	rail := o.rail(live)
+func (in *Internal) accountName(ctx context.Context, live bool, t Type, to *target) (string, error) {
+	rail := in.rail(live)
 	if rail == nil {
 		return "", errNoRail
 	}
-	enquirer, ok := rail.(NameEnquirer)
+	enquirer, ok := rail.(provider.NameEnquirer)
 	if !ok {
 		return "", errNoNames
 	}
-	name, err := outside.Call(ctx, enquirer.AccountName, Enquiry{Live: live, Type: t, Provider: to.Provider, Number: to.Number})
-	var refusal *Refusal
+	name, err := dispatch.Try(ctx, enquirer.AccountName, to.enquiry(live))
+	var refusal *provider.Refusal
 	if errors.As(err, &refusal) {
-		told := *refusal
-		told.fill()
+		told := refusal.Filled()
 		return "", api.Errorf(told.Code, numberParam(t), "%s", told.Message)
 	}
-	name = outside.Cut(strings.Join(strings.Fields(strings.Map(printable, name)), " "), api.MaxName)
+	name = dispatch.Truncate(strings.Join(strings.Fields(strings.Map(printable, name)), " "), api.MaxName)
 	if err != nil || name == "" {
 		// The error may quote the number; the log must not.
-		o.engine.Log.WarnContext(ctx, "the rail could not tell the name of an account", "type", t)
+		in.engine.Log.WarnContext(ctx, "the rail could not tell the name of an account", "type", t)
 		return "", errNoNames
 	}
 	return name, nil
@@ -149,22 +129,22 @@ func numberParam(t Type) string {
 	return "destination.phone_number"
 }
 
-// errOtherName is the refusal of a transfer that demands a name. The registered
+// errNameMismatch is the refusal of a transfer that demands a name. The registered
 // name is not told: whoever may know it asks for it.
-var errOtherName = api.Errorf(api.AccountNameMismatch, "destination.account_name",
+var errNameMismatch = api.Errorf(api.AccountNameMismatch, "destination.account_name",
 	"The account is registered in another name than destination.account_name. Look the name up, and make sure that the account is the recipient's.")
 
 // matchName refuses a transfer that demands a name which its account does not have.
-func (o *Outgoing) matchName(ctx context.Context, live bool, p *Prepared) error {
+func (in *Internal) matchName(ctx context.Context, live bool, p *Prepared) error {
 	if !p.draft.Destination.MatchName {
 		return nil
 	}
-	registered, err := o.accountName(ctx, live, p.shown.Type, p.target)
+	registered, err := in.accountName(ctx, live, p.destination.Type, p.target)
 	if err != nil {
 		return err
 	}
-	if !o.config.NameMatch(p.draft.Destination.AccountName, registered) {
-		return errOtherName
+	if !in.config.NameMatch(p.draft.Destination.AccountName, registered) {
+		return errNameMismatch
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 func ExampleMatchNames() {
@@ -88,13 +89,13 @@ func FuzzMatchNames(f *testing.F) {
 
 // namer is a live rail that knows a name, or fails to.
 type namer struct {
-	payout.Simulated
+	provider.Simulated
 	name  string
 	err   error
 	asked *int
 }
 
-func (n namer) AccountName(_ context.Context, e payout.Enquiry) (string, error) {
+func (n namer) AccountName(_ context.Context, e provider.Enquiry) (string, error) {
 	if n.asked != nil {
 		*n.asked++
 	}
@@ -105,13 +106,13 @@ func (n namer) AccountName(_ context.Context, e payout.Enquiry) (string, error) 
 }
 
 // nameless is a rail that cannot tell names.
-type nameless struct{ rail payout.Rail }
+type nameless struct{ rail provider.Rail }
 
-func (n nameless) Submit(ctx context.Context, o payout.Order) (payout.Result, error) {
+func (n nameless) Submit(ctx context.Context, o provider.Transfer) (provider.Result, error) {
 	return n.rail.Submit(ctx, o)
 }
 
-func (n nameless) Status(ctx context.Context, o payout.Order) (payout.Result, error) {
+func (n nameless) Status(ctx context.Context, o provider.Transfer) (provider.Result, error) {
 	return n.rail.Status(ctx, o)
 }
 
@@ -119,7 +120,7 @@ func TestAccountNames(t *testing.T) {
 	secret := "+233241234567"
 	var log bytes.Buffer
 	for name, c := range map[string]struct {
-		rail payout.Rail
+		rail provider.Rail
 		to   payout.DestinationParams
 		want string
 		code api.Code
@@ -130,15 +131,15 @@ func TestAccountNames(t *testing.T) {
 		"no name":               {namer{}, momo("0241234567"), "", api.Unavailable},
 		"an error":              {namer{err: errors.New("no route to " + secret)}, momo("0241234567"), "", api.Unavailable},
 		"a panic":               {namer{}, momo("0241239999"), "", api.Unavailable},
-		"a refusal":             {namer{err: &payout.Refusal{Code: api.InvalidDestination}}, momo("0241234567"), "", api.InvalidDestination},
-		"a rail without names":  {nameless{payout.Simulated{}}, momo("0241234567"), "", api.Unavailable},
+		"a refusal":             {namer{err: &provider.Refusal{Code: api.InvalidDestination}}, momo("0241234567"), "", api.InvalidDestination},
+		"a rail without names":  {nameless{provider.Simulated{}}, momo("0241234567"), "", api.Unavailable},
 		"no rail":               {nil, momo("0241234567"), "", api.Unavailable},
 		"a wallet":              {namer{}, payout.DestinationParams{Type: payout.ServiceWallet, AccountID: "acc_1"}, "", api.ParameterInvalid},
 		"nothing":               {namer{}, payout.DestinationParams{}, "", api.ParameterMissing},
 		"a number of elsewhere": {namer{}, momo("+4412345678"), "", api.InvalidPhoneNumber},
 		"an unknown bank":       {namer{}, payout.DestinationParams{AccountNumber: "1234567890", BankCode: "1"}, "", api.InvalidDestination},
 	} {
-		s := open(t, payments.Config{Rail: c.rail, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		s := open(t, payments.Config{Live: payments.Providers{Rail: c.rail}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 		got, err := s.Payouts.LookUpAccountName(t.Context(), live, c.to)
 		if api.CodeOf(err) != c.code || c.code == "" && (err != nil || got.Name != c.want) {
@@ -156,8 +157,8 @@ func TestAccountNames(t *testing.T) {
 
 // A transfer that demands the name is made when it matches, by the host's
 // tolerance, and leaves nothing behind when it does not.
-func TestNamesThatMustMatch(t *testing.T) {
-	s := open(t, payments.Config{Rail: namer{err: errors.New("down")}, NameMatch: payout.MatchNames(10)})
+func TestMatchNameRefusesOtherNames(t *testing.T) {
+	s := open(t, payments.Config{Live: payments.Providers{Rail: namer{err: errors.New("down")}}, NameMatch: payout.MatchNames(10)})
 	s.Fund(s.Caller.Merchant, 1000)
 	demand := func(to payout.DestinationParams, name string) payout.DestinationParams {
 		to.AccountName, to.MatchName = name, true
@@ -165,7 +166,7 @@ func TestNamesThatMustMatch(t *testing.T) {
 	}
 	wallet := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID}
 	otp := s.request()
-	_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.ForPayout, otp)
+	_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: otp})
 	check(t, err)
 	before, err := s.Accounts.Balance(t.Context(), s.Caller)
 	check(t, err)
@@ -193,7 +194,7 @@ func TestNamesThatMustMatch(t *testing.T) {
 		}
 	}
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
-	check(t, s.Accounts.Deposit(t.Context(), account.Deposit{To: live.Merchant, Live: true, Amount: decimal.NewFromInt(10), Source: "bank"}))
+	check(t, s.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: live.Merchant, Amount: decimal.NewFromInt(10), Source: "bank"}))
 	_, err = s.Disbursements.Create(t.Context(), live, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: demand(momo("0241234560"), "Kofi Mensah")})
 	if api.CodeOf(err) != api.Unavailable {
 		t.Errorf("a live rail that is down: %v", err)
@@ -220,9 +221,9 @@ func TestNamesThatMustMatch(t *testing.T) {
 
 // A repetition is answered though the provider says something else by now, and
 // without asking it.
-func TestNamesAreAskedOnce(t *testing.T) {
+func TestNameLookupReplays(t *testing.T) {
 	asked := 0
-	s := open(t, payments.Config{TestRail: namer{name: "Kofi Mensah", asked: &asked}})
+	s := open(t, payments.Config{Test: payments.Providers{Rail: namer{name: "Kofi Mensah", asked: &asked}}})
 	var replayed bool
 	caller := s.Caller
 	caller.IdempotencyKey, caller.Replayed = "n-1", &replayed

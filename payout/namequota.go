@@ -36,12 +36,12 @@ const nameCountID = "account_names"
 
 var nameCounts = storage.NewCollection[nameCount]("name_lookups", nil)
 
-// countName counts a lookup before the rail is asked, so that one whose answer is lost
+// countNameLookup counts a lookup before the rail is asked, so that one whose answer is lost
 // stays counted. It refuses one beyond the quota with rate_limited, and does not count that.
-func (s *Service) countName(ctx context.Context, caller api.Caller) error {
-	quota := s.outgoing.config.NameQuota
+func (s *Service) countNameLookup(ctx context.Context, caller api.Caller) error {
+	quota := s.internal.config.NameQuota
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		found, err := nameCounts.GetOrNew(tx, caller.Scope(), nameCountID)
+		found, err := nameCounts.GetOrNew(tx, engine.Scope(caller), nameCountID)
 		if err != nil {
 			return fmt.Errorf("payout: read the quota of names: %w", err)
 		}

@@ -10,7 +10,6 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
@@ -97,19 +96,19 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 	if err := purpose.check(); err != nil {
 		return nil, err
 	}
-	if !s.messages.CanText(caller.Live) {
+	if !s.internal.config.Messages.CanText(caller.Live) {
 		return nil, api.Errorf(api.Unavailable, "", "One-time codes cannot be sent in live mode at the moment. Try again later, or ask the operator.")
 	}
 	call := engine.Call{Name: "otp.request", Params: purpose}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*OTP, error) {
-		m, err := account.MerchantTx(tx, caller.Merchant)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*OTP, error) {
+		m, err := s.internal.config.Accounts.Merchant(tx, caller.Merchant)
 		if err != nil {
 			return nil, fmt.Errorf("payout: merchant of a code: %w", err)
 		}
 		if m.Phone == "" {
 			return nil, api.Errorf(api.InvalidPhoneNumber, "", "This merchant has no registered phone number. Ask the operator to register one.")
 		}
-		found, err := otps.GetOrNew(tx, caller.Scope(), string(purpose))
+		found, err := otps.GetOrNew(tx, engine.Scope(caller), string(purpose))
 		if err != nil {
 			return nil, fmt.Errorf("payout: read code: %w", err)
 		}
@@ -123,17 +122,24 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 		}
 		digits := sixDigits()
 		o.Code, o.VerifyBy = tx.NewID("otp_"), api.At(tx.Now.Add(otpVerifyWithin))
-		o.MAC = otpMAC(s.keys[0], caller.Scope(), purpose, o.Code, digits)
+		o.MAC = otpMAC(s.internal.config.Keys[0], engine.Scope(caller), purpose, o.Code, digits)
 		o.ValidUntil, o.Used, o.Guesses = nil, false, 0
 		if err := otps.Put(tx, found); err != nil {
 			return nil, fmt.Errorf("payout: keep code: %w", err)
 		}
 		text := fmt.Sprintf("%s is your code to confirm a payout. It is valid for 10 minutes. Do not tell it to anybody.", digits)
-		if err := s.messages.TextTx(tx, "", m.Phone, text); err != nil {
+		if err := s.internal.config.Messages.Text(tx, "", m.Phone, text); err != nil {
 			return nil, err
 		}
 		return &OTP{Object: "otp", Purpose: purpose, Status: "sent", Phone: phone.Mask(m.Phone), ExpiresAt: o.VerifyBy}, nil
 	})
+}
+
+// OTPParams are a one-time code as it was entered.
+type OTPParams struct {
+	Purpose Purpose `json:"purpose"`
+	// Code has six digits.
+	Code string `json:"-"`
 }
 
 // VerifyOTP confirms that the merchant has received the code, which may then be
@@ -141,7 +147,8 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 //
 // Refusals: parameter_missing of the purpose, parameter_invalid, otp_invalid, otp_expired,
 // otp_attempts_exceeded. A wrong code stays counted whatever happens next.
-func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, purpose Purpose, code string) (*OTP, error) {
+func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams) (*OTP, error) {
+	purpose, code := p.Purpose, p.Code
 	if err := purpose.check(); err != nil {
 		return nil, err
 	}
@@ -153,21 +160,21 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, purpose Purp
 		return engine.Call{Name: "otp.verify", Params: struct {
 			Purpose Purpose `json:"purpose"`
 			Code    []byte  `json:"code"`
-		}{purpose, otpMAC(key, caller.Scope(), purpose, "fingerprint", code)}}
+		}{purpose, otpMAC(key, engine.Scope(caller), purpose, "fingerprint", code)}}
 	}
-	call := under(s.keys[0])
-	verified, err := engine.Once(ctx, s.engine, caller, call, func() (*OTP, error) {
+	call := under(s.internal.config.Keys[0])
+	verified, err := engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*OTP, error) {
 		return s.verifyOTP(ctx, caller, call, purpose, code)
 	})
 	if api.CodeOf(err) == api.IdempotencyKeyReused {
 		// The first call may have been made before the server's key was changed.
-		for _, key := range s.keys[1:] {
+		for _, key := range s.internal.config.Keys[1:] {
 			if done, _ := engine.Replay[OTP](ctx, s.engine, caller, under(key)); done != nil {
 				return done, nil
 			}
 		}
 		// A used key must not tell a wrong code from the right one without counting it.
-		if _, wrong := s.guess(ctx, caller, purpose, code); wrong != nil {
+		if _, wrong := s.checkCode(ctx, caller, purpose, code); wrong != nil {
 			return nil, wrong
 		}
 	}
@@ -176,12 +183,12 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, purpose Purp
 
 // verifyOTP is VerifyOTP of what is no repetition.
 func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.Call, purpose Purpose, code string) (*OTP, error) {
-	right, err := s.guess(ctx, caller, purpose, code)
+	right, err := s.checkCode(ctx, caller, purpose, code)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*OTP, error) {
-		found, err := s.sameCode(tx, purpose, right)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*OTP, error) {
+		found, err := s.currentCode(tx, purpose, right)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +201,7 @@ func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.
 				return nil, fmt.Errorf("payout: verify code: %w", err)
 			}
 		}
-		m, err := account.MerchantTx(tx, caller.Merchant)
+		m, err := s.internal.config.Accounts.Merchant(tx, caller.Merchant)
 		if err != nil {
 			return nil, fmt.Errorf("payout: merchant of a code: %w", err)
 		}
@@ -205,17 +212,17 @@ func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.
 	})
 }
 
-// guess compares a code. A wrong one is counted in the transaction that compares
+// checkCode compares a code. A wrong one is counted in the transaction that compares
 // it, so that however many guess at once, no more than five are looked at, and
 // the count stays though the request is refused. It returns which code it was.
-func (s *Service) guess(ctx context.Context, caller api.Caller, purpose Purpose, code string) (right string, err error) {
+func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purpose, code string) (right string, err error) {
 	if s.engine.Host != nil {
-		return "", fmt.Errorf("payout: %w", engine.ErrHost)
+		return "", fmt.Errorf("payout: %w", api.ErrSecretInTx)
 	}
 	var refusal *api.Error
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		right, refusal = "", nil
-		found, err := otps.Get(tx, caller.Scope(), string(purpose))
+		found, err := otps.Get(tx, engine.Scope(caller), string(purpose))
 		if errors.Is(err, storage.ErrNotFound) {
 			refusal = api.Errorf(api.OTPInvalid, "code", "No code was requested. Request one with POST /v1/otp/request.")
 			return nil
@@ -234,7 +241,7 @@ func (s *Service) guess(ctx context.Context, caller api.Caller, purpose Purpose,
 		case o.expired(tx.Now):
 			refusal = api.Errorf(api.OTPExpired, "code", "The code has expired. Request a new one.")
 			return nil
-		case s.isCode(o, caller.Scope(), purpose, code):
+		case s.matchesCode(o, engine.Scope(caller), purpose, code):
 			right = o.Code
 			return nil
 		}
@@ -255,10 +262,10 @@ func (s *Service) guess(ctx context.Context, caller api.Caller, purpose Purpose,
 	return right, nil
 }
 
-// sameCode reads the code again in the transaction that relies on it; nil when
+// currentCode reads the code again in the transaction that relies on it; nil when
 // it is not the one that was guessed, or is no longer valid.
-func (s *Service) sameCode(tx *engine.Tx, purpose Purpose, right string) (*storage.Object[otp], error) {
-	found, err := otps.Get(tx, tx.Caller.Scope(), string(purpose))
+func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, right string) (*storage.Object[otp], error) {
+	found, err := otps.Get(tx, engine.Scope(tx.Caller), string(purpose))
 	if err != nil {
 		return nil, fmt.Errorf("payout: read code: %w", err)
 	}
@@ -272,7 +279,7 @@ func (s *Service) sameCode(tx *engine.Tx, purpose Purpose, right string) (*stora
 // transaction: there no code is entered, because the try could not be counted, and
 // the one that was verified before stands.
 func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otp], error) {
-	found, err := otps.Get(tx, tx.Caller.Scope(), string(ForPayout))
+	found, err := otps.Get(tx, engine.Scope(tx.Caller), string(ForPayout))
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}
@@ -285,14 +292,14 @@ func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otp], error) {
 	return found, nil
 }
 
-// useOTP refuses a payout unless the code that was guessed is verified.
-func (s *Service) useOTP(tx *engine.Tx, right string) error {
+// requireOTP refuses a payout unless the code that was guessed is verified.
+func (s *Service) requireOTP(tx *engine.Tx, right string) error {
 	var found *storage.Object[otp]
 	var err error
 	if s.engine.Host != nil {
 		found, err = s.verifiedCode(tx)
 	} else {
-		found, err = s.sameCode(tx, ForPayout, right)
+		found, err = s.currentCode(tx, ForPayout, right)
 	}
 	if err != nil {
 		return err
@@ -300,7 +307,7 @@ func (s *Service) useOTP(tx *engine.Tx, right string) error {
 	if found == nil || found.Value.ValidUntil == nil {
 		return errNotVerified()
 	}
-	if !s.singleUse {
+	if !s.internal.config.SingleUse {
 		return nil
 	}
 	found.Value.Used = true
@@ -346,9 +353,9 @@ func (o *otp) countSend(now time.Time) error {
 	return nil
 }
 
-// isCode reports whether the digits are those of a code, under whichever key it was made.
-func (s *Service) isCode(o *otp, scope storage.Scope, purpose Purpose, digits string) bool {
-	for _, key := range s.keys {
+// matchesCode reports whether the digits are those of a code, under whichever key it was made.
+func (s *Service) matchesCode(o *otp, scope storage.Scope, purpose Purpose, digits string) bool {
+	for _, key := range s.internal.config.Keys {
 		if hmac.Equal(o.MAC, otpMAC(key, scope, purpose, o.Code, digits)) {
 			return true
 		}

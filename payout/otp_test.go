@@ -35,7 +35,7 @@ func open(t *testing.T, c payments.Config) *shop {
 		defer s.mu.Unlock()
 		return s.now
 	}
-	s.Shop = paymentstest.On(t, memory.New(), c)
+	s.Shop = paymentstest.NewWithStore(t, memory.New(), c)
 	return s
 }
 
@@ -61,7 +61,7 @@ func (s *shop) request() string {
 }
 
 func (s *shop) verify(code string) error {
-	_, err := s.Payouts.VerifyOTP(s.t.Context(), s.Caller, payout.ForPayout, code)
+	_, err := s.Payouts.VerifyOTP(s.t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: code})
 	return err
 }
 

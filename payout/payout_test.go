@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -117,7 +118,7 @@ func TestDailyLimit(t *testing.T) {
 	_, err = s.pay(code, 90_00, "0241234567")
 	wants(t, "tomorrow", err, "")
 	check(t, s.Drain(t.Context()))
-	if _, err := s.Payouts.Settle(t.Context(), s.Caller, open.ID, payout.Result{Outcome: payout.Refused}); err != nil {
+	if err := s.Providers.Settle(t.Context(), s.Caller, open.ID, provider.Result{Outcome: provider.Refused}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.pay(code, 11_00, "0241234567")
@@ -128,33 +129,33 @@ func TestDailyLimit(t *testing.T) {
 // quiet is a rail that never decides.
 type quiet struct{ err error }
 
-func (q quiet) Submit(context.Context, payout.Order) (payout.Result, error) {
-	return payout.Result{Outcome: payout.InProgress, Reference: "theirs"}, q.err
+func (q quiet) Submit(context.Context, provider.Transfer) (provider.Result, error) {
+	return provider.Result{Outcome: provider.InProgress, Reference: "theirs"}, q.err
 }
 
-func (q quiet) Status(context.Context, payout.Order) (payout.Result, error) {
-	return payout.Result{Outcome: payout.InProgress}, q.err
+func (q quiet) Status(context.Context, provider.Transfer) (provider.Result, error) {
+	return provider.Result{Outcome: provider.InProgress}, q.err
 }
 
-func TestStuck(t *testing.T) {
+func TestStuckTransferIsListed(t *testing.T) {
 	var log bytes.Buffer
-	s := open(t, payments.Config{TestRail: quiet{}, StuckAfter: 30 * time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := open(t, payments.Config{Test: payments.Providers{Rail: quiet{}}, StuckAfter: 30 * time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	made, err := s.disburse("5", momo("0241234567"))
 	check(t, err)
-	stuck := func() []payout.Stuck {
+	stuck := func() []provider.OrderInfo {
 		t.Helper()
 		check(t, s.Drain(t.Context()))
-		list, err := s.Payouts.Stuck(t.Context())
+		list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
 		check(t, err)
-		return list
+		return list.Data
 	}
 	if list := stuck(); len(list) != 0 {
 		t.Errorf("at once: %+v", list)
 	}
 	s.pass(30 * time.Minute)
 	list := stuck()
-	if len(list) != 1 || list[0].Transfer.ID != made.ID || list[0].Merchant != s.Caller.Merchant ||
-		list[0].Live || list[0].Asked != 2 || list[0].SubmittedAt.IsZero() || *list[0].Transfer.ProviderReference != "theirs" {
+	if len(list) != 1 || list[0].ID != made.ID || list[0].Merchant != s.Caller.Merchant ||
+		list[0].Live || list[0].Attempts != 2 || list[0].SubmittedAt.IsZero() || list[0].Outcome != provider.InProgress || list[0].Amount != 5_00 {
 		t.Errorf("got %+v", list)
 	}
 	s.pass(time.Hour)
@@ -162,7 +163,7 @@ func TestStuck(t *testing.T) {
 	if n := strings.Count(log.String(), "is stuck"); n != 1 {
 		t.Errorf("the log tells %d times: %s", n, log.String())
 	}
-	check(t, s.Payouts.Notify(t.Context(), made.ID, payout.Result{Outcome: payout.Paid}))
+	check(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid}))
 	if list := stuck(); len(list) != 0 {
 		t.Errorf("when paid: %+v", list)
 	}
@@ -170,21 +171,21 @@ func TestStuck(t *testing.T) {
 
 func TestNotify(t *testing.T) {
 	var log bytes.Buffer
-	s := open(t, payments.Config{TestRail: quiet{err: errors.New("no answer from 0241234567")}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := open(t, payments.Config{Test: payments.Providers{Rail: quiet{err: errors.New("no answer from 0241234567")}}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	made, err := s.disburse("5", momo("0241234567"))
 	check(t, err)
 	check(t, s.Drain(t.Context()))
-	notify := func(o payout.Outcome) error {
-		return s.Payouts.Notify(t.Context(), made.ID, payout.Result{Outcome: o, Reference: "theirs"})
+	notify := func(o provider.Outcome) error {
+		return s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: o, Reference: "theirs"})
 	}
-	check(t, notify(payout.InProgress))
+	check(t, notify(provider.InProgress))
 	wants(t, "no outcome", notify("lost"), api.ParameterInvalid)
-	wants(t, "not found", notify(payout.NotFound), api.ParameterInvalid)
-	wants(t, "an unknown id", s.Payouts.Notify(t.Context(), "po_0", payout.Result{Outcome: payout.Paid}), api.ResourceMissing)
-	check(t, notify(payout.Paid))
-	check(t, notify(payout.Paid))
-	check(t, notify(payout.InProgress)) // late
-	if err := notify(payout.Refused); !errors.Is(err, payout.ErrContradicted) {
+	wants(t, "not found", notify(provider.NotFound), api.ParameterInvalid)
+	wants(t, "an unknown id", s.Providers.Notify(t.Context(), "po_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing)
+	check(t, notify(provider.Paid))
+	check(t, notify(provider.Paid))
+	check(t, notify(provider.InProgress)) // late
+	if err := notify(provider.Refused); !errors.Is(err, provider.ErrContradicted) {
 		t.Errorf("the opposite: %v", err)
 	}
 	is, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
@@ -206,13 +207,13 @@ func TestNotify(t *testing.T) {
 // A rail that panics has not answered.
 type panicking struct{ quiet }
 
-func (panicking) Submit(context.Context, payout.Order) (payout.Result, error) {
+func (panicking) Submit(context.Context, provider.Transfer) (provider.Result, error) {
 	panic("+233241234567")
 }
 
-func TestARailThatPanics(t *testing.T) {
+func TestPanickingRailIsRetried(t *testing.T) {
 	var log bytes.Buffer
-	s := open(t, payments.Config{TestRail: panicking{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := open(t, payments.Config{Test: payments.Providers{Rail: panicking{}}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	made, err := s.disburse("5", momo("0241234567"))
 	check(t, err)
 	check(t, s.Drain(t.Context()))
@@ -242,12 +243,12 @@ func TestReconcile(t *testing.T) {
 		"x,success," + ids[3] + ",5.05\n" + // another amount
 		"x,success,po_unknown,7.00\n" +
 		"x,success," + ids[0] + ",5.50\n"
-	report, err := s.Payouts.Reconcile(t.Context(), payout.CSV(strings.NewReader(statement)), payout.ReconcileParams{})
+	report, err := s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(statement)), Kinds: []provider.Kind{provider.Transfers}})
 	check(t, err)
-	refs := func(list []payout.Difference) (refs []string) {
+	refs := func(list []provider.Difference) (refs []string) {
 		for _, d := range list {
-			if d.Transfer != nil {
-				refs = append(refs, d.Transfer.ID)
+			if d.Order != nil {
+				refs = append(refs, d.Order.ID)
 			} else {
 				refs = append(refs, d.Row.Reference)
 			}
@@ -271,7 +272,7 @@ func TestReconcile(t *testing.T) {
 
 	// Outside of the time of the statement nothing is missing.
 	head := "reference,amount,status\n"
-	report, err = s.Payouts.Reconcile(t.Context(), payout.CSV(strings.NewReader(head)), payout.ReconcileParams{Until: s.now.Add(-time.Hour)})
+	report, err = s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(head)), Until: s.now.Add(-time.Hour)})
 	check(t, err)
 	if len(report.MissingThere) != 0 {
 		t.Errorf("missing %v", refs(report.MissingThere))
@@ -279,7 +280,7 @@ func TestReconcile(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "no amount": "reference,status\n", "not money": head + "po_1,5.505,success\n", "ragged": head + "po_1,1\n",
 	} {
-		if _, err := s.Payouts.Reconcile(t.Context(), payout.CSV(strings.NewReader(text)), payout.ReconcileParams{}); err == nil {
+		if _, err := s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(text))}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

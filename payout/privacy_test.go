@@ -11,13 +11,14 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // Whether there is a recipient is told only to one who has the code; the form of a number
 // is no secret.
-func TestRecipientsAreToldAfterTheCode(t *testing.T) {
+func TestRecipientIsHiddenWithoutCode(t *testing.T) {
 	s := open(t, payments.Config{})
-	frozen, err := s.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "F", Phone: "0241000009", Status: account.Frozen})
+	frozen, err := s.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "F", Phone: "0241000009", Status: account.Frozen})
 	check(t, err)
 	code := s.verified()
 	pay := func(otp string, to payout.DestinationParams) error {
@@ -69,7 +70,7 @@ func TestWalletNamesAreShortened(t *testing.T) {
 // A merchant looks up so many names in an hour and in a day; another merchant, the other
 // mode and repetitions are not counted.
 func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
-	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 3, Day: 7}, Rail: payout.Simulated{}})
+	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 3, Day: 7}, Live: payments.Providers{Rail: provider.Simulated{}}})
 	look := func(caller api.Caller) error {
 		_, err := s.Payouts.LookUpAccountName(t.Context(), caller, payout.DestinationParams{PhoneNumber: "0241234567"})
 		return err
@@ -94,7 +95,7 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	wants(t, "a repetition", look(keyed), "")
 	_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "12"})
 	wants(t, "no number", err, api.InvalidPhoneNumber)
-	other, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	other, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	check(t, err)
 	wants(t, "another merchant", look(api.Caller{Merchant: other.ID}), "")
 	wants(t, "live mode", look(api.Caller{Merchant: s.Caller.Merchant, Live: true}), "")

@@ -3,40 +3,32 @@ package payout
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/internal/transfer"
+	"github.com/seed-7082ffec/payments/provider"
 )
-
-// Config is what the service works with.
-type Config struct {
-	Outgoing *Outgoing
-	Messages *message.Service
-	// Keys are the server's secrets. The first authenticates new one-time codes; codes
-	// of the others are accepted.
-	Keys [][]byte
-	// SingleUse makes a one-time code good for one payout, instead of for 10
-	// minutes.
-	SingleUse bool
-}
 
 // Service makes payouts, and the one-time codes they need. It is safe for
 // concurrent use.
 type Service struct {
-	engine    *engine.Engine
-	outgoing  *Outgoing
-	messages  *message.Service
-	keys      [][]byte
-	singleUse bool
+	engine   *engine.Engine
+	internal *Internal
 }
 
-// New returns the service.
-func New(e *engine.Engine, c Config) *Service {
-	return &Service{engine: e, outgoing: c.Outgoing, messages: c.Messages, keys: c.Keys, singleUse: c.SingleUse}
+// New returns the service and what siblings call, or refuses a configuration that makes no
+// sense.
+func New(e *engine.Engine, c Config) (*Service, *Internal, error) {
+	in, err := newInternal(e, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Service{engine: e, internal: in}, in, nil
 }
 
 // CreateParams describe a payout.
@@ -68,18 +60,18 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			return nil, err
 		}
 	}
-	if err := s.outgoing.CheckSize(Payouts, p.Amount); err != nil {
+	if err := s.internal.CheckSize(transfer.Payout, p.Amount); err != nil {
 		return nil, err
 	}
 	call := engine.Call{Name: "payout.create", Params: p}
-	return engine.Once(ctx, s.engine, caller, call, func() (*Transfer, error) {
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*Transfer, error) {
 		return s.create(ctx, caller, call, p)
 	})
 }
 
 // create is Create of what is no repetition.
 func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Call, p CreateParams) (*Transfer, error) {
-	prepared, err := s.outgoing.Prepare(caller.Live, Payouts, Draft{
+	prepared, err := s.internal.Prepare(caller.Live, transfer.Payout, Draft{
 		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
 		Description: p.Description, Metadata: p.Metadata,
 	})
@@ -92,12 +84,12 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Cal
 	switch {
 	case s.engine.Host != nil:
 		if p.OTPCode != "" {
-			return nil, fmt.Errorf("payout: %w", engine.ErrHost)
+			return nil, fmt.Errorf("payout: %w", api.ErrSecretInTx)
 		}
 	case p.OTPCode == "":
 		return nil, errNotVerified()
 	default:
-		right, err = s.guess(ctx, caller, ForPayout, p.OTPCode)
+		right, err = s.checkCode(ctx, caller, ForPayout, p.OTPCode)
 	}
 	if api.CodeOf(err) != "" {
 		return nil, errNotVerified().WithCause(err)
@@ -105,63 +97,50 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Cal
 	if err != nil {
 		return nil, err
 	}
-	if err := s.outgoing.Ask(ctx, caller, prepared); err != nil {
+	if err := s.internal.CheckDestination(ctx, caller, prepared); err != nil {
 		return nil, err
 	}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
-		if err := s.useOTP(tx, right); err != nil {
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
+		if err := s.requireOTP(tx, right); err != nil {
 			return nil, err
 		}
 		var recipient *account.Recipient
-		if recipient, err = prepared.RecipientTx(tx, caller.Live); err != nil {
+		if recipient, err = s.internal.Recipient(tx, caller.Live, prepared); err != nil {
 			return nil, err
 		}
-		return s.outgoing.CreateTx(tx, prepared, recipient)
+		return s.internal.Create(tx, prepared, recipient)
 	})
 }
 
 // Get returns one payout.
 func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Transfer, error) {
-	return s.outgoing.Get(ctx, caller, Payouts, id)
+	return s.internal.Get(ctx, caller, transfer.Payout, id)
+}
+
+// GetJSON writes to w the JSON of what Get returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return s.internal.GetJSON(ctx, caller, transfer.Payout, id, w)
 }
 
 // List returns payouts, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Transfer], error) {
-	return s.outgoing.List(ctx, caller, Payouts, p)
+	return s.internal.List(ctx, caller, transfer.Payout, p)
+}
+
+// ListJSON writes to w the JSON of what List returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
+	return s.internal.ListJSON(ctx, caller, transfer.Payout, p, w)
 }
 
 // Cancel takes back a payout that the rail has not been told of; else it is
 // payout_not_cancellable.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Transfer, error) {
-	return s.outgoing.Cancel(ctx, caller, Payouts, id)
+	return s.internal.Cancel(ctx, caller, transfer.Payout, id)
 }
 
-// Settle plays the rail in test mode; see [Outgoing.Settle].
-func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, result Result) (*Transfer, error) {
-	return s.outgoing.Settle(ctx, caller, Payouts, id, result)
-}
-
-// Notify books what a rail's callback reports of a payout or disbursement; see
-// [Outgoing.Notify].
-func (s *Service) Notify(ctx context.Context, id string, result Result) error {
-	return s.outgoing.Notify(ctx, id, result)
-}
-
-// Stuck lists payouts and disbursements of all merchants that have been on their
-// way for too long, or that the rail contradicted; see [Outgoing.Stuck].
-func (s *Service) Stuck(ctx context.Context) ([]Stuck, error) { return s.outgoing.Stuck(ctx) }
-
-// Resolve takes a payout or disbursement that the rail contradicted off the list of Stuck;
-// see [Outgoing.Resolve].
-func (s *Service) Resolve(ctx context.Context, id string) error { return s.outgoing.Resolve(ctx, id) }
-
-// Reconcile compares a provider's statement with what was sent; see
-// [Outgoing.Reconcile].
-func (s *Service) Reconcile(ctx context.Context, rows RowReader, p ReconcileParams) (*Reconciliation, error) {
-	return s.outgoing.Reconcile(ctx, rows, p)
-}
-
-// Banks lists the banks that can be paid.
-func (s *Service) Banks() *api.List[Bank] {
-	return api.NewList("/v1/lookup/banks", s.outgoing.config.Banks.Banks(), false)
+// ListBanks lists the banks that can be paid.
+func (s *Service) ListBanks(context.Context, api.Caller) (*api.List[provider.Bank], error) {
+	return api.NewList("/v1/lookup/banks", s.internal.config.Banks.Banks(), false), nil
 }

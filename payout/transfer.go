@@ -6,7 +6,8 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/outside"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/transfer"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -37,8 +38,8 @@ func Statuses() []Status {
 }
 
 // transitions is the state machine: from which statuses each one is entered. A
-// transfer is born in Created, and leaves no status that is not listed here.
-// "Succeeded" stands for the noun's own word for it.
+// transfer is born in Created, and leaves no status that is not listed here. A payout to a
+// provider ends in Succeeded, a disbursement and every transfer to a wallet in Completed.
 var transitions = map[Status][]Status{
 	Pending:    {Created},
 	Processing: {Pending},
@@ -85,12 +86,12 @@ type Transfer struct {
 type record struct {
 	Transfer
 	// To is the destination unmasked, as the rail is told; nil for wallets, and once it is
-	// no longer kept, see [Retention].
+	// no longer kept, see [Internal.Retention].
 	To *target `json:"to,omitempty"`
-	outside.Course
+	dispatch.Submission
 }
 
-func (r *record) course() *outside.Course { return &r.Course }
+func (r *record) submission() *dispatch.Submission { return &r.Submission }
 
 // pesewas returns amount and fee together.
 func (r *record) pesewas() (amount, fee int64) {
@@ -100,47 +101,37 @@ func (r *record) pesewas() (amount, fee int64) {
 // inPesewas converts what was made by api.Pesewas.
 func inPesewas(a api.GHS) int64 { return a.Shift(2).IntPart() }
 
-// Noun is what distinguishes payouts from disbursements.
-type Noun struct {
-	// Object is the name of the object, as "payout".
-	Object string
-	// Done is the status that ends an external transfer well.
-	Done Status
-	// NotCancellable is the code of a refused cancellation.
-	NotCancellable api.Code
-
-	transfers *storage.Collection[record]
-}
-
-// The nouns. Each has a table of its own, so that one's list never meets the
-// other's objects.
+// The collections of transfers.
 var (
-	Payouts       = newNoun("payout", "payouts", Succeeded, api.PayoutNotCancellable)
-	Disbursements = newNoun("disbursement", "disbursements", Completed, api.DisbursementNotCancellable)
-
-	nouns = []*Noun{Payouts, Disbursements}
+	payouts       = newCollection(transfer.Payout)
+	disbursements = newCollection(transfer.Disbursement)
 )
 
-func newNoun(object, table string, done Status, notCancellable api.Code) *Noun {
-	return &Noun{
-		Object: object, Done: done, NotCancellable: notCancellable,
-		transfers: storage.NewCollection(table, []storage.Field[record]{
-			{
-				Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses, Indexed: true},
-				Value:  func(r *record) any { return string(r.Status) },
-			},
-			{
-				Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-				Value:  func(r *record) any { return r.CreatedAt.Time },
-			},
-			outside.DueField((*record).course),
-		}, storage.DueBy("due")),
+// records returns where the transfers of a kind are kept.
+func records(k *transfer.Kind) *storage.Collection[record] {
+	if k == transfer.Payout {
+		return payouts
 	}
+	return disbursements
 }
 
-// entered returns the event of a status: payout.completed for both ways of
+func newCollection(k *transfer.Kind) *storage.Collection[record] {
+	return storage.NewCollection(k.Table, []storage.Field[record]{
+		{
+			Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses, Indexed: true},
+			Value:  func(r *record) any { return string(r.Status) },
+		},
+		{
+			Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
+			Value:  func(r *record) any { return r.CreatedAt.Time },
+		},
+		dispatch.DueField((*record).submission),
+	}, storage.DueBy("due"))
+}
+
+// statusEvent returns the event of a status: payout.completed for both ways of
 // ending well, payout.canceled in the spelling of the events' lists.
-func (n *Noun) entered(s Status) event.Type {
+func statusEvent(k *transfer.Kind, s Status) event.Type {
 	verb := string(s)
 	switch s {
 	case Succeeded:
@@ -148,7 +139,7 @@ func (n *Noun) entered(s Status) event.Type {
 	case Cancelled:
 		verb = "canceled"
 	}
-	return event.Type(n.Object + "." + verb)
+	return event.Type(k.Object + "." + verb)
 }
 
 // enter moves the transfer to another status, or reports that the table does not
@@ -164,14 +155,11 @@ func (r *record) enter(to Status) bool {
 // after is a time from now on.
 func after(now time.Time, d time.Duration) *api.Time { return api.AtOrNil(now.Add(d)) }
 
-// orders index the transfers that rails carry.
-var orders = outside.NewOrders("rail_orders")
-
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	kinds := []*storage.Kind{orders.Kind(), days.Kind(), otps.Kind(), nameCounts.Kind()}
-	for _, n := range nouns {
-		kinds = append(kinds, n.transfers.Kind())
+	kinds := []*storage.Kind{dailyTotals.Kind(), otps.Kind(), nameCounts.Kind()}
+	for _, k := range transfer.Kinds {
+		kinds = append(kinds, records(k).Kind())
 	}
 	return kinds
 }

@@ -61,18 +61,9 @@ type QRCode struct {
 }
 
 var codes = storage.NewCollection("qr_codes", []storage.Field[QRCode]{
-	{
-		Column: storage.Column{Name: "type", Type: storage.Text, OneOf: types, Indexed: true},
-		Value:  func(c *QRCode) any { return string(c.Type) },
-	},
-	{
-		Column: storage.Column{Name: "active", Type: storage.Bool, Indexed: true},
-		Value:  func(c *QRCode) any { return c.Active },
-	},
-	{
-		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-		Value:  func(c *QRCode) any { return time.Unix(c.Created, 0) },
-	},
+	storage.TextColumn("type", func(c *QRCode) string { return string(c.Type) }).OneOf(types...).Indexed(),
+	storage.BoolColumn("active", func(c *QRCode) bool { return c.Active }).Indexed(),
+	storage.TimeColumn("created", func(c *QRCode) time.Time { return time.Unix(c.Created, 0) }).Indexed(),
 }, storage.UniqueGlobally("public", "id"))
 
 // Kinds are the kinds that this package stores.
@@ -101,19 +92,19 @@ func (c *QRCode) usable(now time.Time) error {
 // is reached today.
 func (s *Service) getCode(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[QRCode], error) {
 	o, err := codes.Get(tx, scope, id)
-	return s.found(o, err)
+	return s.orMissing(o, err)
 }
 
-func (s *Service) found(o *storage.Object[QRCode], err error) (*storage.Object[QRCode], error) {
-	if o, err = engine.Found(o, err, "qr_code"); err != nil {
+func (s *Service) orMissing(o *storage.Object[QRCode], err error) (*storage.Object[QRCode], error) {
+	if o, err = engine.OrMissing(o, err, "qr_code"); err != nil {
 		return nil, err
 	}
-	s.address(&o.Value)
+	s.setURL(&o.Value)
 	return o, nil
 }
 
-// address sets the code's addresses.
-func (s *Service) address(c *QRCode) {
+// setURL sets the code's addresses.
+func (s *Service) setURL(c *QRCode) {
 	c.Data = s.baseURL + "/pay/" + c.ID
 	c.URL = c.Data + ".png"
 }

@@ -111,11 +111,11 @@ func (s *Service) decodePayload(live bool, text string) (string, error) {
 	case errors.Is(err, ErrPayload):
 		return "", api.Errorf(api.InvalidQR, "qr_payload", "qr_payload is not valid base64. Send the text of the consumer's QR code as it was scanned.").WithCause(err)
 	case err != nil:
-		return "", notConsumer().WithCause(err)
+		return "", errNotConsumerCode().WithCause(err)
 	}
 	return id, nil
 }
 
-func notConsumer() *api.Error {
+func errNotConsumerCode() *api.Error {
 	return api.Errorf(api.InvalidConsumerQR, "qr_payload", "This is not the QR code of a consumer. Scan the code that the consumer's app shows.")
 }

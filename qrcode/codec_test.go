@@ -89,11 +89,11 @@ func (wallets) Decode(_ bool, text string) (string, error) {
 	return id, nil
 }
 
-func TestAHostsOwnCodec(t *testing.T) {
+func TestHostCodecIsUsed(t *testing.T) {
 	s := openShop(t, filepath.Join(t.TempDir(), "own.db"))
 	s.codec = wallets{}
 	ctx := context.Background()
-	code, err := s.Issue(ctx, s.caller, IssueParams{Account: s.consumers[0], Type: Dynamic})
+	code, err := s.IssueConsumerCode(ctx, s.caller, IssueConsumerCodeParams{Account: s.consumers[0], Type: Dynamic})
 	if err != nil || !strings.HasPrefix(code.Payload, "wallet:cqr_") {
 		t.Fatalf("%+v, %v", code, err)
 	}
@@ -106,11 +106,11 @@ func TestAHostsOwnCodec(t *testing.T) {
 			t.Errorf("%q: got %v", payload, err)
 		}
 	}
-	if _, err := s.Issue(ctx, s.caller, IssueParams{Account: "acc_1"}); api.CodeOf(err) != api.AccountNotFound {
+	if _, err := s.IssueConsumerCode(ctx, s.caller, IssueConsumerCodeParams{Account: "acc_1"}); api.CodeOf(err) != api.AccountNotFound {
 		t.Errorf("a code for nobody: %v", err)
 	}
 	limit := int64(2)
-	if _, err := s.Issue(ctx, s.caller, IssueParams{Account: s.consumers[0], UsageLimit: &limit}); api.CodeOf(err) != api.ParameterInvalid {
+	if _, err := s.IssueConsumerCode(ctx, s.caller, IssueConsumerCodeParams{Account: s.consumers[0], UsageLimit: &limit}); api.CodeOf(err) != api.ParameterInvalid {
 		t.Errorf("a static code with a limit: %v", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestAccountIDsAreMasked(t *testing.T) {
 	}
 }
 
-func TestDraw(t *testing.T) {
+func TestDrawPictures(t *testing.T) {
 	long := "https://pay.example.com/" + strings.Repeat("a", 300)
 	if _, err := Draw(long, PNG, 64); api.CodeOf(err) != api.ParameterInvalid {
 		t.Errorf("a code that does not fit: %v", err)
@@ -144,7 +144,7 @@ func TestDraw(t *testing.T) {
 }
 
 // The refusals that only Go callers can meet.
-func TestPayFromGo(t *testing.T) {
+func TestPayRefusesBadParams(t *testing.T) {
 	s := openShop(t, filepath.Join(t.TempDir(), "pay.db"))
 	ctx := context.Background()
 	amount, wrong := int64(5), int64(0)
@@ -153,14 +153,18 @@ func TestPayFromGo(t *testing.T) {
 		p    PayParams
 		want api.Code
 	}{
-		"no amount":       {PayParams{Code: s.codes[0], Wallet: wallet, PIN: "1234"}, api.AmountRequired},
-		"a wrong amount":  {PayParams{Code: s.codes[0], Wallet: wallet, PIN: "1234", Amount: &wrong}, api.ParameterInvalid},
-		"no PIN":          {PayParams{Code: s.codes[0], Wallet: wallet, Amount: &amount}, api.ParameterMissing},
-		"no code":         {PayParams{Code: "qr_1", Wallet: wallet, PIN: "1234", Amount: &amount}, api.ResourceMissing},
-		"a PIN of nobody": {PayParams{Code: s.codes[0], Wallet: wallet, PIN: "1234", Amount: &amount}, api.PINInvalid},
-		"nobody":          {PayParams{Code: s.codes[0], PIN: "1234", Amount: &amount}, api.AccountNotFound},
+		"no amount":       {PayParams{Wallet: wallet, PIN: "1234"}, api.AmountRequired},
+		"a wrong amount":  {PayParams{Wallet: wallet, PIN: "1234", Amount: &wrong}, api.ParameterInvalid},
+		"no PIN":          {PayParams{Wallet: wallet, Amount: &amount}, api.ParameterMissing},
+		"no code":         {PayParams{Wallet: wallet, PIN: "1234", Amount: &amount}, api.ResourceMissing},
+		"a PIN of nobody": {PayParams{Wallet: wallet, PIN: "1234", Amount: &amount}, api.PINInvalid},
+		"nobody":          {PayParams{PIN: "1234", Amount: &amount}, api.AccountNotFound},
 	} {
-		if _, err := s.Pay(ctx, s.caller, test.p); api.CodeOf(err) != test.want {
+		code := s.codes[0]
+		if name == "no code" {
+			code = "qr_1"
+		}
+		if _, err := s.Pay(ctx, s.caller, code, test.p); api.CodeOf(err) != test.want {
 			t.Errorf("%s: got %v, want %s", name, err, test.want)
 		}
 	}

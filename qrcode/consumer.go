@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -37,8 +38,8 @@ type consumerCode struct {
 // Consumers' codes belong to the operator, as consumers do.
 var consumerCodes = storage.NewCollection[consumerCode]("consumer_qr_codes", nil)
 
-// IssueParams describe a new consumer's code.
-type IssueParams struct {
+// IssueConsumerCodeParams describe a new consumer's code.
+type IssueConsumerCodeParams struct {
 	// Account is the consumer's id.
 	Account string
 	// Type is Static when empty.
@@ -53,10 +54,10 @@ type IssueParams struct {
 	Inactive bool
 }
 
-// Issue makes a code for a consumer of the caller's mode, whatever the status: a
+// IssueConsumerCode makes a code for a consumer of the caller's mode, whatever the status: a
 // code may outlive the wallet, and is then refused when it is used. With an
 // idempotency key it may be repeated safely.
-func (s *Service) Issue(ctx context.Context, caller api.Caller, p IssueParams) (*ConsumerCode, error) {
+func (s *Service) IssueConsumerCode(ctx context.Context, caller api.Caller, p IssueConsumerCodeParams) (*ConsumerCode, error) {
 	if p.Type == "" {
 		p.Type = Static
 	}
@@ -71,15 +72,15 @@ func (s *Service) Issue(ctx context.Context, caller api.Caller, p IssueParams) (
 		Active: !p.Inactive, ExpiresAt: api.AtOrNil(p.ExpiresAt),
 	}
 	if p.Amount != nil {
-		amount, err := account.CheckAmount("amount", *p.Amount)
+		amount, err := check.Amount("amount", *p.Amount)
 		if err != nil {
 			return nil, err
 		}
 		c.Amount = &amount
 	}
 	call := engine.Call{Name: "consumer_qr.issue", Params: p}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*ConsumerCode, error) {
-		if err := account.ConsumerExistsTx(tx, caller.Live, p.Account); err != nil {
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*ConsumerCode, error) {
+		if err := s.accounts.ConsumerExists(tx, caller.Live, p.Account); err != nil {
 			return nil, err
 		}
 		id := tx.NewID("cqr_")
@@ -124,22 +125,22 @@ func (s *Service) Resolve(ctx context.Context, caller api.Caller, text string) (
 	if caller.IdempotencyKey == "" {
 		var r *Resolved
 		err = s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-			r, err = resolveTx(tx, caller.Live, id, tx.Now)
+			r, err = s.resolve(tx, caller.Live, id, tx.Now)
 			return err
 		})
 		return r, err
 	}
 	// Nothing is changed, but whoever gives a key gets the first answer again.
 	call := engine.Call{Name: "qr_code.resolve", Params: text}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Resolved, error) {
-		return resolveTx(tx, caller.Live, id, tx.Now)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Resolved, error) {
+		return s.resolve(tx, caller.Live, id, tx.Now)
 	})
 }
 
-func resolveTx(tx storage.ReadTx, live bool, id string, now time.Time) (*Resolved, error) {
+func (s *Service) resolve(tx storage.ReadTx, live bool, id string, now time.Time) (*Resolved, error) {
 	o, err := consumerCodes.Get(tx, storage.Scope{Live: live}, id)
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, notConsumer()
+		return nil, errNotConsumerCode()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("qrcode: resolve: %w", err)
@@ -149,7 +150,7 @@ func resolveTx(tx storage.ReadTx, live bool, id string, now time.Time) (*Resolve
 	if refusal != nil && c.Type == Dynamic {
 		return nil, refusal
 	}
-	consumer, err := account.PayerTx(tx, live, account.WalletRef{AccountID: c.Account})
+	consumer, err := s.accounts.Payer(tx, live, account.WalletRef{AccountID: c.Account})
 	if err != nil {
 		return nil, err
 	}
@@ -168,45 +169,4 @@ func resolveTx(tx storage.ReadTx, live bool, id string, now time.Time) (*Resolve
 func maskAccount(id string) string {
 	const shown = 4
 	return "acc_****" + id[max(0, len(id)-shown):]
-}
-
-// Shown is what a consumer's code stands for.
-type Shown struct {
-	// Account is the consumer's id.
-	Account string
-	// Amount is in pesewas; nil when the code has none.
-	Amount *int64
-}
-
-// Scan returns the id of the consumer's code that a payload names, for [UseTx].
-// Refusals: invalid_qr, invalid_consumer_qr.
-func (s *Service) Scan(live bool, payload string) (id string, err error) {
-	return s.decodePayload(live, payload)
-}
-
-// UseTx counts a use of a consumer's code in the transaction of what it is used
-// for, so that a limit is never overshot.
-//
-// Refusals: invalid_consumer_qr, qr_limit_reached, qr_inactive, qr_expired; the
-// last two for static codes, too, because money is about to move.
-func UseTx(tx *engine.Tx, id string) (*Shown, error) {
-	o, err := consumerCodes.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, notConsumer()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("qrcode: use: %w", err)
-	}
-	c := &o.Value
-	if err := usable(c.UsageLimit, c.UsageCount, c.Active, c.ExpiresAt, tx.Now); err != nil {
-		return nil, err
-	}
-	c.UsageCount++
-	if c.UsageLimit != nil && c.UsageCount >= *c.UsageLimit {
-		c.Active = false
-	}
-	if err := consumerCodes.Replace(tx, o); err != nil {
-		return nil, fmt.Errorf("qrcode: count use: %w", err)
-	}
-	return &Shown{Account: c.Account, Amount: c.Amount}, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -22,18 +22,18 @@ import (
 // Whichever operation of the store fails, a call says so, and under its key it has
 // its effect once when it is made again.
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
-	store := faulty.New(memory.New())
+	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc, err := payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }})
 	fatal(t, err)
 	ctx, q := t.Context(), svc.QRCodes
-	m, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom", Phone: "0301000000"})
+	m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom", Phone: "0301000000"})
 	fatal(t, err)
 	caller := api.Caller{Merchant: m.ID}
 	named := func(key string) api.Caller { return api.Caller{Merchant: m.ID, IdempotencyKey: key} }
-	ama, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"})
+	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"})
 	fatal(t, err)
-	fatal(t, svc.Accounts.Deposit(ctx, account.Deposit{To: ama.ID, Amount: decimal.NewFromInt(50), Source: "bank"}))
+	fatal(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(50), Source: "bank"}))
 
 	var code *qrcode.QRCode
 	var shown *qrcode.ConsumerCode
@@ -55,23 +55,26 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		}
 		return err
 	})
-	store.Each(t, "Open", func() error { _, err := q.Open(ctx, code.ID); return err })
-	store.Each(t, "Image", func() error { _, err := q.Image(ctx, caller, code.ID, qrcode.PNG, 256); return err })
+	store.Each(t, "Open", func() error { _, err := q.Hosted(ctx, code.ID); return err })
+	store.Each(t, "Image", func() error {
+		_, err := q.Image(ctx, caller, code.ID, qrcode.ImageParams{Format: qrcode.PNG, Size: 256})
+		return err
+	})
 	var paid *payment.Payment
 	store.Each(t, "Pay", func() (err error) {
-		paid, err = q.Pay(ctx, named("pay"), qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
+		paid, err = q.Pay(ctx, named("pay"), code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
 		now = now.Add(time.Hour) // past a lock, since tries that were counted are not given back
 		return err
 	})
 	store.Each(t, "Payments", func() error {
-		list, err := q.Payments(ctx, caller, code.ID, payment.ListParams{})
+		list, err := q.ListPayments(ctx, caller, code.ID, payment.ListParams{})
 		if err == nil && (len(list.Data) != 1 || list.Data[0].ID != paid.ID) {
 			t.Errorf("paid by %+v", list)
 		}
 		return err
 	})
 	store.Each(t, "Issue", func() (err error) {
-		shown, err = q.Issue(ctx, caller, qrcode.IssueParams{Account: ama.ID})
+		shown, err = q.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: ama.ID})
 		return err
 	})
 	store.Each(t, "Resolve", func() error { _, err := q.Resolve(ctx, caller, shown.Payload); return err })
@@ -89,7 +92,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		t.Errorf("the merchant has %+v, %v", balance, err)
 	}
 	count := map[event.Type]int{}
-	for e, err := range svc.Events.All(ctx, caller, event.ListParams{}) {
+	for e, err := range api.All(ctx, caller, event.ListParams{}, svc.Events.List) {
 		fatal(t, err)
 		if strings.HasPrefix(string(e.Type), "qr_code.") || strings.HasPrefix(string(e.Type), "payment.") {
 			count[e.Type]++

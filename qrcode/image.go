@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	qr "github.com/skip2/go-qrcode"
+
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/qrbits"
 )
 
 // Sizes of pictures, in pixels along one side.
@@ -27,23 +28,30 @@ const (
 	SVG Format = "svg"
 )
 
-// Image returns the picture of a code of the caller's. size is 0 for the
-// default; an SVG scales and only carries it as its natural size.
-func (s *Service) Image(ctx context.Context, caller api.Caller, id string, format Format, size int) ([]byte, error) {
-	if size == 0 {
-		size = DefaultSize
+// ImageParams describe a picture of a code.
+type ImageParams struct {
+	Format Format
+	// Size is from MinSize to MaxSize; zero stands for DefaultSize. An SVG scales, and
+	// carries it as its natural size.
+	Size int
+}
+
+// Image returns the picture of one of the caller's codes.
+func (s *Service) Image(ctx context.Context, caller api.Caller, id string, p ImageParams) ([]byte, error) {
+	if p.Size == 0 {
+		p.Size = DefaultSize
 	}
-	if size < MinSize || size > MaxSize {
+	if p.Size < MinSize || p.Size > MaxSize {
 		return nil, api.Invalid("size", "size must be an integer from %d to %d.", MinSize, MaxSize)
 	}
-	if format != PNG && format != SVG {
+	if p.Format != PNG && p.Format != SVG {
 		return nil, api.Invalid("format", "format must be png or svg.")
 	}
 	c, err := s.Get(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
-	return c.Image(format, size)
+	return c.Image(p.Format, p.Size)
 }
 
 // Image draws the code's data with error correction M and the quiet zone that
@@ -61,7 +69,7 @@ func Draw(text string, format Format, size int) ([]byte, error) {
 	}
 	picture, err := draw(text, format, size)
 	if err == nil {
-		pictures.keep(key, slices.Clone(picture))
+		pictures.put(key, slices.Clone(picture))
 	}
 	return picture, err
 }
@@ -106,13 +114,13 @@ func Terminal(text string) (string, error) {
 }
 
 // matrix returns the modules of the code, true for dark ones, with a quiet zone
-// of four on each side.
+// of four on each side. It refuses an empty text, and one of more than some 2,300 bytes.
 func matrix(text string) ([][]bool, error) {
-	modules, err := qrbits.Encode(text)
+	code, err := qr.New(text, qr.Medium)
 	if err != nil {
 		return nil, fmt.Errorf("qrcode: encode: %w", err)
 	}
-	return modules, nil
+	return code.Bitmap(), nil
 }
 
 func drawSVG(modules [][]bool, size int) []byte {

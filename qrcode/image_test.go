@@ -10,9 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/makiuchi-d/gozxing"
 	scanner "github.com/makiuchi-d/gozxing/qrcode"
+	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -26,7 +28,7 @@ func scan(img image.Image) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	hints := map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_PURE_BARCODE: true}
+	hints := map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_PURE_BARCODE: true, gozxing.DecodeHintType_CHARACTER_SET: "UTF-8"}
 	result, err := scanner.NewQRCodeReader().Decode(bitmap, hints)
 	if err != nil {
 		return "", err
@@ -107,7 +109,11 @@ func TestSVGScans(t *testing.T) {
 			t.Errorf("a run is not closed: %s", run[0])
 		}
 		for x := range at[2] {
-			dark[image.Pt(at[0]+x, at[1])] = true
+			at := image.Pt(at[0]+x, at[1])
+			dark[at] = true
+			if !at.In(image.Rect(4, 4, n-4, n-4)) {
+				t.Errorf("the quiet zone is dark at %v", at)
+			}
 		}
 	}
 	if got, err := scan(modules(n, n, func(x, y int) bool { return dark[image.Pt(x, y)] })); err != nil || got != payPage {
@@ -142,15 +148,49 @@ func TestTerminalScans(t *testing.T) {
 			t.Errorf("scanned %q, %v; want %q", got, err, want)
 		}
 	}
-	if _, err := qrcode.Terminal(strings.Repeat("a", 5000)); err == nil {
+}
+
+// The longest text makes a code of version 40; a longer one is refused.
+func TestLongestText(t *testing.T) {
+	const most = 2331 // bytes with error correction M, ISO/IEC 18004, table 7
+	text, err := qrcode.Terminal(strings.Repeat("x", most))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, _, _ := strings.Cut(text, "\n"); utf8.RuneCountInString(line) != 177+2*4 {
+		t.Errorf("a line of %d modules", utf8.RuneCountInString(line))
+	}
+	if _, err := qrcode.Terminal(strings.Repeat("x", most+1)); err == nil {
 		t.Error("a text that no code can hold is drawn")
 	}
 }
 
-func TestPicturesOfCodes(t *testing.T) {
+// A text scans as it was, in every mode in which QR codes encode texts.
+func TestEveryTextScans(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(
+			rapid.StringMatching(`[0-9]{1,400}`), rapid.StringMatching(`[A-Z0-9 $%*+./:-]{1,300}`),
+			rapid.StringMatching(`[ -~]{1,600}`), rapid.StringMatching(`[a-z₵ɛɔŋ]{1,60}`),
+			rapid.StringMatching(`([a-z]{1,9}[0-9]{4,20}[A-Z]{4,20}){1,6}`),
+		).Draw(t, "text")
+		data, err := qrcode.Draw(text, qrcode.PNG, 300)
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := scan(img); err != nil || got != text {
+			t.Fatalf("scanned %q, %v; want %q", got, err, text)
+		}
+	})
+}
+
+func TestImageOfCode(t *testing.T) {
 	s := newStall(t, false, nil)
 	code := s.code(t, qrcode.CreateParams{})
-	data, err := s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.PNG, 0)
+	data, err := s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.ImageParams{Format: qrcode.PNG})
 	fatal(t, err)
 	img, err := png.Decode(bytes.NewReader(data))
 	fatal(t, err)
@@ -162,7 +202,7 @@ func TestPicturesOfCodes(t *testing.T) {
 		size   int
 		param  string
 	}{{qrcode.PNG, 63, "size"}, {qrcode.SVG, 2049, "size"}, {qrcode.PNG, -1, "size"}, {"gif", 512, "format"}, {"", 512, "format"}} {
-		_, err := s.QRCodes.Image(t.Context(), s.caller, code.ID, test.format, test.size)
+		_, err := s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.ImageParams{Format: test.format, Size: test.size})
 		if api.CodeOf(err) != api.ParameterInvalid || !strings.Contains(fmt.Sprint(err), test.param) {
 			t.Errorf("%s of %d: got %v", test.format, test.size, err)
 		}

@@ -6,16 +6,16 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/chart"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/internal/phone"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Offer is what a consumer sees who has scanned a code.
-type Offer struct {
+// Hosted is what a consumer sees who has scanned a code.
+type Hosted struct {
 	Code     QRCode
 	Merchant account.Merchant
 	// Refusal says why the code cannot be paid now; nil when it can.
@@ -24,16 +24,16 @@ type Offer struct {
 	Caller api.Caller
 }
 
-// Open finds a code by its id alone, as the payment page does that it points to.
-func (s *Service) Open(ctx context.Context, id string) (*Offer, error) {
-	var offer *Offer
+// Hosted finds a code by its id alone, as the payment page does that it points to.
+func (s *Service) Hosted(ctx context.Context, id string) (*Hosted, error) {
+	var offer *Hosted
 	err := s.engine.Store.View(ctx, func(stored storage.ReadTx) error {
-		o, err := s.found(codes.Find(stored, "public", storage.Scope{}, id))
+		o, err := s.orMissing(codes.Find(stored, "public", storage.Scope{}, id))
 		if err != nil {
 			return err
 		}
-		offer = &Offer{Code: o.Value, Caller: api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}
-		m, err := account.MerchantTx(stored, o.Scope.Merchant)
+		offer = &Hosted{Code: o.Value, Caller: api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}
+		m, err := s.accounts.Merchant(stored, o.Scope.Merchant)
 		if err != nil {
 			return fmt.Errorf("qrcode: merchant of a code: %w", err)
 		}
@@ -50,10 +50,8 @@ func (s *Service) Open(ctx context.Context, id string) (*Offer, error) {
 	return offer, err
 }
 
-// PayParams are a consumer's payment of a code.
+// PayParams describe a consumer's payment of a code.
 type PayParams struct {
-	// Code is the id of the code.
-	Code string `json:"code"`
 	// Wallet names the consumer who pays.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
@@ -64,7 +62,7 @@ type PayParams struct {
 	Amount *int64 `json:"amount,omitempty"`
 }
 
-// Pay pays a code from a consumer's wallet: the wallet is debited, the merchant
+// Pay pays the code with an id from a consumer's wallet: the wallet is debited, the merchant
 // credited, the use counted, the payment and its events written and both parties
 // told, in one transaction. A usage limit is never overshot, however many pay at
 // once. With an idempotency key it may be repeated safely; a repetition does not
@@ -76,24 +74,31 @@ type PayParams struct {
 // amount_required, account_not_found (of an account id; a phone number or service ID
 // without an open wallet is pin_invalid, so that strangers do not learn who has one),
 // pin_invalid, pin_locked, wallet_not_active, insufficient_balance.
-func (s *Service) Pay(ctx context.Context, caller api.Caller, p PayParams) (*payment.Payment, error) {
+func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*payment.Payment, error) {
 	if p.Amount != nil {
 		if err := checkPesewas(*p.Amount); err != nil {
 			return nil, err
 		}
 	}
-	call := engine.Call{Name: "qr_code.pay", Params: p}
-	return engine.Once(ctx, s.engine, caller, call, func() (*payment.Payment, error) {
-		return s.pay(ctx, caller, call, p)
+	call := payCall(id, p)
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*payment.Payment, error) {
+		return s.pay(ctx, caller, call, id, p)
 	})
 }
 
-// pay is Pay of what is no repetition.
-func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, p PayParams) (*payment.Payment, error) {
+func payCall(code string, p PayParams) engine.Call {
+	return engine.Call{Name: "qr_code.pay", Params: struct {
+		Code string `json:"code"`
+		PayParams
+	}{code, p}}
+}
+
+// pay is Pay of a call that is not a replay.
+func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, id string, p PayParams) (*payment.Payment, error) {
 	entry := account.PINEntry{PIN: p.PIN, From: p.From}
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		// What can be refused without the PIN is refused before a try is counted.
-		code, err := s.getCode(tx, caller.Scope(), p.Code)
+		code, err := s.getCode(tx, engine.Scope(caller), id)
 		if err != nil {
 			return err
 		}
@@ -106,7 +111,7 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, 
 		if p.PIN == "" {
 			return api.Missing("pin")
 		}
-		entry.Account, err = s.accounts.PayingAccountTx(tx, caller.Live, p.Wallet)
+		entry.Account, err = s.accounts.PayingAccount(tx, caller.Live, p.Wallet)
 		return err
 	})
 	if err != nil {
@@ -115,11 +120,11 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, 
 	var paid *payment.Payment
 	err = s.accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
 		var err error
-		paid, err = engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payment.Payment, error) {
-			if err := s.accounts.ConfirmTx(tx, proof); err != nil {
+		paid, err = engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payment.Payment, error) {
+			if err := s.accounts.Confirm(tx, proof); err != nil {
 				return nil, err
 			}
-			return s.payTx(tx, p, proof.Account())
+			return s.payTx(tx, id, p, proof.Account())
 		})
 		return err
 	})
@@ -128,9 +133,9 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, 
 
 // payTx is the effect of Pay. Everything that it relies on is read again here,
 // where nobody else can change it.
-func (s *Service) payTx(tx *engine.Tx, p PayParams, consumerID string) (*payment.Payment, error) {
+func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID string) (*payment.Payment, error) {
 	live := tx.Caller.Live
-	code, err := s.getCode(tx, tx.Caller.Scope(), p.Code)
+	code, err := s.getCode(tx, engine.Scope(tx.Caller), codeID)
 	if err != nil {
 		return nil, err
 	}
@@ -142,31 +147,31 @@ func (s *Service) payTx(tx *engine.Tx, p PayParams, consumerID string) (*payment
 	if err != nil {
 		return nil, err
 	}
-	consumer, err := account.PayerTx(tx, live, account.WalletRef{AccountID: consumerID})
+	consumer, err := s.accounts.Payer(tx, live, account.WalletRef{AccountID: consumerID})
 	if err != nil {
 		return nil, err
 	}
 	if err := consumer.Usable(); err != nil {
 		return nil, err
 	}
-	merchant, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	merchant, err := s.accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return nil, err
 	}
 
-	id := payment.NewIDTx(tx)
+	id := s.payments.NewID(tx)
 	err = tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "payment", Ref: id, At: tx.Now,
 		Moves: []storage.Move{
-			consumer.Wallet(live).Move(-amount),
-			chart.Available(tx.Caller.Merchant, live).Move(amount),
+			ledger.Wallet(consumer.ID, live).Move(-amount),
+			ledger.Available(tx.Caller.Merchant, live).Move(amount),
 		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("qrcode: pay: %w", err)
 	}
 	masked := phone.Mask(consumer.Phone)
-	paid, err := s.payments.CompletedTx(tx, payment.Payment{
+	paid, err := s.payments.Completed(tx, payment.Payment{
 		ID: id, Amount: amount, PaymentMethod: payment.ServiceWallet, Phone: &masked,
 		QRCode: &c.ID, Reference: c.Reference, Metadata: c.Metadata,
 	}, payment.Source{Payer: consumer.ID})
@@ -184,10 +189,10 @@ func (s *Service) payTx(tx *engine.Tx, p PayParams, consumerID string) (*payment
 	if err != nil {
 		return nil, err
 	}
-	if err := s.messages.TextTx(tx, consumer.ID, consumer.Phone, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(amount), merchant.Name, id)); err != nil {
+	if err := s.messages.Text(tx, consumer.ID, consumer.Phone, fmt.Sprintf("You paid GHS %s to %s. Payment %s.", money.Text(amount), merchant.Name, id)); err != nil {
 		return nil, err
 	}
-	if err := s.messages.TextTx(tx, consumer.ID, merchant.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", consumer.DisplayName(), money.Text(amount), id)); err != nil {
+	if err := s.messages.Text(tx, consumer.ID, merchant.Phone, fmt.Sprintf("%s paid you GHS %s. Payment %s.", consumer.DisplayName(), money.Text(amount), id)); err != nil {
 		return nil, err
 	}
 	return paid, nil

@@ -32,10 +32,10 @@ type phones struct {
 	sent []string
 }
 
-func (p *phones) SendSMS(_ context.Context, to, text string) error {
+func (p *phones) SendSMS(_ context.Context, m message.SMS) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sent = append(p.sent, to+": "+text)
+	p.sent = append(p.sent, m.To+": "+m.Text)
 	return nil
 }
 
@@ -55,17 +55,17 @@ func newStall(t *testing.T, live bool, texter message.Texter) *stall {
 	t.Helper()
 	s := &stall{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
 	svc, err := payments.New(t.Context(), memory.New(), payments.Config{
-		Texter: texter, Clock: func() time.Time { return s.now },
+		Live: payments.Providers{Texter: texter}, Clock: func() time.Time { return s.now },
 		Logger: slog.New(slog.NewTextHandler(&s.log, nil)), BaseURL: "https://pay.example.com/",
 	})
 	fatal(t, err)
 	s.Service = svc
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	fatal(t, err)
 	s.caller = api.Caller{Merchant: m.ID, Live: live, RequestID: "req_1"}
-	s.ama, err = svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama Serwaa Mensah", Phone: "0241000001", PIN: goodPIN, Live: live})
+	s.ama, err = svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: live}, account.CreateHolderParams{Name: "Ama Serwaa Mensah", Phone: "0241000001", PIN: goodPIN})
 	fatal(t, err)
-	fatal(t, svc.Accounts.Deposit(t.Context(), account.Deposit{To: s.ama.ID, Live: live, Amount: decimal.NewFromInt(50), Source: "bank"}))
+	fatal(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: live}, account.DepositParams{To: s.ama.ID, Amount: decimal.NewFromInt(50), Source: "bank"}))
 	return s
 }
 
@@ -84,15 +84,15 @@ func (s *stall) code(t *testing.T, p qrcode.CreateParams) *qrcode.QRCode {
 }
 
 func (s *stall) pay(t *testing.T, caller api.Caller, code, pin string, amount *int64) (*payment.Payment, error) {
-	return s.QRCodes.Pay(t.Context(), caller, qrcode.PayParams{
-		Code: code, Wallet: account.WalletRef{Phone: "024-100-0001"}, PIN: pin, Amount: amount,
+	return s.QRCodes.Pay(t.Context(), caller, code, qrcode.PayParams{
+		Wallet: account.WalletRef{Phone: "024-100-0001"}, PIN: pin, Amount: amount,
 	})
 }
 
 // money says what the wallet and the merchant have.
 func (s *stall) money(t *testing.T) string {
 	t.Helper()
-	wallet, err := s.Accounts.WalletBalance(t.Context(), s.caller.Live, s.ama.ID)
+	wallet, err := s.Accounts.WalletBalance(t.Context(), api.Caller{Live: s.caller.Live}, s.ama.ID)
 	fatal(t, err)
 	balance, err := s.Accounts.Balance(t.Context(), s.caller)
 	fatal(t, err)
@@ -103,7 +103,7 @@ func pesewas(n int64) *int64 { return &n }
 
 // In live mode both parties are told through the Texter, once each, and the log
 // knows no number.
-func TestALivePayment(t *testing.T) {
+func TestLivePaymentTextsBothParties(t *testing.T) {
 	texter := &phones{}
 	s := newStall(t, true, texter)
 	code := s.code(t, qrcode.CreateParams{Reference: "table 7", Metadata: api.Metadata{"round": "2"}})
@@ -185,7 +185,7 @@ func TestRefusedPayments(t *testing.T) {
 		t.Errorf("the other mode: %v", err)
 	}
 	for status, want := range map[account.Status]api.Code{account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive} {
-		_, err := s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, status)
+		_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(status)})
 		fatal(t, err)
 		if _, err := s.pay(t, s.caller, open.ID, goodPIN, pesewas(1)); api.CodeOf(err) != want {
 			t.Errorf("%s: got %v", status, err)
@@ -208,18 +208,18 @@ func TestRefusedPayments(t *testing.T) {
 		t.Errorf("messages %+v, %v", list, err)
 	}
 
-	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, account.Active)
+	_, err = s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Active)})
 	fatal(t, err)
 	_, err = s.pay(t, s.caller, fixed.ID, goodPIN, pesewas(500))
 	fatal(t, err)
-	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, account.Closed)
+	_, err = s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Closed)})
 	fatal(t, err)
 	// A number tells a stranger nothing about who has a wallet, an id is known to few.
 	if _, err := s.pay(t, s.caller, open.ID, goodPIN, pesewas(1)); api.CodeOf(err) != api.PINInvalid {
 		t.Errorf("closed: got %v", err)
 	}
-	byID := qrcode.PayParams{Code: open.ID, Wallet: account.WalletRef{AccountID: s.ama.ID}, PIN: goodPIN, Amount: pesewas(1)}
-	if _, err := s.QRCodes.Pay(t.Context(), s.caller, byID); api.CodeOf(err) != api.AccountNotFound {
+	byID := qrcode.PayParams{Wallet: account.WalletRef{AccountID: s.ama.ID}, PIN: goodPIN, Amount: pesewas(1)}
+	if _, err := s.QRCodes.Pay(t.Context(), s.caller, open.ID, byID); api.CodeOf(err) != api.AccountNotFound {
 		t.Errorf("closed, by id: got %v", err)
 	}
 }
@@ -262,7 +262,7 @@ func TestUsageLimitsUnderConcurrency(t *testing.T) {
 	if _, err := s.pay(t, s.caller, code.ID, goodPIN, nil); api.CodeOf(err) != api.QRLimitReached {
 		t.Errorf("a used-up code: %v", err)
 	}
-	list, err := s.QRCodes.Payments(t.Context(), s.caller, code.ID, payment.ListParams{Page: api.Page{Limit: 2}})
+	list, err := s.QRCodes.ListPayments(t.Context(), s.caller, code.ID, payment.ListParams{Page: api.Page{Limit: 2}})
 	if err != nil || len(list.Data) != 2 || !list.HasMore || list.URL != "/v1/qr_codes/"+code.ID+"/payments" {
 		t.Errorf("payments %+v, %v", list, err)
 	}
@@ -273,23 +273,23 @@ func TestUsageLimitsUnderConcurrency(t *testing.T) {
 }
 
 // What a payment page shows of a code.
-func TestOffers(t *testing.T) {
+func TestHostedShowsCodeAndRefusal(t *testing.T) {
 	s := newStall(t, true, nil)
 	code := s.code(t, qrcode.CreateParams{Amount: pesewas(500), ExpiresAt: s.now.Add(time.Hour)})
-	offer, err := s.QRCodes.Open(t.Context(), code.ID)
+	offer, err := s.QRCodes.Hosted(t.Context(), code.ID)
 	if err != nil || offer.Refusal != nil || offer.Merchant.Name != "Adom Juice Bar" || !offer.Caller.Live || offer.Code.Data != code.Data {
 		t.Errorf("%+v, %v", offer, err)
 	}
 	s.now = s.now.Add(time.Hour)
-	if offer, err = s.QRCodes.Open(t.Context(), code.ID); err != nil || offer.Refusal == nil || offer.Refusal.Code != api.QRExpired {
+	if offer, err = s.QRCodes.Hosted(t.Context(), code.ID); err != nil || offer.Refusal == nil || offer.Refusal.Code != api.QRExpired {
 		t.Errorf("expired: %+v, %v", offer, err)
 	}
-	if _, err := s.QRCodes.Open(t.Context(), "qr_1"); api.CodeOf(err) != api.ResourceMissing {
+	if _, err := s.QRCodes.Hosted(t.Context(), "qr_1"); api.CodeOf(err) != api.ResourceMissing {
 		t.Errorf("no code: %v", err)
 	}
 }
 
-func TestChangesOfCodes(t *testing.T) {
+func TestUpdateCode(t *testing.T) {
 	s := newStall(t, false, nil)
 	code := s.code(t, qrcode.CreateParams{Name: "Till", ExpiresAt: s.now.Add(time.Hour), Metadata: api.Metadata{"a": "1", "b": "2"}})
 	name, description := "Bar", "By the window"
@@ -344,32 +344,32 @@ func TestChangesOfCodes(t *testing.T) {
 	missing("update", err)
 	_, err = s.QRCodes.Delete(t.Context(), s.caller, "qr_1")
 	missing("delete", err)
-	_, err = s.QRCodes.Payments(t.Context(), s.caller, "qr_1", payment.ListParams{})
+	_, err = s.QRCodes.ListPayments(t.Context(), s.caller, "qr_1", payment.ListParams{})
 	missing("payments", err)
-	_, err = s.QRCodes.Image(t.Context(), s.caller, "qr_1", qrcode.PNG, 0)
+	_, err = s.QRCodes.Image(t.Context(), s.caller, "qr_1", qrcode.ImageParams{Format: qrcode.PNG})
 	missing("picture", err)
 }
 
 // What a consumer's code says when it cannot be used: a dynamic one is refused,
 // a static one resolves and says that it is off.
-func TestResolving(t *testing.T) {
+func TestResolveConsumerCode(t *testing.T) {
 	s := newStall(t, false, nil)
 	ghs := decimal.RequireFromString("12.50")
 	for _, test := range []struct {
 		name string
-		p    qrcode.IssueParams
+		p    qrcode.IssueConsumerCodeParams
 		want api.Code
 		on   bool
 	}{
-		{"static", qrcode.IssueParams{}, "", true},
-		{"static and off", qrcode.IssueParams{Inactive: true}, "", false},
-		{"static and expired", qrcode.IssueParams{ExpiresAt: s.now}, "", false},
-		{"dynamic", qrcode.IssueParams{Type: qrcode.Dynamic, ExpiresAt: s.now.Add(time.Second)}, "", true},
-		{"dynamic and off", qrcode.IssueParams{Type: qrcode.Dynamic, Inactive: true}, api.QRInactive, false},
-		{"dynamic and expired", qrcode.IssueParams{Type: qrcode.Dynamic, ExpiresAt: s.now}, api.QRExpired, false},
+		{"static", qrcode.IssueConsumerCodeParams{}, "", true},
+		{"static and off", qrcode.IssueConsumerCodeParams{Inactive: true}, "", false},
+		{"static and expired", qrcode.IssueConsumerCodeParams{ExpiresAt: s.now}, "", false},
+		{"dynamic", qrcode.IssueConsumerCodeParams{Type: qrcode.Dynamic, ExpiresAt: s.now.Add(time.Second)}, "", true},
+		{"dynamic and off", qrcode.IssueConsumerCodeParams{Type: qrcode.Dynamic, Inactive: true}, api.QRInactive, false},
+		{"dynamic and expired", qrcode.IssueConsumerCodeParams{Type: qrcode.Dynamic, ExpiresAt: s.now}, api.QRExpired, false},
 	} {
 		test.p.Account, test.p.Amount = s.ama.ID, &ghs
-		code, err := s.QRCodes.Issue(t.Context(), s.caller, test.p)
+		code, err := s.QRCodes.IssueConsumerCode(t.Context(), s.caller, test.p)
 		fatal(t, err)
 		r, err := s.QRCodes.Resolve(t.Context(), s.caller, code.Payload)
 		if api.CodeOf(err) != test.want || (test.want == "" && err != nil) {
@@ -386,17 +386,17 @@ func TestResolving(t *testing.T) {
 		}
 	}
 	bad := decimal.RequireFromString("0.001")
-	for what, p := range map[string]qrcode.IssueParams{
+	for what, p := range map[string]qrcode.IssueConsumerCodeParams{
 		"a type": {Type: "odd"}, "a fraction of a pesewa": {Amount: &bad}, "no use at all": {Type: qrcode.Dynamic, UsageLimit: pesewas(0)},
 	} {
 		p.Account = s.ama.ID
-		if _, err := s.QRCodes.Issue(t.Context(), s.caller, p); api.CodeOf(err) != api.ParameterInvalid {
+		if _, err := s.QRCodes.IssueConsumerCode(t.Context(), s.caller, p); api.CodeOf(err) != api.ParameterInvalid {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}
 
 	// With a key the first answer comes again, though the code is off by then.
-	code, err := s.QRCodes.Issue(t.Context(), s.caller, qrcode.IssueParams{Account: s.ama.ID, Type: qrcode.Dynamic, ExpiresAt: s.now.Add(time.Hour)})
+	code, err := s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.ama.ID, Type: qrcode.Dynamic, ExpiresAt: s.now.Add(time.Hour)})
 	fatal(t, err)
 	keyed := s.caller
 	keyed.IdempotencyKey = "resolve-1"
@@ -410,9 +410,9 @@ func TestResolving(t *testing.T) {
 	if _, err := s.QRCodes.Resolve(t.Context(), s.caller, code.Payload); api.CodeOf(err) != api.QRExpired {
 		t.Errorf("without key: %v", err)
 	}
-	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, s.ama.ID, account.Closed)
+	_, err = s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Closed)})
 	fatal(t, err)
-	static, err := s.QRCodes.Issue(t.Context(), s.caller, qrcode.IssueParams{Account: s.ama.ID})
+	static, err := s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.ama.ID})
 	fatal(t, err)
 	if _, err := s.QRCodes.Resolve(t.Context(), s.caller, static.Payload); api.CodeOf(err) != api.AccountNotFound {
 		t.Errorf("a closed wallet: %v", err)
@@ -426,12 +426,12 @@ var errMute = errors.New("no key to sign with")
 
 func (mute) Encode(bool, string) (string, error) { return "", errMute }
 
-func TestACodecThatFails(t *testing.T) {
+func TestCodecFailureIsReturned(t *testing.T) {
 	svc, err := payments.New(t.Context(), memory.New(), payments.Config{ConsumerCodec: mute{}})
 	fatal(t, err)
-	c, err := svc.Accounts.CreateConsumer(t.Context(), account.HolderParams{Name: "Ama", Phone: "0241000001"})
+	c, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001"})
 	fatal(t, err)
-	if _, err := svc.QRCodes.Issue(t.Context(), api.Caller{Merchant: "mer_1"}, qrcode.IssueParams{Account: c.ID}); !errors.Is(err, errMute) {
+	if _, err := svc.QRCodes.IssueConsumerCode(t.Context(), api.Caller{Merchant: "mer_1"}, qrcode.IssueConsumerCodeParams{Account: c.ID}); !errors.Is(err, errMute) {
 		t.Errorf("got %v", err)
 	}
 }

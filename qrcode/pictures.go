@@ -17,29 +17,29 @@ type pictureKey struct {
 var pictures pictureCache
 
 type pictureCache struct {
-	mu    sync.RWMutex
-	by    map[pictureKey][]byte
-	bytes int
+	mu      sync.RWMutex
+	entries map[pictureKey][]byte
+	bytes   int
 }
 
 func (c *pictureCache) get(key pictureKey) ([]byte, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	picture, ok := c.by[key]
+	picture, ok := c.entries[key]
 	return picture, ok
 }
 
-func (c *pictureCache) keep(key pictureKey, picture []byte) {
+func (c *pictureCache) put(key pictureKey, picture []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.by[key]; ok {
+	if _, ok := c.entries[key]; ok {
 		return
 	}
 	// Together with what the map itself takes.
 	cost := len(picture) + len(key.text) + 128
-	if c.by == nil || c.bytes+cost > maxPictureBytes {
-		c.by, c.bytes = map[pictureKey][]byte{}, 0
+	if c.entries == nil || c.bytes+cost > maxPictureBytes {
+		c.entries, c.bytes = map[pictureKey][]byte{}, 0
 	}
-	c.by[key] = picture
+	c.entries[key] = picture
 	c.bytes += cost
 }

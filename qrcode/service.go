@@ -3,11 +3,13 @@ package qrcode
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/money"
 	"github.com/seed-7082ffec/payments/message"
@@ -18,32 +20,33 @@ import (
 // Service makes, shows and charges QR codes. It is safe for concurrent use.
 type Service struct {
 	engine   *engine.Engine
-	accounts *account.Service
-	payments *payment.Service
-	events   *event.Service
-	messages *message.Service
+	accounts *account.Internal
+	payments *payment.Internal
+	events   *event.Internal
+	messages *message.Internal
 	codec    ConsumerCodec
 	baseURL  string
 }
 
 // Config is what the service works with.
 type Config struct {
-	Accounts *account.Service
-	Payments *payment.Service
-	Events   *event.Service
-	Messages *message.Service
+	Accounts *account.Internal
+	Payments *payment.Internal
+	Events   *event.Internal
+	Messages *message.Internal
 	// Codec reads and writes consumers' payloads.
 	Codec ConsumerCodec
 	// BaseURL is where the hosted pages are reached, without a slash at its end.
 	BaseURL string
 }
 
-// New returns the service.
-func New(e *engine.Engine, c Config) *Service {
-	return &Service{
+// New returns the service, and what sibling packages call on it in their transactions.
+func New(e *engine.Engine, c Config) (*Service, *Internal) {
+	s := &Service{
 		engine: e, accounts: c.Accounts, payments: c.Payments, events: c.Events, messages: c.Messages,
 		codec: c.Codec, baseURL: c.BaseURL,
 	}
+	return s, &Internal{s}
 }
 
 // CreateParams describe a new code.
@@ -75,22 +78,22 @@ func (p *CreateParams) check() error {
 			return err
 		}
 	}
-	if err := api.CheckCurrency(p.Currency); err != nil {
+	if err := check.Currency(p.Currency); err != nil {
 		return err
 	}
-	if err := api.CheckText("name", p.Name, api.MaxName); err != nil {
+	if err := check.Text("name", p.Name, api.MaxName); err != nil {
 		return err
 	}
-	if err := api.CheckText("description", p.Description, api.MaxText); err != nil {
+	if err := check.Text("description", p.Description, api.MaxText); err != nil {
 		return err
 	}
-	if err := api.CheckText("reference", p.Reference, api.MaxReference); err != nil {
+	if err := check.Text("reference", p.Reference, api.MaxReference); err != nil {
 		return err
 	}
 	if err := checkLimit(&p.UsageLimit, p.Type); err != nil {
 		return err
 	}
-	return p.Metadata.Check(false)
+	return check.Metadata(p.Metadata, false)
 }
 
 // checkLimit refuses a usage limit that does not fit the type, and gives a
@@ -121,9 +124,9 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	return engine.Do(ctx, s.engine, caller, engine.Call{Name: "qr_code.create", Params: p}, func(tx *engine.Tx) (*QRCode, error) {
+	return engine.Execute(ctx, s.engine, caller, engine.Call{Name: "qr_code.create", Params: p}, func(tx *engine.Tx) (*QRCode, error) {
 		if !p.ExpiresAt.IsZero() {
-			if err := api.CheckAhead("expires_at", p.ExpiresAt, tx.Now); err != nil {
+			if err := check.Ahead("expires_at", p.ExpiresAt, tx.Now); err != nil {
 				return nil, err
 			}
 		}
@@ -133,11 +136,11 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			UsageLimit: p.UsageLimit, Active: true, ExpiresAt: api.AtOrNil(p.ExpiresAt),
 			Livemode: caller.Live, Metadata: p.Metadata, Created: tx.Now.Unix(),
 		}
-		s.address(&c)
-		if _, err := codes.Insert(tx, caller.Scope(), c.ID, c); err != nil {
+		s.setURL(&c)
+		if _, err := codes.Insert(tx, engine.Scope(caller), c.ID, c); err != nil {
 			return nil, fmt.Errorf("qrcode: create: %w", err)
 		}
-		if err := s.events.RecordTx(tx, &c, event.QRCodeCreated); err != nil {
+		if err := s.events.Record(tx, &c, event.QRCodeCreated); err != nil {
 			return nil, err
 		}
 		return &c, nil
@@ -149,12 +152,18 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*QRCod
 	return s.listing().Get(ctx, s.engine, caller, id)
 }
 
+// GetJSON writes to w the JSON of what Get returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
+}
+
 // listing is how codes are read.
 func (s *Service) listing() engine.Listing[QRCode, QRCode] {
 	return engine.Listing[QRCode, QRCode]{
 		Collection: codes, Noun: "qr_code", URL: "/v1/qr_codes",
 		Show: func(c *QRCode) QRCode {
-			s.address(c)
+			s.setURL(c)
 			return *c
 		},
 	}
@@ -170,17 +179,35 @@ type ListParams struct {
 
 // List returns codes, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[QRCode], error) {
+	q, err := p.query(caller)
+	if err != nil {
+		return nil, err
+	}
+	return s.listing().List(ctx, s.engine, q, p.Page)
+}
+
+// ListJSON writes to w the JSON of what List returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
+	q, err := p.query(caller)
+	if err != nil {
+		return err
+	}
+	return s.listing().ListJSON(ctx, s.engine, q, p.Page, w)
+}
+
+func (p *ListParams) query(caller api.Caller) (storage.Query, error) {
+	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
 	if p.Type != "" {
 		if err := p.Type.check(); err != nil {
-			return nil, err
+			return q, err
 		}
 	}
-	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
-	q.Where = api.Where(q.Where, "type", string(p.Type))
+	q.Where = engine.Where(q.Where, "type", string(p.Type))
 	if p.Active != nil {
 		q.Where = append(q.Where, storage.Equal{Column: "active", Value: *p.Active})
 	}
-	return s.listing().List(ctx, s.engine, q, p.Page)
+	return q, nil
 }
 
 // UpdateParams change a code; what is nil stays as it is.
@@ -196,16 +223,16 @@ type UpdateParams struct {
 
 func (p *UpdateParams) check() error {
 	if p.Name != nil {
-		if err := api.CheckText("name", *p.Name, api.MaxName); err != nil {
+		if err := check.Text("name", *p.Name, api.MaxName); err != nil {
 			return err
 		}
 	}
 	if p.Description != nil {
-		if err := api.CheckText("description", *p.Description, api.MaxText); err != nil {
+		if err := check.Text("description", *p.Description, api.MaxText); err != nil {
 			return err
 		}
 	}
-	return p.Metadata.Check(true)
+	return check.Metadata(p.Metadata, true)
 }
 
 // Update changes a code. A used-up dynamic code can be activated again, but not
@@ -218,8 +245,8 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 		ID string `json:"id"`
 		UpdateParams
 	}{id, p}}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*QRCode, error) {
-		o, err := s.getCode(tx, caller.Scope(), id)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*QRCode, error) {
+		o, err := s.getCode(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +262,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 		}
 		if p.ExpiresAt != nil {
 			if !p.ExpiresAt.IsZero() {
-				if err := api.CheckAhead("expires_at", *p.ExpiresAt, tx.Now); err != nil {
+				if err := check.Ahead("expires_at", *p.ExpiresAt, tx.Now); err != nil {
 					return nil, err
 				}
 			}
@@ -243,7 +270,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 		}
 		if len(p.Metadata) > 0 {
 			c.Metadata = c.Metadata.Merge(p.Metadata)
-			if err := c.Metadata.Check(false); err != nil {
+			if err := check.Metadata(c.Metadata, false); err != nil {
 				return nil, err
 			}
 		}
@@ -259,37 +286,37 @@ func (s *Service) replace(tx *engine.Tx, o *storage.Object[QRCode]) error {
 	if err := codes.Replace(tx, o); err != nil {
 		return fmt.Errorf("qrcode: update: %w", err)
 	}
-	return s.events.RecordTx(tx, &o.Value, event.QRCodeUpdated)
+	return s.events.Record(tx, &o.Value, event.QRCodeUpdated)
 }
 
 // Delete removes a code. Its payments stay.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	call := engine.Call{Name: "qr_code.delete", Params: id}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
-		o, err := s.getCode(tx, caller.Scope(), id)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+		o, err := s.getCode(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
 		}
 		if err := codes.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("qrcode: delete: %w", err)
 		}
-		if err := s.events.RecordTx(tx, &o.Value, event.QRCodeDeleted); err != nil {
+		if err := s.events.Record(tx, &o.Value, event.QRCodeDeleted); err != nil {
 			return nil, err
 		}
 		return &api.Deleted{ID: id, Object: "qr_code", Deleted: true}, nil
 	})
 }
 
-// Payments lists what was paid through a code, newest first.
-func (s *Service) Payments(ctx context.Context, caller api.Caller, id string, p payment.ListParams) (*api.List[payment.Payment], error) {
+// ListPayments lists what was paid through a code, newest first.
+func (s *Service) ListPayments(ctx context.Context, caller api.Caller, id string, p payment.ListParams) (*api.List[payment.Payment], error) {
 	p.QRCode = id
 	var list *api.List[payment.Payment]
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		if _, err := s.getCode(tx, caller.Scope(), id); err != nil {
+		if _, err := s.getCode(tx, engine.Scope(caller), id); err != nil {
 			return err
 		}
 		var err error
-		list, err = s.payments.ListTx(tx, p, "/v1/qr_codes/"+id+"/payments")
+		list, err = s.payments.List(tx, p, "/v1/qr_codes/"+id+"/payments")
 		return err
 	})
 	return list, err

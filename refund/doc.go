@@ -6,6 +6,7 @@
 // way of paying: qrcode and invoice take money and know nothing of its return, and
 // payment, which both of them use, could not know invoices, whose documents show a
 // refund. So this package stands above both. It does not own how much of a payment
-// is refunded (package payment), credit notes (package invoice), or the provider that
-// carries money back ([invoice.RefundRail], the host's).
+// is refunded (package payment), credit notes (package invoice), the provider that
+// carries money back ([provider.RefundRail], the host's), or the loop that calls the
+// provider until it is conclusive (internal/providers).
 package refund

@@ -20,16 +20,16 @@ func ExampleService_Create() {
 	if err != nil {
 		panic(err)
 	}
-	merchant, _ := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar"})
-	ama, _ := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241234567", PIN: "1234"})
-	if err := svc.Accounts.Deposit(ctx, account.Deposit{To: ama.ID, Amount: decimal.NewFromInt(50), Source: "test"}); err != nil {
+	merchant, _ := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"})
+	ama, _ := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241234567", PIN: "1234"})
+	if err := svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(50), Source: "test"}); err != nil {
 		panic(err)
 	}
 	caller := api.Caller{Merchant: merchant.ID}
 	code, _ := svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{})
 	amount := int64(12_50)
-	paid, _ := svc.QRCodes.Pay(ctx, caller, qrcode.PayParams{
-		Code: code.ID, Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234", Amount: &amount,
+	paid, _ := svc.QRCodes.Pay(ctx, caller, code.ID, qrcode.PayParams{
+		Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234", Amount: &amount,
 	})
 
 	part := int64(5_00)

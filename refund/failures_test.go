@@ -10,8 +10,9 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -20,7 +21,7 @@ import (
 // Whichever operation of the store fails, a call says so, and under its key it gives
 // back once when it is made again.
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
-	store := faulty.New(memory.New())
+	store := faultstore.New(memory.New())
 	s := open(t, store, payments.Config{})
 	ctx := t.Context()
 	named := func(key string) api.Caller { return api.Caller{Merchant: s.Caller.Merchant, IdempotencyKey: key} }
@@ -60,7 +61,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		s.now = s.now.Add(24 * time.Hour)
 		s.mu.Unlock()
 		err := s.Drain(ctx)
-		if hit = store.Heal(); err != nil && !errors.Is(err, faulty.Err) {
+		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
 		}
 		if k > 500 {
@@ -68,20 +69,20 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		}
 	}
 	store.Each(t, "Settle", func() error {
-		_, err := s.Refunds.Settle(ctx, s.Caller, byHand.ID, invoice.RefundResult{Outcome: invoice.Refunded})
+		err := s.Providers.Settle(ctx, s.Caller, byHand.ID, provider.Result{Outcome: provider.Paid})
 		return err
 	})
 	store.Each(t, "Settle, declined", func() error {
-		_, err := s.Refunds.Settle(ctx, s.Caller, declined.ID, invoice.RefundResult{Outcome: invoice.RefundDeclined})
+		err := s.Providers.Settle(ctx, s.Caller, declined.ID, provider.Result{Outcome: provider.Refused})
 		return err
 	})
 	store.Each(t, "Get", func() error { _, err := s.Refunds.Get(ctx, s.Caller, byHand.ID); return err })
 	store.Each(t, "List", func() error { _, err := s.Refunds.List(ctx, s.Caller, refund.ListParams{}); return err })
-	store.Each(t, "Stuck", func() error { _, err := s.Refunds.Stuck(ctx); return err })
+	store.Each(t, "Stuck", func() error { _, err := s.Providers.List(ctx, api.Caller{}, provider.ListParams{}); return err })
 	store.Each(t, "CreditNote", func() error { _, err := s.Refunds.CreditNote(ctx, s.Caller, byHand.ID); return err })
 	_, err = s.Refunds.CreditNote(ctx, s.Caller, "re_1")
 	wants(t, "the note of nothing", err, api.ResourceMissing, "")
-	_, err = s.Refunds.Settle(ctx, s.Caller, "re_1", invoice.RefundResult{Outcome: invoice.Refunded})
+	err = s.Providers.Settle(ctx, s.Caller, "re_1", provider.Result{Outcome: provider.Paid})
 	wants(t, "settled nothing", err, api.ResourceMissing, "")
 	failed, err := s.Refunds.Get(ctx, s.Caller, declined.ID)
 	if err != nil || failed.Status != refund.Failed || failed.FailureReason == nil || *failed.FailureReason == "" {
@@ -94,7 +95,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		t.Errorf("the balance is %+v, %v", balance, err)
 	}
 	count := map[event.Type]int{}
-	for e, err := range s.Events.All(ctx, s.Caller, event.ListParams{}) {
+	for e, err := range api.All(ctx, s.Caller, event.ListParams{}, s.Events.List) {
 		check(t, err)
 		switch e.Type {
 		case event.RefundCreated, event.RefundSucceeded, event.RefundFailed:

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -30,18 +31,20 @@ func TestReconcile(t *testing.T) {
 		ids[3] + ",550,success\n" + // another amount
 		"re_unknown,7.00,success\n" +
 		ids[0] + ",5.50,success\n"
-	words := map[string]payout.Outcome{"credited": payout.Paid}
-	report, err := s.Refunds.Reconcile(t.Context(), payout.CSV(strings.NewReader(statement)), payout.ReconcileParams{Outcomes: words})
+	words := map[string]provider.Outcome{"credited": provider.Paid}
+	report, err := s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{
+		Rows: provider.CSV(strings.NewReader(statement)), Outcomes: words, Kinds: []provider.Kind{provider.Refunds},
+	})
 	check(t, err)
-	refs := func(list []refund.Difference) (refs []string) {
+	refs := func(list []provider.Difference) (refs []string) {
 		for _, d := range list {
-			if d.Refund == nil {
+			if d.Order == nil {
 				refs = append(refs, d.Row.Reference)
 				continue
 			}
-			refs = append(refs, d.Refund.ID)
-			if d.Merchant != s.Caller.Merchant {
-				t.Errorf("%s is of %q", d.Refund.ID, d.Merchant)
+			refs = append(refs, d.Order.ID)
+			if d.Order.Merchant != s.Caller.Merchant {
+				t.Errorf("%s is of %q", d.Order.ID, d.Order.Merchant)
 			}
 		}
 		return refs
@@ -60,19 +63,20 @@ func TestReconcile(t *testing.T) {
 		t.Error(diff)
 	}
 	for what, c := range map[string]struct {
-		p             payout.ReconcileParams
+		live          bool
+		until         time.Time
 		here, missing int
 	}{
-		"live mode":   {payout.ReconcileParams{Live: true}, 5, 0},
-		"before them": {payout.ReconcileParams{Until: s.now.Add(-time.Hour)}, 1, 0},
+		"live mode":   {true, time.Time{}, 5, 0},
+		"before them": {false, s.now.Add(-time.Hour), 1, 0},
 	} {
-		report, err := s.Refunds.Reconcile(t.Context(), payout.CSV(strings.NewReader(statement)), c.p)
+		report, err := s.Providers.Reconcile(t.Context(), api.Caller{Live: c.live}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(statement)), Until: c.until})
 		check(t, err)
 		if len(report.MissingHere) != c.here || len(report.MissingThere) != c.missing {
 			t.Errorf("%s: %d and %d are missing", what, len(report.MissingHere), len(report.MissingThere))
 		}
 	}
-	if _, err := s.Refunds.Reconcile(t.Context(), payout.CSV(strings.NewReader("reference\n")), payout.ReconcileParams{}); err == nil {
+	if _, err := s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader("reference\n"))}); err == nil {
 		t.Error("a statement without amounts is taken")
 	}
 }

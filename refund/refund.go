@@ -5,7 +5,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/outside"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -33,8 +33,8 @@ var transitions = map[Status][]Status{
 	Failed:     {Processing},
 }
 
-// entered are the events of statuses; the others have none.
-var entered = map[Status]event.Type{
+// statusEvent are the events of statuses; the others have none.
+var statusEvent = map[Status]event.Type{
 	Succeeded: event.RefundSucceeded,
 	Failed:    event.RefundFailed,
 }
@@ -71,7 +71,7 @@ type Refund struct {
 // record is what is kept of a refund.
 type record struct {
 	Refund
-	outside.Course
+	dispatch.Submission
 	// Charge is the id under which the provider took the money; empty for wallets.
 	Charge string `json:"charge,omitempty"`
 }
@@ -110,11 +110,8 @@ var refunds = storage.NewCollection("refunds", []storage.Field[record]{
 		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
 		Value:  func(r *record) any { return r.CreatedAt.Time },
 	},
-	outside.DueField(func(r *record) *outside.Course { return &r.Course }),
+	dispatch.DueField(func(r *record) *dispatch.Submission { return &r.Submission }),
 }, storage.DueBy("due"))
 
-// orders index the refunds that providers carry.
-var orders = outside.NewOrders("refund_orders")
-
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{refunds.Kind(), orders.Kind()} }
+func Kinds() []*storage.Kind { return []*storage.Kind{refunds.Kind()} }

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-func TestToAWallet(t *testing.T) {
+func TestRefundToWallet(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		paid := s.paidQR(12_50)
 		s.holds("paid", "1012.5", "0", "987.5")
@@ -42,7 +42,7 @@ func TestToAWallet(t *testing.T) {
 		// The refund was never in another status than the one that both events show.
 		want, err := json.Marshal(r)
 		check(t, err)
-		for e, err := range s.Events.All(t.Context(), s.Caller, event.ListParams{}) {
+		for e, err := range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
 			check(t, err)
 			if strings.HasPrefix(string(e.Type), "refund.") && string(e.Data.Object) != string(want) {
 				t.Errorf("%s shows %s, and the refund is %s", e.Type, e.Data.Object, want)
@@ -81,7 +81,7 @@ func TestToAWallet(t *testing.T) {
 	})
 }
 
-func TestRefusals(t *testing.T) {
+func TestRefusedRefunds(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	paid := s.paidQR(1_00)
 	v := s.paidInvoice(2_00, "")
@@ -109,14 +109,14 @@ func TestRefusals(t *testing.T) {
 		_, err := s.Refunds.Create(t.Context(), s.Caller, c.p)
 		wants(t, what, err, c.code, c.param)
 	}
-	other, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Other"})
+	other, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"})
 	check(t, err)
 	for what, caller := range map[string]api.Caller{"another merchant": {Merchant: other.ID}, "live mode": {Merchant: s.Caller.Merchant, Live: true}} {
 		_, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
 		wants(t, what, err, api.ResourceMissing, "payment")
 	}
 	status := func(is account.Status) {
-		_, err := s.Accounts.SetConsumerStatus(t.Context(), false, s.Consumer.ID, is)
+		_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(is)})
 		check(t, err)
 	}
 	status(account.Frozen)
@@ -126,11 +126,11 @@ func TestRefusals(t *testing.T) {
 	gone := s.NewConsumer("Esi", "0241000009", 10)
 	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
 	check(t, err)
-	theirs, err := s.QRCodes.Pay(t.Context(), s.Caller, qrcode.PayParams{
-		Code: code.ID, Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(1)),
+	theirs, err := s.QRCodes.Pay(t.Context(), s.Caller, code.ID, qrcode.PayParams{
+		Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(1)),
 	})
 	check(t, err)
-	_, err = s.Accounts.SetConsumerStatus(t.Context(), false, gone.ID, account.Closed)
+	_, err = s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, gone.ID, account.UpdateHolderParams{Status: new(account.Closed)})
 	check(t, err)
 	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})
 	wants(t, "a closed wallet", err, api.AccountNotFound, "")
@@ -234,7 +234,7 @@ func TestRacesOverOneBalance(t *testing.T) {
 	})
 }
 
-func TestRepetitions(t *testing.T) {
+func TestReplayedRefunds(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	paid := s.paidQR(10_00)
 	caller := s.Caller
@@ -253,7 +253,7 @@ func TestRepetitions(t *testing.T) {
 }
 
 // The simulated charger answers by the payment method.
-func TestThroughTheCharger(t *testing.T) {
+func TestRefundThroughCharger(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		for method, c := range map[string]struct {
 			status refund.Status
@@ -325,7 +325,7 @@ func TestInvoicesShowRefunds(t *testing.T) {
 	second := s.refund(refund.CreateParams{Payment: *v.Payment})
 	s.pass(0)
 	_, token, _ := strings.Cut(v.HostedURL, "/invoice/")
-	h, err := s.Invoices.Open(t.Context(), token)
+	h, err := s.Invoices.Hosted(t.Context(), token)
 	check(t, err)
 	if len(h.CreditNotes) != 2 || h.CreditNotes[0].Refund != second.ID || h.CreditNotes[1].Number != "CN-2026-000001" ||
 		h.CreditNotes[0].Before != 10_00 || h.CreditNotes[0].Amount != 15_00 || h.Invoice.AmountRefunded != 25_00 {
@@ -360,13 +360,12 @@ func TestInvoicesShowRefunds(t *testing.T) {
 	if found != 4 {
 		t.Errorf("the customer is told %d times, want twice by e-mail and by SMS", found)
 	}
-	file, err := s.Invoices.Attach(t.Context(), s.Caller, second.ID)
-	if err != nil || file.Name != "CN-2026-000002.pdf" || file.Type != "application/pdf" {
-		t.Errorf("attached %+v, %v", file, err)
+	if _, name, err := s.Invoices.CreditNotePDF(t.Context(), s.Caller, second.ID); err != nil || name != "CN-2026-000002.pdf" {
+		t.Errorf("the credit note is the file %q, %v", name, err)
 	}
 }
 
-func TestOfAnInvoicePaidFromAWallet(t *testing.T) {
+func TestRefundOfInvoicePaidFromWallet(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	v, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
 		Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: new(int64(25_00))}},

@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/chart"
-	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/money"
-	"github.com/seed-7082ffec/payments/internal/outside"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -22,11 +23,12 @@ import (
 
 // Config is what the service works with.
 type Config struct {
-	Payments *payment.Service
+	Accounts *account.Internal
+	Payments *payment.Internal
 	// Invoices show refunds, and know the charger that can make them.
-	Invoices *invoice.Service
-	Events   *event.Service
-	Messages *message.Service
+	Invoices *invoice.Internal
+	Events   *event.Internal
+	Messages *message.Internal
 	// StuckAfter is how long a refund may be on its way before it counts as stuck; one
 	// hour when zero.
 	StuckAfter time.Duration
@@ -34,25 +36,27 @@ type Config struct {
 
 // Service makes refunds. It is safe for concurrent use.
 type Service struct {
-	engine  *engine.Engine
-	config  Config
-	courier *outside.Courier[record, invoice.RefundOrder, invoice.RefundResult]
+	engine   *engine.Engine
+	internal *Internal
 }
 
-// New returns the service.
-func New(e *engine.Engine, c Config) *Service {
+// Internal is what siblings call in their transactions.
+type Internal struct {
+	engine *engine.Engine
+	config Config
+}
+
+// New returns the service, and what siblings call.
+func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	if c.StuckAfter <= 0 {
-		c.StuckAfter = outside.DefaultStuckAfter
+		c.StuckAfter = dispatch.DefaultStuckAfter
 	}
-	s := &Service{engine: e, config: c}
-	s.courier = &outside.Courier[record, invoice.RefundOrder, invoice.RefundResult]{
-		Engine: e, Trade: trade{s}, Records: refunds, Orders: orders, Noun: "refund", Word: "refund", StuckAfter: c.StuckAfter,
-	}
-	return s
+	in := &Internal{engine: e, config: c}
+	return &Service{engine: e, internal: in}, in
 }
 
-// Job carries what is due to the charger.
-func (s *Service) Job() due.Job { return s.courier.Job() }
+// Records is where refunds are kept.
+func (in *Internal) Records() *storage.Kind { return refunds.Kind() }
 
 // CreateParams describe a refund.
 type CreateParams struct {
@@ -72,10 +76,10 @@ func (p *CreateParams) check() error {
 	if p.Payment == "" && p.Invoice == "" {
 		return api.Missing("payment")
 	}
-	if err := api.CheckText("reason", p.Reason, api.MaxText); err != nil {
+	if err := check.Text("reason", p.Reason, api.MaxText); err != nil {
 		return err
 	}
-	return p.Metadata.Check(false)
+	return check.Metadata(p.Metadata, false)
 }
 
 // Create gives money back. A refund of what came from a wallet has succeeded when it
@@ -93,17 +97,17 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		return nil, err
 	}
 	call := engine.Call{Name: "refund.create", Params: p}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Refund, error) {
-		return s.create(tx, p)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Refund, error) {
+		return s.internal.create(tx, p)
 	})
 }
 
-func (s *Service) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
-	id, err := s.payment(tx, p)
+func (in *Internal) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
+	id, err := in.payment(tx, p)
 	if err != nil {
 		return nil, err
 	}
-	back, err := s.config.Payments.RefundTx(tx, id, p.Amount)
+	back, err := in.config.Payments.Refund(tx, id, p.Amount)
 	if err != nil {
 		return nil, named("payment", err)
 	}
@@ -114,27 +118,27 @@ func (s *Service) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
 			Payment: paid.ID, QRCode: paid.QRCode, Invoice: paid.Invoice, PaymentMethod: paid.PaymentMethod,
 			Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
 		},
-		Course: outside.Begin(tx.Caller, tx.Now),
-		Charge: back.Source.Charge,
+		Submission: dispatch.New(tx),
+		Charge:     back.Source.Charge,
 	}
 	if p.Reason != "" {
 		r.Reason = &p.Reason
 	}
 	switch {
 	case back.Source.Payer != "":
-		return s.payWallet(tx, r, back.Source.Payer)
+		return in.payWallet(tx, r, back.Source.Payer)
 	case back.Source.Charge != "":
-		return s.reserve(tx, r)
+		return in.reserve(tx, r)
 	}
 	return nil, api.Errorf(api.PaymentNotRefundable, "", "It is not known where the money of this payment came from. Give it back by a payout or a disbursement.")
 }
 
 // payment returns the id of the payment that is to be refunded.
-func (s *Service) payment(tx *engine.Tx, p CreateParams) (string, error) {
+func (in *Internal) payment(tx *engine.Tx, p CreateParams) (string, error) {
 	if p.Invoice == "" {
 		return p.Payment, nil
 	}
-	id, err := s.config.Invoices.PaymentTx(tx, tx.Caller.Scope(), p.Invoice)
+	id, err := in.config.Invoices.Payment(tx, engine.Scope(tx.Caller), p.Invoice)
 	if err != nil {
 		return "", named("invoice", err)
 	}
@@ -156,8 +160,8 @@ func named(param string, err error) error {
 }
 
 // payWallet moves the money back within the service, which ends the refund.
-func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, error) {
-	consumer, err := account.PayerTx(tx, tx.Caller.Live, account.WalletRef{AccountID: payer})
+func (in *Internal) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, error) {
+	consumer, err := in.config.Accounts.Payer(tx, tx.Caller.Live, account.WalletRef{AccountID: payer})
 	if api.CodeOf(err) == api.AccountNotFound {
 		return nil, api.Errorf(api.AccountNotFound, "", "The wallet that paid was closed. Give the money back by a payout or a disbursement.").WithCause(err)
 	}
@@ -170,45 +174,45 @@ func (s *Service) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, er
 	err = tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund", Ref: r.ID, At: tx.Now,
 		Moves: []storage.Move{
-			chart.Available(tx.Caller.Merchant, tx.Caller.Live).Move(-r.Amount),
-			consumer.Wallet(tx.Caller.Live).Move(r.Amount),
+			ledger.Available(tx.Caller.Merchant, tx.Caller.Live).Move(-r.Amount),
+			ledger.Wallet(consumer.ID, tx.Caller.Live).Move(r.Amount),
 		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("refund: pay wallet: %w", err)
 	}
 	r.Status, r.Due = Succeeded, nil
-	if err := s.succeeded(tx, r, consumer.ID, consumer.Phone); err != nil {
+	if err := in.succeeded(tx, r, consumer.ID, consumer.Phone); err != nil {
 		return nil, err
 	}
-	if _, err := refunds.Insert(tx, tx.Caller.Scope(), r.ID, *r); err != nil {
+	if _, err := refunds.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("refund: keep: %w", err)
 	}
 	// It was never in another status, so both events show this one.
-	return &r.Refund, s.config.Events.RecordTx(tx, &r.Refund, event.RefundCreated, entered[Succeeded])
+	return &r.Refund, in.config.Events.Record(tx, &r.Refund, event.RefundCreated, statusEvent[Succeeded])
 }
 
 // succeeded completes a refund whose money is back: the invoice shows it, and the
 // customer is told, on the phone of the payer where the invoice has no number.
-func (s *Service) succeeded(tx *engine.Tx, r *record, payer, phone string) error {
+func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) error {
 	r.CompletedAt = api.AtOrNil(tx.Now)
 	if r.Invoice != nil {
 		back := invoice.RefundedParams{Refund: r.ID, Invoice: *r.Invoice, Amount: r.Amount, Payer: payer, Phone: phone}
 		if r.Reason != nil {
 			back.Reason = *r.Reason
 		}
-		note, err := s.config.Invoices.RefundedTx(tx, back)
+		note, err := in.config.Invoices.Refunded(tx, back)
 		if err != nil {
 			return err
 		}
 		r.CreditNote = &note.Number
 		return nil
 	}
-	m, err := account.MerchantTx(tx, tx.Caller.Merchant)
+	m, err := in.config.Accounts.Merchant(tx, tx.Caller.Merchant)
 	if err != nil {
 		return fmt.Errorf("refund: merchant: %w", err)
 	}
-	return s.config.Messages.TextTx(tx, payer, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
+	return in.config.Messages.Text(tx, payer, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
 }
 
 // errNoRail is the refusal where nobody can give the money back, before anything is
@@ -216,26 +220,26 @@ func (s *Service) succeeded(tx *engine.Tx, r *record, payer, phone string) error
 var errNoRail = api.Errorf(api.Unavailable, "", "Payments by this method cannot be refunded here at the moment. Give the money back by a payout or a disbursement, or ask the operator.")
 
 // reserve sets the money aside and queues the refund for the charger.
-func (s *Service) reserve(tx *engine.Tx, r *record) (*Refund, error) {
+func (in *Internal) reserve(tx *engine.Tx, r *record) (*Refund, error) {
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
-	if s.config.Invoices.RefundRail(live) == nil {
+	if in.config.Invoices.RefundRail(live) == nil {
 		return nil, errNoRail
 	}
 	err := tx.Post(storage.Posting{
 		ID: tx.NewID("txn_"), Type: "refund", Ref: r.ID, At: tx.Now,
-		Moves: []storage.Move{chart.Available(merchant, live).Move(-r.Amount), chart.Reserved(merchant, live).Move(r.Amount)},
+		Moves: []storage.Move{ledger.Available(merchant, live).Move(-r.Amount), ledger.Reserved(merchant, live).Move(r.Amount)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("refund: reserve: %w", err)
 	}
-	if _, err := refunds.Insert(tx, tx.Caller.Scope(), r.ID, *r); err != nil {
+	if _, err := refunds.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("refund: keep: %w", err)
 	}
-	if err := orders.OpenTx(tx, r.Object, r.ID); err != nil {
+	if err := dispatch.Refunds.Open(tx, ref(r.ID), tx.Now); err != nil {
 		return nil, err
 	}
 	tx.Due(refunds.Kind())
-	return &r.Refund, s.config.Events.RecordTx(tx, &r.Refund, event.RefundCreated)
+	return &r.Refund, in.config.Events.Record(tx, &r.Refund, event.RefundCreated)
 }
 
 // Get returns one refund.
@@ -243,10 +247,16 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Refun
 	return listing.Get(ctx, s.engine, caller, id)
 }
 
+// GetJSON writes to w the JSON of what Get returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return listing.GetJSON(ctx, s.engine, caller, id, w)
+}
+
 // listing is how refunds are read.
 var listing = engine.Listing[record, Refund]{
 	Collection: refunds, Noun: "refund", URL: "/v1/refunds",
-	Show: func(r *record) Refund { return r.Refund }, AsStored: true,
+	Show: func(r *record) Refund { return r.Refund }, Passthrough: true,
 }
 
 // ListParams selects refunds; zero values select all.
@@ -260,11 +270,21 @@ type ListParams struct {
 
 // List returns refunds, newest first.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Refund], error) {
-	q := storage.Query{Scope: caller.Scope(), Range: api.InTimes(nil, "created", p.Created)}
-	q.Where = api.Where(q.Where, "payment", p.Payment)
-	q.Where = api.Where(q.Where, "invoice", p.Invoice)
-	q.Where = api.Where(q.Where, "status", string(p.Status))
-	return listing.List(ctx, s.engine, q, p.Page)
+	return listing.List(ctx, s.engine, p.query(caller), p.Page)
+}
+
+// ListJSON writes to w the JSON of what List returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
+	return listing.ListJSON(ctx, s.engine, p.query(caller), p.Page, w)
+}
+
+func (p *ListParams) query(caller api.Caller) storage.Query {
+	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
+	q.Where = engine.Where(q.Where, "payment", p.Payment)
+	q.Where = engine.Where(q.Where, "invoice", p.Invoice)
+	q.Where = engine.Where(q.Where, "status", string(p.Status))
+	return q
 }
 
 // CreditNote returns the address of the PDF of a refund's credit note, which needs
@@ -276,5 +296,5 @@ func (s *Service) CreditNote(ctx context.Context, caller api.Caller, id string) 
 	if _, err := s.Get(ctx, caller, id); err != nil {
 		return "", err
 	}
-	return s.config.Invoices.CreditNoteAddress(ctx, caller, id)
+	return s.internal.config.Invoices.CreditNoteAddress(ctx, caller, id)
 }

@@ -39,7 +39,7 @@ func open(t *testing.T, store storage.Store, c payments.Config) *shop {
 		defer s.mu.Unlock()
 		return s.now
 	}
-	s.Shop = paymentstest.On(t, store, c)
+	s.Shop = paymentstest.NewWithStore(t, store, c)
 	return s
 }
 
@@ -114,7 +114,7 @@ func (s *shop) holds(what, available, reserved, wallet string) {
 	s.t.Helper()
 	b, err := s.Accounts.Balance(s.t.Context(), s.Caller)
 	check(s.t, err)
-	w, err := s.Accounts.WalletBalance(s.t.Context(), false, s.Consumer.ID)
+	w, err := s.Accounts.WalletBalance(s.t.Context(), api.Caller{}, s.Consumer.ID)
 	check(s.t, err)
 	if b.Available.String() != available || b.Reserved.String() != reserved || w.String() != wallet {
 		s.t.Errorf("%s: available %s, reserved %s, wallet %s; want %s, %s, %s", what, b.Available, b.Reserved, w, available, reserved, wallet)

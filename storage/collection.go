@@ -14,8 +14,7 @@ import (
 //
 //	var codes = storage.NewCollection("qr_codes",
 //		[]storage.Field[code]{
-//			{Column: storage.Column{Name: "type", Type: storage.Text},
-//				Value: func(c *code) any { return c.Type }},
+//			storage.TextColumn("type", func(c *code) string { return c.Type }).Indexed(),
 //		})
 //
 // Columns are derived from the value here and nowhere else, so they cannot
@@ -23,18 +22,11 @@ import (
 type Collection[T any] struct {
 	kind     *Kind
 	fields   []Field[T]
-	shape    *shape
-	verbatim func(*T) *json.RawMessage // nil for nowhere
+	shape    *jsonShape
+	verbatim func(*T) *json.RawMessage // may be nil
 }
 
-// Field is a promoted column and how it follows from the value.
-type Field[T any] struct {
-	Column
-	// Value returns a string, int64, bool, time.Time or nil.
-	Value func(*T) any
-}
-
-// Object is a stored value with what the store knows of it.
+// Object is a stored value with its scope, id and version.
 type Object[T any] struct {
 	Scope   Scope
 	ID      string
@@ -46,11 +38,11 @@ type Object[T any] struct {
 	stored []byte
 }
 
-// NewCollection declares a kind and its Go type. It panics on a description
-// that [Kind.Validate] refuses: that is a bug found when the program starts.
+// NewCollection declares a kind and its Go type. It panics if [Kind.Validate] refuses the
+// declaration: that is a bug, found when the program starts.
 func NewCollection[T any](name string, fields []Field[T], options ...func(*Kind)) *Collection[T] {
 	c := &Collection[T]{kind: &Kind{Name: name}, fields: fields}
-	c.shape = shapeOf(reflect.TypeFor[T](), map[reflect.Type]*shape{})
+	c.shape = shapeOf(reflect.TypeFor[T](), map[reflect.Type]*jsonShape{})
 	for _, f := range fields {
 		c.kind.Columns = append(c.kind.Columns, f.Column)
 	}
@@ -85,6 +77,11 @@ func DueBy(column string) func(*Kind) {
 	return func(k *Kind) { k.Due = column }
 }
 
+// OneQueueBy is DueBy for a kind that is [Kind.OneQueue].
+func OneQueueBy(column string) func(*Kind) {
+	return func(k *Kind) { k.Due, k.OneQueue = column, true }
+}
+
 // Kind returns the description that the store is given.
 func (c *Collection[T]) Kind() *Kind { return c.kind }
 
@@ -97,7 +94,7 @@ func (c *Collection[T]) Get(tx ReadTx, s Scope, id string) (*Object[T], error) {
 	return c.Decode(r)
 }
 
-// GetOrNew is Get, but returns a new object, without a Version, where there is none.
+// GetOrNew is Get, but returns a new object, without a Version, if there is none.
 func (c *Collection[T]) GetOrNew(tx ReadTx, s Scope, id string) (*Object[T], error) {
 	o, err := c.Get(tx, s, id)
 	if errors.Is(err, ErrNotFound) {
@@ -127,8 +124,8 @@ func (c *Collection[T]) List(tx ReadTx, q Query) (page []*Object[T], more bool, 
 	return page, more, err
 }
 
-// Records is List for those who need not decode all of it. The records have no
-// Columns: they follow from the documents.
+// Records is List without decoding. The records have no Columns: those follow from the
+// documents.
 func (c *Collection[T]) Records(tx ReadTx, q Query) (page []Record, more bool, err error) {
 	limit := q.Limit
 	q.Limit, q.Bare = q.Limit+1, true
@@ -141,7 +138,7 @@ func (c *Collection[T]) Records(tx ReadTx, q Query) (page []Record, more bool, e
 		bytes += len(r.Data)
 	}
 	if more = len(records) > limit || q.Bytes > 0 && len(records) > 1 && bytes > q.Bytes; more {
-		// The last that was found shows that there is more.
+		// The last record only shows that there is more.
 		if q.Before != "" {
 			records = records[1:]
 		} else {
@@ -161,19 +158,19 @@ func (c *Collection[T]) Insert(tx Tx, s Scope, id string, v T) (*Object[T], erro
 	return o, tx.Insert(c.kind, r)
 }
 
-// Replace writes the object's changed value if nobody else has written it since
-// it was read; else ErrConflict. On success o carries the new version.
+// Replace writes the object's changed value if no other transaction has written it since
+// it was read; else it returns ErrConflict. On success o carries the new version.
 //
-// Members of the stored document that T has no field for stay as they are, since a
-// newer version of the program may have written them; also those of objects within it,
-// and in lists those of elements that did not change or that have an id. Members that
-// T has a field for come from the value alone.
+// Replace keeps members of the stored document that T has no field for, because a newer
+// version of the program may have written them. It keeps them also in nested objects, and
+// in those elements of lists that did not change or that have an id. Members that T has a
+// field for come from the value alone.
 func (c *Collection[T]) Replace(tx Tx, o *Object[T]) error {
 	r, err := c.encode(o)
 	if err != nil {
 		return err
 	}
-	if r.Data, err = c.keep(tx, o, r.Data); err != nil {
+	if r.Data, err = c.keepUnknownMembers(tx, o, r.Data); err != nil {
 		return err
 	}
 	if err := tx.Replace(c.kind, r); err != nil {
@@ -197,7 +194,7 @@ func (c *Collection[T]) Put(tx Tx, o *Object[T]) error {
 	return err
 }
 
-// Delete removes the object if nobody else has written it since it was read.
+// Delete removes the object if no other transaction has written it since it was read.
 func (c *Collection[T]) Delete(tx Tx, o *Object[T]) error {
 	return tx.Delete(c.kind, o.Scope, o.ID, o.Version)
 }
@@ -216,7 +213,7 @@ func (c *Collection[T]) Claim(tx Tx, claim Claim) ([]*Object[T], error) {
 	return c.decodeAll(records)
 }
 
-// Decode turns a record into an object, for those who claim by kind.
+// Decode turns a record into an object, for callers that claim by kind.
 func (c *Collection[T]) Decode(r Record) (*Object[T], error) {
 	o := &Object[T]{Scope: r.Scope, ID: r.ID, Version: r.Version, stored: r.Data}
 	if err := json.Unmarshal(r.Data, &o.Value); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// read leaves out what an object keeps of its document.
+// read ignores the document that an object keeps.
 var read = cmpopts.IgnoreUnexported(storage.Object[task]{})
 
 type task struct {
@@ -50,8 +50,8 @@ func open(t *testing.T) storage.Store {
 	return store
 }
 
-// What is read or begun anew is written, whichever it was.
-func TestPut(t *testing.T) {
+// Put inserts a new object and replaces one that was read.
+func TestPutInsertsOrReplaces(t *testing.T) {
 	store := open(t)
 	for version := range int64(3) {
 		want(t, "Update", store.Update(t.Context(), func(tx storage.Tx) error {
@@ -72,7 +72,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-func TestCollection(t *testing.T) {
+func TestCollectionReadsAndWritesObjects(t *testing.T) {
 	store := open(t)
 	const text = `<b> & "quotes"` // comes back as it was
 	want(t, "Update", store.Update(t.Context(), func(tx storage.Tx) error {
@@ -203,7 +203,7 @@ func TestCollectionList(t *testing.T) {
 	}
 }
 
-func TestCollectionBackfill(t *testing.T) {
+func TestBackfillDerivesColumns(t *testing.T) {
 	columns, err := tasks.Kind().Backfill([]byte(`{"name":"a","due":"2026-01-31T12:00:00Z"}`))
 	want(t, "Backfill", err, nil)
 	if diff := cmp.Diff([]any{"a", nil, noon}, columns); diff != "" {
@@ -217,7 +217,7 @@ func TestCollectionBackfill(t *testing.T) {
 	}
 }
 
-func TestCollectionOfWhatJSONCannotHold(t *testing.T) {
+func TestInsertFailsForValueWithoutJSON(t *testing.T) {
 	channels := storage.NewCollection[chan int]("channels", nil)
 	store := memory.New()
 	want(t, "Define", store.Define(t.Context(), channels.Kind()), nil)
@@ -232,7 +232,7 @@ func TestCollectionOfWhatJSONCannotHold(t *testing.T) {
 	}), nil)
 }
 
-func TestNewCollectionPanics(t *testing.T) {
+func TestNewCollectionPanicsForInvalidName(t *testing.T) {
 	defer func() {
 		err, _ := recover().(error)
 		want(t, "panic", err, storage.ErrInvalid)
@@ -241,8 +241,8 @@ func TestNewCollectionPanics(t *testing.T) {
 	t.Error("a kind of two words is accepted")
 }
 
-// An object within another is kept as it came, and the value is left as it was.
-func TestAnObjectWithinAnother(t *testing.T) {
+// Verbatim stores the field as it is, and does not change the value.
+func TestVerbatimFieldIsStoredUnchanged(t *testing.T) {
 	type inner struct {
 		Title string          `json:"title"`
 		Doc   json.RawMessage `json:"doc,omitempty"`

@@ -9,8 +9,8 @@ import (
 	"hash"
 )
 
-// Scanner is what [Copy] needs of the ReadTx of its source, beside the contract.
-// The stores that ship have it. In an Update it sees what the transaction has written.
+// Scanner is an optional interface of a ReadTx: [Copy] needs it for its source. The
+// stores of this module have it. In an Update it sees the writes of the transaction.
 type Scanner interface {
 	// Scan returns at most limit records, at least 1, of all scopes after the given
 	// scope and id, in an order of the backend's that stays the same; it begins with
@@ -27,47 +27,46 @@ type Sequence struct {
 	Value int64
 }
 
-// SequenceSetter is what [Copy] needs of the Tx of its target, beside the
-// contract. The stores that ship have it.
+// SequenceSetter is an optional interface of a Tx: [Copy] needs it for its target. The
+// stores of this module have it.
 type SequenceSetter interface {
-	// SetSequence makes value, which may be less than what was given, the last number
-	// of a sequence.
+	// SetSequence sets the last number of a sequence. value may be less than the current
+	// one.
 	SetSequence(name string, value int64) error
 }
 
-// Progress is how far a copy or a migration has come.
+// Progress is the progress of a copy or a migration.
 type Progress struct {
 	// What is the name of a kind, "ledger" or "sequences".
 	What string
-	// Done is how many records, postings or sequences of that were copied. A
-	// migration tells 0 when it begins to change the table of a kind.
+	// Done is how many records, postings or sequences were copied. A migration reports 0
+	// when it begins to change the table of a kind.
 	Done int64
 }
 
-// copyBatch is how much one transaction of a copy reads or writes.
+// copyBatch is how many records a transaction of a copy reads or writes.
 const copyBatch = 500
 
-// copyAccounts is how many accounts a copy remembers, some 150 MB of them. Those of a
-// larger ledger are read again.
-var copyAccounts = 1 << 20
+// maxCopyAccounts bounds how many accounts a copy keeps in memory, some 150 MB. A copy of
+// a larger ledger reads accounts again.
+var maxCopyAccounts = 1 << 20
 
-// Copy copies one store into another, for hosts who grow: memory to SQLite, SQLite
-// to PostgreSQL, or back. kinds are what src holds, those of payments.Kinds() for
-// the library; dst is made ready for them, and must be empty, so that payments.New
-// comes afterwards. progress, if not nil, is called after each transaction.
+// Copy copies one store into another, for hosts who grow: memory to SQLite, SQLite to
+// PostgreSQL, or back. kinds are the kinds of src: payments.Kinds() for the library. Copy
+// defines them in dst, which must be empty; so call payments.New afterwards. progress, if
+// not nil, is called after each transaction.
 //
-// Stop everything that writes to src first, the background work included. Copy reads
-// src in many short Views, so that its database need not keep an old state for hours,
-// and reads all but the postings once more at the end. Where that has changed since it
-// was copied, the error is ErrConflict: without an error the copy is one state of src,
-// and what is written to src after Copy has returned is missing in it. Memory does not
-// grow with the store.
+// Stop everything that writes to src first, the background work included. Copy reads src
+// in many short Views, so that its database need not keep an old state for hours. At the
+// end it reads everything but the postings once more, and fails with ErrConflict if
+// something has changed since it was copied. So a copy without an error is one state of
+// src. Later writes to src are missing in it. Copy needs the same memory for any size of
+// store.
 //
-// Every posting is booked anew, in an order that gives each entry the number and the
-// balance that it had; one that does not fit what was before it, and balances that
-// differ at the end, are an error. Versions begin with 1 again and leases end. What a
-// copy leaves that was interrupted, or has failed, is useless: throw dst away and begin
-// again.
+// Copy books every posting anew, in an order that gives each entry its number and
+// balance. A posting that does not fit the entries before it, and balances that differ at
+// the end, are errors. Versions begin with 1 again and leases end. If a copy fails or is
+// interrupted, drop dst and begin again.
 func Copy(ctx context.Context, dst, src Store, kinds []*Kind, progress func(Progress)) error {
 	if progress == nil {
 		progress = func(Progress) {}
@@ -76,7 +75,7 @@ func Copy(ctx context.Context, dst, src Store, kinds []*Kind, progress func(Prog
 		return fmt.Errorf("storage: copy: %w", err)
 	}
 	c := &copier{ctx: ctx, dst: dst, src: src, progress: progress, accounts: map[string]Balance{}}
-	if err := c.all(kinds); err != nil {
+	if err := c.run(kinds); err != nil {
 		return fmt.Errorf("storage: copy: %w", err)
 	}
 	return nil
@@ -87,19 +86,19 @@ type copier struct {
 	dst, src Store
 	progress func(Progress)
 
-	// accounts are those of dst, as they will be after what is ready is booked; Guarded
-	// is what src says.
+	// accounts are the accounts of dst as they will be after the next batch. Guarded is as in
+	// src.
 	accounts map[string]Balance
-	ready    []Booked
-	done     int64  // postings that are booked
-	compared string // the account up to which the balances were compared
+	batch    []Booked
+	done     int64  // booked postings
+	compared string // balances were compared up to this account
 }
 
-// all copies everything, and then reads once more what was copied. What is the same both
-// times did not change in between, since versions and numbers of entries only rise: so
-// all of it together is one state of the source.
-func (c *copier) all(kinds []*Kind) error {
-	if err := c.empty(kinds); err != nil {
+// run copies everything, and then reads the source once more. Versions and numbers of
+// entries only rise. So what is equal in both reads did not change in between, and the
+// copy is one state of the source.
+func (c *copier) run(kinds []*Kind) error {
+	if err := c.checkTargetEmpty(kinds); err != nil {
 		return err
 	}
 	var first [][]byte
@@ -108,17 +107,17 @@ func (c *copier) all(kinds []*Kind) error {
 		return nil
 	}
 	for _, k := range kinds {
-		if err := c.records(k, true, note); err != nil {
+		if err := c.copyRecords(k, true, note); err != nil {
 			return err
 		}
 	}
-	if err := c.sequences(true, note); err != nil {
+	if err := c.copySequences(true, note); err != nil {
 		return err
 	}
-	if err := c.balances(c.expect, note); err != nil {
+	if err := c.eachBalance(c.rememberAccounts, note); err != nil {
 		return err
 	}
-	if err := c.postings(); err != nil {
+	if err := c.copyPostings(); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 
@@ -130,27 +129,27 @@ func (c *copier) all(kinds []*Kind) error {
 		return nil
 	}
 	for _, k := range kinds {
-		if err := c.records(k, false, same); err != nil {
+		if err := c.copyRecords(k, false, same); err != nil {
 			return err
 		}
 	}
-	if err := c.sequences(false, same); err != nil {
+	if err := c.copySequences(false, same); err != nil {
 		return err
 	}
 	var differs error
 	compare := func(page []Balance) error {
 		if differs == nil {
-			differs = c.compare(page)
+			differs = c.compareBalances(page)
 		}
 		c.compared = page[len(page)-1].Account
 		return nil
 	}
-	// A source that was written to is the reason rather than what differs for it.
-	if err := c.balances(compare, same); err != nil {
+	// If the source was written to, report that rather than the difference it made.
+	if err := c.eachBalance(compare, same); err != nil {
 		return err
 	}
 	if differs == nil {
-		differs = c.sum()
+		differs = c.checkTotalIsZero()
 	}
 	if differs != nil {
 		return fmt.Errorf("ledger: %w", differs)
@@ -158,8 +157,8 @@ func (c *copier) all(kinds []*Kind) error {
 	return nil
 }
 
-// empty refuses a target that holds something.
-func (c *copier) empty(kinds []*Kind) error {
+// checkTargetEmpty refuses a target that has records or balances.
+func (c *copier) checkTargetEmpty(kinds []*Kind) error {
 	return c.dst.View(c.ctx, func(tx ReadTx) error {
 		balances, err := tx.Balances("", 1)
 		if err != nil {
@@ -182,9 +181,8 @@ func (c *copier) empty(kinds []*Kind) error {
 	})
 }
 
-// pages reads a page in each View of the source, beginning with what comes after the zero
-// value, and hands it to use.
-func pages[T any](c *copier, read func(tx ReadTx, last T) ([]T, error), use func(page []T) error) error {
+// eachPage reads the source page by page, each in a View, and passes the pages to use.
+func eachPage[T any](c *copier, read func(tx ReadTx, last T) ([]T, error), use func(page []T) error) error {
 	for last := *new(T); ; {
 		var page []T
 		err := c.src.View(c.ctx, func(tx ReadTx) error {
@@ -210,11 +208,11 @@ func scannerOf(tx ReadTx) (Scanner, error) {
 	return scanner, nil
 }
 
-// records reads the records of a kind, writes them if it is to, and gives their digest to
-// check.
-func (c *copier) records(k *Kind, write bool, check func(sum []byte) error) error {
+// copyRecords reads the records of a kind, writes them if write is set, and passes their
+// digest to check.
+func (c *copier) copyRecords(k *Kind, write bool, check func(sum []byte) error) error {
 	d, done := sha256.New(), int64(0)
-	err := pages(c, func(tx ReadTx, last Record) ([]Record, error) {
+	err := eachPage(c, func(tx ReadTx, last Record) ([]Record, error) {
 		scanner, err := scannerOf(tx)
 		if err != nil {
 			return nil, err
@@ -227,7 +225,7 @@ func (c *copier) records(k *Kind, write bool, check func(sum []byte) error) erro
 			if r.Scope.Live {
 				live = 1
 			}
-			digest(d, []int64{r.Version, live}, []byte(r.Scope.Merchant), []byte(r.ID), r.Data)
+			addToDigest(d, []int64{r.Version, live}, []byte(r.Scope.Merchant), []byte(r.ID), r.Data)
 		}
 		if !write {
 			return nil
@@ -255,10 +253,10 @@ func (c *copier) records(k *Kind, write bool, check func(sum []byte) error) erro
 	return nil
 }
 
-// sequences is records for the sequences.
-func (c *copier) sequences(write bool, check func(sum []byte) error) error {
+// copySequences is copyRecords for the sequences.
+func (c *copier) copySequences(write bool, check func(sum []byte) error) error {
 	d, done := sha256.New(), int64(0)
-	err := pages(c, func(tx ReadTx, last Sequence) ([]Sequence, error) {
+	err := eachPage(c, func(tx ReadTx, last Sequence) ([]Sequence, error) {
 		scanner, err := scannerOf(tx)
 		if err != nil {
 			return nil, err
@@ -266,7 +264,7 @@ func (c *copier) sequences(write bool, check func(sum []byte) error) error {
 		return scanner.Sequences(last.Name, copyBatch)
 	}, func(page []Sequence) error {
 		for _, s := range page {
-			digest(d, []int64{s.Value}, []byte(s.Name))
+			addToDigest(d, []int64{s.Value}, []byte(s.Name))
 		}
 		if !write {
 			return nil
@@ -298,14 +296,14 @@ func (c *copier) sequences(write bool, check func(sum []byte) error) error {
 	return nil
 }
 
-// balances hands the balances of the source to use, and their digest to check.
-func (c *copier) balances(use func([]Balance) error, check func(sum []byte) error) error {
+// eachBalance passes the balances of the source to use, and their digest to check.
+func (c *copier) eachBalance(use func([]Balance) error, check func(sum []byte) error) error {
 	d := sha256.New()
-	err := pages(c, func(tx ReadTx, last Balance) ([]Balance, error) {
+	err := eachPage(c, func(tx ReadTx, last Balance) ([]Balance, error) {
 		return tx.Balances(last.Account, copyBatch)
 	}, func(page []Balance) error {
 		for _, b := range page {
-			digest(d, []int64{b.Amount, b.Entries}, []byte(b.Account))
+			addToDigest(d, []int64{b.Amount, b.Entries}, []byte(b.Account))
 		}
 		return use(page)
 	})
@@ -318,8 +316,9 @@ func (c *copier) balances(use func([]Balance) error, check func(sum []byte) erro
 	return nil
 }
 
-// digest adds to a digest, texts with their lengths, so that no two lists are the same.
-func digest(d hash.Hash, numbers []int64, texts ...[]byte) {
+// addToDigest adds numbers and texts to a digest. Each text follows its length, so that
+// no two lists have the same encoding.
+func addToDigest(d hash.Hash, numbers []int64, texts ...[]byte) {
 	var b []byte
 	for _, n := range numbers {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))

@@ -16,8 +16,8 @@ import (
 
 var parcels = &storage.Kind{Name: "parcels"}
 
-// shelfOf is a store with so many records and postings.
-func shelfOf(t *testing.T, n int) storage.Store {
+// filledStore is a store with so many records and postings.
+func filledStore(t *testing.T, n int) storage.Store {
 	t.Helper()
 	s := memory.New()
 	if err := s.Define(t.Context(), parcels); err != nil {
@@ -55,47 +55,47 @@ func write(t *testing.T, s storage.Store, fn func(storage.Tx) error) {
 	}
 }
 
-// brief counts the pages that one View of a store reads.
-type brief struct {
+// viewCounter counts the pages that one View of a store reads.
+type viewCounter struct {
 	storage.Store
 	pages, longest int
 }
 
-func (b *brief) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+func (b *viewCounter) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 	b.pages = 0
 	defer func() { b.longest = max(b.longest, b.pages) }()
-	return b.Store.View(ctx, func(tx storage.ReadTx) error { return fn(&briefTx{tx, tx.(storage.Scanner), b}) })
+	return b.Store.View(ctx, func(tx storage.ReadTx) error { return fn(&viewCounterTx{tx, tx.(storage.Scanner), b}) })
 }
 
-type briefTx struct {
+type viewCounterTx struct {
 	storage.ReadTx
 	scanner storage.Scanner
-	by      *brief
+	by      *viewCounter
 }
 
-func (b *briefTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
+func (b *viewCounterTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
 	b.by.pages++
 	return b.scanner.Scan(k, after, id, limit)
 }
 
-func (b *briefTx) Sequences(after string, limit int) ([]storage.Sequence, error) {
+func (b *viewCounterTx) Sequences(after string, limit int) ([]storage.Sequence, error) {
 	b.by.pages++
 	return b.scanner.Sequences(after, limit)
 }
 
-func (b *briefTx) Balances(after string, limit int) ([]storage.Balance, error) {
+func (b *viewCounterTx) Balances(after string, limit int) ([]storage.Balance, error) {
 	b.by.pages++
 	return b.ReadTx.Balances(after, limit)
 }
 
-func (b *briefTx) Postings(after string, limit int) ([]storage.Booked, error) {
+func (b *viewCounterTx) Postings(after string, limit int) ([]storage.Booked, error) {
 	b.by.pages++
 	return b.ReadTx.Postings(after, limit)
 }
 
 // A copy reads one page in a View, so that the source need not keep an old state.
 func TestCopyReadsInShortViews(t *testing.T) {
-	src, dst := &brief{Store: shelfOf(t, 2500)}, memory.New()
+	src, dst := &viewCounter{Store: filledStore(t, 2500)}, memory.New()
 	if err := storage.Copy(t.Context(), dst, src, []*storage.Kind{parcels}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -141,10 +141,10 @@ func sameStores(t *testing.T, src, dst storage.Store) {
 }
 
 // A copy of more accounts than are remembered is as good.
-func TestCopyOfManyAccounts(t *testing.T) {
+func TestCopyWithMoreAccountsThanItRemembers(t *testing.T) {
 	for _, most := range []int{2, 100, 600} {
 		storage.RememberAccounts(t, most)
-		src, dst := shelfOf(t, 1700), memory.New()
+		src, dst := filledStore(t, 1700), memory.New()
 		// The ids of these are not in the order of their booking.
 		for i := range 900 {
 			write(t, src, func(tx storage.Tx) error { return tx.Post(payIn(5000 - i)) })
@@ -156,9 +156,9 @@ func TestCopyOfManyAccounts(t *testing.T) {
 	}
 }
 
-// A source that is written to while it is copied is refused wherever the copy has come
-// to, unless the copy is what the source holds afterwards all the same.
-func TestCopyRefusesASourceThatIsWrittenTo(t *testing.T) {
+// Copy refuses a source that changes meanwhile, at whatever moment, unless the copy equals
+// the source afterwards all the same.
+func TestCopyRefusesChangingSource(t *testing.T) {
 	late := parcel(700)
 	for what, change := range map[string]func(storage.Tx) error{
 		"a new record": func(tx storage.Tx) error { return tx.Insert(parcels, parcel(-1)) },
@@ -178,7 +178,7 @@ func TestCopyRefusesASourceThatIsWrittenTo(t *testing.T) {
 	} {
 		for _, at := range []string{parcels.Name, "sequences", "ledger"} {
 			t.Run(what+" after "+at, func(t *testing.T) {
-				src, dst, done := shelfOf(t, 1200), memory.New(), false
+				src, dst, done := filledStore(t, 1200), memory.New(), false
 				err := storage.Copy(t.Context(), dst, src, []*storage.Kind{parcels}, func(p storage.Progress) {
 					if p.What == at && !done {
 						done = true

@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// expect remembers accounts of the target, which has none yet.
-func (c *copier) expect(page []Balance) error {
+// rememberAccounts remembers accounts, which the target does not have yet.
+func (c *copier) rememberAccounts(page []Balance) error {
 	for _, b := range page {
-		if len(c.accounts) < copyAccounts {
+		if len(c.accounts) < maxCopyAccounts {
 			c.accounts[b.Account] = Balance{Account: b.Account, Guarded: b.Guarded}
 		}
 	}
 	return nil
 }
 
-// know makes sure that the accounts of postings are remembered.
-func (c *copier) know(batch ...Booked) error {
+// loadAccounts makes sure that the accounts of postings are in memory.
+func (c *copier) loadAccounts(batch ...Booked) error {
 	all, unknown := map[string]bool{}, 0
 	for _, p := range batch {
 		for _, e := range p.Entries {
@@ -30,10 +30,10 @@ func (c *copier) know(batch ...Booked) error {
 	if unknown == 0 {
 		return nil
 	}
-	if err := c.book(); err != nil { // so that the target says how they are
+	if err := c.writeBatch(); err != nil { // so that the target has the current balances
 		return err
 	}
-	if len(c.accounts)+unknown > copyAccounts {
+	if len(c.accounts)+unknown > maxCopyAccounts {
 		clear(c.accounts)
 	}
 	return c.src.View(c.ctx, func(from ReadTx) error {
@@ -58,47 +58,47 @@ func (c *copier) know(batch ...Booked) error {
 	})
 }
 
-// place is where an entry stands.
-type place struct {
+// entryPosition identifies an entry.
+type entryPosition struct {
 	account string
 	number  int64
 }
 
-// postings books every posting when the entries before its own are booked. Ids are
-// nearly in that order; those that come too early wait: as many as were made in the
-// time by which the clocks of processes differed.
-func (c *copier) postings() error {
-	waiting := map[place]Booked{}
-	err := pages(c, func(tx ReadTx, last Booked) ([]Booked, error) {
+// copyPostings books every posting after the entries before its own. Ids are nearly in
+// that order. A posting that comes too early waits. As many wait as were made within the
+// difference between the clocks of processes.
+func (c *copier) copyPostings() error {
+	waiting := map[entryPosition]Booked{}
+	err := eachPage(c, func(tx ReadTx, last Booked) ([]Booked, error) {
 		return tx.Postings(last.ID, copyBatch)
 	}, func(page []Booked) error {
-		if err := c.know(page...); err != nil {
+		if err := c.loadAccounts(page...); err != nil {
 			return err
 		}
 		for len(page) > 0 {
 			p := page[0]
 			page = page[1:]
-			if err := c.know(p); err != nil { // one that has waited
+			if err := c.loadAccounts(p); err != nil { // p may have waited
 				return err
 			}
 			i := slices.IndexFunc(p.Entries, func(e Entry) bool { return e.Number > c.accounts[e.Account].Entries+1 })
 			if i >= 0 {
-				waiting[place{p.Entries[i].Account, p.Entries[i].Number}] = p
+				waiting[entryPosition{p.Entries[i].Account, p.Entries[i].Number}] = p
 				continue
 			}
-			if err := c.follow(p); err != nil {
+			if err := c.checkEntries(p); err != nil {
 				return err
 			}
-			c.ready = append(c.ready, p)
+			c.batch = append(c.batch, p)
 			for _, e := range p.Entries {
-				next := place{e.Account, e.Number + 1}
+				next := entryPosition{e.Account, e.Number + 1}
 				if w, ok := waiting[next]; ok {
 					delete(waiting, next)
 					page = append([]Booked{w}, page...)
 				}
 			}
-			if len(c.ready) == copyBatch {
-				if err := c.book(); err != nil {
+			if len(c.batch) == copyBatch {
+				if err := c.writeBatch(); err != nil {
 					return err
 				}
 			}
@@ -109,14 +109,13 @@ func (c *copier) postings() error {
 		return err
 	}
 	if len(waiting) > 0 {
-		return fmt.Errorf("%d postings stand behind entries that are missing", len(waiting))
+		return fmt.Errorf("%d postings wait for entries that are missing", len(waiting))
 	}
-	return c.book()
+	return c.writeBatch()
 }
 
-// follow checks that a posting's entries are what they must be after those before
-// them.
-func (c *copier) follow(p Booked) error {
+// checkEntries checks that a posting's entries follow from the entries before them.
+func (c *copier) checkEntries(p Booked) error {
 	for _, e := range p.Entries {
 		b := c.accounts[e.Account]
 		now, err := Apply(b, Move{Account: e.Account, Guarded: b.Guarded, Amount: e.Amount})
@@ -132,13 +131,13 @@ func (c *copier) follow(p Booked) error {
 	return nil
 }
 
-// book writes the postings that are ready.
-func (c *copier) book() error {
-	if len(c.ready) == 0 {
+// writeBatch books the postings of the batch.
+func (c *copier) writeBatch() error {
+	if len(c.batch) == 0 {
 		return nil
 	}
 	err := c.dst.Update(c.ctx, func(tx Tx) error {
-		for _, b := range c.ready {
+		for _, b := range c.batch {
 			p := Posting{ID: b.ID, Type: b.Type, Ref: b.Ref, At: b.At}
 			for _, e := range b.Entries {
 				p.Moves = append(p.Moves, Move{Account: e.Account, Guarded: c.accounts[e.Account].Guarded, Amount: e.Amount})
@@ -152,14 +151,14 @@ func (c *copier) book() error {
 	if err != nil {
 		return err
 	}
-	c.done += int64(len(c.ready))
-	c.ready = c.ready[:0]
+	c.done += int64(len(c.batch))
+	c.batch = c.batch[:0]
 	c.progress(Progress{"ledger", c.done})
 	return nil
 }
 
-// compare compares the next page of balances of the source with those of the target.
-func (c *copier) compare(wanted []Balance) error {
+// compareBalances compares the next page of balances of the source with the target's.
+func (c *copier) compareBalances(wanted []Balance) error {
 	return c.dst.View(c.ctx, func(to ReadTx) error {
 		got, err := to.Balances(c.compared, copyBatch)
 		if err != nil {
@@ -172,8 +171,8 @@ func (c *copier) compare(wanted []Balance) error {
 	})
 }
 
-// sum adds up all balances of the target.
-func (c *copier) sum() error {
+// checkTotalIsZero adds up all balances of the target.
+func (c *copier) checkTotalIsZero() error {
 	return c.dst.View(c.ctx, func(to ReadTx) error {
 		var total int64
 		for after := ""; ; {
@@ -185,7 +184,7 @@ func (c *copier) sum() error {
 				break
 			}
 			for _, b := range page {
-				total += b.Amount // wraps back, if it wraps: the true sum is zero
+				total += b.Amount // may wrap, and then wraps back: the true sum is zero
 			}
 			after = page[len(page)-1].Account
 		}

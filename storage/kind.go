@@ -7,23 +7,26 @@ import (
 	"time"
 )
 
-// Kind describes the records of one noun. A SQL backend gives each kind a table
-// of its own, with the promoted columns as real columns under real constraints,
-// created from this description: a new column is declared here and nowhere
-// else. Kinds are declared once, as package variables, and never changed.
+// Kind describes the records of one noun. A SQL backend makes a table for each kind, with
+// real columns for the promoted columns and real constraints: a new column is declared
+// here and nowhere else. Kinds are declared once, as package variables, and never
+// changed.
 type Kind struct {
 	// Name is the table: lower-case letters, digits and underscores, beginning
 	// with none of ledger_, storage_, sqlite_ and pg_, which are the backends'.
 	Name string
-	// Columns are the promoted columns: what a filter, a unique key, a state or
-	// a due time needs, and no more. In later releases columns may be added at
-	// the end, never changed or removed.
+	// Columns are the promoted columns: those that a filter, a unique key, a state or a
+	// due time needs, and no more. Later releases may add columns at the end, never
+	// change or remove them.
 	Columns []Column
 	// Keys are the unique keys beside the id, which is unique in its scope.
 	Keys []Key
 	// Due names the time column by which records are claimed; "" for none. A
 	// record whose due time is null is never claimed.
 	Due string
+	// OneQueue says that what is due in a mode is one queue: no claim of the kind has
+	// Clocks, and NextDue is not asked of it. A backend keeps no index for these then.
+	OneQueue bool
 
 	// Backfill derives the columns from a document written before the newest
 	// column existed. [NewCollection] sets it.
@@ -78,9 +81,9 @@ func (k *Kind) Key(name string) *Key {
 	return nil
 }
 
-// Validate reports a description that no backend could follow.
+// Validate returns an error for a declaration that no backend could follow.
 func (k *Kind) Validate() error {
-	if !isName(k.Name) {
+	if !isIdentifier(k.Name) {
 		return fmt.Errorf("%w: kind name %q", ErrInvalid, k.Name)
 	}
 	for _, prefix := range []string{"ledger_", "storage_", "sqlite_", "pg_"} {
@@ -90,14 +93,14 @@ func (k *Kind) Validate() error {
 	}
 	seen := map[string]bool{}
 	for _, c := range k.Columns {
-		if !isName(c.Name) || reserved[c.Name] || seen[c.Name] || c.Type < Text || c.Type > Time {
+		if !isIdentifier(c.Name) || reservedColumns[c.Name] || seen[c.Name] || c.Type < Text || c.Type > Time {
 			return fmt.Errorf("%w: kind %s: column %q", ErrInvalid, k.Name, c.Name)
 		}
 		if len(c.OneOf) > 0 && c.Type != Text {
 			return fmt.Errorf("%w: kind %s: column %s: OneOf is for text", ErrInvalid, k.Name, c.Name)
 		}
 		for _, v := range c.OneOf {
-			if !isName(v) {
+			if !isIdentifier(v) {
 				return fmt.Errorf("%w: kind %s: column %s: value %q", ErrInvalid, k.Name, c.Name, v)
 			}
 		}
@@ -105,7 +108,7 @@ func (k *Kind) Validate() error {
 	}
 	keys := map[string]bool{}
 	for _, key := range k.Keys {
-		if !isName(key.Name) || keys[key.Name] || len(key.Columns) == 0 {
+		if !isIdentifier(key.Name) || keys[key.Name] || len(key.Columns) == 0 {
 			return fmt.Errorf("%w: kind %s: key %q", ErrInvalid, k.Name, key.Name)
 		}
 		for _, c := range key.Columns {
@@ -120,12 +123,14 @@ func (k *Kind) Validate() error {
 		if i < 0 || k.Columns[i].Type != Time || !k.Columns[i].Null {
 			return fmt.Errorf("%w: kind %s: due column %q is not a nullable time", ErrInvalid, k.Name, k.Due)
 		}
+	} else if k.OneQueue {
+		return fmt.Errorf("%w: kind %s is one queue without a due column", ErrInvalid, k.Name)
 	}
 	return nil
 }
 
-// Check reports what keeps a record from being stored under this kind, and
-// rounds its times to what is kept. Backends call it before every write.
+// Check returns an error for a record that must not be stored under this kind, and rounds
+// its times down as [Instant] does. Backends call it before every write.
 func (k *Kind) Check(r *Record) error {
 	if r.ID == "" {
 		return fmt.Errorf("%w: %s without id", ErrInvalid, k.Name)
@@ -145,8 +150,8 @@ func (k *Kind) Check(r *Record) error {
 	return nil
 }
 
-// CheckKey returns the unique key of that name after comparing the values with
-// its columns, rounding times as Check does.
+// CheckKey returns the unique key of that name. It checks the values against the key's
+// columns, and rounds times as Check does.
 func (k *Kind) CheckKey(name string, values []any) (*Key, error) {
 	key := k.Key(name)
 	if key == nil || len(values) != len(key.Columns) {
@@ -167,7 +172,7 @@ func (k *Kind) CheckKey(name string, values []any) (*Key, error) {
 	return key, nil
 }
 
-// CheckQuery reports a query that the kind cannot answer.
+// CheckQuery returns an error for a query that the kind cannot answer.
 func (k *Kind) CheckQuery(q Query) error {
 	if q.Limit < 1 {
 		return fmt.Errorf("%w: list of %s without limit", ErrInvalid, k.Name)
@@ -184,7 +189,7 @@ func (k *Kind) CheckQuery(q Query) error {
 			return fmt.Errorf("%w: %s has no column %q", ErrInvalid, k.Name, e.Column)
 		}
 		if err := k.Columns[i].check(e.Value, true); err != nil && e.Value != nil {
-			// A value outside OneOf is no mistake of the caller's, it matches nothing.
+			// A value outside OneOf is no mistake of the caller: it matches nothing.
 			if _, text := e.Value.(string); !text || k.Columns[i].Type != Text {
 				return fmt.Errorf("%w: %s.%s: %w", ErrInvalid, k.Name, e.Column, err)
 			}
@@ -198,10 +203,13 @@ func (k *Kind) CheckQuery(q Query) error {
 	return nil
 }
 
-// CheckClaim reports a claim that the kind cannot answer.
+// CheckClaim returns an error for a claim that the kind cannot answer.
 func (k *Kind) CheckClaim(c Claim) error {
 	if k.Due == "" || c.Limit < 1 || c.Lease < 0 || c.InTx == (c.Lease > 0) || c.Due.IsZero() == (len(c.Clocks) == 0) || c.Now.IsZero() {
-		return fmt.Errorf("%w: claim of %s needs a due column, either a due time or clocks, the time, a limit, and either a lease or to be done in the transaction", ErrInvalid, k.Name)
+		return fmt.Errorf("%w: claim of %s needs a due column, either Due or Clocks, Now, Limit, and either Lease or InTx", ErrInvalid, k.Name)
+	}
+	if k.OneQueue && len(c.Clocks) > 0 {
+		return fmt.Errorf("%w: claim of %s by clocks, though it is one queue", ErrInvalid, k.Name)
 	}
 	seen := map[Scope]bool{}
 	for _, clock := range c.Clocks {
@@ -213,7 +221,7 @@ func (k *Kind) CheckClaim(c Claim) error {
 	return nil
 }
 
-// CheckBacklog reports a count of due records that the kind cannot answer.
+// CheckBacklog returns an error for a count of due records that the kind cannot answer.
 func (k *Kind) CheckBacklog(due time.Time, limit int) error {
 	if k.Due == "" || limit < 1 || due.IsZero() {
 		return fmt.Errorf("%w: backlog of %s needs a due column, a due time and a limit", ErrInvalid, k.Name)
@@ -221,15 +229,15 @@ func (k *Kind) CheckBacklog(due time.Time, limit int) error {
 	return nil
 }
 
-// CheckNextDue reports a question about due times that the kind cannot answer.
+// CheckNextDue returns an error for a query of due times that the kind cannot answer.
 func (k *Kind) CheckNextDue(limit int) error {
-	if k.Due == "" || limit < 1 {
-		return fmt.Errorf("%w: the next due times of %s need a due column and a limit", ErrInvalid, k.Name)
+	if k.Due == "" || k.OneQueue || limit < 1 {
+		return fmt.Errorf("%w: the next due times of %s need a due column, no single queue, and a limit", ErrInvalid, k.Name)
 	}
 	return nil
 }
 
-// CheckLease reports a lease that a record of the kind cannot have.
+// CheckLease returns an error for a lease that a record of the kind cannot have.
 func (k *Kind) CheckLease(until time.Time) error {
 	if k.Due == "" || until.IsZero() {
 		return fmt.Errorf("%w: a lease of %s needs a due column and a time", ErrInvalid, k.Name)
@@ -268,13 +276,13 @@ func (c *Column) check(v any, null bool) error {
 	return fmt.Errorf("%T in a column of another type", v)
 }
 
-// reserved are the names that backends use for what every record has.
-var reserved = map[string]bool{
+// reservedColumns are the columns that backends give to every record.
+var reservedColumns = map[string]bool{
 	"id": true, "merchant": true, "live": true, "version": true,
 	"data": true, "lease": true, "rowid": true, "oid": true,
 }
 
-func isName(s string) bool {
+func isIdentifier(s string) bool {
 	if s == "" || len(s) > 48 {
 		return false
 	}

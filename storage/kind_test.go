@@ -205,11 +205,16 @@ func TestKindCheckClaim(t *testing.T) {
 	want(t, "a lease, and done at once", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1, InTx: true, Limit: 1}), storage.ErrInvalid)
 	want(t, "a negative lease, done at once", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: -1, InTx: true, Limit: 1}), storage.ErrInvalid)
 	want(t, "a negative lease", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: -1, Limit: 1}), storage.ErrInvalid)
+	k.OneQueue = true
+	want(t, "of one queue", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1, Limit: 1}), nil)
+	want(t, "of one queue by clocks", k.CheckClaim(storage.Claim{Clocks: clocks, Now: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
+	want(t, "the next due times of one queue", k.CheckNextDue(1), storage.ErrInvalid)
 	k.Due = ""
+	want(t, "one queue without a due column", k.Validate(), storage.ErrInvalid)
 	want(t, "no due column", k.CheckClaim(storage.Claim{Due: at, Now: at, Lease: 1, Limit: 1}), storage.ErrInvalid)
 }
 
-func TestInstant(t *testing.T) {
+func TestInstantRoundsDown(t *testing.T) {
 	for _, test := range []struct{ in, want time.Time }{
 		{noon, noon},
 		{noon.Add(999_999), noon},

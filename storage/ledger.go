@@ -22,7 +22,7 @@ type Posting struct {
 
 // Move is one leg of a posting.
 type Move struct {
-	// Account is the name of the account. internal/ledger holds the chart.
+	// Account is the name of the account; internal/ledger defines the names.
 	Account string
 	// Guarded accounts never go below zero. It is a property of the account and
 	// must be the same in every posting.
@@ -61,9 +61,8 @@ type Balance struct {
 	Entries int64
 }
 
-// Check reports a posting that must not be booked, and sorts its moves by
-// account: the order in which backends lock, so that two postings never wait
-// for each other in a circle.
+// Check returns an error for a posting that must not be booked. It sorts the moves by
+// account: backends lock in that order, so that postings do not deadlock.
 func (p *Posting) Check() error {
 	if p.ID == "" || p.Type == "" || p.At.IsZero() {
 		return fmt.Errorf("%w: posting needs id, type and time", ErrInvalid)
@@ -74,14 +73,14 @@ func (p *Posting) Check() error {
 	p.At = Instant(p.At)
 	p.Moves = slices.Clone(p.Moves)
 	slices.SortFunc(p.Moves, func(a, b Move) int { return strings.Compare(a.Account, b.Account) })
-	// The sum is kept as two totals, neither of which can wrap unnoticed.
+	// Two totals, because neither can wrap unnoticed.
 	var in, out int64
 	for i, m := range p.Moves {
 		switch {
 		case m.Account == "":
 			return fmt.Errorf("%w: posting to an account without name", ErrInvalid)
 		case i > 0 && m.Account == p.Moves[i-1].Account:
-			return fmt.Errorf("%w: account %s stands twice in a posting", ErrInvalid, m.Account)
+			return fmt.Errorf("%w: account %s is twice in a posting", ErrInvalid, m.Account)
 		case m.Amount == 0 || m.Amount == math.MinInt64:
 			return fmt.Errorf("%w: posting moves %d on %s", ErrInvalid, m.Amount, m.Account)
 		case m.Amount > 0:
@@ -102,9 +101,9 @@ func (p *Posting) Check() error {
 	return nil
 }
 
-// Apply returns the account after one move of a checked posting, or the error
-// that forbids it. now is the account as stored; its zero value stands for an
-// account that does not exist yet.
+// Apply returns the account after one move of a checked posting, or the error that
+// forbids it. now is the account as stored; its zero value is an account that does not
+// exist yet.
 func Apply(now Balance, m Move) (Balance, error) {
 	if now.Entries == 0 {
 		now = Balance{Account: m.Account, Guarded: m.Guarded}

@@ -73,8 +73,8 @@ func TestPostingCheckSorts(t *testing.T) {
 	}
 }
 
-// TestPostingCheckAgrees compares with sums that cannot wrap.
-func TestPostingCheckAgrees(t *testing.T) {
+// TestPostingCheckAgreesWithBigInt compares with sums that cannot wrap.
+func TestPostingCheckAgreesWithBigInt(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		amounts := rapid.SliceOfN(rapid.OneOf(
 			rapid.Int64(), rapid.Int64Range(-3, 3), rapid.SampledFrom([]int64{math.MaxInt64, -math.MaxInt64, math.MinInt64}),
@@ -148,8 +148,8 @@ func TestApply(t *testing.T) {
 	want(t, "the first entry, below zero", err, storage.ErrInsufficient)
 }
 
-// TestApplyAgrees compares with sums that cannot wrap.
-func TestApplyAgrees(t *testing.T) {
+// TestApplyAgreesWithBigInt compares with sums that cannot wrap.
+func TestApplyAgreesWithBigInt(t *testing.T) {
 	edge := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{0, 1, -1, math.MaxInt64, math.MinInt64, math.MinInt64 + 1}))
 	rapid.Check(t, func(rt *rapid.T) {
 		now := storage.Balance{Account: "a", Guarded: rapid.Bool().Draw(rt, "guarded"), Amount: edge.Draw(rt, "balance"), Entries: 1}

@@ -2,10 +2,9 @@ package storage
 
 import "context"
 
-// Reader is what a [Store] may have beside the contract: reads of one record that
-// cost less than a [Store.View] of their own. They are for concurrent use, see every
-// Update that returned before they were called, and otherwise are as the methods of
-// [ReadTx] with the same names.
+// Reader is an optional interface of a [Store]: reads of one record that cost less than a
+// [Store.View] each. They are safe for concurrent use, see every Update that returned
+// before the call, and otherwise are as the methods of [ReadTx] with the same names.
 type Reader interface {
 	// GetOne is a View of one Get.
 	GetOne(ctx context.Context, k *Kind, s Scope, id string) (Record, error)
@@ -13,7 +12,7 @@ type Reader interface {
 	FindOne(ctx context.Context, k *Kind, key string, s Scope, values ...any) (Record, error)
 }
 
-// GetOne reads one record, as the store's [Reader] does or else in a View of its own.
+// GetOne reads one record by the store's [Reader], or else in a View of its own.
 func GetOne(ctx context.Context, from Store, k *Kind, s Scope, id string) (record Record, err error) {
 	if r, ok := from.(Reader); ok {
 		return r.GetOne(ctx, k, s, id)

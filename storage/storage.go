@@ -1,21 +1,8 @@
-// Package storage says what a payment engine needs from a database: objects,
-// money, sequences and due work, in one serializable transaction.
+// Package storage defines the database of a payment engine: objects, money, sequences
+// and due work, in one serializable transaction.
 //
-// It owns the contract ([Store], [ReadTx], [Tx]), the description of what is
-// stored ([Kind]) and the typed view that the rest of the library uses
-// ([Collection]). It knows no merchant's rules and no SQL: backends live in
-// storage/memory, storage/sqlite and storage/postgres, and storage/storagetest
-// is the contract as a test suite, for those and for a host's own.
-//
-// # Writing a store
-//
-// Implement [Store], and run [storagetest.Run] against it until it passes. The
-// doc comments of the three interfaces are the specification; the helpers
-// [Kind.Check], [Posting.Check] and [Apply] hold the rules that every backend
-// shares, so that a backend only has to keep rows. [Reader] makes reads of one
-// record cheaper; [Scanner] and [SequenceSetter] let [Copy] read and write the store.
-//
-// [storagetest.Run]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/storagetest#Run
+// It owns the contract ([Store], [ReadTx], [Tx]), the description of records ([Kind]) and
+// the typed view of them ([Collection]). It knows no merchant's rules and no SQL.
 package storage
 
 import (
@@ -43,22 +30,20 @@ var (
 	ErrInvalid = errors.New("storage: invalid call")
 	// ErrClosed: the store was closed, or the transaction has ended.
 	ErrClosed = errors.New("storage: closed")
-	// ErrRetry: the transaction cannot go on, because of what others did, and would
-	// have been run again if it were the store's and not the host's own. The host
-	// rolls back and begins again.
+	// ErrRetry: another transaction has interfered, and the store cannot rerun a
+	// transaction of the host. The host rolls back and begins again.
 	ErrRetry = errors.New("storage: run the whole transaction again")
-	// ErrUnavailable: the database cannot be reached, or does not take writes now,
-	// and the store's own attempts were in vain. Nothing was written, except where
-	// the error is also the one that a backend documents for a commit whose answer
-	// was lost. The same call may succeed later; a caller that may have written
+	// ErrUnavailable: the database cannot be reached, or takes no writes now, and the
+	// store's own attempts have failed. Nothing was written, except where the error is
+	// also the one that a backend documents for a commit whose answer was lost. The same call may succeed later; a caller that may have written
 	// repeats it with the same idempotency key.
 	ErrUnavailable = errors.New("storage: unavailable")
 	// ErrNewer: the database was written by a newer version of the library.
 	ErrNewer = errors.New("storage: database is from a newer version")
 )
 
-// Scope is whose data a record is: one merchant in one mode. The empty
-// Merchant is the operator, who owns merchants, wallets and service ids.
+// Scope is the owner of a record: one merchant in one mode. The empty Merchant is the
+// operator, who owns merchants, wallets and service ids.
 type Scope struct {
 	Merchant string
 	Live     bool
@@ -70,6 +55,15 @@ type Scope struct {
 // order in which Update returned for those that did not overlap. A transaction
 // whose Update returned nil survives a crash of the process, and, where the
 // backend writes to disk, of the machine.
+//
+// The backends are storage/memory, storage/sqlite and storage/postgres. To write another,
+// implement Store, and run [storagetest.Run] against it until it passes. The doc comments of
+// Store, [ReadTx] and [Tx] are the specification. [Kind.Check], [Posting.Check] and [Apply]
+// hold the rules that every backend shares, so that a backend only has to keep rows.
+// [Reader] makes reads of one record cheaper, and [EntriesReader] those of many accounts.
+// [Scanner] and [SequenceSetter] let [Copy] read and write the store.
+//
+// [storagetest.Run]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/storagetest#Run
 type Store interface {
 	// Define makes room for the given kinds: for all of them or, when it fails, for
 	// none. It may be called by several processes at once, and again. The store
@@ -95,9 +89,8 @@ type Store interface {
 	// Update runs fn and commits what it wrote, all of it or, when fn returns an
 	// error or panics, nothing. fn may run more than once and must have no
 	// effect outside tx; it must not call the store again, and must not keep tx.
-	// What a run met counts for nothing when another follows: a backend may let an
-	// Insert pass, find the key taken when it commits, and run fn again, in which
-	// the Insert is ErrExists.
+	// Only the last run counts: a backend may let an Insert pass, find the key taken
+	// when it commits, and run fn again, in which the Insert is ErrExists.
 	//
 	// When ctx ends before fn has returned, nothing is written and the context's
 	// error comes back. From then on the outcome is awaited, so that an error
@@ -113,8 +106,7 @@ type Store interface {
 // ReadTx reads one consistent state, and, inside Update, what the transaction
 // itself has written. It is for one goroutine.
 //
-// What it returns belongs to the caller, who may change it freely, and what is passed
-// to it stays the caller's, who may change it afterwards. A cancelled context makes
+// The caller owns results and arguments, and may change both after the call. A cancelled context makes
 // every method fail with the context's error.
 //
 // Ids, names and texts are UTF-8 without the character zero. A store that cannot keep
@@ -227,19 +219,19 @@ type Query struct {
 	// one, as soon as the documents have more bytes than that together. Of a page before a
 	// cursor, those nearest to the cursor are listed then, as with Limit.
 	Bytes int
-	// Bare says that nobody looks at the Columns of the records. A store need not read
-	// them; one that does is as right.
+	// Bare says that the caller does not use the Columns of the records. A store may then
+	// leave them out.
 	Bare bool
 }
 
-// Ends reports whether a list ends with so many records, whose documents have so many
-// bytes together.
-func (q *Query) Ends(records, bytes int) bool {
+// IsFull reports whether a list is complete with that many records, whose documents have
+// that many bytes together.
+func (q *Query) IsFull(records, bytes int) bool {
 	return records >= q.Limit || q.Bytes > 0 && records > 1 && bytes > q.Bytes
 }
 
 // Equal is the condition that a column has a value. A nil value matches null, and a
-// time what [Instant] keeps of it. A text that is not one of the column's OneOf matches
+// time is compared as [Instant] rounds it. A text that is not one of the column's OneOf matches
 // nothing.
 type Equal struct {
 	Column string
@@ -253,8 +245,7 @@ type Range struct {
 	From, Until time.Time
 }
 
-// Claim selects due work of one mode: what waits in the other is neither claimed nor
-// read.
+// Claim selects due work of one mode. The work of the other mode is not even read.
 type Claim struct {
 	// Live is the mode. The records of the operator are of test mode, as their Scope says.
 	Live bool
@@ -313,6 +304,6 @@ type Record struct {
 	Data []byte
 }
 
-// Instant rounds a time down to what a store keeps of it, the millisecond, in
-// UTC and without a monotonic reading.
+// Instant rounds a time down to the millisecond, in UTC and without a monotonic reading,
+// as a store keeps it.
 func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

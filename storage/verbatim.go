@@ -6,11 +6,11 @@ import (
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
 
-// Verbatim says where a T has JSON of which its writer vouches that it is valid and
-// compact, as an encoder makes it: it goes into the document as it is. The object in an
-// event, and the answer under an idempotency key, are such; looking through them again was
-// a third of the time that a disbursement spends with JSON. T has no other JSON that is
-// stored raw. Verbatim returns c, and is called where c is declared.
+// Verbatim names the field of T whose JSON goes into the document as it is. The writer of
+// the field must ensure that it is valid and compact, as an encoder makes it. An event's
+// object and an idempotency key's answer are such fields: checking them again took a
+// third of a disbursement's time for JSON. T has no other field of raw JSON. Verbatim
+// returns c, and is called where c is declared.
 func (c *Collection[T]) Verbatim(in func(*T) *json.RawMessage) *Collection[T] {
 	c.verbatim = in
 	return c

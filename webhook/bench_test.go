@@ -20,7 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/bareloop"
+	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -59,7 +59,7 @@ func BenchmarkDeliveries(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			m, err := svc.Accounts.CreateMerchant(b.Context(), account.MerchantParams{Name: "M"})
+			m, err := svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func BenchmarkDeliveries(b *testing.B) {
 			}
 			object := map[string]string{"id": "plan_1", "note": string(bytes.Repeat([]byte("x"), 600))}
 			for range (b.N + n - 1) / n {
-				if _, err := svc.Events.Record(b.Context(), caller, "plan.created", object); err != nil {
+				if _, err := svc.Events.Record(b.Context(), caller, event.RecordParams{Type: "plan.created", Object: object}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -88,7 +88,7 @@ func BenchmarkDeliveries(b *testing.B) {
 			each := float64(b.Elapsed()) / float64(got.Load())
 			sent := int(got.Load())
 			b.ReportMetric(barePosts(b, receiver.URL, *sample.Load(), 10*n, sent, nil)/each, "of-posts")
-			record := bareloop.Rewrite(b, path, "webhook_deliveries")
+			record := benchbase.Rewrite(b, path, "webhook_deliveries")
 			defer record.Close()
 			b.ReportMetric(barePosts(b, receiver.URL, *sample.Load(), 10*n, sent, record.Write)/each, "of-limit")
 		})

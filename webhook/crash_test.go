@@ -68,7 +68,7 @@ func TestDeaths(t *testing.T) {
 			check(t, err)
 		}
 		start()
-		m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 		check(t, err)
 		caller := api.Caller{Merchant: m.ID}
 		endpoints := 1 + dice.IntN(2)
@@ -85,7 +85,7 @@ func TestDeaths(t *testing.T) {
 			store.mu.Unlock()
 			for range 2 { // what follows the first finds endpoints that are known to answer
 				for range 1 + dice.IntN(2) {
-					_, err := svc.Events.Record(t.Context(), caller, "plan.created", map[string]int{"a": 1})
+					_, err := svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"a": 1}})
 					if err != nil && !errors.Is(err, errDead) {
 						t.Fatal(err)
 					}
@@ -110,7 +110,7 @@ func TestDeaths(t *testing.T) {
 			told[q.Header.Get("Webhook-Id")] = true
 		}
 		n := 0
-		for e, err := range svc.Events.All(t.Context(), caller, event.ListParams{}) {
+		for e, err := range api.All(t.Context(), caller, event.ListParams{}, svc.Events.List) {
 			check(t, err)
 			n++
 			if !told[e.ID] {
@@ -120,7 +120,7 @@ func TestDeaths(t *testing.T) {
 				t.Errorf("seed %d: %d are still pending", seed, e.PendingWebhooks)
 			}
 			delete(told, e.ID)
-			made, err := svc.Webhooks.EventDeliveries(t.Context(), caller, e.ID, api.Page{})
+			made, err := svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: e.ID})
 			check(t, err)
 			if len(made.Data) != endpoints {
 				t.Errorf("seed %d: %d deliveries of %s to %d endpoints", seed, len(made.Data), e.ID, endpoints)

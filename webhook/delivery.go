@@ -2,79 +2,32 @@ package webhook
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/retention"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// DeliveryStatus is where a delivery stands.
-type DeliveryStatus string
+// Deliveries and their attempts are records of package event, which counts them.
+type (
+	Delivery       = event.Delivery
+	Attempt        = event.Attempt
+	DeliveryStatus = event.DeliveryStatus
+)
 
 // The statuses of deliveries.
 const (
-	Pending   DeliveryStatus = "pending"
-	Delivered DeliveryStatus = "delivered"
-	Failed    DeliveryStatus = "failed" // given up
+	Pending   = event.DeliveryPending
+	Delivered = event.DeliveryDelivered
+	Failed    = event.DeliveryFailed // given up
 )
-
-// Delivery is an event on its way to an endpoint.
-type Delivery struct {
-	ID       string         `json:"id"`     // wd_…
-	Object   string         `json:"object"` // always "webhook_delivery"
-	Endpoint string         `json:"webhook_endpoint"`
-	Event    string         `json:"event"`
-	Type     event.Type     `json:"type"` // the name under which the endpoint is told
-	Status   DeliveryStatus `json:"status"`
-	// Attempts are all tries so far, the oldest first.
-	Attempts []Attempt `json:"attempts"`
-	// NextAttemptAt is when the next one is due; nil when there is none.
-	NextAttemptAt *api.Time `json:"next_attempt_at"`
-	CreatedAt     api.Time  `json:"created_at"`
-}
-
-// Attempt is one try of a delivery.
-type Attempt struct {
-	At api.Time `json:"at"`
-	// StatusCode is what the endpoint answered; 0 when it did not.
-	StatusCode int `json:"status_code"`
-	// Duration is in milliseconds.
-	Duration int64 `json:"duration_ms"`
-	// Response is the beginning of the answer, at most 4 KiB; Error why there is none.
-	Response string `json:"response,omitempty"`
-	Error    string `json:"error,omitempty"`
-}
-
-type deliveryRecord struct{ Delivery }
-
-var deliveries = storage.NewCollection("webhook_deliveries", []storage.Field[deliveryRecord]{
-	{
-		Column: storage.Column{Name: "endpoint", Type: storage.Text, Indexed: true},
-		Value:  func(d *deliveryRecord) any { return d.Endpoint },
-	},
-	{
-		Column: storage.Column{Name: "event", Type: storage.Text, Indexed: true},
-		Value:  func(d *deliveryRecord) any { return d.Event },
-	},
-	{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value: func(d *deliveryRecord) any {
-			if d.NextAttemptAt != nil {
-				return d.NextAttemptAt.Time
-			}
-			return nil
-		},
-	},
-}, storage.DueBy("due"))
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{endpoints.Kind(), subscribed.Kind(), deliveries.Kind()}
+	return []*storage.Kind{endpoints.Kind()}
 }
 
 // attemptAfter is how long after the one before each attempt follows, without the
@@ -84,42 +37,47 @@ var attemptAfter = []time.Duration{
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// Watch is the [event.Watch] of endpoints.
-func Watch(tx storage.ReadTx, scope storage.Scope, t event.Type) (int, error) {
-	o, err := subscriptionsOf(tx, scope)
-	if err != nil || o == nil {
-		return 0, err
+// DeliveryListParams select deliveries; empty ids select all.
+type DeliveryListParams struct {
+	api.Page
+	// Endpoint and Event are ids. One that does not exist is refused with resource_missing.
+	Endpoint, Event string
+}
+
+// ListDeliveries lists deliveries, newest first, with all attempts. The first delivery of
+// an event to an endpoint that answers well is listed from the end of its first attempt
+// on; until then it counts as pending only with the event.
+func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p DeliveryListParams) (*api.List[Delivery], error) {
+	scope := engine.Scope(caller)
+	listing := engine.Listing[Delivery, Delivery]{
+		Collection: s.deliveries, Noun: "webhook delivery",
+		Show: func(d *Delivery) Delivery { return *d },
 	}
-	n := 0
-	for i := range o.Value.List {
-		if o.Value.List[i].told(t) != "" {
-			n++
+	if p.Endpoint != "" {
+		if _, err := s.Get(ctx, caller, p.Endpoint); err != nil {
+			return nil, err
+		}
+		listing.URL = "/v1/webhooks/" + p.Endpoint + "/deliveries"
+	}
+	if p.Event != "" {
+		err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
+			_, err := s.events.Get(tx, scope, p.Event)
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	return n, nil
+	where := engine.Where(engine.Where(nil, "endpoint", p.Endpoint), "event", p.Event)
+	return listing.List(ctx, s.engine, storage.Query{Scope: scope, Where: where}, p.Page)
 }
 
-// Deliveries lists what an endpoint was told, newest first, with all attempts. The
-// first delivery of an event to an endpoint that answers well is listed from the end of
-// its first attempt on; until then it counts as pending only with the event.
-func (s *Service) Deliveries(ctx context.Context, caller api.Caller, endpoint string, p api.Page) (*api.List[Delivery], error) {
-	if _, err := s.Get(ctx, caller, endpoint); err != nil {
-		return nil, err
-	}
-	listing := engine.Listing[deliveryRecord, Delivery]{
-		Collection: deliveries, Noun: "webhook delivery", URL: "/v1/webhooks/" + endpoint + "/deliveries",
-		Show: func(d *deliveryRecord) Delivery { return d.Delivery },
-	}
-	q := storage.Query{Scope: caller.Scope(), Where: []storage.Equal{{Column: "endpoint", Value: endpoint}}}
-	return listing.List(ctx, s.engine, q, p)
-}
-
-// Resend tells every active endpoint that wants an event's type of it again, and
-// returns the event: at most 10 times an hour and 50 times a day, else rate_limited.
+// Resend sends an event again to every active endpoint that wants its type, and returns
+// the event: at most 10 times an hour and 50 times a day, else rate_limited.
 func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*event.Event, error) {
 	call := engine.Call{Name: "event.resend", Params: id}
-	e, err := engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*event.Event, error) {
-		e, err := s.events.ResendTx(tx, id)
+	e, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*event.Event, error) {
+		e, err := s.events.Resend(tx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -138,19 +96,19 @@ func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*ev
 
 // resend queues deliveries of an event to the endpoints that want it, or to one.
 func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error) {
-	o, err := subscriptionsOf(tx, tx.Caller.Scope())
-	if err != nil || o == nil {
+	list, err := s.events.Subscriptions(tx, engine.Scope(tx.Caller))
+	if err != nil {
 		return 0, err
 	}
 	n := 0
-	for i := range o.Value.List {
-		sub := &o.Value.List[i]
-		name := sub.told(e.Type)
+	for i := range list {
+		sub := &list[i]
+		name := sub.MatchType(e.Type)
 		if name == "" || only != "" && sub.Endpoint != only {
 			continue
 		}
 		o := newDelivery(tx, tx.NewID("wd_"), sub.Endpoint, e.ID, name)
-		if err := queue(tx, o, 0); err != nil {
+		if err := s.enqueue(tx, o, 0); err != nil {
 			return 0, err
 		}
 		n++
@@ -158,9 +116,27 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 	return n, nil
 }
 
-// ResendSince tells an active endpoint again of the events of a time: after it was
-// switched off, say, or had lost some. It returns how many.
+// ResendSince sends an active endpoint the events created in a period again: after it was
+// switched off, say, or had lost some. It returns how many. With an idempotency key a repetition
+// sends nothing, unless the first call has failed halfway.
 func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint string, times api.Times) (int, error) {
+	call := engine.Call{Name: "webhook_endpoint.resend_since", Params: struct {
+		ID    string    `json:"id"`
+		Times api.Times `json:"times"`
+	}{endpoint, times}}
+	sent := 0
+	answer, err := engine.Memoize(ctx, s.engine, caller, call, func() (*int, error) {
+		var err error
+		sent, err = s.resendSince(ctx, caller, endpoint, times)
+		return &sent, err
+	})
+	if err != nil {
+		return sent, err
+	}
+	return *answer, nil
+}
+
+func (s *Service) resendSince(ctx context.Context, caller api.Caller, endpoint string, times api.Times) (int, error) {
 	if _, err := s.Get(ctx, caller, endpoint); err != nil {
 		return 0, err
 	}
@@ -173,15 +149,15 @@ func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint s
 		}
 		for i := range list.Data {
 			e := &list.Data[i]
-			told := 0
+			sent := 0
 			err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-				told, err = s.resend(tx, e, endpoint)
+				sent, err = s.resend(tx, e, endpoint)
 				return err
 			})
 			if err != nil {
 				return n, err
 			}
-			n += told
+			n += sent
 		}
 		if !list.HasMore {
 			return n, nil
@@ -190,48 +166,11 @@ func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint s
 	}
 }
 
-// Forget removes the deliveries of an event that is removed, and returns how many there
-// were.
-func Forget(tx *engine.Tx, id string) (n int, err error) {
-	q := storage.Query{Scope: tx.Caller.Scope(), Where: []storage.Equal{{Column: "event", Value: id}}, Limit: api.MaxLimit}
-	for more := true; more; {
-		page, left, err := deliveries.List(tx, q)
-		if err != nil {
-			return n, fmt.Errorf("webhook: forget deliveries: %w", err)
-		}
-		for _, d := range page {
-			if err := deliveries.Delete(tx, d); err != nil {
-				return n, fmt.Errorf("webhook: forget delivery: %w", err)
-			}
-			n++
-		}
-		more = left
-	}
-	return n, nil
-}
-
-// Retention is the rule by which deliveries are removed so long after their creation,
-// once they have ended.
-func Retention(keep time.Duration) retention.Rule {
-	return retention.Rule{
-		Kind: deliveries.Kind(), Keep: keep,
-		Created: func(r storage.Record) (time.Time, bool, error) {
-			o, err := deliveries.Decode(r)
-			if err != nil {
-				return time.Time{}, false, err
-			}
-			return o.Value.CreatedAt.Time, o.Value.Status != Pending, nil
-		},
-		Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
-			return 1, tx.Delete(deliveries.Kind(), r.Scope, r.ID, r.Version)
-		},
-	}
-}
-
 // Jobs fan events out and deliver them.
-func (s *Service) Jobs() []due.Job {
-	return []due.Job{
-		s.events.FanOut(event.Telling{Teller: s.teller, Room: func(live bool) int { return s.of(live).lanes.room() }}),
-		{Kind: deliveries.Kind(), Limit: workLimit, Batch: maxInFlight, InHand: maxInHand, Do: s.work},
+func (i *Internal) Jobs() []work.Job {
+	s := i.svc
+	return []work.Job{
+		s.fanOutJob(),
+		{Kind: s.deliveries.Kind(), Timeout: workLimit, Batch: maxInFlight, MaxPerMerchant: maxInHand, Do: s.work},
 	}
 }

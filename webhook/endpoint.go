@@ -2,8 +2,8 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -29,9 +29,6 @@ type Endpoint struct {
 	UpdatedAt api.Time `json:"updated_at"`
 }
 
-// all stands for every type of event.
-const all event.Type = "*"
-
 // rotationOverlap is how long an old secret goes on signing beside the new one.
 const rotationOverlap = 24 * time.Hour
 
@@ -45,7 +42,7 @@ type endpointRecord struct {
 	// FailingSince is when the first of the failures was that no success has ended.
 	FailingSince *api.Time `json:"failing_since,omitempty"`
 	// After is the newest event there was when the endpoint was created or last switched
-	// on; see subscription.
+	// on; see event.Subscription.
 	After string `json:"after,omitempty"`
 }
 
@@ -59,75 +56,12 @@ func (r *endpointRecord) secrets(now time.Time) []string {
 	return []string{r.Current}
 }
 
-// subscription is what recording an event must know of an endpoint.
-type subscription struct {
-	Endpoint string       `json:"endpoint"`
-	Events   []event.Type `json:"events"`
-	// After is the newest event there was when the endpoint began to listen. It is told of
-	// later ones alone. Ids follow each other in the order of the commits, whatever the
-	// clocks say.
-	After string `json:"after,omitempty"`
-	// URL is where it is told; empty in what an earlier release wrote.
-	URL string `json:"url,omitempty"`
-}
-
-// told returns the name under which the subscription wants to be told of an event
-// of a canonical type; empty when it does not want to.
-func (s *subscription) told(canonical event.Type) event.Type {
-	name := event.Type("")
-	for _, asked := range s.Events {
-		if asked == all || asked == canonical {
-			return canonical
-		}
-		if c, ok := asked.Canonical(); ok && c == canonical {
-			name = asked // the other list's name of the same fact
-		}
+// resubscribe brings the subscription of an endpoint up to date, or ends it.
+func (s *Service) resubscribe(tx *engine.Tx, e *endpointRecord, subscribe bool) error {
+	if !subscribe {
+		return s.events.DeleteSubscription(tx, e.ID)
 	}
-	return name
-}
-
-// subscriptions are all active endpoints of a merchant in one mode, in one
-// record, so that recording an event costs one read.
-type subscriptions struct {
-	List []subscription `json:"list"`
-}
-
-var subscribed = storage.NewCollection[subscriptions]("webhook_subscriptions", nil)
-
-// subscriptionsID is the id of the only record of a scope.
-const subscriptionsID = "active"
-
-func subscriptionsOf(tx storage.ReadTx, scope storage.Scope) (*storage.Object[subscriptions], error) {
-	o, err := subscribed.Get(tx, scope, subscriptionsID)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("webhook: read subscriptions: %w", err)
-	}
-	return o, nil
-}
-
-// resubscribe brings the record of active endpoints up to date with one of them;
-// one that is not to be told is taken out.
-func resubscribe(tx *engine.Tx, e *endpointRecord, subscribe bool) error {
-	id := e.ID
-	scope := tx.Caller.Scope()
-	o, err := subscriptionsOf(tx, scope)
-	if err != nil {
-		return err
-	}
-	if o == nil {
-		o = &storage.Object[subscriptions]{Scope: scope, ID: subscriptionsID}
-	}
-	o.Value.List = slices.DeleteFunc(o.Value.List, func(s subscription) bool { return s.Endpoint == id })
-	if subscribe {
-		o.Value.List = append(o.Value.List, subscription{id, e.Events, e.After, e.URL})
-	}
-	if err := subscribed.Put(tx, o); err != nil {
-		return fmt.Errorf("webhook: write subscriptions: %w", err)
-	}
-	return nil
+	return s.events.PutSubscription(tx, event.Subscription{Endpoint: e.ID, Events: e.Events, After: e.After, URL: e.URL})
 }
 
 // checkEvents refuses a list that is empty or names what is no type, and drops
@@ -138,7 +72,7 @@ func checkEvents(list []event.Type) ([]event.Type, error) {
 	}
 	var checked []event.Type
 	for i, t := range list {
-		if _, ok := t.Canonical(); !ok && t != all {
+		if _, ok := t.Canonical(); !ok && t != event.AllTypes {
 			param := fmt.Sprintf("events[%d]", i)
 			return nil, api.Errorf(api.EventTypeUnknown, param, "%s is no type of event. The types are listed with the events in the documentation; * stands for all.", param)
 		}
@@ -155,7 +89,7 @@ func checkReads(caller api.Caller, list []event.Type) error {
 	if caller.Permissions == nil {
 		return nil
 	}
-	if slices.Contains(list, all) {
+	if slices.Contains(list, event.AllTypes) {
 		list = event.Types()
 	}
 	for _, t := range list {
@@ -202,47 +136,47 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	var secret string
 	caller = watched(caller)
 	call := engine.Call{Name: "webhook_endpoint.create", Params: p}
-	made, err := engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
+	made, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
 		secret = newSecret()
 		r := endpointRecord{Endpoint: Endpoint{
 			ID: tx.NewID("we_"), Object: "webhook_endpoint", URL: p.URL, Active: true, Events: events,
 			CreatedAt: api.At(tx.Now), UpdatedAt: api.At(tx.Now),
 		}, Current: secret}
-		if err := roomFor(tx, &r.Endpoint, "url"); err != nil {
+		if err := s.roomFor(tx, &r.Endpoint, "url"); err != nil {
 			return nil, err
 		}
-		if err := r.listen(tx); err != nil {
+		if err := s.listen(tx, &r); err != nil {
 			return nil, err
 		}
-		if _, err := endpoints.Insert(tx, caller.Scope(), r.ID, r); err != nil {
+		if _, err := endpoints.Insert(tx, engine.Scope(caller), r.ID, r); err != nil {
 			return nil, fmt.Errorf("webhook: create endpoint: %w", err)
 		}
-		return &r.Endpoint, resubscribe(tx, &r, true)
+		return &r.Endpoint, s.resubscribe(tx, &r, true)
 	})
 	return s.reveal(caller, made, secret, err)
 }
 
 // listen switches an endpoint on, from the next event on.
-func (r *endpointRecord) listen(tx *engine.Tx) (err error) {
+func (s *Service) listen(tx *engine.Tx, r *endpointRecord) (err error) {
 	r.Active, r.FailingSince = true, nil
-	r.After, err = event.NewestTx(tx)
+	r.After, err = s.events.Newest(tx)
 	return err
 }
 
 // roomFor refuses one more active endpoint than a merchant may have, in all or at its
 // address: all of them are told in one transaction.
-func roomFor(tx *engine.Tx, e *Endpoint, param string) error {
-	o, err := subscriptionsOf(tx, tx.Caller.Scope())
-	if err != nil || o == nil {
+func (s *Service) roomFor(tx *engine.Tx, e *Endpoint, param string) error {
+	list, err := s.events.Subscriptions(tx, engine.Scope(tx.Caller))
+	if err != nil {
 		return err
 	}
 	others, here := 0, 0
-	for _, s := range o.Value.List {
-		if s.Endpoint == e.ID {
+	for _, other := range list {
+		if other.Endpoint == e.ID {
 			continue
 		}
 		others++
-		if place(s.URL) == place(e.URL) {
+		if place(other.URL) == place(e.URL) {
 			here++
 		}
 	}
@@ -294,6 +228,12 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Endpo
 	return listing.Get(ctx, s.engine, caller, id)
 }
 
+// GetJSON writes to w the JSON of what Get returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
+	return listing.GetJSON(ctx, s.engine, caller, id, w)
+}
+
 const noun = "webhook endpoint"
 
 // listing is how endpoints are read.
@@ -302,9 +242,18 @@ var listing = engine.Listing[endpointRecord, Endpoint]{
 	Show: func(r *endpointRecord) Endpoint { return r.Endpoint },
 }
 
+// ListParams select endpoints.
+type ListParams struct{ api.Page }
+
 // List returns endpoints, newest first, without their secrets.
-func (s *Service) List(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Endpoint], error) {
-	return listing.List(ctx, s.engine, storage.Query{Scope: caller.Scope()}, p)
+func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Endpoint], error) {
+	return listing.List(ctx, s.engine, storage.Query{Scope: engine.Scope(caller)}, p.Page)
+}
+
+// ListJSON writes to w the JSON of what List returns, and a newline. It
+// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
+	return listing.ListJSON(ctx, s.engine, storage.Query{Scope: engine.Scope(caller)}, p.Page, w)
 }
 
 // UpdateParams change an endpoint; nil leaves what is there.
@@ -355,12 +304,12 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 		case r.Active:
 			r.FailingSince = nil
 		default:
-			if err := r.listen(tx); err != nil {
+			if err := s.listen(tx, r); err != nil {
 				return err
 			}
 		}
 		if r.Active && !counted {
-			return roomFor(tx, &r.Endpoint, param)
+			return s.roomFor(tx, &r.Endpoint, param)
 		}
 		return nil
 	})
@@ -372,8 +321,8 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 		ID     string `json:"id"`
 		Params any    `json:"params,omitempty"`
 	}{id, params}}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
-		o, err := engine.GetTx(tx, endpoints, caller.Scope(), id, noun)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
+		o, err := engine.GetTx(tx, endpoints, engine.Scope(caller), id, noun)
 		if err != nil {
 			return nil, err
 		}
@@ -387,16 +336,16 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 		if err := endpoints.Replace(tx, o); err != nil {
 			return nil, fmt.Errorf("webhook: write endpoint: %w", err)
 		}
-		return &o.Value.Endpoint, resubscribe(tx, &o.Value, o.Value.Active)
+		return &o.Value.Endpoint, s.resubscribe(tx, &o.Value, o.Value.Active)
 	})
 }
 
-// Rotate gives an endpoint a new secret, which is in the answer, once. The old one
+// RotateSecret gives an endpoint a new secret, which is in the answer, once. The old one
 // goes on signing beside it for 24 hours.
 //
 // Refusals: resource_missing, and permission_denied if the caller may not read what the
 // endpoint is told.
-func (s *Service) Rotate(ctx context.Context, caller api.Caller, id string) (*Endpoint, error) {
+func (s *Service) RotateSecret(ctx context.Context, caller api.Caller, id string) (*Endpoint, error) {
 	var secret string
 	caller = watched(caller)
 	e, err := s.change(ctx, caller, "webhook_endpoint.rotate", id, nil, func(tx *engine.Tx, r *endpointRecord) error {
@@ -411,14 +360,14 @@ func (s *Service) Rotate(ctx context.Context, caller api.Caller, id string) (*En
 // Delete removes an endpoint. What it was still to be told is dropped.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	call := engine.Call{Name: "webhook_endpoint.delete", Params: id}
-	return engine.Do(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
-		o, err := engine.GetTx(tx, endpoints, caller.Scope(), id, noun)
+	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+		o, err := engine.GetTx(tx, endpoints, engine.Scope(caller), id, noun)
 		if err != nil {
 			return nil, err
 		}
 		if err := endpoints.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("webhook: delete endpoint: %w", err)
 		}
-		return &api.Deleted{ID: id, Object: "webhook_endpoint", Deleted: true}, resubscribe(tx, &o.Value, false)
+		return &api.Deleted{ID: id, Object: "webhook_endpoint", Deleted: true}, s.resubscribe(tx, &o.Value, false)
 	})
 }

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -8,12 +9,54 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// EraseTx forgets what endpoints answered when they were told of an event whose
-// personal data was erased: an answer may quote it.
-func (s *Service) EraseTx(tx *engine.Tx, eventID string) error {
-	q := storage.Query{Scope: tx.Caller.Scope(), Where: api.Where(nil, "event", eventID), Limit: api.MaxLimit}
+// EraseCustomer takes the personal data of a customer out of events, and forgets the
+// answers of the endpoints that were told of them.
+func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, customer string) error {
 	for more := true; more; {
-		page, further, err := deliveries.List(tx, q)
+		err := i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			changed, further, err := i.svc.events.EraseCustomer(tx, customer)
+			if err != nil {
+				return err
+			}
+			more = further
+			for _, id := range changed {
+				if err := i.svc.eraseAnswers(tx, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EraseObjects takes the personal data of objects out of events, and forgets the answers of
+// the endpoints that were told of them. An erasure that has failed is completed by its
+// repetition.
+func (i *Internal) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) error {
+	about, err := i.svc.events.EraseObjects(ctx, in, ids)
+	if err != nil {
+		return err
+	}
+	for id, scope := range about {
+		caller := api.Caller{Merchant: scope.Merchant, Live: scope.Live}
+		err := i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error { return i.svc.eraseAnswers(tx, id) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseAnswers forgets what endpoints answered when they were told of an event whose
+// personal data was erased: an answer may quote it.
+func (s *Service) eraseAnswers(tx *engine.Tx, eventID string) error {
+	q := storage.Query{Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "event", eventID), Limit: api.MaxLimit}
+	for more := true; more; {
+		page, further, err := s.deliveries.List(tx, q)
 		if err != nil {
 			return fmt.Errorf("webhook: list for erasure: %w", err)
 		}
@@ -28,7 +71,7 @@ func (s *Service) EraseTx(tx *engine.Tx, eventID string) error {
 			if !quoted {
 				continue
 			}
-			if err := deliveries.Replace(tx, o); err != nil {
+			if err := s.deliveries.Replace(tx, o); err != nil {
 				return fmt.Errorf("webhook: erase answers: %w", err)
 			}
 		}

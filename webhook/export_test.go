@@ -5,12 +5,12 @@ import (
 	"net"
 )
 
-// InHand is how many deliveries have a place in the lanes, or are expected there.
+// InHand is how many deliveries have a place in the limiter, or are expected there.
 func (s *Service) InHand() (n int) {
-	for _, by := range []*carrier{&s.live, &s.test} {
-		by.lanes.mu.Lock()
-		n += by.lanes.inHand
-		by.lanes.mu.Unlock()
+	for _, sender := range []*sender{&s.live, &s.test} {
+		sender.limiter.mu.Lock()
+		n += sender.limiter.inHand
+		sender.limiter.mu.Unlock()
 	}
 	return n
 }

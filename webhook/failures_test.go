@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -48,7 +48,7 @@ func TestEndpointsThatAreRefused(t *testing.T) {
 	if api.CodeOf(err) != api.ParameterMissing {
 		t.Errorf("no address: %v", err)
 	}
-	list, err := s.Webhooks.List(t.Context(), live, api.Page{})
+	list, err := s.Webhooks.List(t.Context(), live, webhook.ListParams{})
 	check(t, err)
 	if len(list.Data) != 1 || list.Data[0].URL != kept.URL || !cmp.Equal(list.Data[0].Events, kept.Events) || list.Data[0].Secret != "" || list.URL != "/v1/webhooks" {
 		t.Errorf("listed %+v", list)
@@ -59,10 +59,13 @@ func TestEndpointsThatAreRefused(t *testing.T) {
 			_, err := s.Webhooks.Update(t.Context(), s.Caller, kept.ID, webhook.UpdateParams{})
 			return err
 		},
-		"Rotate":     func() error { _, err := s.Webhooks.Rotate(t.Context(), s.Caller, kept.ID); return err },
-		"Ping":       func() error { _, err := s.Webhooks.Ping(t.Context(), s.Caller, kept.ID); return err },
-		"Delete":     func() error { _, err := s.Webhooks.Delete(t.Context(), s.Caller, kept.ID); return err },
-		"Deliveries": func() error { _, err := s.Webhooks.Deliveries(t.Context(), s.Caller, kept.ID, api.Page{}); return err },
+		"Rotate": func() error { _, err := s.Webhooks.RotateSecret(t.Context(), s.Caller, kept.ID); return err },
+		"Ping":   func() error { _, err := s.Webhooks.Ping(t.Context(), s.Caller, kept.ID); return err },
+		"Delete": func() error { _, err := s.Webhooks.Delete(t.Context(), s.Caller, kept.ID); return err },
+		"Deliveries": func() error {
+			_, err := s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Endpoint: kept.ID})
+			return err
+		},
 		"ResendSince": func() error {
 			_, err := s.Webhooks.ResendSince(t.Context(), s.Caller, kept.ID, api.Times{})
 			return err
@@ -78,7 +81,7 @@ func TestEndpointsThatAreRefused(t *testing.T) {
 // Whichever operation of the store fails, a call says so; and every event reaches the
 // endpoint though the store fails at every operation of the work in turn.
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
-	store := faulty.New(memory.New())
+	store := faultstore.New(memory.New())
 	s := open(t, store)
 	r := listen(t)
 	ctx, w := t.Context(), s.Webhooks
@@ -94,12 +97,12 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		return err
 	})
 	store.Each(t, "Get", func() error { _, err := w.Get(ctx, s.Caller, e.ID); return err })
-	store.Each(t, "List", func() error { _, err := w.List(ctx, s.Caller, api.Page{}); return err })
-	store.Each(t, "Rotate", func() error { _, err := w.Rotate(ctx, named("rotate"), e.ID); return err })
+	store.Each(t, "List", func() error { _, err := w.List(ctx, s.Caller, webhook.ListParams{}); return err })
+	store.Each(t, "Rotate", func() error { _, err := w.RotateSecret(ctx, named("rotate"), e.ID); return err })
 	store.Each(t, "Ping", func() error { _, err := w.Ping(ctx, s.Caller, e.ID); return err })
 	happened := map[string]bool{}
 	for k, hit := 1, true; hit; k++ {
-		told, err := s.Events.Record(ctx, s.Caller, "plan.updated", struct{}{})
+		told, err := s.Events.Record(ctx, s.Caller, event.RecordParams{Type: "plan.updated", Object: struct{}{}})
 		check(t, err)
 		happened[told.ID] = true
 		s.mu.Lock()
@@ -107,7 +110,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		s.mu.Unlock()
 		store.FailAt(k)
 		err = s.Drain(ctx)
-		if hit = store.Heal(); err != nil && !errors.Is(err, faulty.Err) {
+		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
 		}
 		if k > 500 {
@@ -128,7 +131,10 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	if n := w.InHand(); n != 0 {
 		t.Errorf("%d places are kept for deliveries that were undone", n)
 	}
-	store.Each(t, "Deliveries", func() error { _, err := w.Deliveries(ctx, s.Caller, e.ID, api.Page{}); return err })
+	store.Each(t, "Deliveries", func() error {
+		_, err := w.ListDeliveries(ctx, s.Caller, webhook.DeliveryListParams{Endpoint: e.ID})
+		return err
+	})
 	last := s.newest()
 	before := r.count()
 	store.Each(t, "Resend", func() error { _, err := w.Resend(ctx, named("again"), last.ID); return err })
@@ -203,7 +209,7 @@ func TestAnEndpointThatIsGoneWaitsForNothing(t *testing.T) {
 	r := listen(t)
 	r.answers(410)
 	e := s.endpoint(r.URL, "plan.created")
-	told, err := s.Events.Record(t.Context(), s.Caller, "plan.created", struct{}{})
+	told, err := s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
 	check(t, err)
 	s.pass(0)
 	d := s.deliveries(e.ID)[0]

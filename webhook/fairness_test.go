@@ -77,7 +77,7 @@ func tellAll(b *testing.B, merchants, each, rounds int, bad bool) (delays []time
 	}
 	var callers []api.Caller
 	for range merchants {
-		m, err := svc.Accounts.CreateMerchant(b.Context(), account.MerchantParams{Name: "M"})
+		m, err := svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func tellAll(b *testing.B, merchants, each, rounds int, bad bool) (delays []time
 	svc.Start(b.Context())
 	for round := range rounds {
 		for _, caller := range callers {
-			if _, err := svc.Events.Record(b.Context(), caller, "plan.created", map[string]int{"n": round}); err != nil {
+			if _, err := svc.Events.Record(b.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"n": round}}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -4,229 +4,257 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// firstID is the id of the delivery that tells an endpoint of an event for the first
-// time. There is one, however often the event is fanned out.
-func firstID(eventID, endpoint string) string { return ids.Derived("wd_", eventID, endpoint) }
-
-// Waiting is the [event.Service]'s Pending of endpoints. What has a time at which it
-// is due is pending, and so is what is yet to be written down of an event that is held.
-func Waiting(tx storage.ReadTx, scope storage.Scope, e *event.Event, isHeld bool) (int, error) {
-	// An event that was sent again has more deliveries than there are endpoints.
-	const enough = 10 * maxEndpoints
-	page, _, err := deliveries.List(tx, storage.Query{
-		Scope: scope, Where: []storage.Equal{{Column: "event", Value: e.ID}},
-		Range: []storage.Range{{Column: "due", From: time.UnixMilli(1)}}, Limit: enough,
-	})
-	if err != nil || !isHeld {
-		return len(page), err
-	}
-	n := len(page)
-	o, err := subscriptionsOf(tx, scope)
-	if err != nil || o == nil {
-		return n, err
-	}
-	for i := range o.Value.List {
-		sub := &o.Value.List[i]
-		if sub.tells(e) == "" {
-			continue
-		}
-		switch is, err := written(tx, scope, firstID(e.ID, sub.Endpoint)); {
-		case err != nil:
-			return 0, err
-		case !is:
-			n++
-		}
-	}
-	return n, nil
+// fanOutJob is the job that writes the deliveries of events, each event once. It does many
+// in one transaction, without leases, which spares two of three writes of an event.
+func (s *Service) fanOutJob() work.Job {
+	f := &fanoutWorker{Service: s}
+	f.avgEndpoints.Store(128) // until the first transaction
+	return work.Job{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, InTx: f.inTx, Do: f.do}
 }
 
-// written reports whether there is a delivery of that id.
-func written(tx storage.ReadTx, scope storage.Scope, id string) (bool, error) {
-	_, err := tx.Get(deliveries.Kind(), scope, id)
-	if errors.Is(err, storage.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// tells returns the name under which an endpoint is told of an event, or nothing.
-func (s *subscription) tells(e *event.Event) event.Type {
-	if e.ID <= s.After {
-		return ""
-	}
-	return s.told(e.Type)
-}
-
-// telling is what the deliveries of one event that were begun unwritten share.
-type telling struct {
-	open *event.Open
-	left atomic.Int32 // those of which it is not written down what became of them
-	lost atomic.Bool  // whether that could not be written of one
-}
-
-// teller fans out the events of one transaction.
-//
-// As far as this process has hands free, it begins with the deliveries of an event as
-// soon as the transaction is committed. Those to endpoints that answer well are not
-// written before: the event is held meanwhile, and each delivery is written once, with
-// the outcome of its first attempt. If this process dies, the event is fanned out again
-// when the hold is over, and whoever is not known to have been told is told, as with
-// every delivery whose outcome was lost. All others are written at once: those that
-// must wait for a turn, so that they are claimed and read; and those to endpoints that
-// may be slow to answer, so that they are seen, and hold no event.
-type teller struct {
+// fanoutWorker writes the deliveries of events.
+type fanoutWorker struct {
 	*Service
-	// What was read so far: many events are of the same merchants.
-	wanted  map[storage.Scope]*subscriptions
-	targets map[string]*endpointRecord // by id
+	// avgEndpoints is the average number of endpoints of the last events.
+	avgEndpoints atomic.Int64
 }
 
-func (s *Service) teller() event.Teller {
-	return (&teller{s, map[storage.Scope]*subscriptions{}, map[string]*endpointRecord{}}).tell
+// inTx fans out as many events as there is room for their deliveries.
+func (f *fanoutWorker) inTx(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+	room := f.senderFor(c.Live).limiter.room()
+	c.Limit = min(c.Limit, room/int(f.avgEndpoints.Load())+1)
+	planned := 0
+	err = f.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+		var err error
+		if done, err = tx.Claim(f.events.Kind(), c); err != nil {
+			return err
+		}
+		more = len(done) == c.Limit
+		planned = 0
+		fanout := f.newFanoutTx()
+		for i, r := range done {
+			if planned > room {
+				done, more = done[:i], true
+				return nil
+			}
+			claimed, err := f.events.NewFanout(r)
+			if err != nil {
+				return err
+			}
+			n, err := fanout.fanOutEvent(tx, claimed)
+			if err != nil {
+				return err
+			}
+			planned += n
+		}
+		return nil
+	})
+	if len(done) > 0 {
+		f.avgEndpoints.Store(int64(max(1, planned/len(done))))
+		work.Report(ctx, work.Outcome{Name: "fanned_out", Level: slog.LevelDebug})
+	}
+	return done, more, err
 }
 
-func (s *teller) tell(tx *engine.Tx, open *event.Open) (int, error) {
-	wanted, err := s.wantedOnce(tx)
-	if err != nil || wanted == nil {
+// do fans out one event that is leased.
+func (f *fanoutWorker) do(ctx context.Context, claimed storage.Record) error {
+	leased, err := f.events.NewFanout(claimed)
+	if err != nil {
+		return err
+	}
+	work.Report(ctx, work.Outcome{Name: "fanned_out", RequestID: leased.Caller().RequestID, Level: slog.LevelDebug})
+	err = f.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+		_, err := f.newFanoutTx().fanOutEvent(tx, leased.Retry())
+		return err
+	})
+	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+		return nil // another worker took it over
+	}
+	return err
+}
+
+// leasedEvent is shared by the deliveries of one event that are written only with their
+// first result.
+type leasedEvent struct {
+	fanout      *event.Fanout
+	unsettled   atomic.Int32 // deliveries whose first result is not written yet
+	writeFailed atomic.Bool  // whether the write of a delivery failed
+}
+
+// fanoutTx fans out the events of one transaction.
+//
+// A delivery to a healthy endpoint starts right after the commit and is written once, with
+// its first result; the event stays leased until then. If this process dies, another fans
+// the event out again and may deliver twice. All other deliveries are written before they
+// start: a slow endpoint then keeps no event leased, and a worker can claim a delivery that
+// must wait.
+type fanoutTx struct {
+	*Service
+	// What the transaction has read so far: many events share a merchant.
+	subscriptions map[storage.Scope][]event.Subscription
+	endpoints     map[string]*endpointRecord // by id
+}
+
+func (s *Service) newFanoutTx() *fanoutTx {
+	return &fanoutTx{s, map[storage.Scope][]event.Subscription{}, map[string]*endpointRecord{}}
+}
+
+// fanOutEvent fans out one event, and returns the number of its endpoints.
+func (s *fanoutTx) fanOutEvent(tx *engine.Tx, f *event.Fanout) (endpoints int, err error) {
+	if tx, err = tx.For(f.Caller()); err != nil {
 		return 0, err
 	}
-	e := open.Event()
-	told := *e
-	told.PendingWebhooks = 0
-	for i := range wanted.List {
-		if wanted.List[i].tells(e) != "" {
-			told.PendingWebhooks++
+	if done, err := s.events.SkipIfDone(tx, f); done || err != nil {
+		return 0, err
+	}
+	endpoints, unwritten, err := s.deliver(tx, f)
+	if err != nil {
+		return 0, err
+	}
+	if unwritten {
+		return endpoints, s.events.Lease(tx, f, endpoints)
+	}
+	return endpoints, s.events.Finish(tx, f, endpoints)
+}
+
+// deliver writes the deliveries of an event, or starts them. It returns the number of
+// endpoints, and whether some deliveries are not written yet.
+func (s *fanoutTx) deliver(tx *engine.Tx, f *event.Fanout) (endpoints int, unwritten bool, err error) {
+	subscriptions, err := s.cachedSubscriptions(tx)
+	if err != nil {
+		return 0, false, err
+	}
+	e := f.Event()
+	payload := *e
+	payload.PendingWebhooks = 0
+	for i := range subscriptions {
+		if subscriptions[i].Match(e) != "" {
+			payload.PendingWebhooks++
 		}
 	}
-	all := &telling{open: open}
-	var body []byte // as told says it
-	for i := range wanted.List {
-		sub := &wanted.List[i]
-		name := sub.tells(e)
+	all := &leasedEvent{fanout: f}
+	var body []byte // the JSON of payload
+	for i := range subscriptions {
+		sub := &subscriptions[i]
+		name := sub.Match(e)
 		if name == "" {
 			continue
 		}
-		id := firstID(e.ID, sub.Endpoint)
-		if open.Again() {
-			if is, err := written(tx, tx.Caller.Scope(), id); err != nil {
-				return 0, err
+		id := s.events.FirstDeliveryID(e.ID, sub.Endpoint)
+		if f.WasLeased() {
+			if is, err := s.events.HasDelivery(tx, engine.Scope(tx.Caller), id); err != nil {
+				return 0, false, err
 			} else if is {
 				continue
 			}
 		}
-		m := &message{held: held{newDelivery(tx, id, sub.Endpoint, e.ID, name), tx.Caller}, now: tx.Now, expected: true}
-		begun, putOff, err := s.begin(tx, m, all)
+		m := &outgoing{claimedDelivery: claimedDelivery{newDelivery(tx, id, sub.Endpoint, e.ID, name), tx.Caller}, now: tx.Now, expected: true}
+		begun, backoff, err := s.begin(tx, m, all)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if !begun {
-			if err := queue(tx, m.Object, putOff); err != nil {
-				return 0, err
+			if err := s.enqueue(tx, m.Object, backoff); err != nil {
+				return 0, false, err
 			}
 			continue
 		}
-		if m.target, err = s.targetOnce(tx, sub.Endpoint); err != nil {
-			return 0, err
+		if m.endpoint, err = s.cachedEndpoint(tx, sub.Endpoint); err != nil {
+			return 0, false, err
 		}
-		if told.Type != name || body == nil {
-			told.Type = name
-			if body, err = plainjson.Marshal(&told); err != nil {
-				return 0, fmt.Errorf("webhook: queue delivery: %w", err)
+		if payload.Type != name || body == nil {
+			payload.Type = name
+			if body, err = plainjson.Marshal(&payload); err != nil {
+				return 0, false, fmt.Errorf("webhook: queue delivery: %w", err)
 			}
 		}
 		m.body = body
 	}
-	if all.left.Load() > 0 {
-		open.Hold()
-	}
-	return told.PendingWebhooks, nil
+	return payload.PendingWebhooks, all.unsettled.Load() > 0, nil
 }
 
-// begin has this process begin with a delivery after the commit, if there is room; if
-// not, it returns for how long to put it off.
-func (s *teller) begin(tx *engine.Tx, m *message, all *telling) (begun bool, putOff time.Duration, err error) {
-	d, lanes := &m.Value, &s.of(tx.Caller.Live).lanes
-	putOff, brisk := lanes.expect(d.Endpoint, s.engine.Clock())
-	if putOff > 0 {
-		return false, putOff, nil
+// begin has this process start a delivery after the commit, if the limiter has room; if
+// not, it returns how long to put the delivery off.
+func (s *fanoutTx) begin(tx *engine.Tx, m *outgoing, all *leasedEvent) (begun bool, backoff time.Duration, err error) {
+	d, limiter := &m.Value, &s.senderFor(tx.Caller.Live).limiter
+	ok, healthy, backoff := limiter.reserve(d.Endpoint, s.engine.Clock())
+	if !ok {
+		return false, backoff, nil
 	}
-	if !tx.Hand(deliveries.Kind(), d.ID, func(ctx context.Context) error { return s.attempt(ctx, m) }) {
-		lanes.leaveOut(d.Endpoint)
+	if !tx.RunAfterCommit(s.deliveries.Kind(), d.ID, func(ctx context.Context) error { return s.attempt(ctx, m) }) {
+		limiter.release(d.Endpoint)
 		return false, 0, nil
 	}
-	tx.Undone(func() { lanes.leaveOut(d.Endpoint) })
-	if brisk {
-		m.telling = all
-		all.left.Add(1)
+	tx.OnRollback(func() { limiter.release(d.Endpoint) })
+	if healthy {
+		m.leasedEvent = all
+		all.unsettled.Add(1)
 		return true, 0, nil
 	}
-	if err := insert(tx, m.Object); err != nil {
+	if err := s.insert(tx, m.Object); err != nil {
 		return false, 0, err
 	}
-	m.release, err = tx.Hold(deliveries.Kind(), m.ID, m.Version)
+	m.release, err = tx.KeepLease(s.deliveries.Kind(), m.ID, m.Version)
 	return true, 0, err
 }
 
-// wantedOnce returns the subscriptions of the transaction's merchant, or nil.
-func (s *teller) wantedOnce(tx *engine.Tx) (*subscriptions, error) {
-	scope := tx.Caller.Scope()
-	known, ok := s.wanted[scope]
+// cachedSubscriptions returns the subscriptions of the transaction's merchant.
+func (s *fanoutTx) cachedSubscriptions(tx *engine.Tx) ([]event.Subscription, error) {
+	scope := engine.Scope(tx.Caller)
+	cached, ok := s.subscriptions[scope]
 	if ok {
-		return known, nil
+		return cached, nil
 	}
-	o, err := subscriptionsOf(tx, scope)
-	if err != nil {
-		return nil, err
+	cached, err := s.events.Subscriptions(tx, scope)
+	if err == nil {
+		s.subscriptions[scope] = cached
 	}
-	if o != nil {
-		known = &o.Value
-	}
-	s.wanted[scope] = known
-	return known, nil
+	return cached, err
 }
 
-// targetOnce is target, read once in a transaction.
-func (s *teller) targetOnce(tx *engine.Tx, id string) (*endpointRecord, error) {
-	known, ok := s.targets[id]
+// cachedEndpoint is activeEndpoint, read once in a transaction.
+func (s *fanoutTx) cachedEndpoint(tx *engine.Tx, id string) (*endpointRecord, error) {
+	cached, ok := s.endpoints[id]
 	if ok {
-		return known, nil
+		return cached, nil
 	}
-	known, err := s.target(tx, tx.Caller.Scope(), id)
+	cached, err := s.activeEndpoint(tx, engine.Scope(tx.Caller), id)
 	if err == nil {
-		s.targets[id] = known
+		s.endpoints[id] = cached
 	}
-	return known, err
+	return cached, err
 }
 
 // newDelivery returns a delivery that is due now, and not yet written.
-func newDelivery(tx *engine.Tx, id, endpoint, eventID string, name event.Type) *storage.Object[deliveryRecord] {
-	return &storage.Object[deliveryRecord]{Scope: tx.Caller.Scope(), ID: id, Value: deliveryRecord{Delivery: Delivery{
+func newDelivery(tx *engine.Tx, id, endpoint, eventID string, name event.Type) *storage.Object[Delivery] {
+	return &storage.Object[Delivery]{Scope: engine.Scope(tx.Caller), ID: id, Value: Delivery{
 		ID: id, Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
 		Status: Pending, Attempts: []Attempt{}, NextAttemptAt: api.AtOrNil(tx.Now), CreatedAt: api.At(tx.Now),
-	}}}
+	}}
 }
 
-// queue writes a new delivery for whoever claims it after so long.
-func queue(tx *engine.Tx, o *storage.Object[deliveryRecord], putOff time.Duration) error {
-	o.Value.NextAttemptAt = api.AtOrNil(tx.Now.Add(putOff))
-	tx.DueIn(deliveries.Kind(), putOff)
-	return insert(tx, o)
+// enqueue writes a new delivery that is due after backoff.
+func (s *Service) enqueue(tx *engine.Tx, o *storage.Object[Delivery], backoff time.Duration) error {
+	o.Value.NextAttemptAt = api.AtOrNil(tx.Now.Add(backoff))
+	tx.DueIn(s.deliveries.Kind(), backoff)
+	return s.insert(tx, o)
 }
 
 // insert writes a new delivery.
-func insert(tx storage.Tx, o *storage.Object[deliveryRecord]) error {
-	made, err := deliveries.Insert(tx, o.Scope, o.ID, o.Value)
+func (s *Service) insert(tx storage.Tx, o *storage.Object[Delivery]) error {
+	made, err := s.deliveries.Insert(tx, o.Scope, o.ID, o.Value)
 	if err != nil {
 		return fmt.Errorf("webhook: write delivery: %w", err)
 	}

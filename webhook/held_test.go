@@ -22,7 +22,7 @@ import (
 
 // A delivery that a process begins with as soon as it is committed is held: nobody
 // else makes it meanwhile.
-func TestAHeldDeliveryIsMadeOnce(t *testing.T) {
+func TestLeasedDeliveryIsMadeOnce(t *testing.T) {
 	store := memory.New()
 	var processes [2]*payments.Service
 	for i := range processes {
@@ -31,7 +31,7 @@ func TestAHeldDeliveryIsMadeOnce(t *testing.T) {
 		processes[i] = svc
 	}
 	first, second := processes[0], processes[1]
-	m, err := first.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	m, err := first.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	check(t, err)
 	caller := api.Caller{Merchant: m.ID}
 	r := listen(t)
@@ -48,7 +48,7 @@ func TestAHeldDeliveryIsMadeOnce(t *testing.T) {
 	e, err := first.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
 	check(t, err)
 	first.Start(t.Context())
-	_, err = first.Events.Record(t.Context(), caller, "plan.created", struct{}{})
+	_, err = first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
 	check(t, err)
 	<-begun
 	check(t, second.Drain(t.Context()))
@@ -58,7 +58,7 @@ func TestAHeldDeliveryIsMadeOnce(t *testing.T) {
 	close(release)
 	check(t, first.Stop(t.Context())) // which waits for what is under way
 	check(t, second.Drain(t.Context()))
-	list, err := second.Webhooks.Deliveries(t.Context(), caller, e.ID, api.Page{})
+	list, err := second.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Endpoint: e.ID})
 	check(t, err)
 	if len(list.Data) != 1 || list.Data[0].Status != webhook.Delivered || len(list.Data[0].Attempts) != 1 || r.count() != 1 {
 		t.Errorf("%d attempts; %+v", r.count(), list.Data)
@@ -99,7 +99,7 @@ func TestAnEventIsHeldUntilItIsTold(t *testing.T) {
 	}
 	first := process(payments.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Observer: ended})
 	second := process(payments.Config{Logger: slog.New(slog.DiscardHandler)})
-	m, err := first.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	m, err := first.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	check(t, err)
 	caller := api.Caller{Merchant: m.ID}
 	awake, r := listen(t), listen(t)
@@ -109,7 +109,7 @@ func TestAnEventIsHeldUntilItIsTold(t *testing.T) {
 		return e.ID
 	}
 	quick, slow := endpoint(awake.URL), endpoint(r.URL)
-	_, err = first.Events.Record(t.Context(), caller, "plan.created", struct{}{})
+	_, err = first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
 	check(t, err)
 	check(t, first.Drain(t.Context())) // now they are known to answer
 	for len(ended) > 0 {
@@ -129,7 +129,7 @@ func TestAnEventIsHeldUntilItIsTold(t *testing.T) {
 		}
 	}
 	r.mu.Unlock()
-	told, err := first.Events.Record(t.Context(), caller, "plan.created", struct{}{})
+	told, err := first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
 	check(t, err)
 	var drained sync.WaitGroup
 	drained.Go(func() { check(t, first.Drain(t.Context())) })
@@ -139,7 +139,7 @@ func TestAnEventIsHeldUntilItIsTold(t *testing.T) {
 		t.Helper()
 		is, err := second.Events.Get(t.Context(), caller, told.ID)
 		check(t, err)
-		list, err := second.Webhooks.EventDeliveries(t.Context(), caller, told.ID, api.Page{})
+		list, err := second.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: told.ID})
 		check(t, err)
 		return is.PendingWebhooks, list.Data
 	}
@@ -172,7 +172,7 @@ func TestAnEventIsHeldUntilItIsTold(t *testing.T) {
 	if strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("who came too late complains: %s", log.String())
 	}
-	list, err := second.Webhooks.Deliveries(t.Context(), caller, slow, api.Page{})
+	list, err := second.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Endpoint: slow})
 	if err != nil || len(list.Data) != 2 {
 		t.Errorf("%d deliveries to the endpoint, %v", len(list.Data), err)
 	}

@@ -77,14 +77,14 @@ func TestAnEventWhoseOutcomeIsLostIsToldAgain(t *testing.T) {
 		go func() { _ = server.Serve(listener) }()
 		defer server.Close()
 
-		m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 		check(t, err)
 		caller := api.Caller{Merchant: m.ID}
 		endpoint, err := svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1/", Events: []event.Type{"*"}})
 		check(t, err)
 		svc.Start(t.Context())
 		tell := func() *event.Event {
-			e, err := svc.Events.Record(t.Context(), caller, "plan.created", struct{}{})
+			e, err := svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
 			check(t, err)
 			time.Sleep(2 * time.Second)
 			return e
@@ -98,7 +98,7 @@ func TestAnEventWhoseOutcomeIsLostIsToldAgain(t *testing.T) {
 		store.on.Store(false)
 		time.Sleep(time.Minute)
 		check(t, svc.Stop(t.Context()))
-		list, err := svc.Webhooks.EventDeliveries(t.Context(), caller, e.ID, api.Page{})
+		list, err := svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: e.ID})
 		check(t, err)
 		if len(list.Data) != 1 || list.Data[0].Status != webhook.Delivered || list.Data[0].Endpoint != endpoint.ID || posts.Load() != 3 {
 			t.Errorf("%d posts, %+v", posts.Load(), list.Data)

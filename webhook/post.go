@@ -45,17 +45,17 @@ func transport(allow []netip.Prefix, names *net.Resolver) *http.Transport {
 	}
 }
 
-// outcome is what became of an attempt.
-type outcome struct {
+// attemptResult is an attempt with what the next one depends on.
+type attemptResult struct {
 	Attempt
 	retryAfter time.Duration
 	took       time.Duration
 }
 
-func (o *outcome) well() bool { return o.StatusCode >= 200 && o.StatusCode < 300 }
+func (o *attemptResult) ok() bool { return o.StatusCode >= 200 && o.StatusCode < 300 }
 
-// err is what an attempt that did not go well has failed with.
-func (o *outcome) err() error {
+// err returns the error of an attempt that is not ok.
+func (o *attemptResult) err() error {
 	if o.Error != "" {
 		return errors.New("webhook: " + o.Error)
 	}
@@ -63,7 +63,7 @@ func (o *outcome) err() error {
 }
 
 // post makes one attempt.
-func (s *Service) post(ctx context.Context, live bool, address, id string, body []byte, secrets []string) (o outcome) {
+func (s *Service) post(ctx context.Context, live bool, address, id string, body []byte, secrets []string) (o attemptResult) {
 	start := s.engine.Clock() // the real time, whatever a test clock shows
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -79,20 +79,20 @@ func (s *Service) post(ctx context.Context, live bool, address, id string, body 
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "payments-webhook/1")
 	sign(request.Header, id, body, start, secrets...)
-	response, err := s.of(live).transport.RoundTrip(request)
+	response, err := s.senderFor(live).transport.RoundTrip(request)
 	if err != nil {
 		o.Error = explain(err)
 		return o
 	}
 	defer response.Body.Close()
 	o.StatusCode = response.StatusCode
-	o.retryAfter = retryAfter(response.Header.Get("Retry-After"), start)
+	o.retryAfter = parseRetryAfter(response.Header.Get("Retry-After"), start)
 	if response.ContentLength == 0 {
 		return o
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	o.Response = strings.ToValidUTF8(string(data), string(utf8.RuneError))
-	if err != nil && o.well() {
+	if err != nil && o.ok() {
 		// The status has said enough; how the rest came is the endpoint's business.
 		o.Error = ""
 	}
@@ -123,8 +123,8 @@ func isTimeout(err error) bool {
 // maxRetryAfter bounds how long an endpoint can put off the next attempt.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads the header of that name: seconds, or a time.
-func retryAfter(text string, now time.Time) time.Duration {
+// parseRetryAfter parses a Retry-After header: seconds, or a time.
+func parseRetryAfter(text string, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
 		wait = time.Duration(n) * time.Second

@@ -31,7 +31,7 @@ func TestSlowAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				transport := transport(nil, nil)
-				s := &Service{engine: &engine.Engine{Clock: time.Now}, test: carrier{transport: transport}}
+				s := &Service{engine: &engine.Engine{Clock: time.Now}, test: sender{transport: transport}}
 				transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
 					near, far := net.Pipe()
 					go drip(far, answer.begins)
@@ -102,7 +102,7 @@ func TestRebinding(t *testing.T) {
 	}
 	for _, to := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "192.168.1.1"} {
 		names := nameServer(t, to)
-		s := &Service{engine: &engine.Engine{Clock: time.Now}, live: carrier{transport: transport(nil, names)}}
+		s := &Service{engine: &engine.Engine{Clock: time.Now}, live: sender{transport: transport(nil, names)}}
 		o := s.post(t.Context(), true, address, "evt_1", []byte("{}"), []string{newSecret()})
 		if o.StatusCode != 0 || !strings.Contains(o.Error, "not public") {
 			t.Errorf("%s: got %d %q", to, o.StatusCode, o.Error)

@@ -18,17 +18,17 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// With a retention, events and what was written of their telling are removed within the
+// With a retention, events and their deliveries are removed within the
 // hour after their time.
-func TestRetention(t *testing.T) {
+func TestEventsAndDeliveriesAreRemovedTogether(t *testing.T) {
 	now := time.Now()
-	s := paymentstest.On(t, memory.New(), payments.Config{
+	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{
 		WebhookAllow: loopback, EventRetention: 10 * 24 * time.Hour, Clock: func() time.Time { return now },
 	})
 	r := listen(t)
 	record := func() {
 		t.Helper()
-		_, err := s.Events.Record(t.Context(), s.Caller, "plan.created", map[string]int{"a": 1})
+		_, err := s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"a": 1}})
 		check(t, err)
 	}
 	record() // nobody is told of it
@@ -41,7 +41,7 @@ func TestRetention(t *testing.T) {
 		check(t, s.Drain(t.Context()))
 		list, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: "plan.created"})
 		check(t, err)
-		told, err := s.Webhooks.Deliveries(t.Context(), s.Caller, e.ID, api.Page{})
+		told, err := s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Endpoint: e.ID})
 		check(t, err)
 		return len(list.Data), len(told.Data)
 	}
@@ -76,7 +76,7 @@ func TestTwoProcesses(t *testing.T) {
 		check(t, err)
 		shops = append(shops, svc)
 	}
-	m, err := shops[0].Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "M"})
+	m, err := shops[0].Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	check(t, err)
 	caller := api.Caller{Merchant: m.ID}
 	r := listen(t)
@@ -86,7 +86,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	const events = 60
 	for i := range events {
-		_, err := shops[i%2].Events.Record(t.Context(), caller, "plan.created", map[string]int{"n": i})
+		_, err := shops[i%2].Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"n": i}})
 		check(t, err)
 	}
 	for r.count() < 3*events {

@@ -14,15 +14,15 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // Config is what the service works with.
 type Config struct {
-	Events *event.Service
+	Events *event.Internal
 	// Allow opens address ranges that are not public, such as loopback, to the
 	// deliveries of test mode.
 	Allow []netip.Prefix
@@ -31,36 +31,41 @@ type Config struct {
 // Service keeps endpoints and delivers events. It is safe for concurrent use.
 type Service struct {
 	engine *engine.Engine
-	events *event.Service
+	events *event.Internal
+	// deliveries are the records of package event.
+	deliveries *storage.Collection[Delivery]
 	// live and test are apart, so that neither keeps the other from its turn.
-	live, test carrier
-	// read and written join the reading of what is delivered, and the writing of what
-	// became of it.
-	read    *engine.Group[*message]
-	written *engine.Group[*result]
+	live, test sender
+	// readBatch reads the events and endpoints of many deliveries in one snapshot.
+	// writeBatch writes the results of many attempts in one transaction.
+	readBatch  *engine.Batcher[*outgoing]
+	writeBatch *engine.Batcher[*deliveryUpdate]
 }
 
-// carrier makes the deliveries of one mode.
-type carrier struct {
-	lanes     lanes
+// sender makes the deliveries of one mode.
+type sender struct {
+	limiter   limiter
 	transport *http.Transport
 }
 
-// of returns what makes the deliveries of a mode.
-func (s *Service) of(live bool) *carrier {
+// senderFor returns the sender of a mode.
+func (s *Service) senderFor(live bool) *sender {
 	if live {
 		return &s.live
 	}
 	return &s.test
 }
 
-// New returns the service.
-func New(e *engine.Engine, c Config) *Service {
-	s := &Service{engine: e, events: c.Events}
+// Internal is what the packages of this module call. Only payments.New has one.
+type Internal struct{ svc *Service }
+
+// New returns the service for hosts and the one for the packages of this module.
+func New(e *engine.Engine, c Config) (*Service, *Internal) {
+	s := &Service{engine: e, events: c.Events, deliveries: c.Events.Deliveries()}
 	s.live.transport, s.test.transport = transport(nil, nil), transport(c.Allow, nil)
-	s.read = engine.NewGroup(maxInFlight, 1, s.messages)
-	s.written = engine.NewGroup(maxInFlight, maxInHand/maxInFlight/2, s.results)
-	return s
+	s.readBatch = engine.NewBatcher(maxInFlight, 1, s.readOutgoing)
+	s.writeBatch = engine.NewBatcher(maxInFlight, maxInHand/maxInFlight/2, s.writeUpdates)
+	return s, &Internal{s}
 }
 
 const (
@@ -76,42 +81,42 @@ const (
 	disableAfter = 5 * 24 * time.Hour
 )
 
-// held is a delivery that this worker has claimed.
-type held struct {
-	*storage.Object[deliveryRecord]
+// claimedDelivery is a delivery that this worker has claimed.
+type claimedDelivery struct {
+	*storage.Object[Delivery]
 	caller api.Caller
 }
 
 // work acts on a delivery that was claimed.
 func (s *Service) work(ctx context.Context, claimed storage.Record) error {
-	o, err := deliveries.Decode(claimed)
+	o, err := s.deliveries.Decode(claimed)
 	if err != nil {
 		return err
 	}
-	return s.attempt(ctx, &message{held: held{o, api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}})
+	return s.attempt(ctx, &outgoing{claimedDelivery: claimedDelivery{o, api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}})
 }
 
-// attempt makes one attempt of a delivery, and writes down what became of it. The
-// last of an event that is held closes that, or, where something could not be written,
-// leaves it to who fans it out again when its lease is over.
-func (s *Service) attempt(ctx context.Context, m *message) (err error) {
+// attempt makes one attempt of a delivery and writes its result. The last delivery of a
+// leased event closes the event. If a write failed, the lease runs out and the event is
+// fanned out again.
+func (s *Service) attempt(ctx context.Context, m *outgoing) (err error) {
 	written := false
 	defer func() { // also when it panics
 		if m.release != nil {
 			m.release()
 		}
-		if m.telling == nil {
+		if m.leasedEvent == nil {
 			return
 		}
 		if !written {
-			m.telling.lost.Store(true)
+			m.leasedEvent.writeFailed.Store(true)
 		}
-		if m.telling.left.Add(-1) > 0 {
+		if m.leasedEvent.unsettled.Add(-1) > 0 {
 			return
 		}
-		m.telling.open.Release()
-		if !m.telling.lost.Load() {
-			err = s.write(&result{held: m.held, closes: m.telling.open})
+		m.leasedEvent.fanout.Release()
+		if !m.leasedEvent.writeFailed.Load() {
+			err = s.write(&deliveryUpdate{claimedDelivery: m.claimedDelivery, closeEvent: m.leasedEvent.fanout})
 		}
 	}()
 	err = s.attemptOne(ctx, m)
@@ -119,66 +124,66 @@ func (s *Service) attempt(ctx context.Context, m *message) (err error) {
 	return err
 }
 
-func (s *Service) attemptOne(ctx context.Context, m *message) error {
-	d, lanes := m.held, &s.of(m.caller.Live).lanes
-	said := due.Outcome{Attempt: len(d.Value.Attempts) + 1}
-	defer func() { due.Report(ctx, said) }()
-	defer lanes.done()
-	if ok, putOff := lanes.enter(d.Value.Endpoint, m.expected, s.engine.Clock()); !ok {
-		said = due.Outcome{Name: "put_off", Level: slog.LevelDebug}
-		return s.write(&result{held: d, first: m.telling != nil, putOff: putOff})
+func (s *Service) attemptOne(ctx context.Context, m *outgoing) error {
+	d, limiter := m.claimedDelivery, &s.senderFor(m.caller.Live).limiter
+	outcome := work.Outcome{Attempt: len(d.Value.Attempts) + 1}
+	defer func() { work.Report(ctx, outcome) }()
+	defer limiter.done()
+	if ok, backoff := limiter.enter(d.Value.Endpoint, m.expected, s.engine.Clock()); !ok {
+		outcome = work.Outcome{Name: "put_off", Level: slog.LevelDebug}
+		return s.write(&deliveryUpdate{claimedDelivery: d, insert: m.leasedEvent != nil, backoff: backoff})
 	}
-	// The place is given back before the outcome is written down, which is nothing
-	// to the endpoint.
-	var made outcome
-	leave := sync.OnceFunc(func() { lanes.leave(d.Value.Endpoint, made.well(), made.took, s.engine.Clock()) })
+	// The attempt leaves the limiter before its result is written: the write takes nothing
+	// of the endpoint.
+	var result attemptResult
+	leave := sync.OnceFunc(func() { limiter.leave(d.Value.Endpoint, result.ok(), result.took, s.engine.Clock()) })
 	defer leave()
 
 	if m.body == nil {
-		if err := s.read.Do(m); err != nil {
+		if err := s.readBatch.Do(m); err != nil {
 			return fmt.Errorf("webhook: read delivery: %w", err)
 		}
 	}
-	if m.target == nil {
-		said = due.Outcome{Name: "not_wanted"}
-		return s.write(&result{held: d, first: m.telling != nil, status: Failed})
+	if m.endpoint == nil {
+		outcome = work.Outcome{Name: "not_wanted"}
+		return s.write(&deliveryUpdate{claimedDelivery: d, insert: m.leasedEvent != nil, status: Failed})
 	}
-	made = s.post(ctx, d.caller.Live, m.target.URL, d.Value.Event, m.body, m.target.secrets(m.now))
+	result = s.post(ctx, d.caller.Live, m.endpoint.URL, d.Value.Event, m.body, m.endpoint.secrets(m.now))
 	leave()
-	r := &result{held: d, first: m.telling != nil, made: &made, status: Pending}
+	r := &deliveryUpdate{claimedDelivery: d, insert: m.leasedEvent != nil, attempt: &result, status: Pending}
 	switch {
-	case made.well():
-		r.status, said.Name = Delivered, string(Delivered)
-	case len(d.Value.Attempts)+1 >= len(attemptAfter) || made.StatusCode == http.StatusGone:
-		r.status, said.Name = Failed, string(Failed)
+	case result.ok():
+		r.status, outcome.Name = Delivered, string(Delivered)
+	case len(d.Value.Attempts)+1 >= len(attemptAfter) || result.StatusCode == http.StatusGone:
+		r.status, outcome.Name = Failed, string(Failed)
 	default:
-		said.Name = "again"
+		outcome.Name = "again"
 	}
-	if !made.well() {
-		said.Level, said.Err = slog.LevelWarn, made.err()
+	if !result.ok() {
+		outcome.Level, outcome.Err = slog.LevelWarn, result.err()
 	}
 	return s.write(r)
 }
 
-// message is what a delivery brings, and to whom.
-type message struct {
-	held
-	target *endpointRecord // nil when there is nobody to tell any more, or nothing
-	body   []byte          // nil when it is yet to be read
-	now    time.Time
-	// expected says that the lanes have room for it.
+// outgoing is a delivery with its body and its endpoint.
+type outgoing struct {
+	claimedDelivery
+	endpoint *endpointRecord // nil when the endpoint is off or gone, or the event was removed
+	body     []byte          // nil when it is yet to be read
+	now      time.Time
+	// expected says that the limiter has reserved room for it.
 	expected bool
-	// telling is set when the delivery is not written before its outcome, and release when
-	// it is written, and held.
-	telling *telling
-	release func()
+	// leasedEvent is set when the delivery is written only with its first result. release
+	// ends the lease of a delivery that was written before.
+	leasedEvent *leasedEvent
+	release     func()
 }
 
-// messages reads what many deliveries bring from one snapshot. Many are of the same
-// endpoint, and some of the same event.
-func (s *Service) messages(members []*message) error {
+// readOutgoing reads the endpoints and bodies of many deliveries from one snapshot. Many
+// deliveries share an endpoint, and some share an event.
+func (s *Service) readOutgoing(members []*outgoing) error {
 	return s.engine.View(context.Background(), api.Caller{}, func(tx *engine.ReadTx) error {
-		targets := map[string]*endpointRecord{}
+		active := map[string]*endpointRecord{}
 		bodies := map[[2]string][]byte{}
 		for _, m := range members {
 			mine, err := tx.For(m.caller)
@@ -186,31 +191,31 @@ func (s *Service) messages(members []*message) error {
 				return err
 			}
 			m.now = mine.Now
-			target, ok := targets[m.Value.Endpoint]
+			endpoint, ok := active[m.Value.Endpoint]
 			if !ok {
-				if target, err = s.target(mine, m.caller.Scope(), m.Value.Endpoint); err != nil {
+				if endpoint, err = s.activeEndpoint(mine, engine.Scope(m.caller), m.Value.Endpoint); err != nil {
 					return err
 				}
-				targets[m.Value.Endpoint] = target
+				active[m.Value.Endpoint] = endpoint
 			}
 			named := [2]string{m.Value.Event, string(m.Value.Type)}
 			body, ok := bodies[named]
-			if !ok && target != nil {
-				if body, err = s.body(mine, &m.Value.Delivery); err != nil {
+			if !ok && endpoint != nil {
+				if body, err = s.body(mine, &m.Value); err != nil {
 					return err
 				}
 				bodies[named] = body
 			}
-			if m.target, m.body = target, body; body == nil {
-				m.target = nil
+			if m.endpoint, m.body = endpoint, body; body == nil {
+				m.endpoint = nil
 			}
 		}
 		return nil
 	})
 }
 
-// target returns an endpoint that wants to be told, or nil.
-func (s *Service) target(tx storage.ReadTx, scope storage.Scope, id string) (*endpointRecord, error) {
+// activeEndpoint returns an endpoint, or nil when it is off or was deleted.
+func (s *Service) activeEndpoint(tx storage.ReadTx, scope storage.Scope, id string) (*endpointRecord, error) {
 	o, err := endpoints.Get(tx, scope, id)
 	if errors.Is(err, storage.ErrNotFound) || err == nil && !o.Value.Active {
 		return nil, nil
@@ -221,10 +226,10 @@ func (s *Service) target(tx storage.ReadTx, scope storage.Scope, id string) (*en
 	return &o.Value, nil
 }
 
-// body returns the event under the name that the endpoint knows, or nil when it was
-// forgotten.
+// body returns the event under the type that the endpoint asked for, or nil when the event
+// was removed.
 func (s *Service) body(tx *engine.ReadTx, d *Delivery) ([]byte, error) {
-	e, err := s.events.FannedOutTx(tx, tx.Caller.Scope(), d.Event)
+	e, err := s.events.EventAsSent(tx, engine.Scope(tx.Caller), d.Event)
 	if api.CodeOf(err) == api.ResourceMissing {
 		return nil, nil
 	}
@@ -235,37 +240,38 @@ func (s *Service) body(tx *engine.ReadTx, d *Delivery) ([]byte, error) {
 	return plainjson.Marshal(e)
 }
 
-// result is what became of a delivery, or of all those of an event that was held.
-type result struct {
-	held
-	closes *event.Open // nil when it is of a delivery
-	first  bool        // whether the delivery is yet to be written
-	status DeliveryStatus
-	made   *outcome // nil when no attempt was made
-	// putOff is for how long a delivery is given back that found no place.
-	putOff time.Duration
+// deliveryUpdate is a write that follows an attempt: the new state of a delivery, or the
+// end of a leased event.
+type deliveryUpdate struct {
+	claimedDelivery
+	closeEvent *event.Fanout // nil for a delivery
+	insert     bool          // whether the delivery is not stored yet
+	status     DeliveryStatus
+	attempt    *attemptResult // nil when no attempt was made
+	// backoff is how long a delivery waits that the limiter turned away.
+	backoff time.Duration
 }
 
-// write writes down a result. If the lease has run out and another worker holds the
-// delivery, or has told in our place, nothing is written.
-func (s *Service) write(r *result) error {
-	err := s.written.Do(r)
-	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) || r.first && errors.Is(err, storage.ErrExists) {
+// write writes an update. If the lease has run out and another worker has taken or made the
+// delivery, write changes nothing.
+func (s *Service) write(r *deliveryUpdate) error {
+	err := s.writeBatch.Do(r)
+	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) || r.insert && errors.Is(err, storage.ErrExists) {
 		return nil
 	}
 	return err
 }
 
-// results writes down many in one transaction.
-func (s *Service) results(members []*result) error {
+// writeUpdates writes many updates in one transaction.
+func (s *Service) writeUpdates(members []*deliveryUpdate) error {
 	return s.engine.Update(context.Background(), api.Caller{}, func(tx *engine.Tx) error {
-		well := map[string]bool{} // the endpoints that are known to have no failures behind them
+		healthy := map[string]bool{} // endpoints without FailingSince
 		for _, r := range members {
 			tx, err := tx.For(r.caller)
 			if err != nil {
 				return err
 			}
-			if err := s.resultTx(tx, r, well); err != nil {
+			if err := s.writeUpdate(tx, r, healthy); err != nil {
 				return err
 			}
 		}
@@ -273,44 +279,44 @@ func (s *Service) results(members []*result) error {
 	})
 }
 
-func (s *Service) resultTx(tx *engine.Tx, r *result, well map[string]bool) error {
-	if r.closes != nil {
-		return r.closes.Close(tx)
+func (s *Service) writeUpdate(tx *engine.Tx, r *deliveryUpdate, healthy map[string]bool) error {
+	if r.closeEvent != nil {
+		return s.events.Close(tx, r.closeEvent)
 	}
-	o := *r.Object // a run that is undone leaves the claimed version as it is
+	o := *r.Object // a run that is rolled back leaves the claimed version as it is
 	d := &o.Value
 	d.NextAttemptAt = nil
-	if r.made != nil {
-		r.made.At = api.At(tx.Now)
-		d.Attempts = append(slices.Clip(d.Attempts), r.made.Attempt)
+	if r.attempt != nil {
+		r.attempt.At = api.At(tx.Now)
+		d.Attempts = append(slices.Clip(d.Attempts), r.attempt.Attempt)
 	}
 	switch {
-	case r.made == nil && r.status != Failed:
-		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(r.putOff))
-		tx.DueIn(deliveries.Kind(), r.putOff)
+	case r.attempt == nil && r.status != Failed:
+		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(r.backoff))
+		tx.DueIn(s.deliveries.Kind(), r.backoff)
 	case r.status == Pending:
-		wait := max(jitter(attemptAfter[len(d.Attempts)], d.ID), r.made.retryAfter)
+		wait := max(jitter(attemptAfter[len(d.Attempts)], d.ID), r.attempt.retryAfter)
 		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(wait))
-		tx.DueIn(deliveries.Kind(), wait)
+		tx.DueIn(s.deliveries.Kind(), wait)
 	default:
 		d.Status = r.status
 	}
-	put := deliveries.Replace
-	if r.first {
-		put = insert
+	put := s.deliveries.Replace
+	if r.insert {
+		put = s.insert
 	}
 	if err := put(tx, &o); err != nil {
 		return err
 	}
 	switch {
-	case r.made == nil, r.made.well() && well[d.Endpoint]:
+	case r.attempt == nil, r.attempt.ok() && healthy[d.Endpoint]:
 		return nil
-	case r.made.well():
-		well[d.Endpoint] = true
-		return s.succeeded(tx, d.Endpoint)
+	case r.attempt.ok():
+		healthy[d.Endpoint] = true
+		return s.recordSuccess(tx, d.Endpoint)
 	}
-	delete(well, d.Endpoint)
-	return s.failed(tx, d.Endpoint, r.made.StatusCode == http.StatusGone)
+	delete(healthy, d.Endpoint)
+	return s.recordFailure(tx, d.Endpoint, r.attempt.StatusCode == http.StatusGone)
 }
 
 // jitter takes up to a tenth off a time, so that what failed together does not come back
@@ -322,9 +328,9 @@ func jitter(d time.Duration, id string) time.Duration {
 	return d - time.Duration(h.Sum64()%uint64(d/10+1))
 }
 
-// succeeded ends a series of failures of an endpoint.
-func (s *Service) succeeded(tx *engine.Tx, id string) error {
-	o, err := endpoints.Get(tx, tx.Caller.Scope(), id)
+// recordSuccess ends a series of failures of an endpoint.
+func (s *Service) recordSuccess(tx *engine.Tx, id string) error {
+	o, err := endpoints.Get(tx, engine.Scope(tx.Caller), id)
 	if errors.Is(err, storage.ErrNotFound) || err == nil && o.Value.FailingSince == nil {
 		return nil
 	}
@@ -335,10 +341,10 @@ func (s *Service) succeeded(tx *engine.Tx, id string) error {
 	return endpoints.Replace(tx, o)
 }
 
-// failed notes a failure of an endpoint, and switches it off when it is gone or
-// has failed for too long.
-func (s *Service) failed(tx *engine.Tx, id string, gone bool) error {
-	o, err := endpoints.Get(tx, tx.Caller.Scope(), id)
+// recordFailure notes a failure of an endpoint, and switches the endpoint off when it is
+// gone or has failed for too long.
+func (s *Service) recordFailure(tx *engine.Tx, id string, gone bool) error {
+	o, err := endpoints.Get(tx, engine.Scope(tx.Caller), id)
 	if errors.Is(err, storage.ErrNotFound) || err == nil && !o.Value.Active {
 		return nil
 	}
@@ -359,13 +365,13 @@ func (s *Service) failed(tx *engine.Tx, id string, gone bool) error {
 	if err := endpoints.Replace(tx, o); err != nil {
 		return err
 	}
-	if err := resubscribe(tx, r, false); err != nil {
+	if err := s.resubscribe(tx, r, false); err != nil {
 		return err
 	}
-	tx.Committed(func() {
+	tx.OnCommit(func() {
 		s.engine.Log.Warn("a webhook endpoint was switched off", "endpoint", id, "gone", gone)
 	})
-	return s.events.RecordTx(tx, &r.Endpoint, event.WebhookEndpointDisabled)
+	return s.events.Record(tx, &r.Endpoint, event.WebhookEndpointDisabled)
 }
 
 // Ping delivers an event of type "ping" to an endpoint at once, through the same
@@ -373,19 +379,19 @@ func (s *Service) failed(tx *engine.Tx, id string, gone bool) error {
 // caller's key, which a repetition gets without another delivery.
 func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
 	if s.engine.Host != nil {
-		return nil, fmt.Errorf("webhook: ping: %w", engine.ErrOutside)
+		return nil, fmt.Errorf("webhook: ping: %w", api.ErrNetworkInTx)
 	}
 	call := engine.Call{Name: "webhook_endpoint.ping", Params: id}
-	return engine.Kept(ctx, s.engine, caller, call, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
+	return engine.Memoize(ctx, s.engine, caller, call, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
 }
 
 func (s *Service) ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
-	var target *endpointRecord
+	var endpoint *endpointRecord
 	var now time.Time
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		o, err := engine.GetTx(tx, endpoints, caller.Scope(), id, noun)
+		o, err := engine.GetTx(tx, endpoints, engine.Scope(caller), id, noun)
 		if err == nil {
-			target, now = &o.Value, tx.Now
+			endpoint, now = &o.Value, tx.Now
 		}
 		return err
 	})
@@ -400,13 +406,13 @@ func (s *Service) ping(ctx context.Context, caller api.Caller, id string) (*Deli
 	if err != nil {
 		return nil, fmt.Errorf("webhook: ping: %w", err)
 	}
-	made := s.post(ctx, caller.Live, target.URL, e.ID, body, target.secrets(now))
-	made.At = api.At(now)
+	result := s.post(ctx, caller.Live, endpoint.URL, e.ID, body, endpoint.secrets(now))
+	result.At = api.At(now)
 	d := &Delivery{
 		ID: s.engine.NewID("wd_"), Object: "webhook_delivery", Endpoint: id, Event: e.ID, Type: e.Type,
-		Status: Failed, Attempts: []Attempt{made.Attempt}, CreatedAt: api.At(now),
+		Status: Failed, Attempts: []Attempt{result.Attempt}, CreatedAt: api.At(now),
 	}
-	if made.well() {
+	if result.ok() {
 		d.Status = Delivered
 	}
 	return d, nil

@@ -47,7 +47,7 @@ type shop struct {
 func open(t *testing.T, store storage.Store) *shop {
 	t.Helper()
 	s := &shop{t: t, now: time.Now()}
-	s.Shop = paymentstest.On(t, store, payments.Config{
+	s.Shop = paymentstest.NewWithStore(t, store, payments.Config{
 		WebhookAllow: loopback, Logger: slog.New(slog.NewTextHandler(&s.log, nil)),
 		Clock: func() time.Time {
 			s.mu.Lock()
@@ -150,7 +150,7 @@ func (s *shop) happen() {
 
 func (s *shop) deliveries(endpoint string) []webhook.Delivery {
 	s.t.Helper()
-	list, err := s.Webhooks.Deliveries(s.t.Context(), s.Caller, endpoint, api.Page{Limit: 100})
+	list, err := s.Webhooks.ListDeliveries(s.t.Context(), s.Caller, webhook.DeliveryListParams{Endpoint: endpoint, Page: api.Page{Limit: 100}})
 	check(s.t, err)
 	return list.Data
 }
@@ -311,11 +311,15 @@ func TestDisabling(t *testing.T) {
 		on := true
 		_, err := s.Webhooks.Update(t.Context(), s.Caller, d.ID, webhook.UpdateParams{Active: &on})
 		check(t, err)
-		n, err := s.Webhooks.ResendSince(t.Context(), s.Caller, d.ID, api.Times{From: missed})
-		check(t, err)
-		s.pass(0)
-		if n != 1 || dead.count() != before+1 {
-			t.Errorf("%d were sent again, %d came", n, dead.count()-before)
+		keyed := s.Caller
+		keyed.IdempotencyKey, keyed.Replayed = "resend-1", new(bool)
+		for _, replayed := range []bool{false, true} {
+			n, err := s.Webhooks.ResendSince(t.Context(), keyed, d.ID, api.Times{From: missed})
+			check(t, err)
+			s.pass(0)
+			if n != 1 || dead.count() != before+1 || *keyed.Replayed != replayed {
+				t.Errorf("%d were sent again, %d came, replayed %t", n, dead.count()-before, *keyed.Replayed)
+			}
 		}
 	})
 }
@@ -324,7 +328,7 @@ func TestRotation(t *testing.T) {
 	s := open(t, memory.New())
 	r := listen(t)
 	e := s.endpoint(r.URL, "*")
-	fresh, err := s.Webhooks.Rotate(t.Context(), s.Caller, e.ID)
+	fresh, err := s.Webhooks.RotateSecret(t.Context(), s.Caller, e.ID)
 	check(t, err)
 	verifies := func(secret string) bool {
 		last := len(r.got) - 1
@@ -356,7 +360,7 @@ func TestRotation(t *testing.T) {
 // Nothing that is not public is dialled without leave, whatever the name.
 func TestGuard(t *testing.T) {
 	s := &shop{t: t, now: time.Now()}
-	s.Shop = paymentstest.On(t, memory.New(), payments.Config{Clock: func() time.Time { return s.now }})
+	s.Shop = paymentstest.NewWithStore(t, memory.New(), payments.Config{Clock: func() time.Time { return s.now }})
 	r := listen(t)
 	port := r.URL[strings.LastIndex(r.URL, ":"):]
 	for _, host := range []string{"127.0.0.1", "localhost", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "0.0.0.0", "169.254.169.254"} {

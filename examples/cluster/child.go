@@ -74,7 +74,7 @@ func spawn(role, name, dir string, account *syscall.Credential, args ...string) 
 	return c, cmd.Start()
 }
 
-// line reads what the child says.
+// line reads a line of the child's output.
 func (c *child) line() (string, error) {
 	text, err := c.out.ReadString('\n')
 	if err != nil {

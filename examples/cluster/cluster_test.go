@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -94,7 +95,7 @@ func TestAudit(t *testing.T) {
 	check(append(acks, ack{key: "3", id: "po_3"}), []string{"3"}, nil, 0)
 	acks = append(acks, made("4", "2"))
 	check(acks, nil, []string{"2"}, 0)
-	err = svc.Accounts.Deposit(t.Context(), account.Deposit{To: s.ids[0], Live: true, Amount: decimal.New(1, -2), Source: "bank"})
+	err = svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: s.ids[0], Amount: decimal.New(1, -2), Source: "bank"})
 	if err != nil {
 		t.Fatal(err)
 	}

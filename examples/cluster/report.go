@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// report prints what clients saw of each scene, and what is in the books.
+// report prints the answers of each scene, and the books.
 func report(out io.Writer, scenes []scene, l *load, b *books) {
 	section(out, l, scene{name: "before", at: l.begun}, next(scenes, 0))
 	for i, s := range scenes {

@@ -35,22 +35,22 @@ func newShop(ctx context.Context, db string) (s *shop, err error) {
 }
 
 func fund(ctx context.Context, svc *payments.Service) (*shop, error) {
-	merchant, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Makola Online"})
+	merchant, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Makola Online"})
 	if err != nil {
 		return nil, err
 	}
 	s := &shop{run: "salary", caller: api.Caller{Merchant: merchant.ID, Live: true}}
-	err = svc.Accounts.Deposit(ctx, account.Deposit{To: merchant.ID, Live: true, Amount: decimal.NewFromInt(900_000), Source: "bank"})
+	err = svc.Accounts.Deposit(ctx, api.Caller{Live: true}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(900_000), Source: "bank"})
 	if err != nil {
 		return nil, err
 	}
-	key, err := svc.Accounts.CreateKey(ctx, s.caller, account.KeyParams{})
+	key, err := svc.Accounts.CreateKey(ctx, s.caller, account.CreateKeyParams{})
 	if err != nil {
 		return nil, err
 	}
 	s.key = key.Secret
 	for i := range 8 {
-		consumer, err := svc.Accounts.CreateConsumer(ctx, account.HolderParams{Live: true, Name: fmt.Sprintf("Employee %d", i+1), Phone: fmt.Sprintf("02410000%02d", i)})
+		consumer, err := svc.Accounts.CreateConsumer(ctx, api.Caller{Live: true}, account.CreateHolderParams{Name: fmt.Sprintf("Employee %d", i+1), Phone: fmt.Sprintf("02410000%02d", i)})
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func fund(ctx context.Context, svc *payments.Service) (*shop, error) {
 	return s, nil
 }
 
-// books are what is in the database in the end, against what clients were told.
+// books compare the database at the end with the answers that clients got.
 type books struct {
 	made    int // disbursements
 	lost    []ack
@@ -67,7 +67,7 @@ type books struct {
 	account.Verification
 }
 
-// audit compares the database with what was acknowledged.
+// audit compares the database with the acknowledged requests.
 func audit(ctx context.Context, db string, s *shop, acks []ack) (b *books, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -112,11 +112,11 @@ func (s *shop) audit(ctx context.Context, svc *payments.Service, acks []ack) (*b
 	b.Verification = *v
 	paid := decimal.Zero
 	for _, id := range s.ids {
-		balance, err := svc.Accounts.WalletBalance(ctx, true, id)
+		balance, err := svc.Accounts.WalletBalance(ctx, api.Caller{Live: true}, id)
 		if err != nil {
 			return nil, err
 		}
-		paid = paid.Add(balance)
+		paid = paid.Add(balance.Decimal)
 	}
 	if want := decimal.New(int64(b.made), -2); !paid.Equal(want) {
 		b.Problems = append(b.Problems, fmt.Sprintf("%d disbursements are GHS %s, the wallets have %s", b.made, want.StringFixed(2), paid.StringFixed(2)))
@@ -124,7 +124,7 @@ func (s *shop) audit(ctx context.Context, svc *payments.Service, acks []ack) (*b
 	return b, nil
 }
 
-// verdict is an error when they do not agree.
+// verdict returns an error when they do not agree.
 func (b *books) verdict() error {
 	var all []error
 	if len(b.lost) > 0 {

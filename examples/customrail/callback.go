@@ -10,12 +10,13 @@ import (
 	"net/http"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
-// callback takes what the provider reports. X-Signature is the hex HMAC-SHA256 of
-// the body under a shared secret; without it anybody could settle transfers.
-func callback(payouts *payout.Service, secret []byte) http.HandlerFunc {
+// callback returns the handler of the provider's callbacks. The header X-Signature is the
+// hex HMAC-SHA256 of the body under a shared secret; without it any client could settle
+// transfers.
+func callback(providers provider.Service, secret []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAnswer))
 		if err != nil {
@@ -27,7 +28,7 @@ func callback(payouts *payout.Service, secret []byte) http.HandlerFunc {
 			http.Error(w, "signature", http.StatusUnauthorized)
 			return
 		}
-		var s state
+		var s transferStatus
 		if err := json.Unmarshal(body, &s); err != nil {
 			http.Error(w, "body", http.StatusBadRequest)
 			return
@@ -37,10 +38,10 @@ func callback(payouts *payout.Service, secret []byte) http.HandlerFunc {
 			http.Error(w, "status", http.StatusBadRequest)
 			return
 		}
-		switch err := payouts.Notify(r.Context(), s.Reference, result); {
+		switch err := providers.Notify(r.Context(), s.Reference, result); {
 		case err == nil:
 			w.WriteHeader(http.StatusNoContent)
-		case errors.Is(err, payout.ErrContradicted):
+		case errors.Is(err, provider.ErrContradicted):
 			http.Error(w, "the opposite was reported before", http.StatusConflict)
 		case api.CodeOf(err) == api.ResourceMissing:
 			http.Error(w, "reference", http.StatusNotFound)

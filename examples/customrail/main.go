@@ -1,7 +1,7 @@
-// Command customrail serves payments whose live transfers go through a provider
-// of the host's: a rail over HTTP (rail.go) and the route for the provider's
-// callbacks (callback.go). The provider is imaginary; copy the two files and put
-// yours in its place. The test runs the promises of a rail against it.
+// Command customrail serves payments whose live transfers go through a provider of your
+// own: rail.go is a provider.Rail over HTTP, and callback.go the route for the provider's
+// callbacks. The provider is imaginary; copy the two files and put yours in its place.
+// The tests run package railtest, which checks the promises of a rail, against rail.go.
 //
 //	PROVIDER_TOKEN=… CALLBACK_SECRET=… go run ./examples/customrail -provider https://…
 package main
@@ -25,15 +25,15 @@ import (
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8081", "address to serve on")
 	db := flag.String("db", "customrail.db", "path of the database")
-	provider := flag.String("provider", "", "address of the provider's interface")
+	providerURL := flag.String("provider", "", "address of the provider's interface")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	token, secret := os.Getenv("PROVIDER_TOKEN"), os.Getenv("CALLBACK_SECRET")
-	if *provider == "" || token == "" || secret == "" {
+	if *providerURL == "" || token == "" || secret == "" {
 		log.Fatal("give -provider, and PROVIDER_TOKEN and CALLBACK_SECRET in the environment")
 	}
-	if err := run(ctx, *addr, *db, newRail(*provider, token), []byte(secret)); err != nil {
+	if err := run(ctx, *addr, *db, newRail(*providerURL, token), []byte(secret)); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -44,7 +44,7 @@ func run(ctx context.Context, addr, db string, r *rail, secret []byte) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	svc, err := payments.New(ctx, store, payments.Config{BaseURL: "http://" + addr, Rail: r})
+	svc, err := payments.New(ctx, store, payments.Config{BaseURL: "http://" + addr, Live: payments.Providers{Rail: r}})
 	if err != nil {
 		return err
 	}
@@ -65,6 +65,6 @@ func run(ctx context.Context, addr, db string, r *rail, secret []byte) (err erro
 func routes(svc *payments.Service, secret []byte) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.New(svc, httpapi.Config{}))
-	mux.HandleFunc("POST /callbacks/provider", callback(svc.Payouts, secret))
+	mux.HandleFunc("POST /callbacks/provider", callback(svc.Providers, secret))
 	return mux
 }

@@ -19,35 +19,36 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/payout"
-	"github.com/seed-7082ffec/payments/payout/railtest"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/provider/railtest"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// provider is a fake of the imaginary provider: accounts ending in 1 are paid, in
+// bank is a fake of the imaginary provider: accounts ending in 1 are paid, in
 // 2 rejected, all others stay pending.
-type provider struct {
+type bank struct {
 	*httptest.Server
-	mu    sync.Mutex
-	told  map[string]transfer
-	moved map[string]int
-	lose  string // "request" or "answer" of the next call
+	mu       sync.Mutex
+	received map[string]transferRequest
+	moved    map[string]int
+	lose     string // "request" or "answer" of the next call
 }
 
 const token = "secret-token"
 
-func newProvider(t *testing.T) *provider {
-	p := &provider{told: map[string]transfer{}, moved: map[string]int{}}
+func newBank(t *testing.T) *bank {
+	p := &bank{received: map[string]transferRequest{}, moved: map[string]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /transfers", func(w http.ResponseWriter, r *http.Request) {
-		var sent transfer
+		var sent transferRequest
 		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		if _, again := p.told[sent.Reference]; !again {
-			p.told[sent.Reference] = sent
+		if _, again := p.received[sent.Reference]; !again {
+			p.received[sent.Reference] = sent
 			if strings.HasSuffix(sent.Account, "1") {
 				p.moved[sent.Reference]++
 			}
@@ -80,13 +81,13 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-func (p *provider) answer(w http.ResponseWriter, reference string) {
-	sent, ok := p.told[reference]
+func (p *bank) answer(w http.ResponseWriter, reference string) {
+	sent, ok := p.received[reference]
 	if !ok {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	s := state{Reference: reference, Status: "pending", ProviderID: "p-1"}
+	s := transferStatus{Reference: reference, Status: "pending", ProviderID: "p-1"}
 	switch sent.Account[len(sent.Account)-1] {
 	case '1':
 		s.Status = "paid"
@@ -97,7 +98,7 @@ func (p *provider) answer(w http.ResponseWriter, reference string) {
 }
 
 // with runs fn while no call is being served.
-func (p *provider) with(fn func()) {
+func (p *bank) with(fn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fn()
@@ -105,9 +106,9 @@ func (p *provider) with(fn func()) {
 
 func TestRail(t *testing.T) {
 	railtest.Run(t, func(t *testing.T) railtest.Rig {
-		p := newProvider(t)
+		p := newBank(t)
 		to := func(last string) railtest.Destination {
-			return railtest.Destination{Type: payout.MobileMoney, Provider: "mtn", Number: "+23324123456" + last}
+			return railtest.Destination{Channel: provider.MobileMoney, Network: "mtn", Number: "+23324123456" + last}
 		}
 		return railtest.Rig{
 			Rail: newRail(p.URL, token), Paid: to("1"), Refused: to("2"), Slow: to("3"),
@@ -116,7 +117,7 @@ func TestRail(t *testing.T) {
 				return n
 			},
 			Received: func(id string) (amount decimal.Decimal, number string) {
-				p.with(func() { amount, number = p.told[id].Amount, p.told[id].Account })
+				p.with(func() { amount, number = p.received[id].Amount, p.received[id].Account })
 				return amount, number
 			},
 			LoseRequest: func() { p.with(func() { p.lose = "request" }) },
@@ -127,16 +128,16 @@ func TestRail(t *testing.T) {
 
 // One transfer from the call to the callback, which comes twice.
 func TestStory(t *testing.T) {
-	p, secret := newProvider(t), []byte("callback-secret")
+	p, secret := newBank(t), []byte("callback-secret")
 	var log bytes.Buffer
 	svc, err := payments.New(t.Context(), memory.New(), payments.Config{
-		Rail: newRail(p.URL, token), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Live: payments.Providers{Rail: newRail(p.URL, token)}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	check(t, err)
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	check(t, err)
 	caller := api.Caller{Merchant: m.ID, Live: true}
-	check(t, svc.Accounts.Deposit(t.Context(), account.Deposit{To: m.ID, Live: true, Amount: decimal.NewFromInt(100), Source: "bank"}))
+	check(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(100), Source: "bank"}))
 
 	made, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
 		Amount:      decimal.RequireFromString("19.99"),

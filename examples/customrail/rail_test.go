@@ -11,21 +11,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-var someOrder = payout.Order{
-	ID: "po_1", Live: true, Type: payout.BankTransfer, Provider: "300304", Number: "1234567890",
-	Amount: decimal.RequireFromString("1.15"),
+var someTransfer = provider.Transfer{
+	Order: provider.Order{ID: "po_1", Live: true, Amount: 115}, Channel: provider.BankTransfer, Bank: "300304", Number: "1234567890",
 }
 
-// What is on the wire: the amount as text, so that nobody reads it into a float,
-// and our id as the reference.
+// The request has the amount as text, so that no program reads it into a float, and our id
+// as the reference.
 func TestWire(t *testing.T) {
 	var method, path, authorization string
 	var body []byte
@@ -36,21 +33,21 @@ func TestWire(t *testing.T) {
 	}))
 	defer server.Close()
 	r := newRail(server.URL+"/v2/", token)
-	for _, amount := range []string{"0.01", "1.15", "4.35", "8.41", "19.99", "20000"} {
-		o := someOrder
-		o.Amount = decimal.RequireFromString(amount)
-		_, err := r.Submit(t.Context(), o)
+	for pesewas, amount := range map[int64]string{1: "0.01", 115: "1.15", 435: "4.35", 841: "8.41", 1999: "19.99", 20_000_00: "20000"} {
+		sent := someTransfer
+		sent.Amount = pesewas
+		_, err := r.Submit(t.Context(), sent)
 		check(t, err)
-		var sent map[string]any
-		check(t, json.Unmarshal(body, &sent))
-		if sent["amount"] != amount || sent["reference"] != "po_1" || sent["channel"] != "bank" || sent["account"] != "1234567890" {
+		var got map[string]any
+		check(t, json.Unmarshal(body, &got))
+		if got["amount"] != amount || got["reference"] != "po_1" || got["channel"] != "bank" || got["account"] != "1234567890" {
 			t.Errorf("sent %s", body)
 		}
 	}
 	if method != http.MethodPost || path != "/v2/transfers" || authorization != "Bearer "+token {
 		t.Errorf("%s %s, %q", method, path, authorization)
 	}
-	_, err := r.Status(t.Context(), someOrder)
+	_, err := r.Status(t.Context(), someTransfer)
 	check(t, err)
 	if method != http.MethodGet || path != "/v2/transfers/po_1" || len(body) != 0 {
 		t.Errorf("%s %s %s", method, path, body)
@@ -65,14 +62,14 @@ func TestAnswers(t *testing.T) {
 		what         string
 		code         int
 		body         string
-		submit, asks payout.Outcome // "" for an error
+		submit, asks provider.Outcome // "" for an error
 		refusal      api.Code
 	}{
-		{"paid", 200, `{"status":"paid"}`, payout.Paid, payout.Paid, ""},
-		{"pending", 200, `{"status":"pending"}`, payout.InProgress, payout.InProgress, ""},
-		{"a bad account", 200, `{"status":"rejected","code":"bad_account"}`, payout.Refused, payout.Refused, api.InvalidDestination},
-		{"rejected for another reason", 200, `{"status":"rejected","code":"x"}`, payout.Refused, payout.Refused, api.RecipientUnavailable},
-		{"not found", 404, `{}`, "", payout.NotFound, ""},
+		{"paid", 200, `{"status":"paid"}`, provider.Paid, provider.Paid, ""},
+		{"pending", 200, `{"status":"pending"}`, provider.InProgress, provider.InProgress, ""},
+		{"a bad account", 200, `{"status":"rejected","code":"bad_account"}`, provider.Refused, provider.Refused, api.InvalidDestination},
+		{"rejected for another reason", 200, `{"status":"rejected","code":"x"}`, provider.Refused, provider.Refused, api.RecipientUnavailable},
+		{"not found", 404, `{}`, "", provider.NotFound, ""},
 		{"a status of tomorrow", 200, `{"status":"parked"}`, "", "", ""},
 		{"no status", 200, `{}`, "", "", ""},
 		{"nothing", 200, ``, "", "", ""},
@@ -90,16 +87,16 @@ func TestAnswers(t *testing.T) {
 			_, _ = io.WriteString(w, c.body)
 		}))
 		r := newRail(server.URL, token)
-		for call, want := range map[string]payout.Outcome{"submit": c.submit, "status": c.asks} {
+		for call, want := range map[string]provider.Outcome{"submit": c.submit, "status": c.asks} {
 			do := r.Submit
 			if call == "status" {
 				do = r.Status
 			}
-			got, err := do(t.Context(), someOrder)
+			got, err := do(t.Context(), someTransfer)
 			if (err == nil) != (want != "") || got.Outcome != want || got.Reason.Code != c.refusal {
 				t.Errorf("%s, %s: %+v, %v", c.what, call, got, err)
 			}
-			if err != nil && (strings.Contains(err.Error(), someOrder.Number) || strings.Contains(err.Error(), token)) {
+			if err != nil && (strings.Contains(err.Error(), someTransfer.Number) || strings.Contains(err.Error(), token)) {
 				t.Errorf("%s, %s: the error tells too much: %v", c.what, call, err)
 			}
 		}
@@ -117,15 +114,15 @@ func TestRedirect(t *testing.T) {
 	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer server.Close()
 	r := newRail(server.URL, token)
-	if result, err := r.Submit(t.Context(), someOrder); err == nil {
+	if result, err := r.Submit(t.Context(), someTransfer); err == nil {
 		t.Errorf("submit: %+v", result)
 	}
-	if result, err := r.Status(t.Context(), someOrder); err == nil {
+	if result, err := r.Status(t.Context(), someTransfer); err == nil {
 		t.Errorf("status: %+v", result)
 	}
 }
 
-// A provider that hangs holds up nobody whose context has ended.
+// A call to a provider that hangs ends with its context.
 func TestHangingProvider(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -137,7 +134,7 @@ func TestHangingProvider(t *testing.T) {
 	defer server.Close()
 	defer close(release)
 	// The client's own time-out would be another error.
-	if result, err := newRail(server.URL, token).Submit(ctx, someOrder); !errors.Is(err, context.Canceled) {
+	if result, err := newRail(server.URL, token).Submit(ctx, someTransfer); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %+v, %v", result, err)
 	}
 }

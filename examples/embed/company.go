@@ -18,17 +18,17 @@ import (
 // since the pages behind QR codes and invoices are reached through it.
 const prefix = "/payments"
 
-// user is somebody whom the company knows.
+// user is a user of the company.
 type user struct {
 	name string
 	// merchant is the library's id for the user's business, which a host keeps beside
 	// its own record of it.
 	merchant string
-	// clerk may look, and take payments, and nothing else.
+	// clerk limits the user to reading, and to making QR codes.
 	clerk bool
 }
 
-// company is the host: what it had before payments.
+// company is the host.
 type company struct {
 	svc    *payments.Service
 	log    *slog.Logger
@@ -42,7 +42,7 @@ func newCompany(ctx context.Context, svc *payments.Service, log *slog.Logger) (*
 		{"Esi's Kitchen", "0301000001", "esi", "yaw"},
 		{"Kofi Motors", "0301000002", "kofi", ""},
 	} {
-		m, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: business.name, Phone: business.phone})
+		m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: business.name, Phone: business.phone})
 		if err != nil {
 			return nil, fmt.Errorf("make merchant %s: %w", business.name, err)
 		}
@@ -66,7 +66,7 @@ func (c *company) handler() http.Handler {
 	return c.middleware(mux)
 }
 
-// authenticate says whose a token is. The library asks it for every request under
+// authenticate finds the merchant of a token. The library calls it for every request under
 // /v1, and answers every refusal with the same 401.
 func (c *company) authenticate(_ context.Context, token string) (httpapi.Access, error) {
 	u, ok := c.tokens[token]
@@ -80,7 +80,7 @@ func (c *company) authenticate(_ context.Context, token string) (httpapi.Access,
 	return access, nil
 }
 
-// middleware stands for what a company puts before all of its handlers.
+// middleware stands for the company's own middleware, before all of its handlers.
 func (c *company) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
@@ -92,9 +92,8 @@ func (c *company) middleware(next http.Handler) http.Handler {
 	})
 }
 
-// ready tells the company's load balancer and its alarms how the payments do. It
-// does not take the server out because work waits: that needs more workers, not
-// fewer.
+// ready answers the company's load balancer and its alarms. It stays 200 while work waits:
+// that needs more workers, not fewer.
 func (c *company) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
@@ -105,7 +104,7 @@ func (c *company) ready(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if health.Lag() > time.Minute || health.StuckLive > 0 || health.SealLag() > account.SealWithin {
-		c.log.WarnContext(ctx, "payments need somebody", "lag", health.Lag(), "stuck", health.StuckLive, "seals", health.SealLag())
+		c.log.WarnContext(ctx, "payments need attention", "lag", health.Lag(), "stuck", health.StuckLive, "seals", health.SealLag())
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(health) // an error means that the client has gone

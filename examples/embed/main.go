@@ -1,5 +1,5 @@
-// Command embed is a server that a company runs already, with a mux, middleware and
-// users of its own, into which the library is mounted: /v1 and the hosted pages
+// Command embed mounts the library in a server that a company already runs, with a mux,
+// middleware and users of its own: /v1 and the hosted pages
 // under /payments, with the company's tokens in place of the library's keys.
 //
 //	go run ./examples/embed

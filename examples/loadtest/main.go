@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// run prepares what the work needs, does it, and prints what was seen.
+// run makes the wallets and codes that the work needs, does the work, and prints the figures.
 func run(ctx context.Context, o options, out io.Writer) error {
 	do, ok := kinds[o.work]
 	switch {
@@ -84,7 +84,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 				}
 				sent := time.Now()
 				err := do(ctx, shops[n%int64(len(shops))], n)
-				if ctx.Err() == nil { // what is cut off at the end counts for nothing
+				if ctx.Err() == nil { // a request that the end cuts off does not count
 					seen.add(time.Since(sent), err)
 				}
 			}
@@ -102,7 +102,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	return seen.report(out, took)
 }
 
-// tally is what was seen of the requests.
+// tally counts the requests.
 type tally struct {
 	mu     sync.Mutex
 	took   []time.Duration // of those that were answered well

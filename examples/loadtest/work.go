@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// kinds are what can be done.
+// kinds are the kinds of work, by the name that -work gives.
 var kinds = map[string]func(ctx context.Context, s *shop, n int64) error{
 	"disburse": disburse,
 	"pay":      pay,

@@ -1,5 +1,5 @@
-// Command owntransaction commits a shop's own row and a disbursement together: a
-// seller's sale is marked as paid out, and the money moves, or neither.
+// Command owntransaction commits a shop's own row and a disbursement in one transaction:
+// it marks a seller's sale as paid out and moves the money, or does neither.
 //
 //	go run ./examples/owntransaction
 //
@@ -55,8 +55,8 @@ func run(ctx context.Context, path string, out io.Writer) (err error) {
 	if s.svc, err = payments.New(ctx, s.store, payments.Config{}); err != nil {
 		return err
 	}
-	// _txlock=immediate, because a transaction that has read before others wrote
-	// could not write any more.
+	// _txlock=immediate, because SQLite refuses the write of a transaction that read before
+	// another one wrote.
 	if s.db, err = sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=2000&_txlock=immediate"); err != nil {
 		return err
 	}
@@ -65,15 +65,15 @@ func run(ctx context.Context, path string, out io.Writer) (err error) {
 		return err
 	}
 
-	merchant, err := s.svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Makola Online"})
+	merchant, err := s.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Makola Online"})
 	if err != nil {
 		return err
 	}
-	seller, err := s.svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: "0241234567"})
+	seller, err := s.svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241234567"})
 	if err != nil {
 		return err
 	}
-	if err := s.svc.Accounts.Deposit(ctx, account.Deposit{To: merchant.ID, Amount: decimal.NewFromInt(100), Source: "example"}); err != nil {
+	if err := s.svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(100), Source: "example"}); err != nil {
 		return err
 	}
 	for id, cedis := range map[string]int{"sale_1": 60, "sale_2": 70} {
@@ -99,7 +99,7 @@ func run(ctx context.Context, path string, out io.Writer) (err error) {
 			fmt.Fprintln(out, sale, "is paid out")
 		}
 	}
-	balance, err := s.svc.Accounts.WalletBalance(ctx, false, seller.ID)
+	balance, err := s.svc.Accounts.WalletBalance(ctx, api.Caller{}, seller.ID)
 	if err != nil {
 		return err
 	}

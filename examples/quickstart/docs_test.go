@@ -9,13 +9,10 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/reference"
 )
 
-// Pages stand beside the interface, which gets every other path as it came.
-func TestBeside(t *testing.T) {
-	docs, err := reference.New(reference.Config{BaseURL: "https://pay.example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := beside(http.NotFoundHandler(), map[string]http.Handler{"/docs": docs})
+// Pages stand under their prefixes, and the interface gets every other path as it came.
+func TestWithPages(t *testing.T) {
+	docs := reference.New(reference.Config{BaseURL: "https://pay.example.com"})
+	h := withPages(http.NotFoundHandler(), map[string]http.Handler{"/docs": docs})
 	for path, want := range map[string]int{
 		"/docs/": 200, "/docs/openapi.json": 200, "/docs": 301, "/v1/qr_codes": 404, "/v1//qr_codes": 404, "/docsx": 404,
 	} {

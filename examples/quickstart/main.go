@@ -77,7 +77,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 
 	config := payments.Config{
 		BaseURL: o.baseURL, Sandbox: true, Logger: log,
-		// Somebody who tries webhooks has the receiver on this machine.
+		// A developer who tries webhooks runs the receiver on this machine.
 		WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 	}
 	if o.smtp != "" {
@@ -85,7 +85,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
-		config.Mailer, config.TestMailer = mailer, mailer
+		config.Live.Mailer, config.Test.Mailer = mailer, mailer
 	}
 	svc, err := payments.New(ctx, store, config)
 	if err != nil {
@@ -96,13 +96,10 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 
-	docs, err := reference.New(reference.Config{BaseURL: o.baseURL})
-	if err != nil {
-		return err
-	}
+	docs := reference.New(reference.Config{BaseURL: o.baseURL})
 	svc.Start(context.WithoutCancel(ctx)) // Stop ends it, after the server
 	look := inspector.New(svc, inspector.Config{Logger: log})
-	server := httpapi.NewServer("", beside(httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log}), map[string]http.Handler{
+	server := httpapi.NewServer("", withPages(httpapi.New(svc, httpapi.Config{TestHelpers: true, Logger: log}), map[string]http.Handler{
 		"/inspector": look, "/docs": docs,
 	}))
 	server.RegisterOnShutdown(look.Close)
@@ -129,9 +126,9 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	return errors.Join(err, server.Shutdown(end), svc.Stop(end))
 }
 
-// beside puts pages, each under its prefix, beside the interface, which gets every
-// other path as it came: a mux would redirect those that are not clean.
-func beside(rest http.Handler, pages map[string]http.Handler) http.Handler {
+// withPages serves each page under its prefix, and hands every other path to rest as it
+// came. A mux would redirect paths that are not clean.
+func withPages(rest http.Handler, pages map[string]http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for prefix, page := range pages {
 			switch {
@@ -148,8 +145,8 @@ func beside(rest http.Handler, pages map[string]http.Handler) http.Handler {
 	})
 }
 
-// migrating logs how far a table is that must be made anew, after an upgrade.
-func migrating(log *slog.Logger) func(storage.Progress) {
+// logProgress logs how far the migration of a table is, after an upgrade.
+func logProgress(log *slog.Logger) func(storage.Progress) {
 	return func(p storage.Progress) {
 		if p.Done > 0 {
 			log.Info("bringing the database up to date", "table", p.What, "rows", p.Done)
@@ -169,7 +166,7 @@ func open(ctx context.Context, db string, log *slog.Logger) (storage.Store, erro
 		}
 		// The search_path of the URL, if it has one, names another schema.
 		store, err := postgres.Open(ctx, pool, postgres.Config{
-			Schema: pool.Config().ConnConfig.RuntimeParams["search_path"], Migrating: migrating(log),
+			Schema: pool.Config().ConnConfig.RuntimeParams["search_path"], MigrationProgress: logProgress(log),
 		})
 		if err != nil {
 			pool.Close()
@@ -179,10 +176,10 @@ func open(ctx context.Context, db string, log *slog.Logger) (storage.Store, erro
 	case strings.Contains(db, "://"):
 		return nil, fmt.Errorf("-db %s is neither :memory:, nor postgres://…, nor the path of a file", db)
 	}
-	return sqlite.Open(ctx, db, sqlite.Config{Migrating: migrating(log)})
+	return sqlite.Open(ctx, db, sqlite.Config{MigrationProgress: logProgress(log)})
 }
 
-// pooled is a store that closes the pool that was made for it.
+// pooled is a store that closes its pool with itself.
 type pooled struct {
 	*postgres.Store
 	pool *pgxpool.Pool

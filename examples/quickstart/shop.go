@@ -22,24 +22,24 @@ type keys struct {
 	LiveKey    string `json:"live_key"`
 }
 
-// shop is what the quickstart has prepared.
+// shop is the merchant that the quickstart has prepared.
 type shop struct {
 	keys
 	code *qrcode.QRCode
 }
 
 // people are the consumers that a new database begins with, whose PIN is 1234.
-var people = []account.HolderParams{
+var people = []account.CreateHolderParams{
 	{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"},
 	{Name: "Kofi Boateng", Phone: "0201000002", PIN: "1234"},
 	{Name: "Esi Owusu", Phone: "0261000003", PIN: "1234"},
 }
 
-// prepare finds the merchant of an earlier start, or makes one with consumers
-// who have money, and issues keys: they are kept as hashes, so that earlier ones
-// cannot be shown again, but they keep working.
+// prepare finds the merchant of an earlier start, or makes one, with consumers who have
+// money. It issues new keys each time: the database keeps hashes, so that earlier keys
+// cannot be shown again. They keep working.
 func prepare(ctx context.Context, svc *payments.Service) (*shop, error) {
-	merchants, err := svc.Accounts.Merchants(ctx, api.Page{Limit: 1})
+	merchants, err := svc.Accounts.ListMerchants(ctx, api.Caller{}, api.Page{Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func prepare(ctx context.Context, svc *payments.Service) (*shop, error) {
 	if len(merchants.Data) > 0 {
 		merchant = merchants.Data[0]
 	} else {
-		m, err := found(ctx, svc)
+		m, err := createMerchant(ctx, svc)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func prepare(ctx context.Context, svc *payments.Service) (*shop, error) {
 
 	s := &shop{keys: keys{BaseURL: svc.BaseURL(), MerchantID: merchant.ID}}
 	for live, secret := range map[bool]*string{false: &s.TestKey, true: &s.LiveKey} {
-		key, err := svc.Accounts.CreateKey(ctx, api.Caller{Merchant: merchant.ID, Live: live}, account.KeyParams{Name: "quickstart"})
+		key, err := svc.Accounts.CreateKey(ctx, api.Caller{Merchant: merchant.ID, Live: live}, account.CreateKeyParams{Name: "quickstart"})
 		if err != nil {
 			return nil, err
 		}
@@ -70,34 +70,34 @@ func prepare(ctx context.Context, svc *payments.Service) (*shop, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The kept answer has the address of the start that made the code.
+	// Create answers a repetition with the address of the first start; Get has the present one.
 	s.code, err = svc.QRCodes.Get(ctx, caller, s.code.ID)
 	if api.CodeOf(err) == api.ResourceMissing {
-		s.code, err = nil, nil // somebody has deleted it
+		s.code, err = nil, nil // it was deleted
 	}
 	return s, err
 }
 
-// found makes the merchant and the consumers.
-func found(ctx context.Context, svc *payments.Service) (*account.Merchant, error) {
+// createMerchant makes the consumers and the merchant.
+func createMerchant(ctx context.Context, svc *payments.Service) (*account.Merchant, error) {
 	for _, p := range people {
-		c, err := svc.Accounts.CreateConsumer(ctx, p)
+		c, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, p)
 		var refused *api.Error
 		if errors.As(err, &refused) && refused.Param == "phone_number" {
-			continue // an earlier start made this one, and was ended before it was through
+			continue // an earlier start made this consumer and ended before its merchant was made
 		}
 		if err != nil {
 			return nil, err
 		}
-		err = svc.Accounts.Deposit(ctx, account.Deposit{To: c.ID, Amount: decimal.NewFromInt(500), Source: "test"})
+		err = svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(500), Source: "test"})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	return svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 }
 
-// welcome prints what to do next.
+// welcome prints addresses, keys and commands to paste.
 func welcome(out io.Writer, s *shop) error {
 	fmt.Fprintf(out, "Serving %s\nThe reference is at %[1]s/docs/\n\n", s.BaseURL)
 	if s.code != nil {

@@ -1,6 +1,6 @@
-// Package checkout is a host's code, as an online shop has it: orders that are paid
-// by QR code, and suppliers who are paid from what came in. Its test is the example:
-// it runs the payment service in memory, and takes a fraction of a second.
+// Package checkout is the code of a host, an online shop: customers pay orders by QR code,
+// and the shop pays its suppliers from the balance. Its test is the example: it runs the
+// payment service in memory, and takes a fraction of a second.
 package checkout
 
 import (
@@ -72,7 +72,8 @@ func (s *Shop) PayBill(ctx context.Context, bill, phone string, ghs decimal.Deci
 	return sent.ID, nil
 }
 
-// Webhooks is told of what happens. An error has the event delivered again.
+// Webhooks returns the handler of the shop's webhooks. After an error the service delivers
+// the event again.
 func (s *Shop) Webhooks(secret string) http.Handler {
 	return webhook.Handler(secret, nil, func(_ context.Context, e event.Event) error {
 		switch e.Type {
@@ -106,7 +107,7 @@ func (s *Shop) Paid(order string) string {
 	return s.orders[order]
 }
 
-// Bill returns what became of a supplier's bill; empty while nothing is known.
+// Bill returns the status of a supplier's bill; empty while it is not known.
 func (s *Shop) Bill(bill string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	checkout "github.com/seed-7082ffec/payments/examples/unittest"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -41,7 +42,7 @@ func TestAnOrderIsPaid(t *testing.T) {
 	}
 }
 
-// A checkout that is repeated gives the same code, so that nobody can pay twice.
+// A repeated checkout gives the same code, so that a customer cannot pay twice.
 func TestACheckoutIsRepeated(t *testing.T) {
 	_, shop := open(t)
 	placed := time.Now()
@@ -58,7 +59,7 @@ func TestACheckoutIsRepeated(t *testing.T) {
 	}
 }
 
-// Nobody waits for the quarter of an hour: the test moves the clock.
+// The test moves the clock by a quarter of an hour, and waits for nothing.
 func TestAnOrderExpires(t *testing.T) {
 	sandbox, shop := open(t)
 	code, err := shop.Checkout(t.Context(), "1001", 1250, sandbox.Advance(0))
@@ -66,19 +67,19 @@ func TestAnOrderExpires(t *testing.T) {
 		t.Fatal(err)
 	}
 	sandbox.Advance(16 * time.Minute)
-	_, err = sandbox.QRCodes.Pay(t.Context(), sandbox.Caller, qrcode.PayParams{
-		Code: code.ID, Wallet: account.WalletRef{AccountID: sandbox.Consumer.ID}, PIN: sandbox.PIN,
+	_, err = sandbox.QRCodes.Pay(t.Context(), sandbox.Caller, code.ID, qrcode.PayParams{
+		Wallet: account.WalletRef{AccountID: sandbox.Consumer.ID}, PIN: sandbox.PIN,
 	})
 	if api.CodeOf(err) != api.QRExpired || shop.Paid("1001") != "" {
 		t.Errorf("paid by %q, %v", shop.Paid("1001"), err)
 	}
 }
 
-// The test decides what the mobile-money provider does.
+// The test decides what the mobile-money provider answers.
 func TestABillIsPaid(t *testing.T) {
-	for want, result := range map[payout.Status]payout.Result{
-		payout.Completed: {Outcome: payout.Paid},
-		payout.Failed:    {Outcome: payout.Refused, Reason: payout.Refusal{Message: "The wallet is full."}},
+	for want, result := range map[payout.Status]provider.Result{
+		payout.Completed: {Outcome: provider.Paid},
+		payout.Failed:    {Outcome: provider.Refused, Reason: provider.Refusal{Message: "The wallet is full."}},
 	} {
 		sandbox, shop := open(t)
 		const undecided = "0241230903" // a number of which the simulated rail does not decide
@@ -101,10 +102,10 @@ func TestABillIsPaid(t *testing.T) {
 	}
 }
 
-// A shop that has too little pays nobody.
+// A shop that has too little pays no bill.
 func TestABillIsTooLarge(t *testing.T) {
 	_, shop := open(t)
-	_, err := shop.PayBill(t.Context(), "oven", "0241234567", decimal.NewFromInt(paymentstest.Begin))
+	_, err := shop.PayBill(t.Context(), "oven", "0241234567", decimal.NewFromInt(paymentstest.InitialBalance))
 	if api.CodeOf(err) != api.InsufficientBalance { // the fee comes on top
 		t.Errorf("got %v", err)
 	}

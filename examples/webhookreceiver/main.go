@@ -1,5 +1,5 @@
-// Command webhookreceiver is a server that is told of events: it verifies each
-// delivery, leaves out what it has seen, and prints the rest.
+// Command webhookreceiver is a server that receives webhooks: it verifies each delivery,
+// leaves out events that it has seen, and prints the others.
 //
 //	WEBHOOK_SECRET=whsec_… go run ./examples/webhookreceiver
 //

@@ -141,13 +141,13 @@ func TestFormPostedTwice(t *testing.T) {
 	if moved := clock().Sub(before); moved < 39*24*time.Hour || moved > 41*24*time.Hour {
 		t.Errorf("the clock moved by %s", moved)
 	}
-	people, err := s.Accounts.Consumers(t.Context(), false, api.Page{Limit: 100})
+	people, err := s.Accounts.ListConsumers(t.Context(), api.Caller{}, api.Page{Limit: 100})
 	s.check(err)
 	n := 0
 	for _, c := range people.Data {
 		if c.Name == "Esi Boateng" {
 			n++
-			balance, err := s.Accounts.WalletBalance(t.Context(), false, c.ID)
+			balance, err := s.Accounts.WalletBalance(t.Context(), api.Caller{}, c.ID)
 			if err != nil || balance.String() != "7" {
 				t.Errorf("a consumer has %s, %v", balance, err)
 			}

@@ -8,15 +8,15 @@ import (
 )
 
 func (v *visit) batches() (*page, error) {
-	list, err := v.svc.Disbursements.Batches(v.Context(), v.caller, disbursement.BatchListParams{
-		Page: v.page(), Status: disbursement.BatchStatus(v.asked.Get("status")), Created: v.day(),
+	list, err := v.svc.Disbursements.ListBatches(v.Context(), v.caller, disbursement.ListBatchesParams{
+		Page: v.page(), Status: disbursement.BatchStatus(v.query.Get("status")), Created: v.day(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &page{
-		Title: "Batches", Under: "batches",
-		Filter: []field{v.filter("status", "Status", texts(disbursement.BatchStatuses())...), v.dayFilter()},
+		Title: "Batches", NavPath: "batches",
+		Filter: []field{v.filter("status", "Status", stringsOf(disbursement.BatchStatuses())...), v.dayFilter()},
 		Forms: []*form{{
 			Name: "create", Title: "New batch", Button: "Disburse all",
 			Fields: []field{
@@ -29,15 +29,15 @@ func (v *visit) batches() (*page, error) {
 			},
 			do: (*visit).createBatch,
 		}},
-		Live:  []section{{Rows: each(list, v.batchRow), Empty: "There is no such batch."}},
-		Older: older(v, list, func(b *disbursement.Batch) string { return b.ID }),
+		Live:     []section{{Rows: rowsOf(list, v.batchRow), Empty: "There is no such batch."}},
+		NextPage: nextPage(v, list, func(b *disbursement.Batch) string { return b.ID }),
 	}, nil
 }
 
 func (v *visit) batchRow(b *disbursement.Batch) row {
 	return row{
-		Href: v.to("batches", b.ID), Title: b.ID, Detail: joined(plural(b.Counts.Total), b.Description, b.Reference),
-		Amount: ghs(b.Amount), State: string(b.Status), At: b.CreatedAt,
+		Href: v.url("batches", b.ID), Title: b.ID, Detail: joinNonEmpty(plural(b.Counts.Total), b.Description, b.Reference),
+		Amount: formatGHS(b.Amount), State: string(b.Status), At: b.CreatedAt,
 	}
 }
 
@@ -48,25 +48,25 @@ func plural(rows int) string {
 	return fmt.Sprintf("%d rows", rows)
 }
 
-func (v *visit) createBatch(in *input) (*outcome, error) {
+func (v *visit) createBatch(in *input) (*result, error) {
 	rows, err := disbursement.ReadRows(strings.NewReader(in.text("rows")))
 	if err != nil {
 		return nil, err
 	}
-	b, err := v.svc.Disbursements.CreateBatch(v.Context(), v.caller, disbursement.BatchParams{Rows: rows, Description: in.text("description")})
+	b, err := v.svc.Disbursements.CreateBatch(v.Context(), v.caller, disbursement.CreateBatchParams{Rows: rows, Description: in.text("description")})
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{to: v.to("batches", b.ID)}, nil
+	return &result{redirect: v.url("batches", b.ID)}, nil
 }
 
 func (v *visit) batch() (*page, error) {
-	b, err := v.svc.Disbursements.Batch(v.Context(), v.caller, v.id)
+	b, err := v.svc.Disbursements.GetBatch(v.Context(), v.caller, v.id)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := v.svc.Disbursements.Rows(v.Context(), v.caller, b.ID, disbursement.RowListParams{
-		Page: v.page(), Status: disbursement.RowStatus(v.asked.Get("status")),
+	rows, err := v.svc.Disbursements.ListRows(v.Context(), v.caller, b.ID, disbursement.ListRowsParams{
+		Page: v.page(), Status: disbursement.RowStatus(v.query.Get("status")),
 	})
 	if err != nil {
 		return nil, err
@@ -76,38 +76,38 @@ func (v *visit) batch() (*page, error) {
 		return nil, err
 	}
 	return &page{
-		Title: "Batch of " + ghs(b.Amount), Under: "batches",
-		Filter: []field{v.filter("status", "Rows that are", texts(disbursement.RowStatuses())...)},
+		Title: "Batch of " + formatGHS(b.Amount), NavPath: "batches",
+		Filter: []field{v.filter("status", "Rows that are", stringsOf(disbursement.RowStatuses())...)},
 		Live: []section{
-			{Facts: known(
+			{Facts: nonEmpty(
 				fact{Name: "ID", Value: b.ID, Code: true},
 				fact{Name: "Status", Value: string(b.Status), State: true},
-				fact{Name: "Fee", Value: ghs(b.Fee)},
+				fact{Name: "Fee", Value: formatGHS(b.Fee)},
 				fact{Name: "Rows", Value: fmt.Sprintf("%d: %d queued, %d made, %d refused", b.Counts.Total, b.Counts.Queued, b.Counts.Made, b.Counts.Refused)},
 				fact{Name: "Description", Value: b.Description},
 				fact{Name: "Reference", Value: b.Reference},
-				fact{Name: "Created", Value: clockText(b.CreatedAt)},
-				fact{Name: "Completed", Value: when(b.CompletedAt)},
+				fact{Name: "Created", Value: formatTime(b.CreatedAt)},
+				fact{Name: "Completed", Value: formatOptionalTime(b.CompletedAt)},
 			)},
-			{Title: "Rows", Rows: each(rows, func(r *disbursement.Row) row { return v.batchLine(b, r) }), Empty: "There is no such row."},
+			{Title: "Rows", Rows: rowsOf(rows, func(r *disbursement.Row) row { return v.batchLine(b, r) }), Empty: "There is no such row."},
 			history,
-			{JSON: asJSON(b)},
+			{JSON: indentJSON(b)},
 		},
-		Older: older(v, rows, func(r *disbursement.Row) string { return r.ID }),
+		NextPage: nextPage(v, rows, func(r *disbursement.Row) string { return r.ID }),
 	}, nil
 }
 
 // batchLine shows a row of a batch as the disbursement that it became, if it did.
 func (v *visit) batchLine(b *disbursement.Batch, r *disbursement.Row) row {
 	shown := row{
-		Title: fmt.Sprintf("Row %d", r.Number), Detail: joined(r.Destination.Number, r.Destination.Name, r.Reference),
-		Amount: ghs(r.Amount), State: string(r.Status), At: b.CreatedAt,
+		Title: fmt.Sprintf("Row %d", r.Number), Detail: joinNonEmpty(r.Destination.Number, r.Destination.Name, r.Reference),
+		Amount: formatGHS(r.Amount), State: string(r.Status), At: b.CreatedAt,
 	}
 	if r.Error != nil {
-		shown.Detail = joined(shown.Detail, r.Error.Message)
+		shown.Detail = joinNonEmpty(shown.Detail, r.Error.Message)
 	}
 	if d := r.Disbursement; d != nil {
-		shown.Href, shown.State, shown.At = v.to("disbursements", d.ID), string(d.Status), d.CreatedAt
+		shown.Href, shown.State, shown.At = v.url("disbursements", d.ID), string(d.Status), d.CreatedAt
 	}
 	return shown
 }

@@ -10,10 +10,10 @@ import (
 
 func (v *visit) customers() (*page, error) {
 	p := &page{
-		Title: "Customers", Under: "customers",
+		Title: "Customers", NavPath: "customers",
 		Filter: []field{
-			{Name: "email", Label: "E-mail", Value: v.asked.Get("email")},
-			{Name: "phone", Label: "Phone number", Value: v.asked.Get("phone")},
+			{Name: "email", Label: "E-mail", Value: v.query.Get("email")},
+			{Name: "phone", Label: "Phone number", Value: v.query.Get("phone")},
 			v.dayFilter(),
 		},
 		Forms: []*form{{
@@ -21,18 +21,18 @@ func (v *visit) customers() (*page, error) {
 			Fields: customerFields(&account.Customer{}), do: (*visit).createCustomer,
 		}},
 	}
-	list, err := v.svc.Accounts.ListCustomers(v.Context(), v.caller, account.CustomerListParams{
-		Page: v.page(), Email: strings.TrimSpace(v.asked.Get("email")), Phone: strings.TrimSpace(v.asked.Get("phone")), Created: v.day(),
+	list, err := v.svc.Accounts.ListCustomers(v.Context(), v.caller, account.ListCustomersParams{
+		Page: v.page(), Email: strings.TrimSpace(v.query.Get("email")), Phone: strings.TrimSpace(v.query.Get("phone")), Created: v.day(),
 	})
-	if refusal := asRefusal(err); refusal != nil && refusal.Param != "" {
+	if refusal := asAPIError(err); refusal != nil && refusal.Param != "" {
 		p.Problem = refusal.Message // a filter that is no address or number
 		return p, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.Live = []section{{Rows: each(list, v.customerRow), Empty: "There is no such customer."}}
-	p.Older = older(v, list, func(c *account.Customer) string { return c.ID })
+	p.Live = []section{{Rows: rowsOf(list, v.customerRow), Empty: "There is no such customer."}}
+	p.NextPage = nextPage(v, list, func(c *account.Customer) string { return c.ID })
 	return p, nil
 }
 
@@ -41,7 +41,7 @@ func (v *visit) customerRow(c *account.Customer) row {
 	if title == "" {
 		title = c.ID
 	}
-	return row{Href: v.to("customers", c.ID), Title: title, Detail: joined(c.Email, c.Phone), At: c.CreatedAt}
+	return row{Href: v.url("customers", c.ID), Title: title, Detail: joinNonEmpty(c.Email, c.Phone), At: c.CreatedAt}
 }
 
 // customerFields are a form's, with what a customer has.
@@ -54,18 +54,18 @@ func customerFields(c *account.Customer) []field {
 	}
 }
 
-func (v *visit) createCustomer(in *input) (*outcome, error) {
-	c, err := v.svc.Accounts.CreateCustomer(v.Context(), v.caller, account.CustomerParams{
+func (v *visit) createCustomer(in *input) (*result, error) {
+	c, err := v.svc.Accounts.CreateCustomer(v.Context(), v.caller, account.CreateCustomerParams{
 		Name: in.text("name"), Email: in.text("email"), Phone: in.text("phone_number"), Address: in.lines("address"),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{to: v.to("customers", c.ID)}, nil
+	return &result{redirect: v.url("customers", c.ID)}, nil
 }
 
 func (v *visit) customer() (*page, error) {
-	c, err := v.svc.Accounts.Customer(v.Context(), v.caller, v.id)
+	c, err := v.svc.Accounts.GetCustomer(v.Context(), v.caller, v.id)
 	if err != nil {
 		return nil, err
 	}
@@ -82,35 +82,35 @@ func (v *visit) customer() (*page, error) {
 		title += " " + c.Name
 	}
 	return &page{
-		Title: title, Under: "customers",
+		Title: title, NavPath: "customers",
 		Forms: []*form{{Name: "change", Title: "Change", Button: "Keep the change", Fields: customerFields(c), do: (*visit).changeCustomer}},
 		Live: []section{
 			{
-				Facts: known(
+				Facts: nonEmpty(
 					fact{Name: "ID", Value: c.ID, Code: true},
 					fact{Name: "E-mail", Value: c.Email},
 					fact{Name: "Phone", Value: c.Phone},
 					fact{Name: "Address", Value: c.Address, Wide: true},
-					fact{Name: "Created", Value: clockText(c.CreatedAt)},
+					fact{Name: "Created", Value: formatTime(c.CreatedAt)},
 				),
 				Buttons: []*form{{Name: "delete", Button: "Delete", Danger: true, do: (*visit).deleteCustomer}},
 			},
-			{Title: "Invoices", Rows: each(invoices, v.invoiceRow), Empty: "There is no invoice for this customer.", More: v.to("invoices") + "?customer=" + c.ID},
+			{Title: "Invoices", Rows: rowsOf(invoices, v.invoiceRow), Empty: "There is no invoice for this customer.", More: v.url("invoices") + "?customer=" + c.ID},
 			history,
-			{JSON: asJSON(c)},
+			{JSON: indentJSON(c)},
 		},
 	}, nil
 }
 
-func (v *visit) changeCustomer(in *input) (*outcome, error) {
-	u := account.CustomerUpdate{
+func (v *visit) changeCustomer(in *input) (*result, error) {
+	u := account.UpdateCustomerParams{
 		Name: new(in.text("name")), Email: new(in.text("email")), Phone: new(in.text("phone_number")), Address: new(in.lines("address")),
 	}
 	_, err := v.svc.Accounts.UpdateCustomer(v.Context(), v.caller, v.id, u)
 	return nil, err
 }
 
-func (v *visit) deleteCustomer(*input) (*outcome, error) {
+func (v *visit) deleteCustomer(*input) (*result, error) {
 	_, err := v.svc.Accounts.DeleteCustomer(v.Context(), v.caller, v.id)
-	return &outcome{to: v.to("customers")}, err
+	return &result{redirect: v.url("customers")}, err
 }

@@ -14,7 +14,7 @@ import (
 
 func (v *visit) events() (*page, error) {
 	list, err := v.svc.Events.List(v.Context(), v.caller, event.ListParams{
-		Page: v.page(), Type: event.Type(v.asked.Get("type")), Created: v.day(),
+		Page: v.page(), Type: event.Type(v.query.Get("type")), Created: v.day(),
 	})
 	if err != nil {
 		return nil, err
@@ -24,19 +24,19 @@ func (v *visit) events() (*page, error) {
 		types = append(types, string(t))
 	}
 	slices.Sort(types)
-	filter := field{Name: "type", Label: "Type", Kind: "select", Value: v.asked.Get("type"), Options: []option{{"", "all"}}}
+	filter := field{Name: "type", Label: "Type", Kind: "select", Value: v.query.Get("type"), Options: []option{{"", "all"}}}
 	for _, t := range types {
 		filter.Options = append(filter.Options, option{t, t})
 	}
 	return &page{
-		Title: "Events", Under: "events", Filter: []field{filter, v.dayFilter()},
-		Live:  []section{{Rows: each(list, v.eventRow), Empty: "There is no such event."}},
-		Older: older(v, list, func(e *event.Event) string { return e.ID }),
+		Title: "Events", NavPath: "events", Filter: []field{filter, v.dayFilter()},
+		Live:     []section{{Rows: rowsOf(list, v.eventRow), Empty: "There is no such event."}},
+		NextPage: nextPage(v, list, func(e *event.Event) string { return e.ID }),
 	}, nil
 }
 
 func (v *visit) eventRow(e *event.Event) row {
-	r := row{Href: v.to("events", e.ID), Title: string(e.Type), Detail: objectOf(e), At: e.CreatedAt}
+	r := row{Href: v.url("events", e.ID), Title: string(e.Type), Detail: objectOf(e), At: e.CreatedAt}
 	if e.PendingWebhooks > 0 {
 		r.State = "pending"
 	}
@@ -48,15 +48,15 @@ func (v *visit) event() (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	deliveries, err := v.svc.Webhooks.EventDeliveries(v.Context(), v.caller, e.ID, api.Page{Limit: perPage})
+	deliveries, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.DeliveryListParams{Event: e.ID, Page: api.Page{Limit: perPage}})
 	if err != nil {
 		return nil, err
 	}
 	object := objectOf(e)
-	facts := known(
+	facts := nonEmpty(
 		fact{Name: "ID", Value: e.ID, Code: true},
-		fact{Name: "Time", Value: clockText(e.CreatedAt)},
-		fact{Name: "Deliveries under way", Value: count(int64(e.PendingWebhooks))},
+		fact{Name: "Time", Value: formatTime(e.CreatedAt)},
+		fact{Name: "Deliveries under way", Value: formatCount(int64(e.PendingWebhooks))},
 		fact{Name: "Object", Value: object, Href: v.source(string(e.Type), object)},
 		fact{Name: "Request", Value: orEmpty(e.Request.ID), Code: true},
 		fact{Name: "Idempotency key", Value: orEmpty(e.Request.IdempotencyKey), Code: true},
@@ -65,7 +65,7 @@ func (v *visit) event() (*page, error) {
 		facts[3].Href = ""
 	}
 	p := &page{
-		Title: string(e.Type), Under: "events",
+		Title: string(e.Type), NavPath: "events",
 		Live: []section{{
 			Facts:   facts,
 			Buttons: []*form{{Name: "resend", Button: "Send it again", do: (*visit).resend}},
@@ -77,14 +77,14 @@ func (v *visit) event() (*page, error) {
 	for i := range deliveries.Data {
 		p.Live = append(p.Live, v.delivery(&deliveries.Data[i]))
 	}
-	p.Live = append(p.Live, section{Title: "Object at that time", Verbatim: indented(e.Data.Object)}, section{JSON: asJSON(e)})
+	p.Live = append(p.Live, section{Title: "Object at that time", Verbatim: indented(e.Data.Object)}, section{JSON: indentJSON(e)})
 	return p, nil
 }
 
 // deleted reports an event whose object is gone.
 func deleted(t event.Type) bool { return strings.HasSuffix(string(t), ".deleted") }
 
-func (v *visit) resend(*input) (*outcome, error) {
+func (v *visit) resend(*input) (*result, error) {
 	_, err := v.svc.Webhooks.Resend(v.Context(), v.caller, v.id)
 	return nil, err
 }
@@ -93,11 +93,11 @@ func (v *visit) resend(*input) (*outcome, error) {
 func (v *visit) delivery(d *webhook.Delivery) section {
 	s := section{
 		Title: "Delivery to " + d.Endpoint,
-		Facts: known(
+		Facts: nonEmpty(
 			fact{Name: "Status", Value: string(d.Status), State: true},
-			fact{Name: "Endpoint", Value: d.Endpoint, Href: v.to("webhooks", d.Endpoint)},
+			fact{Name: "Endpoint", Value: d.Endpoint, Href: v.url("webhooks", d.Endpoint)},
 			fact{Name: "Told as", Value: string(d.Type)},
-			fact{Name: "Next attempt", Value: when(d.NextAttemptAt)},
+			fact{Name: "Next attempt", Value: formatOptionalTime(d.NextAttemptAt)},
 		),
 		Table: &table{Caption: "Attempts", Head: []string{"Time", "Outcome", "Answer"}},
 	}
@@ -107,7 +107,7 @@ func (v *visit) delivery(d *webhook.Delivery) section {
 		if a.StatusCode == 0 {
 			said, outcome = a.Error, fmt.Sprintf("no answer in %d ms", a.Duration)
 		}
-		s.Table.Rows = append(s.Table.Rows, []string{clockText(a.At), outcome, said})
+		s.Table.Rows = append(s.Table.Rows, []string{formatTime(a.At), outcome, said})
 	}
 	if len(d.Attempts) == 0 {
 		s.Table, s.Text = nil, "Not tried yet."

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -20,7 +21,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	m, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar"})
+	m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"})
 	if err != nil {
 		fmt.Println(err)
 		return

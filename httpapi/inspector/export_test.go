@@ -4,10 +4,10 @@ import "time"
 
 // PageTime sets how long a page may take, until the returned function is called.
 func PageTime(d time.Duration) (reset func()) {
-	was := pageTime
-	pageTime = d
-	return func() { pageTime = was }
+	was := pageTimeout
+	pageTimeout = d
+	return func() { pageTimeout = was }
 }
 
 // LookEvery sets how often open pages look for changes.
-func (in *Inspector) LookEvery(d time.Duration) { in.look = d }
+func (in *Inspector) LookEvery(d time.Duration) { in.pollInterval = d }

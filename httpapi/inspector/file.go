@@ -6,21 +6,21 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// file is a picture, a document or an e-mail.
+// file is an image, a document or an e-mail.
 type file struct {
-	kind string
-	data []byte
-	// name is what a document is called when it is kept.
+	contentType string
+	data        []byte
+	// name is the file name of a document.
 	name string
-	// policy takes the place of the pages' Content-Security-Policy.
+	// policy replaces the pages' Content-Security-Policy.
 	policy string
-	// framed says that a page of ours shows it inside itself.
+	// framed says that the inspector's pages show it in a frame.
 	framed bool
 }
 
-// pdfFile is a document, which a browser shows by means of its own.
+// pdfFile returns a PDF document.
 func pdfFile(name string, data []byte) *file {
-	return &file{kind: "application/pdf", data: data, name: name, policy: "frame-ancestors 'none'"}
+	return &file{contentType: "application/pdf", data: data, name: name, policy: "frame-ancestors 'none'"}
 }
 
 func (v *visit) serveFile(w http.ResponseWriter, read func(*visit) (*file, error)) error {
@@ -33,7 +33,7 @@ func (v *visit) serveFile(w http.ResponseWriter, read func(*visit) (*file, error
 		return err
 	}
 	h := w.Header()
-	h.Set("Content-Type", f.kind)
+	h.Set("Content-Type", f.contentType)
 	if f.policy != "" {
 		h.Set("Content-Security-Policy", f.policy)
 	}
@@ -43,6 +43,6 @@ func (v *visit) serveFile(w http.ResponseWriter, read func(*visit) (*file, error
 	if f.name != "" {
 		h.Set("Content-Disposition", `inline; filename="`+f.name+`"`)
 	}
-	_, _ = w.Write(f.data) // an error means that nobody reads it
+	_, _ = w.Write(f.data) // an error means that the client has gone
 	return nil
 }

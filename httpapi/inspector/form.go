@@ -13,26 +13,27 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// form is something that can be done on a page. It is posted to the page's own
-// address, under its name; the page is built again then, so that only what it
-// offers at that time is done.
+// form is an action on a page. The browser posts it to the page's own address, under its
+// name. The inspector then builds the page again and runs the form only if the page still
+// has it.
 type form struct {
 	Name, Title, Button string
 	Hint                string
 	Fields              []field
 	Danger              bool
-	// Open and Problem show a form again after a refusal.
+	// Open and Problem show the form again after an error.
 	Open    bool
 	Problem string
 
-	do func(v *visit, in *input) (*outcome, error)
+	do func(v *visit, in *input) (*result, error)
 }
 
-// run does what the form is for.
-func (f *form) run(v *visit, nonce string) (*outcome, error) {
+// run runs the form's action.
+func (f *form) run(v *visit, nonce string) (*result, error) {
 	v.caller.IdempotencyKey = "inspector-" + f.Name + "-" + nonce
 	return f.do(v, &input{values: v.PostForm})
 }
@@ -44,25 +45,25 @@ type field struct {
 	// checkbox, lines.
 	Kind  string
 	Value string
-	// Options are the choices of a select, and suggestions for a text.
+	// Options are the choices of a select, and the suggestions for a text.
 	Options  []option
 	Required bool
-	// Also are parameters of the services that are entered here.
-	Also []string
-	// Wrong marks the field that a refusal is about.
-	Wrong bool
+	// Params are further parameters of the service that the field sets.
+	Params []string
+	// Invalid marks the field that an error is about.
+	Invalid bool
 }
 
 type option struct{ Value, Label string }
 
-// outcome is what follows when something was done: the same page again, another
-// one, or, for what is shown once, a section on this one.
-type outcome struct {
-	to   string
-	once *section
+// result says how a form's action goes on: with the same page, with another page, or with
+// a section that is shown once, such as a secret.
+type result struct {
+	redirect string
+	showOnce *section
 }
 
-// notices are what is said after a form of that name was done.
+// notices are the messages after a form succeeded, by its name.
 var notices = map[string]string{
 	"add-money": "The money is there.", "create": "Created.", "pay": "Paid.", "activate": "It is active.",
 	"deactivate": "It is switched off.", "delete": "Deleted.", "request-otp": "The code is on its way: it waits in the messages.",
@@ -73,9 +74,9 @@ var notices = map[string]string{
 	"refund": "The refund is made.", "change": "Changed.",
 }
 
-// act does what was posted, and leads on.
-func (v *visit) act(w http.ResponseWriter, build func(*visit) (*page, error)) error {
-	nonce, err := v.posted(w)
+// post runs the posted form and redirects.
+func (v *visit) post(w http.ResponseWriter, build func(*visit) (*page, error)) error {
+	nonce, err := v.checkForm(w)
 	if err != nil {
 		return err
 	}
@@ -92,10 +93,10 @@ func (v *visit) act(w http.ResponseWriter, build func(*visit) (*page, error)) er
 	done, err := f.run(v, nonce)
 	if err == nil {
 		if done == nil {
-			done = &outcome{}
+			done = &result{}
 		}
-		if done.once == nil {
-			to := done.to
+		if done.showOnce == nil {
+			to := done.redirect
 			if to == "" {
 				to = v.root + strings.TrimPrefix(v.URL.EscapedPath(), "/")
 			}
@@ -105,29 +106,29 @@ func (v *visit) act(w http.ResponseWriter, build func(*visit) (*page, error)) er
 		if p, err = build(v); err != nil {
 			return err
 		}
-		p.Still = append([]section{*done.once}, p.Still...)
+		p.Static = append([]section{*done.showOnce}, p.Static...)
 		return v.show(w, http.StatusOK, p)
 	}
-	refusal := asRefusal(err)
+	refusal := asAPIError(err)
 	if refusal == nil {
 		return err
 	}
-	// It may be refused because things have changed: the page shows how they are.
+	// The error may come from a change meanwhile: build the page again.
 	if p, err = build(v); err != nil {
 		return err
 	}
-	p.refuse(name, refusal, v.PostForm)
+	p.showError(name, refusal, v.PostForm)
 	return v.show(w, statusOf(refusal), p)
 }
 
-// find returns a form of the page.
+// find returns the page's form of that name, or nil.
 func (p *page) find(name string) *form {
 	for _, f := range p.Forms {
 		if f.Name == name {
 			return f
 		}
 	}
-	for _, sections := range [][]section{p.Still, p.Live} {
+	for _, sections := range [][]section{p.Static, p.Live} {
 		for i := range sections {
 			for _, f := range sections[i].Buttons {
 				if f.Name == name {
@@ -139,8 +140,8 @@ func (p *page) find(name string) *form {
 	return nil
 }
 
-// refuse shows what was entered again, but for secrets, with what is wrong.
-func (p *page) refuse(name string, refusal *api.Error, entered url.Values) {
+// showError shows the form again with the error and the input, except passwords.
+func (p *page) showError(name string, refusal *api.Error, entered url.Values) {
 	message := refusal.Message
 	if refusal.Code == api.IdempotencyKeyReused {
 		message = "This form was sent before, with something else in it. Check what became of that, and send it again if you want it twice."
@@ -157,18 +158,18 @@ func (p *page) refuse(name string, refusal *api.Error, entered url.Values) {
 		if field.Kind != "password" {
 			field.Value = entered.Get(field.Name)
 		}
-		field.Wrong = param != "" && (field.Name == param || slices.Contains(field.Also, param) || strings.HasPrefix(refusal.Param, field.Name+"["))
+		field.Invalid = param != "" && (field.Name == param || slices.Contains(field.Params, param) || strings.HasPrefix(refusal.Param, field.Name+"["))
 	}
 }
 
-func asRefusal(err error) *api.Error {
+func asAPIError(err error) *api.Error {
 	var e *api.Error
 	errors.As(err, &e)
 	return e
 }
 
-// input reads what was entered. The first value that cannot be read is its err;
-// what is empty reads as none.
+// input reads the values of a form. err returns the first error. An empty value reads as
+// absent.
 type input struct {
 	values  url.Values
 	problem error
@@ -184,12 +185,12 @@ func (in *input) refuse(err error) {
 
 func (in *input) text(name string) string { return strings.TrimSpace(in.values.Get(name)) }
 
-// lines is a text of several lines, which browsers send with carriage returns.
+// lines reads a text of several lines; browsers send them with carriage returns.
 func (in *input) lines(name string) string { return strings.ReplaceAll(in.text(name), "\r\n", "\n") }
 
 func (in *input) checked(name string) bool { return in.values.Get(name) != "" }
 
-// optionalText is nil for what is empty.
+// optionalText reads a text; nil when empty.
 func (in *input) optionalText(name string) *string {
 	if s := in.text(name); s != "" {
 		return &s
@@ -197,18 +198,13 @@ func (in *input) optionalText(name string) *string {
 	return nil
 }
 
-// ghs reads an amount as people write it, 1,234.50.
+// ghs reads an amount of GHS; nil when empty.
 func (in *input) ghs(name string) *decimal.Decimal {
-	text := strings.NewReplacer(",", "", " ", "").Replace(in.text(name))
-	if text == "" {
-		return nil
-	}
-	amount, err := money.ParseGHS(text)
+	amount, err := money.ParseInput(in.text(name))
 	if err != nil {
 		in.refuse(api.Invalid(name, "Enter the amount in cedis, such as 12.50."))
-		return nil
 	}
-	return &amount
+	return amount
 }
 
 func (in *input) amount(name string) decimal.Decimal {
@@ -226,7 +222,7 @@ func (in *input) pesewas(name string) *int64 {
 	if amount == nil {
 		return nil
 	}
-	n, err := account.CheckAmount(name, *amount)
+	n, err := check.Amount(name, *amount)
 	if err != nil {
 		in.refuse(err)
 		return nil
@@ -262,7 +258,7 @@ func (in *input) number(name string) *decimal.Decimal {
 	return &d
 }
 
-// wallet reads who pays or is paid: a service id, an account id or a phone number.
+// wallet reads a service id, an account id or a phone number.
 func (in *input) wallet(name string) account.WalletRef {
 	text := in.text(name)
 	switch {
@@ -284,8 +280,8 @@ func options(values ...string) []option {
 	return list
 }
 
-// texts are states as a filter takes them.
-func texts[T ~string](states []T) []string {
+// stringsOf converts states to strings.
+func stringsOf[T ~string](states []T) []string {
 	list := make([]string, len(states))
 	for i, s := range states {
 		list[i] = string(s)
@@ -293,20 +289,20 @@ func texts[T ~string](states []T) []string {
 	return list
 }
 
-// filter is a select over states, of which none stands for all.
+// filter returns a select over states; the empty choice stands for all.
 func (v *visit) filter(name, label string, values ...string) field {
 	all := append([]option{{"", "all"}}, options(values...)...)
-	return field{Name: name, Label: label, Kind: "select", Value: v.asked.Get(name), Options: all}
+	return field{Name: name, Label: label, Kind: "select", Value: v.query.Get(name), Options: all}
 }
 
-// dayFilter lets one choose a day.
+// dayFilter returns a field for a day.
 func (v *visit) dayFilter() field {
-	return field{Name: "day", Label: "Day (UTC)", Kind: "date", Value: v.asked.Get("day")}
+	return field{Name: "day", Label: "Day (UTC)", Kind: "date", Value: v.query.Get("day")}
 }
 
-// day is the day that was chosen; what is no day chooses nothing.
+// day returns the chosen day; an invalid one selects all.
 func (v *visit) day() api.Times {
-	day, err := time.Parse(time.DateOnly, v.asked.Get("day"))
+	day, err := time.Parse(time.DateOnly, v.query.Get("day"))
 	if err != nil {
 		return api.Times{}
 	}

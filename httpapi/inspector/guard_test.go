@@ -24,7 +24,7 @@ import (
 // A form that another website made changes nothing.
 func TestForgedForms(t *testing.T) {
 	s := open(t, inspector.Config{})
-	other, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Other", Phone: "0302000000"})
+	other, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other", Phone: "0302000000"})
 	s.check(err)
 	good := s.token("qr-codes")
 	_, page := s.get(s.address + "/" + other.ID + "/qr-codes")
@@ -129,7 +129,7 @@ func TestMarkupIsText(t *testing.T) {
 		Name: new(evil), Email: new("a@example.com"), Lines: []invoice.LineParams{{Description: evil, UnitAmount: new(int64(100))}},
 	}})
 	s.check(err)
-	noted, err := s.Events.Record(ctx, s.Caller, "customer.created", map[string]string{"id": evil, "name": evil})
+	noted, err := s.Events.Record(ctx, s.Caller, event.RecordParams{Type: "customer.created", Object: map[string]string{"id": evil, "name": evil}})
 	s.check(err)
 	paid := s.Pay(code.ID, 100)
 	for _, path := range []string{
@@ -143,19 +143,19 @@ func TestMarkupIsText(t *testing.T) {
 }
 
 // Of live mode nothing is seen and nothing is done, whatever the address says.
-func TestNothingLive(t *testing.T) { onEachStore(t, testNothingLive) }
+func TestInspectorShowsNoLiveData(t *testing.T) { onEachStore(t, testNothingLive) }
 
 func testNothingLive(t *testing.T, s *site) {
 	made := s.everything()
 	ctx, live := t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}
-	consumer, err := s.Accounts.CreateConsumer(ctx, account.HolderParams{Live: true, Name: "Livia Live", Phone: "0249999999", PIN: "4826"})
+	consumer, err := s.Accounts.CreateConsumer(ctx, api.Caller{Live: true}, account.CreateHolderParams{Name: "Livia Live", Phone: "0249999999", PIN: "4826"})
 	s.check(err)
 	for _, to := range []string{consumer.ID, live.Merchant} {
-		s.check(s.Accounts.Deposit(ctx, account.Deposit{To: to, Live: true, Amount: decimal.RequireFromString("777.77"), Source: "bank"}))
+		s.check(s.Accounts.Deposit(ctx, api.Caller{Live: true}, account.DepositParams{To: to, Amount: decimal.RequireFromString("777.77"), Source: "bank"}))
 	}
 	code, err := s.QRCodes.Create(ctx, live, qrcode.CreateParams{Name: "Live till"})
 	s.check(err)
-	paid, err := s.QRCodes.Pay(ctx, live, qrcode.PayParams{Code: code.ID, Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "4826", Amount: new(int64(4242))})
+	paid, err := s.QRCodes.Pay(ctx, live, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "4826", Amount: new(int64(4242))})
 	s.check(err)
 	bill, err := s.Invoices.Create(ctx, live, invoice.CreateParams{Fields: invoice.Fields{Lines: []invoice.LineParams{{Description: "Live line", UnitAmount: new(int64(100))}}}, AutoFinalize: true})
 	s.check(err)
@@ -198,10 +198,10 @@ func testNothingLive(t *testing.T, s *site) {
 	}
 }
 
-func TestWhoSeesWhom(t *testing.T) {
+func TestAllowHidesMerchants(t *testing.T) {
 	var mine string
 	s := open(t, inspector.Config{Allow: func(_ *http.Request, merchant string) bool { return mine == "" || merchant == mine }})
-	other, err := s.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Kofi & Sons", Phone: "0302000000"})
+	other, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Kofi & Sons", Phone: "0302000000"})
 	s.check(err)
 	if _, body := s.get(s.address + "/"); !strings.Contains(body, "Adom Juice Bar") || !strings.Contains(body, "Kofi &amp; Sons") {
 		t.Errorf("both are to be chosen from:\n%s", body)
@@ -281,7 +281,7 @@ func TestNoSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := svc.Accounts.CreateMerchant(t.Context(), account.MerchantParams{Name: "Adom", Phone: "0301000000"})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom", Phone: "0301000000"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func open(t *testing.T, c inspector.Config) *site {
 func openOn(t *testing.T, store storage.Store, c inspector.Config) *site {
 	t.Helper()
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	s := &site{Shop: paymentstest.On(t, store, payments.Config{WebhookAllow: loopback}), t: t}
+	s := &site{Shop: paymentstest.NewWithStore(t, store, payments.Config{WebhookAllow: loopback}), t: t}
 	look := inspector.New(s.Service, c)
 	mux := http.NewServeMux()
 	mux.Handle("/look/", http.StripPrefix("/look", look))
@@ -173,7 +173,7 @@ func (s *site) everything() map[string]string {
 	_, err = s.Payouts.RequestOTP(ctx, s.Caller, payout.ForPayout)
 	s.check(err)
 	otp := s.lastCode()
-	_, err = s.Payouts.VerifyOTP(ctx, s.Caller, payout.ForPayout, otp)
+	_, err = s.Payouts.VerifyOTP(ctx, s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: otp})
 	s.check(err)
 	out, err := s.Payouts.Create(ctx, s.Caller, payout.CreateParams{
 		Amount: decimal.NewFromInt(150), OTPCode: otp, Description: "Supplier",
@@ -199,7 +199,7 @@ func (s *site) everything() map[string]string {
 	s.more(made, paid.ID)
 	s.check(s.Drain(ctx))
 	// Deliveries that waited for their endpoint are due, too.
-	_, err = s.MoveClock(ctx, s.Caller, time.Minute, time.Time{})
+	_, err = s.MoveClock(ctx, s.Caller, payments.ClockParams{By: time.Minute})
 	s.check(err)
 	events, err := s.Events.List(ctx, s.Caller, event.ListParams{Type: event.PaymentSucceeded})
 	s.check(err)
@@ -207,7 +207,7 @@ func (s *site) everything() map[string]string {
 	list, err := s.Messages.List(ctx, s.Caller, message.ListParams{Kind: message.KindEmail})
 	s.check(err)
 	made["messages"] = list.Data[0].ID
-	texts, err := s.Messages.List(ctx, s.Caller, message.ListParams{Kind: message.SMS})
+	texts, err := s.Messages.List(ctx, s.Caller, message.ListParams{Kind: message.KindSMS})
 	s.check(err)
 	made["sms"] = texts.Data[0].ID
 	return made
@@ -219,7 +219,7 @@ func (s *site) more(made map[string]string, paid string) {
 	ctx := s.t.Context()
 	back, err := s.Refunds.Create(ctx, s.Caller, refund.CreateParams{Payment: paid, Amount: new(int64(250)), Reason: "The juice was warm"})
 	s.check(err)
-	customer, err := s.Accounts.CreateCustomer(ctx, s.Caller, account.CustomerParams{Name: "Esi Owusu", Email: "esi@example.com", Phone: "0241234568", Address: "12 Oxford Street\nOsu, Accra"})
+	customer, err := s.Accounts.CreateCustomer(ctx, s.Caller, account.CreateCustomerParams{Name: "Esi Owusu", Email: "esi@example.com", Phone: "0241234568", Address: "12 Oxford Street\nOsu, Accra"})
 	s.check(err)
 	_, err = s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{Fields: invoice.Fields{
 		Customer: &customer.ID, Lines: []invoice.LineParams{{Description: "Sobolo", UnitAmount: new(int64(900))}},
@@ -227,7 +227,7 @@ func (s *site) more(made map[string]string, paid string) {
 	s.check(err)
 	rows, err := disbursement.ReadRows(strings.NewReader(batchCSV))
 	s.check(err)
-	batch, err := s.Disbursements.CreateBatch(ctx, s.Caller, disbursement.BatchParams{Rows: rows, Description: "Salaries of November"})
+	batch, err := s.Disbursements.CreateBatch(ctx, s.Caller, disbursement.CreateBatchParams{Rows: rows, Description: "Salaries of November"})
 	s.check(err)
 	made["refunds"], made["customers"], made["batches"] = back.ID, customer.ID, batch.ID
 }
@@ -240,7 +240,7 @@ var sixDigits = regexp.MustCompile(`\b[0-9]{6}\b`)
 // lastCode reads the one-time code from the newest SMS.
 func (s *site) lastCode() string {
 	s.t.Helper()
-	list, err := s.Messages.List(s.t.Context(), s.Caller, message.ListParams{Kind: message.SMS})
+	list, err := s.Messages.List(s.t.Context(), s.Caller, message.ListParams{Kind: message.KindSMS})
 	s.check(err)
 	return sixDigits.FindString(list.Data[0].Text)
 }

@@ -1,19 +1,18 @@
-// Package inspector is a website on which an integrator sees what happened in
-// test mode, and acts: balances and entries, QR codes, payments, refunds, payouts,
-// disbursements and batches of them, invoices, customers, messages, events with their
-// deliveries, webhook endpoints, consumers, the test clock.
+// Package inspector serves a website that shows the objects of test mode and acts on them:
+// balances and entries, QR codes, payments, refunds, payouts, disbursements and their
+// batches, invoices, customers, messages, events with their deliveries, webhook endpoints,
+// consumers and the test clock.
 //
 //	inspect := inspector.New(svc, inspector.Config{})
 //	defer inspect.Close()
 //	mux.Handle("/inspector/", http.StripPrefix("/inspector", inspect))
 //
-// It is there only where the host mounts it, and only over a service whose
-// configuration says Sandbox. It reads and acts through the services, always in
-// test mode: nothing of live mode is seen or changed here. It asks for no key, so
-// a host that is reached from outside puts its own authentication in front, and
-// says with [Config.Allow] who sees which merchant.
+// The host mounts it over a service whose Config sets Sandbox. It reads and acts through
+// the services, always in test mode: it neither shows nor changes anything of live mode. It
+// asks for no key. A public host puts its own authentication in front and decides with
+// [Config.Allow] which request may see which merchant.
 //
-// The pages are plain HTML. Without scripts everything works but the live updates.
+// The pages are plain HTML. Only the live updates need JavaScript.
 package inspector
 
 import (
@@ -36,25 +35,24 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// Config is how the inspector behaves. The zero value works.
+// Config configures the inspector. The zero value works.
 type Config struct {
-	// Allow says whether a request may see a merchant's test mode; nil allows all
-	// merchants to everybody who reaches the inspector.
+	// Allow reports whether a request may see a merchant's test mode. Nil allows every
+	// request to see all merchants.
 	Allow func(r *http.Request, merchant string) bool
-	// Hosts are further names under which browsers reach the inspector, without
-	// ports. The host of the service's BaseURL, localhost and addresses in digits
-	// are known; any other name is refused, so that no website can make its own
-	// name point here and read along.
+	// Hosts are further host names of the inspector, without ports. It knows the host of
+	// the service's BaseURL, localhost and IP addresses. It refuses any other name, against
+	// DNS rebinding.
 	Hosts []string
-	// Key authenticates forms, at least 32 bytes. Several processes behind one
-	// address share it; nil stands for a random one, which is right for one process.
+	// Key authenticates forms, with at least 32 bytes. Several processes behind one address
+	// must share it. Nil stands for a random key, which suits one process.
 	Key []byte
-	// Logger receives one line for each fault; nil stands for slog.Default(). No line
-	// holds a secret, a phone number or what was entered.
+	// Logger receives one line for each internal error; nil stands for slog.Default(). No
+	// line holds a secret, a phone number or form input.
 	Logger *slog.Logger
 }
 
-// Inspector is the handler. It is safe for concurrent use.
+// Inspector is an http.Handler. It is safe for concurrent use.
 type Inspector struct {
 	svc    *payments.Service
 	config Config
@@ -62,21 +60,21 @@ type Inspector struct {
 	hosts  map[string]bool
 	cross  *http.CrossOriginProtection
 
-	streams places
+	streams streamLimiter
 
-	// look is how often an open page looks for changes.
-	look time.Duration
+	// pollInterval is how often a stream looks for changes.
+	pollInterval time.Duration
 	// closing ends the live updates, which http.Server.Shutdown would wait for.
 	closing chan struct{}
 	close   func()
 }
 
-// New returns the inspector of a service. Over a service that is no sandbox it
-// answers every request with 404.
+// New returns the inspector of a service. It answers every request with 404 if the service
+// is no sandbox.
 func New(svc *payments.Service, c Config) *Inspector {
 	in := &Inspector{
 		svc: svc, config: c, log: c.Logger, cross: http.NewCrossOriginProtection(),
-		hosts: map[string]bool{"localhost": true}, look: time.Second, closing: make(chan struct{}),
+		hosts: map[string]bool{"localhost": true}, pollInterval: time.Second, closing: make(chan struct{}),
 	}
 	in.close = sync.OnceFunc(func() { close(in.closing) })
 	if in.log == nil {
@@ -95,12 +93,11 @@ func New(svc *payments.Service, c Config) *Inspector {
 	return in
 }
 
-// Close ends the live updates of pages that are open. A server that is shut down
-// would wait for them, so it is registered there:
+// Close ends the streams of live updates, for which http.Server.Shutdown would wait:
 //
 //	server.RegisterOnShutdown(inspect.Close)
 //
-// Closing twice is fine; pages are answered on.
+// The inspector still answers pages afterwards. Closing twice is fine.
 func (in *Inspector) Close() { in.close() }
 
 // pagePolicy allows a page what the inspector itself serves, and no inline code.
@@ -119,11 +116,11 @@ func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if r.Header.Get("Accept") != "text/event-stream" {
-		ctx, cancel := context.WithTimeout(r.Context(), pageTime)
+		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), asked: r.URL.Query()}
+	v := &visit{Request: r, in: in, svc: in.svc, root: rootOf(r.URL.Path), query: r.URL.Query()}
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {
@@ -137,14 +134,14 @@ func (in *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pageTime is how long a page may take.
-var pageTime = 30 * time.Second
+// pageTimeout is how long a page may take.
+var pageTimeout = 30 * time.Second
 
-// misdirected is the refusal of a name that is not ours.
+// errMisdirected refuses an unknown host name.
 var errMisdirected = errors.New("inspector: the request names another host")
 
 func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
-	if !in.knows(v.Host) {
+	if !in.isKnownHost(v.Host) {
 		return errMisdirected
 	}
 	if !in.svc.Sandbox() {
@@ -165,7 +162,7 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 		seeOther(w, "./"+url.PathEscape(parts[0])+"/")
 		return nil
 	}
-	if err := v.enter(parts[0]); err != nil {
+	if err := v.loadMerchant(parts[0]); err != nil {
 		return err
 	}
 	kind := parts[1]
@@ -189,29 +186,29 @@ func (in *Inspector) serve(w http.ResponseWriter, v *visit) error {
 		if err != nil {
 			return err
 		}
-		p.Notice = notices[v.asked.Get("done")]
+		p.Notice = notices[v.query.Get("done")]
 		return v.show(w, http.StatusOK, p)
 	case http.MethodPost:
-		return v.act(w, build)
+		return v.post(w, build)
 	}
 	w.Header().Set("Allow", "GET, HEAD, POST")
 	return api.Errorf(api.MethodNotAllowed, "", "This page is read with GET and changed with POST.")
 }
 
-// knows reports whether a request names us as its host.
-func (in *Inspector) knows(host string) bool {
+// isKnownHost reports whether the inspector answers under a host name.
+func (in *Inspector) isKnownHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
-	// Nobody can make digits point elsewhere.
+	// An IP address cannot be rebound.
 	return in.hosts[name] || net.ParseIP(name) != nil
 }
 
-// serveMerchants leads to the only merchant that may be seen, or lets one choose.
+// serveMerchants redirects to the only merchant that the request may see, or lists them.
 func (in *Inspector) serveMerchants(w http.ResponseWriter, v *visit) error {
-	list, err := v.svc.Accounts.Merchants(v.Context(), v.page())
+	list, err := v.svc.Accounts.ListMerchants(v.Context(), api.Caller{}, v.page())
 	if err != nil {
 		return err
 	}
@@ -222,13 +219,13 @@ func (in *Inspector) serveMerchants(w http.ResponseWriter, v *visit) error {
 			rows = append(rows, row{Href: m.ID + "/", Title: m.Name, Detail: m.ID, At: m.CreatedAt})
 		}
 	}
-	if len(rows) == 1 && !list.HasMore && v.asked.Get("after") == "" {
+	if len(rows) == 1 && !list.HasMore && v.query.Get("after") == "" {
 		seeOther(w, rows[0].Href)
 		return nil
 	}
-	p := &page{Title: "Merchants", Still: []section{{Rows: rows, Empty: "There is no merchant yet."}}}
+	p := &page{Title: "Merchants", Static: []section{{Rows: rows, Empty: "There is no merchant yet."}}}
 	if list.HasMore {
-		p.Older = "?after=" + url.QueryEscape(list.Data[len(list.Data)-1].ID)
+		p.NextPage = "?after=" + url.QueryEscape(list.Data[len(list.Data)-1].ID)
 	}
 	return v.show(w, http.StatusOK, p)
 }
@@ -237,14 +234,14 @@ func (in *Inspector) allows(r *http.Request, merchant string) bool {
 	return in.config.Allow == nil || in.config.Allow(r, merchant)
 }
 
-// errNoPage answers a path that leads nowhere, and a merchant who may not be seen.
+// errNoPage answers an unknown path, and a merchant that the request may not see.
 var errNoPage = api.Errorf(api.NotFound, "", "There is nothing at this address.")
 
-// fail shows what went wrong. A fault of ours is logged and not shown.
+// fail shows an error. It logs internal errors instead of showing them.
 func (in *Inspector) fail(w http.ResponseWriter, v *visit, err error) {
 	ended := v.Context().Err()
 	if errors.Is(ended, context.Canceled) {
-		return // nobody reads it
+		return // the client has gone
 	}
 	status, problem := http.StatusInternalServerError, "Something went wrong in the inspector. The log says what."
 	var e *api.Error
@@ -253,12 +250,12 @@ func (in *Inspector) fail(w http.ResponseWriter, v *visit, err error) {
 		status, problem = http.StatusServiceUnavailable, "The page took too long. Load it again."
 	case errors.Is(err, errMisdirected):
 		status, problem = http.StatusMisdirectedRequest, "The inspector does not know this host name. Open it under the service's base address, or name the host in inspector.Config.Hosts."
-	case errors.Is(err, errForged):
+	case errors.Is(err, errInvalidForm):
 		status, problem = http.StatusForbidden, "This form did not come from a page of the inspector, or from one before its last start. Open the page again and repeat it."
 	case errors.As(err, &e):
 		status, problem = statusOf(e), e.Message
 		if e.Code == api.ResourceMissing && status == http.StatusNotFound {
-			// The services speak of keys, which nobody has here.
+			// The service's message speaks of API keys; the inspector has none.
 			problem = "There is nothing with this ID in the merchant's test mode. It may have been deleted."
 		}
 	default:
@@ -270,7 +267,7 @@ func (in *Inspector) fail(w http.ResponseWriter, v *visit, err error) {
 	}
 }
 
-// statusOf is coarse: a person reads the page, not a program.
+// statusOf returns the status of an error. It is coarse, because people read the page.
 func statusOf(e *api.Error) int {
 	switch {
 	case e.Code == api.NotFound, e.Code == api.ResourceMissing && e.Param == "":
@@ -285,34 +282,33 @@ func statusOf(e *api.Error) int {
 	return http.StatusUnprocessableEntity
 }
 
-// seeOther leads to another page. A relative address holds under any prefix.
+// seeOther redirects to another page. Relative addresses work under any prefix.
 func seeOther(w http.ResponseWriter, to string) {
 	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// visit is one request, and what a page is built from. It is for one goroutine.
+// visit is one request to a page. It is for one goroutine.
 type visit struct {
 	*http.Request
 	in  *Inspector
 	svc *payments.Service
-	// caller stands for the merchant in test mode. Nothing in this package makes
-	// another one.
+	// caller is the merchant in test mode. The package makes no other caller.
 	caller   api.Caller
 	merchant *account.Merchant
 	// root leads from the page to the inspector, base to the merchant's pages.
 	root, base string
 	// id is the object's, in the path.
 	id    string
-	asked url.Values
+	query url.Values
 }
 
-// enter finds the merchant of the path.
-func (v *visit) enter(id string) error {
+// loadMerchant sets the merchant of the path.
+func (v *visit) loadMerchant(id string) error {
 	if !v.in.allows(v.Request, id) {
 		return errNoPage
 	}
-	m, err := v.svc.Accounts.Merchant(v.Context(), id)
+	m, err := v.svc.Accounts.GetMerchant(v.Context(), api.Caller{}, id)
 	if api.CodeOf(err) == api.ResourceMissing {
 		return errNoPage
 	}
@@ -324,15 +320,15 @@ func (v *visit) enter(id string) error {
 	return nil
 }
 
-// to is the address of a page of the merchant's.
-func (v *visit) to(parts ...string) string {
+// url returns the address of one of the merchant's pages.
+func (v *visit) url(parts ...string) string {
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
 	}
 	return v.base + strings.Join(parts, "/")
 }
 
-// kind names the page without ids, for the log.
+// kind returns the page's name without ids, for the log.
 func (v *visit) kind() string {
 	parts := strings.SplitN(v.URL.Path, "/", 4)
 	if len(parts) > 2 {
@@ -343,7 +339,7 @@ func (v *visit) kind() string {
 	return ""
 }
 
-// rootOf leads from a path back to where the inspector is mounted.
+// rootOf returns the relative address of the inspector's root.
 func rootOf(at string) string {
 	if n := strings.Count(at, "/") - 1; n > 0 {
 		return strings.Repeat("../", n)
@@ -353,7 +349,7 @@ func rootOf(at string) string {
 
 const perPage = 25
 
-// page is which page of a list the visitor asked for.
+// page returns the page of a list that the request asks for.
 func (v *visit) page() api.Page {
-	return api.Page{Limit: perPage, StartingAfter: v.asked.Get("after")}
+	return api.Page{Limit: perPage, StartingAfter: v.query.Get("after")}
 }

@@ -11,16 +11,16 @@ import (
 
 func (v *visit) invoices() (*page, error) {
 	list, err := v.svc.Invoices.List(v.Context(), v.caller, invoice.ListParams{
-		Page: v.page(), Status: invoice.Status(v.asked.Get("status")), Customer: strings.TrimSpace(v.asked.Get("customer")), Created: v.day(),
+		Page: v.page(), Status: invoice.Status(v.query.Get("status")), Customer: strings.TrimSpace(v.query.Get("customer")), Created: v.day(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &page{
-		Title: "Invoices", Under: "invoices",
+		Title: "Invoices", NavPath: "invoices",
 		Filter: []field{
 			v.filter("status", "Status", "draft", "open", "paid", "void", "uncollectible"),
-			{Name: "customer", Label: "Customer (cus_…)", Value: v.asked.Get("customer")},
+			{Name: "customer", Label: "Customer (cus_…)", Value: v.query.Get("customer")},
 			v.dayFilter(),
 		},
 		Forms: []*form{{
@@ -33,8 +33,8 @@ func (v *visit) invoices() (*page, error) {
 				field{Name: "auto_finalize", Label: "Finalize at once", Kind: "checkbox"})...),
 			do: (*visit).createInvoice,
 		}},
-		Live:  []section{{Rows: each(list, v.invoiceRow), Empty: "There is no such invoice."}},
-		Older: older(v, list, func(i *invoice.Invoice) string { return i.ID }),
+		Live:     []section{{Rows: rowsOf(list, v.invoiceRow), Empty: "There is no such invoice."}},
+		NextPage: nextPage(v, list, func(i *invoice.Invoice) string { return i.ID }),
 	}, nil
 }
 
@@ -58,12 +58,12 @@ func (in *input) line() invoice.LineParams {
 
 func (v *visit) invoiceRow(i *invoice.Invoice) row {
 	return row{
-		Href: v.to("invoices", i.ID), Title: i.Number, Detail: joined(orEmpty(i.Name), orEmpty(i.Email)),
-		Amount: cedis(i.Total), State: string(i.Status), At: api.At(time.Unix(i.Created, 0)),
+		Href: v.url("invoices", i.ID), Title: i.Number, Detail: joinNonEmpty(orEmpty(i.Name), orEmpty(i.Email)),
+		Amount: formatPesewas(i.Total), State: string(i.Status), At: api.At(time.Unix(i.Created, 0)),
 	}
 }
 
-func (v *visit) createInvoice(in *input) (*outcome, error) {
+func (v *visit) createInvoice(in *input) (*result, error) {
 	p := invoice.CreateParams{
 		Fields: invoice.Fields{
 			Name: in.optionalText("customer_name"), Email: in.optionalText("customer_email"), Phone: in.optionalText("customer_phone"),
@@ -78,7 +78,7 @@ func (v *visit) createInvoice(in *input) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{to: v.to("invoices", i.ID)}, nil
+	return &result{redirect: v.url("invoices", i.ID)}, nil
 }
 
 func (v *visit) invoice() (*page, error) {
@@ -91,29 +91,29 @@ func (v *visit) invoice() (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts := known(
+	facts := nonEmpty(
 		fact{Name: "ID", Value: i.ID, Code: true},
 		fact{Name: "Status", Value: string(i.Status), State: true},
-		fact{Name: "Customer", Value: joined(orEmpty(i.Name), orEmpty(i.Email), orEmpty(i.Phone))},
-		fact{Name: "Due", Value: when(i.DueDate)},
+		fact{Name: "Customer", Value: joinNonEmpty(orEmpty(i.Name), orEmpty(i.Email), orEmpty(i.Phone))},
+		fact{Name: "Due", Value: formatOptionalTime(i.DueDate)},
 		fact{Name: "Collection", Value: string(i.CollectionMethod)},
-		fact{Name: "Attempts", Value: count(int64(i.AttemptCount))},
-		fact{Name: "Next attempt", Value: when(i.NextPaymentAttempt)},
+		fact{Name: "Attempts", Value: formatCount(int64(i.AttemptCount))},
+		fact{Name: "Next attempt", Value: formatOptionalTime(i.NextPaymentAttempt)},
 		fact{Name: "Memo", Value: orEmpty(i.Memo), Wide: true},
 	)
 	if i.Customer != nil {
-		facts = append(facts, fact{Name: "Customer's record", Value: *i.Customer, Href: v.to("customers", *i.Customer)})
+		facts = append(facts, fact{Name: "Customer's record", Value: *i.Customer, Href: v.url("customers", *i.Customer)})
 	}
 	if i.Payment != nil {
-		facts = append(facts, fact{Name: "Payment", Value: *i.Payment, Href: v.to("payments", *i.Payment)})
+		facts = append(facts, fact{Name: "Payment", Value: *i.Payment, Href: v.url("payments", *i.Payment)})
 	}
-	facts = append(facts, fact{Name: "Document", Value: "Open the PDF", Href: v.to("invoices", i.ID, "invoice.pdf")})
+	facts = append(facts, fact{Name: "Document", Value: "Open the PDF", Href: v.url("invoices", i.ID, "invoice.pdf")})
 	if i.Status != invoice.Draft {
 		facts = append(facts, fact{Name: "Customer's page", Value: i.HostedURL, Href: i.HostedURL, Wide: true})
 	}
 	p := &page{
-		Title: "Invoice " + i.Number, Under: "invoices",
-		Live: []section{{Facts: facts, Buttons: invoiceButtons(i.Status)}, {Table: invoiceTable(i)}, history, {JSON: asJSON(i)}},
+		Title: "Invoice " + i.Number, NavPath: "invoices",
+		Live: []section{{Facts: facts, Buttons: invoiceButtons(i.Status)}, {Table: invoiceTable(i)}, history, {JSON: indentJSON(i)}},
 	}
 	switch i.Status {
 	case invoice.Draft:
@@ -124,7 +124,7 @@ func (v *visit) invoice() (*page, error) {
 			return nil, err
 		}
 		p.Forms = []*form{{
-			Name: "scan", Title: "Pay as a consumer", Button: "Pay " + cedis(i.AmountDue), Fields: payer(wallets), do: (*visit).payInvoiceFromWallet,
+			Name: "scan", Title: "Pay as a consumer", Button: "Pay " + formatPesewas(i.AmountDue), Fields: payer(wallets), do: (*visit).payInvoiceFromWallet,
 		}}
 	}
 	return p, nil
@@ -143,12 +143,12 @@ func invoiceTable(i *invoice.Invoice) *table {
 
 // invoiceButtons is what a status allows.
 func invoiceButtons(s invoice.Status) []*form {
-	send := &form{Name: "send", Button: "Send", do: change((*invoice.Service).Send)}
-	void := &form{Name: "void", Button: "Void", Danger: true, do: change((*invoice.Service).Void)}
+	send := &form{Name: "send", Button: "Send", do: invoiceAction((*invoice.Service).Send)}
+	void := &form{Name: "void", Button: "Void", Danger: true, do: invoiceAction((*invoice.Service).Void)}
 	switch s {
 	case invoice.Draft:
 		return []*form{
-			{Name: "finalize", Button: "Finalize", do: change((*invoice.Service).Finalize)},
+			{Name: "finalize", Button: "Finalize", do: invoiceAction((*invoice.Service).Finalize)},
 			{Name: "delete", Button: "Delete", Danger: true, do: (*visit).deleteInvoice},
 		}
 	case invoice.Open:
@@ -156,7 +156,7 @@ func invoiceButtons(s invoice.Status) []*form {
 			send,
 			{Name: "pay", Button: "Charge the customer", do: (*visit).chargeInvoice},
 			void,
-			{Name: "uncollectible", Button: "Give up", Danger: true, do: change((*invoice.Service).MarkUncollectible)},
+			{Name: "uncollectible", Button: "Give up", Danger: true, do: invoiceAction((*invoice.Service).MarkUncollectible)},
 		}
 	case invoice.Uncollectible:
 		return []*form{send, void}

@@ -8,16 +8,16 @@ import (
 
 func (v *visit) messages() (*page, error) {
 	list, err := v.svc.Messages.List(v.Context(), v.caller, message.ListParams{
-		Page: v.page(), Kind: message.Kind(v.asked.Get("kind")), To: strings.TrimSpace(v.asked.Get("to")),
+		Page: v.page(), Kind: message.Kind(v.query.Get("kind")), To: strings.TrimSpace(v.query.Get("to")),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &page{
-		Title: "Messages", Under: "messages",
-		Filter: []field{v.filter("kind", "Kind", "sms", "email"), {Name: "to", Label: "To", Value: v.asked.Get("to")}},
-		Live:   []section{{Rows: each(list, v.messageRow), Empty: "There is no such message."}},
-		Older:  older(v, list, func(m *message.Message) string { return m.ID }),
+		Title: "Messages", NavPath: "messages",
+		Filter:   []field{v.filter("kind", "Kind", "sms", "email"), {Name: "to", Label: "To", Value: v.query.Get("to")}},
+		Live:     []section{{Rows: rowsOf(list, v.messageRow), Empty: "There is no such message."}},
+		NextPage: nextPage(v, list, func(m *message.Message) string { return m.ID }),
 	}, nil
 }
 
@@ -26,7 +26,7 @@ func (v *visit) messageRow(m *message.Message) row {
 	if said == "" {
 		said = m.Text
 	}
-	return row{Href: v.to("messages", m.ID), Title: said, Detail: "to " + m.To, State: string(m.Kind), At: m.CreatedAt}
+	return row{Href: v.url("messages", m.ID), Title: said, Detail: "to " + m.To, State: string(m.Kind), At: m.CreatedAt}
 }
 
 func (v *visit) message() (*page, error) {
@@ -34,21 +34,21 @@ func (v *visit) message() (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts := known(
+	facts := nonEmpty(
 		fact{Name: "To", Value: m.To},
 		fact{Name: "From", Value: m.FromName},
 		fact{Name: "Subject", Value: m.Subject},
-		fact{Name: "Time", Value: clockText(m.CreatedAt)},
+		fact{Name: "Time", Value: formatTime(m.CreatedAt)},
 		fact{Name: "ID", Value: m.ID, Code: true},
 	)
 	if strings.HasPrefix(m.Attached, "inv_") {
-		facts = append(facts, fact{Name: "Attached", Value: "Open the PDF of the invoice", Href: v.to("invoices", m.Attached, "invoice.pdf")})
+		facts = append(facts, fact{Name: "Attached", Value: "Open the PDF of the invoice", Href: v.url("invoices", m.Attached, "invoice.pdf")})
 	}
-	p := &page{Title: "SMS", Under: "messages", Still: []section{{Facts: facts}, {Title: "Text", Verbatim: m.Text}}}
+	p := &page{Title: "SMS", NavPath: "messages", Static: []section{{Facts: facts}, {Title: "Text", Verbatim: m.Text}}}
 	if m.Kind == message.KindEmail {
 		p.Title = "E-mail"
 		if m.HTML != "" {
-			p.Still = []section{{Facts: facts}, {Title: "As it looks", Frame: v.to("messages", m.ID, "mail.html")}, {Title: "As text", Verbatim: m.Text}}
+			p.Static = []section{{Facts: facts}, {Title: "As it looks", Frame: v.url("messages", m.ID, "mail.html")}, {Title: "As text", Verbatim: m.Text}}
 		}
 	}
 	return p, nil
@@ -69,7 +69,7 @@ func (v *visit) mail() (*file, error) {
 		return nil, errNoPage
 	}
 	return &file{
-		kind: "text/html; charset=utf-8", policy: mailPolicy, framed: true,
+		contentType: "text/html; charset=utf-8", policy: mailPolicy, framed: true,
 		data: []byte(`<!doctype html><base target="_blank">` + m.HTML),
 	}, nil
 }

@@ -39,24 +39,24 @@ func (v *visit) overview() (*page, error) {
 		return nil, err
 	}
 	return &page{
-		Title: "Overview", Under: ".",
+		Title: "Overview", NavPath: ".",
 		Forms: []*form{{
 			Name: "add-money", Title: "Add money", Button: "Add money",
 			Hint:   "In test mode it comes from nowhere.",
 			Fields: []field{{Name: "amount", Label: "Amount in GHS", Required: true, Value: "1000.00"}},
 			do:     (*visit).addMoney,
 		}},
-		Still: []section{{Facts: known(
+		Static: []section{{Facts: nonEmpty(
 			fact{Name: "Merchant", Value: v.merchant.ID, Code: true},
 			fact{Name: "Service ID", Value: v.merchant.ServiceID, Code: true},
 			fact{Name: "Phone", Value: v.merchant.Phone},
 		)}},
 		Live: []section{
 			money,
-			{Title: "Payments", Rows: each(payments, v.paymentRow), Empty: "Nobody has paid yet. Make a QR code and pay it.", More: v.to("payments")},
-			{Title: "Payouts", Rows: each(payouts, v.transferRow), Empty: "Nothing was paid out yet.", More: v.to("payouts")},
-			{Title: "Messages", Rows: each(messages, v.messageRow), Empty: "Nobody was told anything yet.", More: v.to("messages")},
-			{Title: "Events", Rows: each(events, v.eventRow), Empty: "Nothing has happened yet.", More: v.to("events")},
+			{Title: "Payments", Rows: rowsOf(payments, v.paymentRow), Empty: "Nobody has paid yet. Make a QR code and pay it.", More: v.url("payments")},
+			{Title: "Payouts", Rows: rowsOf(payouts, v.transferRow), Empty: "Nothing was paid out yet.", More: v.url("payouts")},
+			{Title: "Messages", Rows: rowsOf(messages, v.messageRow), Empty: "Nobody was told anything yet.", More: v.url("messages")},
+			{Title: "Events", Rows: rowsOf(events, v.eventRow), Empty: "Nothing has happened yet.", More: v.url("events")},
 		},
 	}, nil
 }
@@ -68,18 +68,18 @@ func (v *visit) money() (section, error) {
 		return section{}, err
 	}
 	return section{Title: "Balance", Facts: []fact{
-		{Name: "Available", Value: ghs(b.Available)},
-		{Name: "Reserved for transfers under way", Value: ghs(b.Reserved)},
-	}, More: v.to("ledger")}, nil
+		{Name: "Available", Value: formatGHS(b.Available)},
+		{Name: "Reserved for transfers under way", Value: formatGHS(b.Reserved)},
+	}, More: v.url("ledger")}, nil
 }
 
-func (v *visit) addMoney(in *input) (*outcome, error) {
+func (v *visit) addMoney(in *input) (*result, error) {
 	amount := in.amount("amount")
 	if err := in.err(); err != nil {
 		return nil, err
 	}
-	return nil, v.svc.Accounts.Deposit(v.Context(), account.Deposit{
-		To: v.caller.Merchant, Amount: amount, Source: "test", IdempotencyKey: v.caller.IdempotencyKey,
+	return nil, v.svc.Accounts.Deposit(v.Context(), api.Caller{IdempotencyKey: v.caller.IdempotencyKey}, account.DepositParams{
+		To: v.caller.Merchant, Amount: amount, Source: "test",
 	})
 }
 
@@ -90,25 +90,25 @@ func (v *visit) ledger() (*page, error) {
 		return nil, err
 	}
 	money.More = ""
-	list, err := v.svc.Accounts.Entries(v.Context(), v.caller, account.EntryListParams{Page: v.page()})
+	list, err := v.svc.Accounts.ListEntries(v.Context(), v.caller, account.ListEntriesParams{Page: v.page()})
 	if err != nil {
 		return nil, err
 	}
 	return &page{
-		Title: "Ledger", Under: "ledger",
-		Live:  []section{money, {Title: "Entries", Rows: each(list, v.entryRow), Empty: "No money has moved yet."}},
-		Older: older(v, list, func(e *account.Entry) string { return e.ID }),
+		Title: "Ledger", NavPath: "ledger",
+		Live:     []section{money, {Title: "Entries", Rows: rowsOf(list, v.entryRow), Empty: "No money has moved yet."}},
+		NextPage: nextPage(v, list, func(e *account.Entry) string { return e.ID }),
 	}, nil
 }
 
 func (v *visit) entryRow(e *account.Entry) row {
-	amount := "+" + ghs(e.Amount)
+	amount := "+" + formatGHS(e.Amount)
 	if e.Amount.IsNegative() {
-		amount = "−" + ghs(api.GHS{Decimal: e.Amount.Neg()})
+		amount = "−" + formatGHS(api.GHS{Decimal: e.Amount.Neg()})
 	}
 	return row{
 		Href: v.source(e.Type, e.Source), Title: strings.ReplaceAll(e.Type, "_", " "),
-		Detail: joined(e.Source, "balance "+ghs(e.Balance)), Amount: amount, At: e.CreatedAt,
+		Detail: joinNonEmpty(e.Source, "balance "+formatGHS(e.Balance)), Amount: amount, At: e.CreatedAt,
 	}
 }
 
@@ -119,23 +119,23 @@ func (v *visit) source(kind, id string) string {
 	switch prefix {
 	case "po":
 		if strings.HasPrefix(kind, "disbursement") {
-			return v.to("disbursements", id)
+			return v.url("disbursements", id)
 		}
-		return v.to("payouts", id)
+		return v.url("payouts", id)
 	case "pay":
-		return v.to("payments", id)
+		return v.url("payments", id)
 	case "re":
-		return v.to("refunds", id)
+		return v.url("refunds", id)
 	case "bat":
-		return v.to("batches", id)
+		return v.url("batches", id)
 	case "cus":
-		return v.to("customers", id)
+		return v.url("customers", id)
 	case "inv":
-		return v.to("invoices", id)
+		return v.url("invoices", id)
 	case "qr":
-		return v.to("qr-codes", id)
+		return v.url("qr-codes", id)
 	case "we":
-		return v.to("webhooks", id)
+		return v.url("webhooks", id)
 	}
 	return ""
 }

@@ -10,8 +10,8 @@ import (
 )
 
 func (v *visit) qrCodes() (*page, error) {
-	p := qrcode.ListParams{Page: v.page(), Type: qrcode.Type(v.asked.Get("type")), Created: v.day()}
-	switch v.asked.Get("active") {
+	p := qrcode.ListParams{Page: v.page(), Type: qrcode.Type(v.query.Get("type")), Created: v.day()}
+	switch v.query.Get("active") {
 	case "active":
 		p.Active = new(true)
 	case "inactive":
@@ -22,7 +22,7 @@ func (v *visit) qrCodes() (*page, error) {
 		return nil, err
 	}
 	return &page{
-		Title: "QR codes", Under: "qr-codes",
+		Title: "QR codes", NavPath: "qr-codes",
 		Filter: []field{v.filter("type", "Type", "static", "dynamic"), v.filter("active", "State", "active", "inactive"), v.dayFilter()},
 		Forms: []*form{{
 			Name: "create", Title: "New QR code", Button: "Make the QR code",
@@ -36,18 +36,18 @@ func (v *visit) qrCodes() (*page, error) {
 			},
 			do: (*visit).createQRCode,
 		}},
-		Live:  []section{{Rows: each(list, v.qrCodeRow), Empty: "There is no QR code."}},
-		Older: older(v, list, func(c *qrcode.QRCode) string { return c.ID }),
+		Live:     []section{{Rows: rowsOf(list, v.qrCodeRow), Empty: "There is no QR code."}},
+		NextPage: nextPage(v, list, func(c *qrcode.QRCode) string { return c.ID }),
 	}, nil
 }
 
 func (v *visit) qrCodeRow(c *qrcode.QRCode) row {
 	r := row{
-		Href: v.to("qr-codes", c.ID), Title: c.ID, Detail: joined(c.Name, string(c.Type)), Amount: "open amount",
+		Href: v.url("qr-codes", c.ID), Title: c.ID, Detail: joinNonEmpty(c.Name, string(c.Type)), Amount: "open amount",
 		State: activity(c.Active), At: api.At(time.Unix(c.Created, 0)),
 	}
 	if c.Amount != nil {
-		r.Amount = cedis(*c.Amount)
+		r.Amount = formatPesewas(*c.Amount)
 	}
 	return r
 }
@@ -59,7 +59,7 @@ func activity(active bool) string {
 	return "inactive"
 }
 
-func (v *visit) createQRCode(in *input) (*outcome, error) {
+func (v *visit) createQRCode(in *input) (*result, error) {
 	p := qrcode.CreateParams{
 		Type: qrcode.Type(in.text("type")), Amount: in.pesewas("amount"), Name: in.text("name"),
 		Description: in.text("description"), Reference: in.text("reference"), UsageLimit: in.integer("usage_limit"),
@@ -71,7 +71,7 @@ func (v *visit) createQRCode(in *input) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{to: v.to("qr-codes", c.ID)}, nil
+	return &result{redirect: v.url("qr-codes", c.ID)}, nil
 }
 
 func (v *visit) qrCode() (*page, error) {
@@ -79,7 +79,7 @@ func (v *visit) qrCode() (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	paid, err := v.svc.QRCodes.Payments(v.Context(), v.caller, c.ID, payment.ListParams{Page: api.Page{Limit: perPage}})
+	paid, err := v.svc.QRCodes.ListPayments(v.Context(), v.caller, c.ID, payment.ListParams{Page: api.Page{Limit: perPage}})
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +97,13 @@ func (v *visit) qrCode() (*page, error) {
 		Fields: payer(wallets), do: (*visit).payQRCode,
 	}
 	if c.Amount != nil {
-		amount = cedis(*c.Amount)
+		amount = formatPesewas(*c.Amount)
 	} else {
 		pay.Fields = append([]field{{Name: "amount", Label: "Amount in GHS", Required: true}}, pay.Fields...)
 	}
 	limit := "none"
 	if c.UsageLimit != nil {
-		limit = count(*c.UsageLimit)
+		limit = formatCount(*c.UsageLimit)
 	}
 	turn := &form{Name: "deactivate", Button: "Switch off", do: setActive(false)}
 	if !c.Active {
@@ -114,27 +114,27 @@ func (v *visit) qrCode() (*page, error) {
 		title = "QR code"
 	}
 	return &page{
-		Title: title, Under: "qr-codes", Forms: []*form{pay},
-		Still: []section{{Picture: v.to("qr-codes", c.ID, "picture.png"), PictureText: "QR code that leads to the payment page"}},
+		Title: title, NavPath: "qr-codes", Forms: []*form{pay},
+		Static: []section{{Picture: v.url("qr-codes", c.ID, "picture.png"), PictureText: "QR code that leads to the payment page"}},
 		Live: []section{
 			{
-				Facts: known(
+				Facts: nonEmpty(
 					fact{Name: "ID", Value: c.ID, Code: true},
 					fact{Name: "State", Value: activity(c.Active), State: true},
 					fact{Name: "Amount", Value: amount},
 					fact{Name: "Type", Value: string(c.Type)},
-					fact{Name: "Used", Value: count(c.UsageCount)},
+					fact{Name: "Used", Value: formatCount(c.UsageCount)},
 					fact{Name: "Usage limit", Value: limit},
-					fact{Name: "Expires", Value: when(c.ExpiresAt)},
+					fact{Name: "Expires", Value: formatOptionalTime(c.ExpiresAt)},
 					fact{Name: "Description", Value: c.Description},
 					fact{Name: "Reference", Value: c.Reference},
 					fact{Name: "Payment page", Value: c.Data, Href: c.Data, Wide: true},
 				),
 				Buttons: []*form{turn, {Name: "delete", Button: "Delete", Danger: true, do: (*visit).deleteQRCode}},
 			},
-			{Title: "Payments", Rows: each(paid, v.paymentRow), Empty: "Nobody has paid this code yet."},
+			{Title: "Payments", Rows: rowsOf(paid, v.paymentRow), Empty: "Nobody has paid this code yet."},
 			history,
-			{JSON: asJSON(c)},
+			{JSON: indentJSON(c)},
 		},
 	}, nil
 }
@@ -143,51 +143,51 @@ func (v *visit) qrCode() (*page, error) {
 func payer(wallets []option) []field {
 	return []field{
 		{
-			Name: "wallet", Label: "Wallet", Required: true, Options: wallets, Also: []string{"phone_number", "service_id", "account_id"},
+			Name: "wallet", Label: "Wallet", Required: true, Options: wallets, Params: []string{"phone_number", "service_id", "account_id"},
 			Hint: "Phone number, service ID (SVC…) or account ID (acc_…).",
 		},
 		{Name: "pin", Label: "PIN", Kind: "password", Required: true, Hint: "The consumers of the quickstart have 1234."},
 	}
 }
 
-func (v *visit) payQRCode(in *input) (*outcome, error) { return v.scan(in, v.id) }
+func (v *visit) payQRCode(in *input) (*result, error) { return v.scan(in, v.id) }
 
 // scan pays a code as a consumer does.
-func (v *visit) scan(in *input, id string) (*outcome, error) {
-	p := qrcode.PayParams{Code: id, Wallet: in.wallet("wallet"), PIN: in.text("pin"), Amount: in.pesewas("amount")}
+func (v *visit) scan(in *input, id string) (*result, error) {
+	p := qrcode.PayParams{Wallet: in.wallet("wallet"), PIN: in.text("pin"), Amount: in.pesewas("amount")}
 	if err := in.err(); err != nil {
 		return nil, err
 	}
-	paid, err := v.svc.QRCodes.Pay(v.Context(), v.caller, p)
+	paid, err := v.svc.QRCodes.Pay(v.Context(), v.caller, id, p)
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{to: v.to("payments", paid.ID)}, nil
+	return &result{redirect: v.url("payments", paid.ID)}, nil
 }
 
-func setActive(active bool) func(*visit, *input) (*outcome, error) {
-	return func(v *visit, _ *input) (*outcome, error) {
+func setActive(active bool) func(*visit, *input) (*result, error) {
+	return func(v *visit, _ *input) (*result, error) {
 		_, err := v.svc.QRCodes.Update(v.Context(), v.caller, v.id, qrcode.UpdateParams{Active: &active})
 		return nil, err
 	}
 }
 
-func (v *visit) deleteQRCode(*input) (*outcome, error) {
+func (v *visit) deleteQRCode(*input) (*result, error) {
 	_, err := v.svc.QRCodes.Delete(v.Context(), v.caller, v.id)
-	return &outcome{to: v.to("qr-codes")}, err
+	return &result{redirect: v.url("qr-codes")}, err
 }
 
 func (v *visit) qrPicture() (*file, error) {
-	data, err := v.svc.QRCodes.Image(v.Context(), v.caller, v.id, qrcode.PNG, 0)
+	data, err := v.svc.QRCodes.Image(v.Context(), v.caller, v.id, qrcode.ImageParams{Format: qrcode.PNG})
 	if err != nil {
 		return nil, err
 	}
-	return &file{kind: "image/png", data: data}, nil
+	return &file{contentType: "image/png", data: data}, nil
 }
 
 // wallets are the newest consumers, as suggestions.
 func (v *visit) wallets() ([]option, error) {
-	list, err := v.svc.Accounts.Consumers(v.Context(), false, api.Page{Limit: perPage})
+	list, err := v.svc.Accounts.ListConsumers(v.Context(), api.Caller{}, api.Page{Limit: perPage})
 	if err != nil {
 		return nil, err
 	}

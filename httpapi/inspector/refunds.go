@@ -4,34 +4,35 @@ import (
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 )
 
 func (v *visit) refunds() (*page, error) {
 	list, err := v.svc.Refunds.List(v.Context(), v.caller, refund.ListParams{
-		Page: v.page(), Status: refund.Status(v.asked.Get("status")), Payment: strings.TrimSpace(v.asked.Get("payment")), Created: v.day(),
+		Page: v.page(), Status: refund.Status(v.query.Get("status")), Payment: strings.TrimSpace(v.query.Get("payment")), Created: v.day(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &page{
-		Title: "Refunds", Under: "refunds",
+		Title: "Refunds", NavPath: "refunds",
 		Filter: []field{
-			v.filter("status", "Status", texts(refund.Statuses())...),
-			{Name: "payment", Label: "Payment (pay_…)", Value: v.asked.Get("payment")},
+			v.filter("status", "Status", stringsOf(refund.Statuses())...),
+			{Name: "payment", Label: "Payment (pay_…)", Value: v.query.Get("payment")},
 			v.dayFilter(),
 		},
-		Live:  []section{{Rows: each(list, v.refundRow), Empty: "There is no such refund. A payment's page makes one."}},
-		Older: older(v, list, func(r *refund.Refund) string { return r.ID }),
+		Live:     []section{{Rows: rowsOf(list, v.refundRow), Empty: "There is no such refund. A payment's page makes one."}},
+		NextPage: nextPage(v, list, func(r *refund.Refund) string { return r.ID }),
 	}, nil
 }
 
 func (v *visit) refundRow(r *refund.Refund) row {
 	return row{
-		Href: v.to("refunds", r.ID), Title: r.ID, Detail: joined(r.Payment, orEmpty(r.Reason)),
-		Amount: cedis(r.Amount), State: string(r.Status), At: r.CreatedAt,
+		Href: v.url("refunds", r.ID), Title: r.ID, Detail: joinNonEmpty(r.Payment, orEmpty(r.Reason)),
+		Amount: formatPesewas(r.Amount), State: string(r.Status), At: r.CreatedAt,
 	}
 }
 
@@ -44,14 +45,14 @@ func refundForms(p *payment.Payment) []*form {
 	return []*form{{
 		Name: "refund", Title: "Give it back", Button: "Refund",
 		Fields: []field{
-			{Name: "amount", Label: "Amount in GHS", Hint: "Empty for all that is left: " + cedis(left) + "."},
+			{Name: "amount", Label: "Amount in GHS", Hint: "Empty for all that is left: " + formatPesewas(left) + "."},
 			{Name: "reason", Label: "Reason", Hint: "The customer sees it on the credit note of an invoice."},
 		},
 		do: (*visit).createRefund,
 	}}
 }
 
-func (v *visit) createRefund(in *input) (*outcome, error) {
+func (v *visit) createRefund(in *input) (*result, error) {
 	p := refund.CreateParams{Payment: v.id, Amount: in.pesewas("amount"), Reason: in.text("reason")}
 	if err := in.err(); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (v *visit) createRefund(in *input) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{to: v.to("refunds", r.ID)}, nil
+	return &result{redirect: v.url("refunds", r.ID)}, nil
 }
 
 func (v *visit) refund() (*page, error) {
@@ -72,29 +73,29 @@ func (v *visit) refund() (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts := known(
+	facts := nonEmpty(
 		fact{Name: "ID", Value: r.ID, Code: true},
 		fact{Name: "Status", Value: string(r.Status), State: true},
-		fact{Name: "Payment", Value: r.Payment, Href: v.to("payments", r.Payment)},
+		fact{Name: "Payment", Value: r.Payment, Href: v.url("payments", r.Payment)},
 		fact{Name: "Method", Value: r.PaymentMethod},
 		fact{Name: "Reason", Value: orEmpty(r.Reason), Wide: true},
 		fact{Name: "Provider's reference", Value: orEmpty(r.ProviderReference), Code: true},
 		fact{Name: "Failure", Value: orEmpty(r.FailureReason), Wide: true},
-		fact{Name: "Created", Value: clockText(r.CreatedAt)},
-		fact{Name: "Completed", Value: when(r.CompletedAt)},
+		fact{Name: "Created", Value: formatTime(r.CreatedAt)},
+		fact{Name: "Completed", Value: formatOptionalTime(r.CompletedAt)},
 	)
 	if r.QRCode != nil {
-		facts = append(facts, fact{Name: "QR code", Value: *r.QRCode, Href: v.to("qr-codes", *r.QRCode)})
+		facts = append(facts, fact{Name: "QR code", Value: *r.QRCode, Href: v.url("qr-codes", *r.QRCode)})
 	}
 	if r.Invoice != nil {
-		facts = append(facts, fact{Name: "Invoice", Value: *r.Invoice, Href: v.to("invoices", *r.Invoice)})
+		facts = append(facts, fact{Name: "Invoice", Value: *r.Invoice, Href: v.url("invoices", *r.Invoice)})
 	}
 	if r.CreditNote != nil {
-		facts = append(facts, fact{Name: "Document", Value: "Open credit note " + *r.CreditNote, Href: v.to("refunds", r.ID, "credit-note.pdf")})
+		facts = append(facts, fact{Name: "Document", Value: "Open credit note " + *r.CreditNote, Href: v.url("refunds", r.ID, "credit-note.pdf")})
 	}
 	p := &page{
-		Title: "Refund of " + cedis(r.Amount), Under: "refunds",
-		Live: []section{{Facts: facts}, history, {JSON: asJSON(r)}},
+		Title: "Refund of " + formatPesewas(r.Amount), NavPath: "refunds",
+		Live: []section{{Facts: facts}, history, {JSON: indentJSON(r)}},
 	}
 	if r.Status == refund.Pending || r.Status == refund.Processing {
 		p.Live[0].Buttons = []*form{{Name: "succeed", Button: "Let the provider succeed", do: (*visit).succeedRefund}}
@@ -106,17 +107,17 @@ func (v *visit) refund() (*page, error) {
 	return p, nil
 }
 
-func (v *visit) succeedRefund(*input) (*outcome, error) {
-	_, err := v.svc.Refunds.Settle(v.Context(), v.caller, v.id, invoice.RefundResult{Outcome: invoice.Refunded})
+func (v *visit) succeedRefund(*input) (*result, error) {
+	err := v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{Outcome: provider.Paid})
 	return nil, err
 }
 
-func (v *visit) failRefund(in *input) (*outcome, error) {
+func (v *visit) failRefund(in *input) (*result, error) {
 	reason := in.text("failure_reason")
-	if err := api.CheckText("failure_reason", reason, api.MaxText); err != nil {
+	if err := check.Text("failure_reason", reason, api.MaxText); err != nil {
 		return nil, err
 	}
-	_, err := v.svc.Refunds.Settle(v.Context(), v.caller, v.id, invoice.RefundResult{Outcome: invoice.RefundDeclined, Reason: reason})
+	err := v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: reason}})
 	return nil, err
 }
 

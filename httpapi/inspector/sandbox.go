@@ -5,9 +5,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -27,11 +29,11 @@ func (v *visit) sandbox() (*page, error) {
 		return nil, err
 	}
 	rail := &table{Caption: "What the simulated rail does, by the last digits of the number", Head: []string{"Digits", "Answer"}}
-	for _, c := range (payout.Simulated{}).Cases() {
+	for _, c := range (provider.Simulated{}).Cases() {
 		rail.Rows = append(rail.Rows, []string{c.Digits, c.Answer})
 	}
 	return &page{
-		Title: "Sandbox", Under: "sandbox",
+		Title: "Sandbox", NavPath: "sandbox",
 		Forms: []*form{
 			{
 				Name: "scan", Title: "Play a consumer who scans", Button: "Pay",
@@ -69,43 +71,43 @@ func (v *visit) sandbox() (*page, error) {
 				do: (*visit).moveClock,
 			},
 		},
-		Still: []section{{Title: "Test clock", Facts: []fact{{Name: "It shows", Value: clockText(now)}}}},
+		Static: []section{{Title: "Test clock", Facts: []fact{{Name: "It shows", Value: formatTime(now)}}}},
 		Live: []section{
 			{Title: "Consumers", Rows: consumers.rows, Empty: "There is no consumer yet."},
 			{Title: "Simulated rail", Text: "Unless the host has put a rail of its own into test mode, payouts and disbursements end as the number says.", Table: rail},
 		},
-		Older: consumers.older,
+		NextPage: consumers.nextPage,
 	}, nil
 }
 
-// people are consumers as rows and as choices.
-type people struct {
+// consumerList are consumers as rows and as choices.
+type consumerList struct {
 	rows     []row
 	accounts []option
-	older    string
+	nextPage string
 }
 
-func (v *visit) consumers() (*people, error) {
-	list, err := v.svc.Accounts.Consumers(v.Context(), v.caller.Live, v.page())
+func (v *visit) consumers() (*consumerList, error) {
+	list, err := v.svc.Accounts.ListConsumers(v.Context(), api.Caller{Live: v.caller.Live}, v.page())
 	if err != nil {
 		return nil, err
 	}
-	found := &people{older: older(v, list, func(c *account.Consumer) string { return c.ID })}
+	found := &consumerList{nextPage: nextPage(v, list, func(c *account.Consumer) string { return c.ID })}
 	for i := range list.Data {
 		c := &list.Data[i]
-		balance, err := v.svc.Accounts.WalletBalance(v.Context(), v.caller.Live, c.ID)
+		balance, err := v.svc.Accounts.WalletBalance(v.Context(), api.Caller{Live: v.caller.Live}, c.ID)
 		if err != nil {
 			return nil, err
 		}
 		found.rows = append(found.rows, row{
-			Title: c.Name, Detail: joined(c.Phone, c.ServiceID, c.ID), Amount: ghs(api.GHS{Decimal: balance}), State: string(c.Status), At: c.CreatedAt,
+			Title: c.Name, Detail: joinNonEmpty(c.Phone, c.ServiceID, c.ID), Amount: formatGHS(balance), State: string(c.Status), At: c.CreatedAt,
 		})
 		found.accounts = append(found.accounts, option{c.ID, c.Name + ", " + c.Phone})
 	}
 	return found, nil
 }
 
-func (v *visit) playScan(in *input) (*outcome, error) {
+func (v *visit) playScan(in *input) (*result, error) {
 	code := in.text("code")
 	code = code[strings.LastIndex(code, "/")+1:]
 	return v.scan(in, code)
@@ -114,12 +116,12 @@ func (v *visit) playScan(in *input) (*outcome, error) {
 // maxPayload is the longest payload that is drawn, in characters.
 const maxPayload = 1000
 
-func (v *visit) showCode(in *input) (*outcome, error) {
-	p := qrcode.IssueParams{Account: in.text("account_id"), Type: qrcode.Type(in.text("type")), Amount: in.ghs("amount")}
+func (v *visit) showCode(in *input) (*result, error) {
+	p := qrcode.IssueConsumerCodeParams{Account: in.text("account_id"), Type: qrcode.Type(in.text("type")), Amount: in.ghs("amount")}
 	if err := in.err(); err != nil {
 		return nil, err
 	}
-	c, err := v.svc.QRCodes.Issue(v.Context(), v.caller, p)
+	c, err := v.svc.QRCodes.IssueConsumerCode(v.Context(), v.caller, p)
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +130,10 @@ func (v *visit) showCode(in *input) (*outcome, error) {
 		Facts: []fact{{Name: "Payload", Value: c.Payload, Code: true, Wide: true}},
 	}
 	if len(c.Payload) <= maxPayload {
-		s.Picture = v.to("sandbox", base64.RawURLEncoding.EncodeToString([]byte(c.Payload)), "code.png")
+		s.Picture = v.url("sandbox", base64.RawURLEncoding.EncodeToString([]byte(c.Payload)), "code.png")
 		s.PictureText = "QR code that the consumer shows"
 	}
-	return &outcome{once: s}, nil
+	return &result{showOnce: s}, nil
 }
 
 // consumerPicture draws the payload that is in the path.
@@ -144,32 +146,29 @@ func (v *visit) consumerPicture() (*file, error) {
 	if err != nil {
 		return nil, errNoPage
 	}
-	return &file{kind: "image/png", data: data}, nil
+	return &file{contentType: "image/png", data: data}, nil
 }
 
-func (v *visit) createConsumer(in *input) (*outcome, error) {
+func (v *visit) createConsumer(in *input) (*result, error) {
 	balance := in.ghs("balance")
 	if balance != nil && !balance.IsZero() {
-		if _, err := account.CheckAmount("balance", *balance); err != nil {
+		if _, err := check.Amount("balance", *balance); err != nil {
 			return nil, err
 		}
 	}
 	if err := in.err(); err != nil {
 		return nil, err
 	}
-	c, err := v.svc.Accounts.CreateConsumer(v.Context(), account.HolderParams{
-		Live: v.caller.Live, Name: in.text("name"), Phone: in.text("phone_number"), PIN: in.text("pin"),
-		IdempotencyKey: v.caller.IdempotencyKey,
-	})
+	c, err := v.svc.Accounts.CreateConsumer(v.Context(), api.Caller{Live: v.caller.Live, IdempotencyKey: v.caller.IdempotencyKey}, account.CreateHolderParams{Name: in.text("name"), Phone: in.text("phone_number"), PIN: in.text("pin")})
 	if err != nil || balance == nil || balance.IsZero() {
 		return nil, err
 	}
-	return nil, v.svc.Accounts.Deposit(v.Context(), account.Deposit{
-		To: c.ID, Live: v.caller.Live, Amount: *balance, Source: "test", IdempotencyKey: v.caller.IdempotencyKey + "-balance",
+	return nil, v.svc.Accounts.Deposit(v.Context(), api.Caller{Live: v.caller.Live, IdempotencyKey: v.caller.IdempotencyKey + "-balance"}, account.DepositParams{
+		To: c.ID, Amount: *balance, Source: "test",
 	})
 }
 
-func (v *visit) moveClock(in *input) (*outcome, error) {
+func (v *visit) moveClock(in *input) (*result, error) {
 	units := map[string]time.Duration{"seconds": time.Second, "minutes": time.Minute, "hours": time.Hour, "days": 24 * time.Hour}
 	unit, n := units[in.text("unit")], in.integer("advance")
 	if err := in.err(); err != nil {
@@ -179,6 +178,6 @@ func (v *visit) moveClock(in *input) (*outcome, error) {
 	if n == nil || unit == 0 || *n < 0 || *n > int64(century/unit) {
 		return nil, api.Invalid("advance", "Enter a whole number, not negative, and at most 100 years.")
 	}
-	_, err := v.svc.MoveClock(v.Context(), v.caller, time.Duration(*n)*unit, time.Time{})
+	_, err := v.svc.MoveClock(v.Context(), v.caller, payments.ClockParams{By: time.Duration(*n) * unit})
 	return nil, err
 }

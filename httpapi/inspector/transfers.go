@@ -5,7 +5,9 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // transfers is what payouts and disbursements share.
@@ -15,7 +17,6 @@ type transfers struct {
 		Get(context.Context, api.Caller, string) (*payout.Transfer, error)
 		List(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)
 		Cancel(context.Context, api.Caller, string) (*payout.Transfer, error)
-		Settle(context.Context, api.Caller, string, payout.Result) (*payout.Transfer, error)
 	}
 }
 
@@ -80,38 +81,40 @@ func (v *visit) disbursements() (*page, error) {
 
 func (v *visit) transfers(t transfers, title string) (*page, error) {
 	list, err := t.service.List(v.Context(), v.caller, payout.ListParams{
-		Page: v.page(), Status: payout.Status(v.asked.Get("status")), Created: v.day(),
+		Page: v.page(), Status: payout.Status(v.query.Get("status")), Created: v.day(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &page{
-		Title: title, Under: t.path, Filter: []field{v.filter("status", "Status", texts(payout.Statuses())...), v.dayFilter()},
-		Live:  []section{{Rows: each(list, v.transferRow), Empty: "There is no such " + t.object + "."}},
-		Older: older(v, list, func(t *payout.Transfer) string { return t.ID }),
+		Title: title, NavPath: t.path, Filter: []field{v.filter("status", "Status", stringsOf(payout.Statuses())...), v.dayFilter()},
+		Live:     []section{{Rows: rowsOf(list, v.transferRow), Empty: "There is no such " + t.object + "."}},
+		NextPage: nextPage(v, list, func(t *payout.Transfer) string { return t.ID }),
 	}, nil
 }
 
 func (v *visit) transferRow(t *payout.Transfer) row {
 	return row{
-		Href: v.to(t.Object+"s", t.ID), Title: t.ID, Detail: joined(t.Destination.Number, t.Destination.Name, t.Description),
-		Amount: ghs(t.Amount), State: string(t.Status), At: t.CreatedAt,
+		Href: v.url(t.Object+"s", t.ID), Title: t.ID, Detail: joinNonEmpty(t.Destination.Number, t.Destination.Name, t.Description),
+		Amount: formatGHS(t.Amount), State: string(t.Status), At: t.CreatedAt,
 	}
 }
 
 // destination is where money is to go, in a form.
 func (v *visit) destination() []field {
 	banks := []option{{"", "none"}}
-	for _, b := range v.svc.Payouts.Banks().Data {
-		if b.Active {
-			banks = append(banks, option{b.Code, b.Name})
+	if list, err := v.svc.Payouts.ListBanks(v.Context(), v.caller); err == nil {
+		for _, b := range list.Data {
+			if b.Active {
+				banks = append(banks, option{b.Code, b.Name})
+			}
 		}
 	}
 	return []field{
 		{Name: "amount", Label: "Amount in GHS", Required: true},
 		{Name: "type", Label: "To", Kind: "select", Options: options(string(payout.MobileMoney), string(payout.BankTransfer), string(payout.ServiceWallet))},
 		{
-			Name: "number", Label: "Number", Required: true, Also: []string{"phone_number", "account_number", "service_id", "account_id"},
+			Name: "number", Label: "Number", Required: true, Params: []string{"phone_number", "account_number", "service_id", "account_id"},
 			Hint: "Phone number or bank account; for a wallet also a service ID (SVC…) or account ID (acc_…, cag_…). Its last digits decide what the simulated rail does: see the sandbox page.",
 		},
 		{Name: "bank_code", Label: "Bank", Kind: "select", Options: banks, Hint: "For a bank transfer."},
@@ -133,49 +136,49 @@ func (in *input) destination() payout.DestinationParams {
 	return d
 }
 
-func (v *visit) requestOTP(*input) (*outcome, error) {
+func (v *visit) requestOTP(*input) (*result, error) {
 	_, err := v.svc.Payouts.RequestOTP(v.Context(), v.caller, payout.ForPayout)
 	return nil, err
 }
 
-func (v *visit) verifyOTP(in *input) (*outcome, error) {
-	_, err := v.svc.Payouts.VerifyOTP(v.Context(), v.caller, payout.ForPayout, in.text("code"))
+func (v *visit) verifyOTP(in *input) (*result, error) {
+	_, err := v.svc.Payouts.VerifyOTP(v.Context(), v.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: in.text("code")})
 	return nil, err
 }
 
-func (v *visit) createPayout(in *input) (*outcome, error) {
+func (v *visit) createPayout(in *input) (*result, error) {
 	p := payout.CreateParams{
 		Amount: in.amount("amount"), Destination: in.destination(), OTPCode: in.text("otp_code"), Description: in.text("description"),
 	}
 	if err := in.err(); err != nil {
 		return nil, err
 	}
-	return v.made(v.svc.Payouts.Create(v.Context(), v.caller, p))
+	return v.transferCreated(v.svc.Payouts.Create(v.Context(), v.caller, p))
 }
 
-func (v *visit) createDisbursement(in *input) (*outcome, error) {
+func (v *visit) createDisbursement(in *input) (*result, error) {
 	p := disbursement.CreateParams{
 		Amount: in.amount("amount"), Destination: in.destination(), Reference: in.text("reference"), Description: in.text("description"),
 	}
 	if err := in.err(); err != nil {
 		return nil, err
 	}
-	return v.made(v.svc.Disbursements.Create(v.Context(), v.caller, p))
+	return v.transferCreated(v.svc.Disbursements.Create(v.Context(), v.caller, p))
 }
 
-func (v *visit) disburseQR(in *input) (*outcome, error) {
-	p := disbursement.QRParams{Payload: in.text("qr_payload"), Amount: in.ghs("amount")}
+func (v *visit) disburseQR(in *input) (*result, error) {
+	p := disbursement.CreateQRParams{Payload: in.text("qr_payload"), Amount: in.ghs("amount")}
 	if err := in.err(); err != nil {
 		return nil, err
 	}
-	return v.made(v.svc.Disbursements.CreateQR(v.Context(), v.caller, p))
+	return v.transferCreated(v.svc.Disbursements.CreateQR(v.Context(), v.caller, p))
 }
 
-func (v *visit) made(t *payout.Transfer, err error) (*outcome, error) {
+func (v *visit) transferCreated(t *payout.Transfer, err error) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{to: v.to(t.Object+"s", t.ID)}, nil
+	return &result{redirect: v.url(t.Object+"s", t.ID)}, nil
 }
 
 func (v *visit) payout() (*page, error) { return v.transfer(v.ofPayouts()) }
@@ -192,26 +195,26 @@ func (v *visit) transfer(of transfers) (*page, error) {
 		return nil, err
 	}
 	p := &page{
-		Title: of.title + " of " + ghs(t.Amount), Under: of.path,
+		Title: of.title + " of " + formatGHS(t.Amount), NavPath: of.path,
 		Live: []section{
 			{
-				Facts: known(
+				Facts: nonEmpty(
 					fact{Name: "ID", Value: t.ID, Code: true},
 					fact{Name: "Status", Value: string(t.Status), State: true},
-					fact{Name: "Fee", Value: ghs(t.Fee)},
-					fact{Name: "To", Value: joined(string(t.Destination.Type), orEmpty(t.Destination.Provider), t.Destination.Number)},
+					fact{Name: "Fee", Value: formatGHS(t.Fee)},
+					fact{Name: "To", Value: joinNonEmpty(string(t.Destination.Type), orEmpty(t.Destination.Provider), t.Destination.Number)},
 					fact{Name: "Name", Value: t.Destination.Name},
 					fact{Name: "Service ID", Value: t.Destination.ServiceID, Code: true},
 					fact{Name: "Description", Value: t.Description},
 					fact{Name: "Reference", Value: orEmpty(t.Reference)},
 					fact{Name: "Provider's reference", Value: orEmpty(t.ProviderReference), Code: true},
 					fact{Name: "Failure", Value: orEmpty(t.FailureReason), Wide: true},
-					fact{Name: "Created", Value: clockText(t.CreatedAt)},
-					fact{Name: "Completed", Value: when(t.CompletedAt)},
+					fact{Name: "Created", Value: formatTime(t.CreatedAt)},
+					fact{Name: "Completed", Value: formatOptionalTime(t.CompletedAt)},
 				),
 			},
 			history,
-			{JSON: asJSON(t)},
+			{JSON: indentJSON(t)},
 		},
 	}
 	first := &p.Live[0]
@@ -228,23 +231,23 @@ func (v *visit) transfer(of transfers) (*page, error) {
 	return p, nil
 }
 
-func (of transfers) cancel(v *visit, _ *input) (*outcome, error) {
+func (of transfers) cancel(v *visit, _ *input) (*result, error) {
 	_, err := of.service.Cancel(v.Context(), v.caller, v.id)
 	return nil, err
 }
 
-func (of transfers) succeed(v *visit, _ *input) (*outcome, error) {
-	_, err := of.service.Settle(v.Context(), v.caller, v.id, payout.Result{Outcome: payout.Paid})
+func (of transfers) succeed(v *visit, _ *input) (*result, error) {
+	err := v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{Outcome: provider.Paid})
 	return nil, err
 }
 
-func (of transfers) fail(v *visit, in *input) (*outcome, error) {
+func (of transfers) fail(v *visit, in *input) (*result, error) {
 	reason := in.text("failure_reason")
-	if err := api.CheckText("failure_reason", reason, api.MaxText); err != nil {
+	if err := check.Text("failure_reason", reason, api.MaxText); err != nil {
 		return nil, err
 	}
-	_, err := of.service.Settle(v.Context(), v.caller, v.id, payout.Result{
-		Outcome: payout.Refused, Reason: payout.Refusal{Message: reason, Verbatim: reason != ""},
+	err := v.svc.Providers.Settle(v.Context(), v.caller, v.id, provider.Result{
+		Outcome: provider.Refused, Reason: provider.Refusal{Message: reason, Verbatim: reason != ""},
 	})
 	return nil, err
 }

@@ -8,12 +8,12 @@ import (
 )
 
 func (v *visit) webhooks() (*page, error) {
-	list, err := v.svc.Webhooks.List(v.Context(), v.caller, v.page())
+	list, err := v.svc.Webhooks.List(v.Context(), v.caller, webhook.ListParams{Page: v.page()})
 	if err != nil {
 		return nil, err
 	}
 	return &page{
-		Title: "Webhook endpoints", Under: "webhooks",
+		Title: "Webhook endpoints", NavPath: "webhooks",
 		Forms: []*form{{
 			Name: "create", Title: "New endpoint", Button: "Register the endpoint",
 			Fields: []field{
@@ -22,13 +22,13 @@ func (v *visit) webhooks() (*page, error) {
 			},
 			do: (*visit).createWebhook,
 		}},
-		Live:  []section{{Rows: each(list, v.webhookRow), Empty: "There is no webhook endpoint."}},
-		Older: older(v, list, func(e *webhook.Endpoint) string { return e.ID }),
+		Live:     []section{{Rows: rowsOf(list, v.webhookRow), Empty: "There is no webhook endpoint."}},
+		NextPage: nextPage(v, list, func(e *webhook.Endpoint) string { return e.ID }),
 	}, nil
 }
 
 func (v *visit) webhookRow(e *webhook.Endpoint) row {
-	return row{Href: v.to("webhooks", e.ID), Title: e.URL, Detail: types(e), State: activity(e.Active), At: e.CreatedAt}
+	return row{Href: v.url("webhooks", e.ID), Title: e.URL, Detail: types(e), State: activity(e.Active), At: e.CreatedAt}
 }
 
 func types(e *webhook.Endpoint) string {
@@ -39,7 +39,7 @@ func types(e *webhook.Endpoint) string {
 	return strings.Join(names, " ")
 }
 
-func (v *visit) createWebhook(in *input) (*outcome, error) {
+func (v *visit) createWebhook(in *input) (*result, error) {
 	p := webhook.CreateParams{URL: in.text("url")}
 	for t := range strings.FieldsSeq(strings.ReplaceAll(in.text("events"), ",", " ")) {
 		p.Events = append(p.Events, event.Type(t))
@@ -52,13 +52,13 @@ func (v *visit) createWebhook(in *input) (*outcome, error) {
 }
 
 // secret shows what no later page can.
-func (v *visit) secret(e *webhook.Endpoint) *outcome {
+func (v *visit) secret(e *webhook.Endpoint) *result {
 	s := &section{Title: "The secret", Text: "It was shown when this form was sent first, and cannot be shown again."}
 	if e.Secret != "" {
 		s.Text = "Deliveries are signed with it. It is shown this once."
-		s.Facts = []fact{{Name: "Secret", Value: e.Secret, Code: true, Wide: true}, {Name: "Endpoint", Value: e.ID, Href: v.to("webhooks", e.ID)}}
+		s.Facts = []fact{{Name: "Secret", Value: e.Secret, Code: true, Wide: true}, {Name: "Endpoint", Value: e.ID, Href: v.url("webhooks", e.ID)}}
 	}
-	return &outcome{once: s}
+	return &result{showOnce: s}
 }
 
 func (v *visit) webhook() (*page, error) {
@@ -66,7 +66,7 @@ func (v *visit) webhook() (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := v.svc.Webhooks.Deliveries(v.Context(), v.caller, e.ID, v.page())
+	list, err := v.svc.Webhooks.ListDeliveries(v.Context(), v.caller, webhook.DeliveryListParams{Endpoint: e.ID, Page: v.page()})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (v *visit) webhook() (*page, error) {
 		turn = &form{Name: "activate", Button: "Switch on", do: setEndpoint(true)}
 	}
 	return &page{
-		Title: "Webhook endpoint", Under: "webhooks",
+		Title: "Webhook endpoint", NavPath: "webhooks",
 		Live: []section{
 			{
 				Facts: []fact{
@@ -83,7 +83,7 @@ func (v *visit) webhook() (*page, error) {
 					{Name: "State", Value: activity(e.Active), State: true},
 					{Name: "Address", Value: e.URL, Wide: true},
 					{Name: "Types of events", Value: types(e), Wide: true},
-					{Name: "Created", Value: clockText(e.CreatedAt)},
+					{Name: "Created", Value: formatTime(e.CreatedAt)},
 				},
 				Buttons: []*form{
 					{Name: "ping", Button: "Ping", do: (*visit).ping},
@@ -92,14 +92,14 @@ func (v *visit) webhook() (*page, error) {
 					{Name: "delete", Button: "Delete", Danger: true, do: (*visit).deleteWebhook},
 				},
 			},
-			{Title: "Deliveries", Rows: each(list, v.deliveryRow), Empty: "It was told nothing yet."},
+			{Title: "Deliveries", Rows: rowsOf(list, v.deliveryRow), Empty: "It was told nothing yet."},
 		},
-		Older: older(v, list, func(d *webhook.Delivery) string { return d.ID }),
+		NextPage: nextPage(v, list, func(d *webhook.Delivery) string { return d.ID }),
 	}, nil
 }
 
 func (v *visit) deliveryRow(d *webhook.Delivery) row {
-	r := row{Href: v.to("events", d.Event), Title: string(d.Type), Detail: d.Event, State: string(d.Status), At: d.CreatedAt}
+	r := row{Href: v.url("events", d.Event), Title: string(d.Type), Detail: d.Event, State: string(d.Status), At: d.CreatedAt}
 	if n := len(d.Attempts); n > 0 {
 		r.Amount = attempts(n)
 	}
@@ -110,35 +110,35 @@ func attempts(n int) string {
 	if n == 1 {
 		return "1 attempt"
 	}
-	return count(int64(n)) + " attempts"
+	return formatCount(int64(n)) + " attempts"
 }
 
-func setEndpoint(active bool) func(*visit, *input) (*outcome, error) {
-	return func(v *visit, _ *input) (*outcome, error) {
+func setEndpoint(active bool) func(*visit, *input) (*result, error) {
+	return func(v *visit, _ *input) (*result, error) {
 		_, err := v.svc.Webhooks.Update(v.Context(), v.caller, v.id, webhook.UpdateParams{Active: &active})
 		return nil, err
 	}
 }
 
-func (v *visit) ping(*input) (*outcome, error) {
+func (v *visit) ping(*input) (*result, error) {
 	d, err := v.svc.Webhooks.Ping(v.Context(), v.caller, v.id)
 	if err != nil {
 		return nil, err
 	}
 	s := v.delivery(d)
 	s.Title = "Ping"
-	return &outcome{once: &s}, nil
+	return &result{showOnce: &s}, nil
 }
 
-func (v *visit) rotate(*input) (*outcome, error) {
-	e, err := v.svc.Webhooks.Rotate(v.Context(), v.caller, v.id)
+func (v *visit) rotate(*input) (*result, error) {
+	e, err := v.svc.Webhooks.RotateSecret(v.Context(), v.caller, v.id)
 	if err != nil {
 		return nil, err
 	}
 	return v.secret(e), nil
 }
 
-func (v *visit) deleteWebhook(*input) (*outcome, error) {
+func (v *visit) deleteWebhook(*input) (*result, error) {
 	_, err := v.svc.Webhooks.Delete(v.Context(), v.caller, v.id)
-	return &outcome{to: v.to("webhooks")}, err
+	return &result{redirect: v.url("webhooks")}, err
 }

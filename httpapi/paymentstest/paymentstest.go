@@ -1,29 +1,28 @@
-// Package paymentstest gives a host's test the whole library in one line: a
-// service in memory, a merchant with money, a key, a consumer with a wallet, and
-// a server that answers /v1 and the hosted pages.
+// Package paymentstest sets up the whole library for a host's test in one line: a service
+// in memory, a merchant with money, a key, a consumer with a wallet, and a server for /v1
+// and the hosted pages.
 //
 //	shop := paymentstest.New(t)
 //	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{})
 //	shop.Pay(code.ID, 1250)
 //
-// Everything happens in test mode, in the process, in milliseconds. Time stands
-// where the test wants it and nothing happens behind its back: no background work
-// runs until [Shop.Work] does what is due, and [Shop.Advance] moves the time and
-// does what became due by that.
+// Everything runs in test mode, in the process, in milliseconds. Time stands still and no
+// background work runs on its own: [Shop.Work] does the due work, and [Shop.Advance] moves
+// the time and does the work that became due.
 //
-// A host's webhook handler is told of events like this, over HTTP and signed:
+// A host's webhook handler receives signed events over HTTP:
 //
 //	shop.Receive(func(secret string) http.Handler { return host.Webhooks(secret) }, event.PaymentSucceeded)
 //	shop.Pay(code.ID, 1250)
 //	shop.Work()
 //
-// and a test without one looks into an [Inbox]. Money goes out like this:
+// A test without a handler reads an [Inbox]. Payouts work like this:
 //
 //	sent, err := shop.Payouts.Create(ctx, shop.Caller, payout.CreateParams{OTPCode: shop.OTP(), …})
 //	shop.Work()                                  // the simulated rail decides by the number
-//	shop.Settle(sent.ID, payout.Result{…})       // or the test does
+//	shop.Settle(sent.ID, provider.Result{…})       // or the test does
 //
-// What goes wrong in a helper fails the test. A Shop is for the goroutine of its
+// An error in a helper fails the test. A Shop is for the goroutine of its
 // test; the service in it, and the server, are for any.
 package paymentstest
 
@@ -43,7 +42,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
-	"github.com/seed-7082ffec/payments/internal/tap"
+	"github.com/seed-7082ffec/payments/internal/testhook"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/refund"
@@ -65,24 +64,23 @@ type Shop struct {
 	Consumer *account.Consumer
 	PIN      string
 
-	tb    testing.TB
-	allow []netip.Prefix
+	tb           testing.TB
+	webhookAllow []netip.Prefix
 }
 
-// Begin is what the merchant and the consumer begin with, in GHS.
-const Begin = 1000
+// InitialBalance is the first balance of the merchant and of the consumer, in GHS.
+const InitialBalance = 1000
 
-// New returns a shop on a new memory store, whose webhooks may go to this machine.
-// What goes wrong fails the test.
+// New returns a shop on a new memory store. Its webhooks may go to this machine.
 func New(tb testing.TB) *Shop {
 	tb.Helper()
-	return On(tb, memory.New(), payments.Config{WebhookAllow: Loopback()})
+	return NewWithStore(tb, memory.New(), payments.Config{WebhookAllow: Loopback()})
 }
 
-// On is New on any empty store, which it closes when the test ends, and with any
-// configuration, of which it sets Sandbox and BaseURL, and a Logger that says
-// nothing where there is none. Who calls Receive sets WebhookAllow to Loopback.
-func On(tb testing.TB, store storage.Store, config payments.Config) *Shop {
+// NewWithStore is New with an empty store and a configuration. It closes the store when the
+// test ends. It sets Sandbox and BaseURL, and a Logger that discards if there is none. Set
+// WebhookAllow to Loopback to call Receive.
+func NewWithStore(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	tb.Helper()
 	s := &Shop{PIN: "1234", tb: tb}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.Handler.ServeHTTP(w, r) }))
@@ -94,31 +92,31 @@ func On(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	s.allow = config.WebhookAllow
+	s.webhookAllow = config.WebhookAllow
 	ctx := tb.Context()
 	var err error
 	s.Service, err = payments.New(ctx, store, config)
 	s.check(err)
 	s.Handler = httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: config.Logger})
-	if tap.Handler != nil {
-		s.Handler = tap.Handler(tb, s.Handler)
+	if testhook.Handler != nil {
+		s.Handler = testhook.Handler(tb, s.Handler)
 	}
 
-	merchant, err := s.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
+	merchant, err := s.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
 	s.check(err)
 	s.Caller = api.Caller{Merchant: merchant.ID}
-	key, err := s.Accounts.CreateKey(ctx, s.Caller, account.KeyParams{Name: "test"})
+	key, err := s.Accounts.CreateKey(ctx, s.Caller, account.CreateKeyParams{Name: "test"})
 	s.check(err)
 	s.Key = key.Secret
-	s.Fund(merchant.ID, Begin)
-	s.Consumer = s.NewConsumer("Ama Mensah", "0241000001", Begin)
+	s.Fund(merchant.ID, InitialBalance)
+	s.Consumer = s.NewConsumer("Ama Mensah", "0241000001", InitialBalance)
 	return s
 }
 
 // NewConsumer makes a consumer with the shop's PIN and so many GHS.
 func (s *Shop) NewConsumer(name, phone string, ghs int64) *account.Consumer {
 	s.tb.Helper()
-	c, err := s.Accounts.CreateConsumer(s.tb.Context(), account.HolderParams{Name: name, Phone: phone, PIN: s.PIN})
+	c, err := s.Accounts.CreateConsumer(s.tb.Context(), api.Caller{}, account.CreateHolderParams{Name: name, Phone: phone, PIN: s.PIN})
 	s.check(err)
 	if ghs > 0 {
 		s.Fund(c.ID, ghs)
@@ -129,18 +127,18 @@ func (s *Shop) NewConsumer(name, phone string, ghs int64) *account.Consumer {
 // Fund credits a merchant, consumer or cash agent with GHS from nowhere.
 func (s *Shop) Fund(to string, ghs int64) {
 	s.tb.Helper()
-	s.check(s.Accounts.Deposit(s.tb.Context(), account.Deposit{To: to, Amount: decimal.NewFromInt(ghs), Source: "test"}))
+	s.check(s.Accounts.Deposit(s.tb.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.NewFromInt(ghs), Source: "test"}))
 }
 
 // Pay pays a QR code as the shop's consumer; pesewas is 0 for a code with a
 // fixed amount.
 func (s *Shop) Pay(code string, pesewas int64) *payment.Payment {
 	s.tb.Helper()
-	p := qrcode.PayParams{Code: code, Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}
+	p := qrcode.PayParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}
 	if pesewas > 0 {
 		p.Amount = &pesewas
 	}
-	paid, err := s.QRCodes.Pay(s.tb.Context(), s.Caller, p)
+	paid, err := s.QRCodes.Pay(s.tb.Context(), s.Caller, code, p)
 	s.check(err)
 	return paid
 }

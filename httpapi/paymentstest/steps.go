@@ -4,9 +4,11 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 )
 
 // Work does all that is due: it carries transfers, delivers webhooks, sends
@@ -20,7 +22,7 @@ func (s *Shop) Work() {
 // that, and returns the time it then shows.
 func (s *Shop) Advance(by time.Duration) time.Time {
 	s.tb.Helper()
-	now, err := s.MoveClock(s.tb.Context(), s.Caller, by, time.Time{})
+	now, err := s.MoveClock(s.tb.Context(), s.Caller, payments.ClockParams{By: by})
 	s.check(err)
 	s.Work() // MoveClock waits for two seconds and no longer
 	return now.Time
@@ -36,7 +38,7 @@ func (s *Shop) OTP() string {
 	ctx := s.tb.Context()
 	_, err := s.Payouts.RequestOTP(ctx, s.Caller, payout.ForPayout)
 	s.check(err)
-	list, err := s.Messages.List(ctx, s.Caller, message.ListParams{Kind: message.SMS, Page: api.Page{Limit: 1}})
+	list, err := s.Messages.List(ctx, s.Caller, message.ListParams{Kind: message.KindSMS, Page: api.Page{Limit: 1}})
 	s.check(err)
 	code := ""
 	if len(list.Data) == 1 {
@@ -45,7 +47,7 @@ func (s *Shop) OTP() string {
 	if code == "" {
 		s.tb.Fatal("paymentstest: the newest SMS holds no one-time code")
 	}
-	_, err = s.Payouts.VerifyOTP(ctx, s.Caller, payout.ForPayout, code)
+	_, err = s.Payouts.VerifyOTP(ctx, s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: code})
 	s.check(err)
 	return code
 }
@@ -60,13 +62,14 @@ func (s *Shop) Sent(to string) []message.Message {
 }
 
 // Settle plays the rail: it ends a payout or disbursement as the result says, which
-// is payout.Result{Outcome: payout.Paid} or one with payout.Refused and a Reason,
+// is provider.Result{Outcome: provider.Paid} or one with provider.Refused and a Reason,
 // and returns it. Numbers that end in 0903 wait for it.
-func (s *Shop) Settle(id string, result payout.Result) *payout.Transfer {
+func (s *Shop) Settle(id string, result provider.Result) *payout.Transfer {
 	s.tb.Helper()
-	settled, err := s.Payouts.Settle(s.tb.Context(), s.Caller, id, result)
+	s.check(s.Providers.Settle(s.tb.Context(), s.Caller, id, result))
+	settled, err := s.Payouts.Get(s.tb.Context(), s.Caller, id)
 	if api.CodeOf(err) == api.ResourceMissing {
-		settled, err = s.Disbursements.Settle(s.tb.Context(), s.Caller, id, result)
+		settled, err = s.Disbursements.Get(s.tb.Context(), s.Caller, id)
 	}
 	s.check(err)
 	return settled

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -45,7 +46,7 @@ func TestSettleAPayout(t *testing.T) {
 	if got := balance(t, shop); got != "899" { // the fee is 1%
 		t.Errorf("available while it waits: %s", got)
 	}
-	if done := shop.Settle(sent.ID, payout.Result{Outcome: payout.Paid, Reference: "theirs"}); done.Status != payout.Succeeded {
+	if done := shop.Settle(sent.ID, provider.Result{Outcome: provider.Paid, Reference: "theirs"}); done.Status != payout.Succeeded {
 		t.Errorf("settled as %s", done.Status)
 	}
 	var types []string
@@ -67,7 +68,7 @@ func TestRefuseADisbursement(t *testing.T) {
 		t.Fatal(err)
 	}
 	shop.Work()
-	done := shop.Settle(sent.ID, payout.Result{Outcome: payout.Refused, Reason: payout.Refusal{Message: "The wallet is full.", Verbatim: true}})
+	done := shop.Settle(sent.ID, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The wallet is full.", Verbatim: true}})
 	if done.Status != payout.Failed || *done.FailureReason != "The wallet is full." || balance(t, shop) != "1000" {
 		t.Errorf("got %+v, available %s", done, balance(t, shop))
 	}
@@ -114,7 +115,7 @@ func TestReceive(t *testing.T) {
 }
 
 // An inbox of everything is told once of each event, and messages can be read.
-func TestAnInboxOfEverything(t *testing.T) {
+func TestInboxOfAllEvents(t *testing.T) {
 	shop := paymentstest.New(t)
 	inbox := shop.Inbox()
 	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{})

@@ -25,7 +25,7 @@ func Loopback() []netip.Prefix {
 func (s *Shop) Receive(build func(secret string) http.Handler, types ...event.Type) *webhook.Endpoint {
 	s.tb.Helper()
 	here := netip.MustParseAddr("127.0.0.1")
-	if !slices.ContainsFunc(s.allow, func(p netip.Prefix) bool { return p.Contains(here) }) {
+	if !slices.ContainsFunc(s.webhookAllow, func(p netip.Prefix) bool { return p.Contains(here) }) {
 		s.tb.Fatal("paymentstest: webhooks may not be delivered to this machine; set WebhookAllow to paymentstest.Loopback() in the configuration")
 	}
 	if len(types) == 0 {
@@ -40,7 +40,7 @@ func (s *Shop) Receive(build func(secret string) http.Handler, types ...event.Ty
 	return endpoint
 }
 
-// Inbox is a webhook endpoint that keeps what it is told.
+// Inbox is a webhook endpoint that records the events it receives.
 type Inbox struct {
 	// Endpoint is its registration.
 	Endpoint *webhook.Endpoint

@@ -2,7 +2,6 @@ package reference_test
 
 import (
 	"fmt"
-	"log"
 	"net/http"
 	"net/http/httptest"
 
@@ -10,10 +9,7 @@ import (
 )
 
 func Example() {
-	docs, err := reference.New(reference.Config{BaseURL: "https://pay.example.com"})
-	if err != nil {
-		log.Fatal(err)
-	}
+	docs := reference.New(reference.Config{BaseURL: "https://pay.example.com"})
 	mux := http.NewServeMux()
 	mux.Handle("/docs/", http.StripPrefix("/docs", docs))
 

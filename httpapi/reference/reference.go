@@ -2,23 +2,20 @@
 // from the description that package httpapi serves to programs. It needs no key,
 // no script and no other server, and holds nothing of any merchant.
 //
-//	docs, err := reference.New(reference.Config{BaseURL: svc.BaseURL()})
-//	// …
+//	docs := reference.New(reference.Config{BaseURL: svc.BaseURL()})
 //	mux.Handle("/docs/", http.StripPrefix("/docs", docs))
 package reference
 
 import (
-	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"fmt"
-	"html/template"
+	"html"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/seed-7082ffec/payments/httpapi"
-	"github.com/seed-7082ffec/payments/internal/yamljson"
 )
 
 // Config is what the page says of this host. The zero value works.
@@ -28,15 +25,17 @@ type Config struct {
 	BaseURL string
 }
 
+// exampleURL is the address in the page.
+const exampleURL = "http://127.0.0.1:8080"
+
 var (
+	// page is made from the description by go generate in package httpapi, and has
+	// style in it.
+	//
+	//go:embed page.html
+	page string
 	//go:embed style.css
 	style string
-	//go:embed page.html
-	pageText string
-
-	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"style": func() template.CSS { return template.CSS(style) },
-	}).Parse(pageText))
 
 	// policy allows the page its one style sheet and nothing else.
 	policy = func() string {
@@ -49,31 +48,27 @@ var (
 // New returns the handler of the page, at "/", and of the description that it is
 // made from, at "/openapi.yaml" and "/openapi.json". Mount it under any prefix
 // that ends with a slash, with http.StripPrefix. It answers GET and HEAD, and is
-// safe for concurrent use. All work is done here, once; an error is a fault of
-// the library.
-func New(c Config) (http.Handler, error) {
-	document, err := httpapi.OpenAPIJSON(c.BaseURL)
-	if err != nil {
-		return nil, err
-	}
-	// JSON is YAML, too, and has the host's address in it already.
-	root, err := yamljson.Parse(document)
-	if err != nil {
-		return nil, fmt.Errorf("reference: %w", err)
-	}
-	view, err := read(root)
-	if err != nil {
-		return nil, fmt.Errorf("reference: %w", err)
-	}
-	var page bytes.Buffer
-	if err := pageTemplate.Execute(&page, view); err != nil {
-		return nil, fmt.Errorf("reference: %w", err)
-	}
+// safe for concurrent use.
+func New(c Config) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", file("text/html; charset=utf-8", page.Bytes()))
-	mux.Handle("GET /openapi.json", file("application/json", document))
+	mux.Handle("GET /{$}", file("text/html; charset=utf-8", []byte(pageFor(c.BaseURL))))
+	mux.Handle("GET /openapi.json", file("application/json", httpapi.OpenAPIJSON(c.BaseURL)))
 	mux.Handle("GET /openapi.yaml", file("application/yaml", httpapi.OpenAPI()))
-	return mux, nil
+	return mux
+}
+
+// pageFor returns the page with a host's address. In the calls from a shell the
+// address stands in single quotes.
+func pageFor(baseURL string) string {
+	if baseURL == "" {
+		return page
+	}
+	const quote = "&#39;" // in HTML
+	inShell := strings.ReplaceAll(baseURL, "'", `'\''`)
+	return strings.NewReplacer(
+		quote+exampleURL, quote+html.EscapeString(inShell),
+		exampleURL, html.EscapeString(baseURL),
+	).Replace(page)
 }
 
 // file answers with the same bytes every time.

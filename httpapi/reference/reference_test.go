@@ -18,10 +18,12 @@ const base = "https://pay.example.com/shop"
 
 func get(t *testing.T, path string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	h, err := reference.New(reference.Config{BaseURL: base})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return getFrom(t, base, path, headers...)
+}
+
+func getFrom(t *testing.T, baseURL, path string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	h := reference.New(reference.Config{BaseURL: baseURL})
 	r := httptest.NewRequest("GET", path, nil)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
@@ -90,6 +92,22 @@ func TestPage(t *testing.T) {
 	for _, broken := range []string{"&lt;nil&gt;", "ZgotmplZ", "<script", "http://127.0.0.1:8080", "raw HTML omitted"} {
 		if strings.Contains(page, broken) {
 			t.Errorf("the page has %s", broken)
+		}
+	}
+}
+
+// The address is written for HTML, and in calls for the shell's single quotes.
+func TestAddress(t *testing.T) {
+	if page := getFrom(t, "", "/").Body.String(); !strings.Contains(page, "curl &#39;http://127.0.0.1:8080/v1/payouts&#39;") {
+		t.Error("without an address, the page lacks the example")
+	}
+	page := getFrom(t, "https://pay.example.com/it's<b>&x", "/").Body.String()
+	for _, want := range []string{
+		"<code>https://pay.example.com/it&#39;s&lt;b&gt;&amp;x</code>",
+		`curl &#39;https://pay.example.com/it&#39;\&#39;&#39;s&lt;b&gt;&amp;x/v1/payouts&#39;`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
 		}
 	}
 }

@@ -1,11 +1,10 @@
-// Package contract holds requests and answers against the description of the
-// interface, httpapi/openapi.yaml. Only tests import it:
+// Package contract checks requests and answers against httpapi/openapi.yaml. Only tests
+// import it:
 //
 //	import _ "github.com/seed-7082ffec/payments/internal/contract"
 //
-// in any test file of a package has every request to a paymentstest server, and
-// every answer, checked. What is not as it is described fails the test in which
-// it happened.
+// in a test file checks every request of the package's tests to a paymentstest server, and
+// every answer. A difference fails the test in which it happened.
 package contract
 
 import (
@@ -27,15 +26,15 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"github.com/seed-7082ffec/payments/httpapi"
-	"github.com/seed-7082ffec/payments/internal/tap"
+	"github.com/seed-7082ffec/payments/internal/testhook"
 )
 
 func init() {
-	// Files are described as texts, of which no more is checked.
+	// The description has files as strings; their content is not checked.
 	for _, file := range []string{"image/png", "image/jpeg", "image/svg+xml", "application/pdf", "text/html"} {
 		openapi3filter.RegisterBodyDecoder(file, openapi3filter.FileBodyDecoder)
 	}
-	tap.Handler = func(tb testing.TB, next http.Handler) http.Handler {
+	testhook.Handler = func(tb testing.TB, next http.Handler) http.Handler {
 		c, err := Load()
 		if err != nil {
 			tb.Fatal(err)
@@ -44,30 +43,29 @@ func init() {
 	}
 }
 
-// Contract is the description, ready to check by. It is safe for concurrent use.
+// Contract is a parsed description. It is safe for concurrent use.
 type Contract struct {
-	// Doc is the description as clients have it.
+	// Doc is the published description.
 	Doc *openapi3.T
-	// closed is the same where no object has fields that are not listed, but
-	// those that say that they do. Answers are checked by it: a client may meet
-	// new fields one day, but whoever adds one describes it.
-	closed *openapi3.T
-	// Codes is what is said of each error code.
+	// strict is Doc without unlisted fields, except in objects that allow them. Answers are
+	// checked against it, so that a new field must be described.
+	strict *openapi3.T
+	// Codes has the description of each error code.
 	Codes map[string]Code
 
 	// paths are those described, in the order of their bytes, in which "{" comes after
 	// every letter.
 	paths []string
 
-	mu   sync.Mutex
-	seen map[string]map[string]bool
+	mu      sync.Mutex
+	covered map[string]map[string]bool
 }
 
-// Code is what is said of an error code.
+// Code describes an error code.
 type Code struct {
 	Status int    `json:"status"`
 	Type   string `json:"type"`
-	// Everywhere says that every operation may answer it.
+	// Everywhere says that every operation may answer with it.
 	Everywhere  bool   `json:"everywhere"`
 	Description string `json:"description"`
 }
@@ -77,11 +75,9 @@ type Code struct {
 var Load = sync.OnceValues(load)
 
 func load() (*Contract, error) {
-	text, err := httpapi.OpenAPIJSON("")
-	if err != nil {
-		return nil, err
-	}
-	c := &Contract{seen: map[string]map[string]bool{}}
+	text := httpapi.OpenAPIJSON("")
+	c := &Contract{covered: map[string]map[string]bool{}}
+	var err error
 	if c.Doc, err = parse(text); err != nil {
 		return nil, err
 	}
@@ -92,17 +88,17 @@ func load() (*Contract, error) {
 	if err := json.Unmarshal(text, &tree); err != nil {
 		return nil, err
 	}
-	closeObjects(tree["components"].(map[string]any)["schemas"])
+	forbidUnlistedFields(tree["components"].(map[string]any)["schemas"])
 	if text, err = json.Marshal(tree); err != nil {
 		return nil, err
 	}
-	if c.closed, err = parse(text); err != nil {
+	if c.strict, err = parse(text); err != nil {
 		return nil, err
 	}
 	if c.Codes, err = codes(c.Doc); err != nil {
 		return nil, err
 	}
-	c.paths = slices.Sorted(maps.Keys(c.closed.Paths.Map()))
+	c.paths = slices.Sorted(maps.Keys(c.strict.Paths.Map()))
 	return c, nil
 }
 
@@ -114,20 +110,20 @@ func parse(text []byte) (*openapi3.T, error) {
 	return doc, nil
 }
 
-// closeObjects has every schema with properties allow no others, unless it says
+// forbidUnlistedFields has every schema with properties allow no others, unless it says
 // something about them.
-func closeObjects(v any) {
+func forbidUnlistedFields(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		if _, ok := v["properties"].(map[string]any); ok && v["additionalProperties"] == nil {
 			v["additionalProperties"] = false
 		}
 		for _, inner := range v {
-			closeObjects(inner)
+			forbidUnlistedFields(inner)
 		}
 	case []any:
 		for _, inner := range v {
-			closeObjects(inner)
+			forbidUnlistedFields(inner)
 		}
 	}
 }
@@ -195,12 +191,12 @@ var options = &openapi3filter.Options{
 	AuthenticationFunc:    openapi3filter.NoopAuthenticationFunc,
 }
 
-// check returns what is not as it is described.
+// check returns how an exchange differs from the description, or nil.
 func (c *Contract) check(x exchange) error {
-	path, values := c.find(x.request)
+	path, values := c.findPath(x.request)
 	route := routeOf(c.Doc, path, x.request.Method)
 	if route == nil {
-		return c.checkStray(path, x)
+		return c.checkUndescribed(path, x)
 	}
 	input := &openapi3filter.RequestValidationInput{
 		Request: x.request, PathParams: values, Route: route, Options: options,
@@ -213,7 +209,7 @@ func (c *Contract) check(x exchange) error {
 		return fmt.Errorf("the request is taken but described otherwise: %w", refused)
 	}
 	name := route.Method + " " + route.Path
-	input.Route = routeOf(c.closed, path, x.request.Method)
+	input.Route = routeOf(c.strict, path, x.request.Method)
 	problem := openapi3filter.ValidateResponse(x.request.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: input, Status: x.status, Header: x.header,
 		Body: readCloser{bytes.NewReader(x.body)}, Options: options,
@@ -222,7 +218,7 @@ func (c *Contract) check(x exchange) error {
 		return fmt.Errorf("the answer is described otherwise: %w", problem)
 	}
 	if x.status < http.StatusBadRequest {
-		c.note(name, "")
+		c.markCovered(name, "")
 		return nil
 	}
 	if !isJSON(x.header) {
@@ -232,28 +228,26 @@ func (c *Contract) check(x exchange) error {
 	if err != nil {
 		return err
 	}
-	c.note(name, code)
+	c.markCovered(name, code)
 	if own := operationCodes(route.Operation); !c.Codes[code].Everywhere && !slices.Contains(own, code) {
 		return fmt.Errorf("the code %s is not one of the operation's: add it to its x-error-codes, which are %v", code, own)
 	}
 	return nil
 }
 
-// CheckDelivery returns what of a delivery to a webhook endpoint is not as it is
-// described.
+// CheckDelivery returns how a webhook delivery differs from the description, or nil.
 func (c *Contract) CheckDelivery(r *http.Request, body []byte) error {
-	item := c.closed.Webhooks["event"]
+	item := c.strict.Webhooks["event"]
 	r = r.Clone(r.Context())
 	r.Body = readCloser{bytes.NewReader(body)}
 	return openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
 		Request: r, Options: options,
-		Route: &routers.Route{Spec: c.closed, Path: "event", PathItem: item, Method: r.Method, Operation: item.Post},
+		Route: &routers.Route{Spec: c.strict, Path: "event", PathItem: item, Method: r.Method, Operation: item.Post},
 	})
 }
 
-// checkStray checks the answer to what is described nowhere: a path or a method
-// that there is not, or HEAD.
-func (c *Contract) checkStray(path string, x exchange) error {
+// checkUndescribed checks the answer for a path or method without a description, or HEAD.
+func (c *Contract) checkUndescribed(path string, x exchange) error {
 	if x.request.Method == http.MethodHead && routeOf(c.Doc, path, http.MethodGet) != nil {
 		return nil // it has no body, and its status is that of GET
 	}
@@ -279,7 +273,7 @@ func (c *Contract) checkCode(x exchange) (string, error) {
 	if err := errors.Join(json.Unmarshal(x.body, &answer), json.Unmarshal(x.body, &body)); err != nil {
 		return "", err
 	}
-	schema := c.closed.Components.Schemas["ErrorBody"].Value
+	schema := c.strict.Components.Schemas["ErrorBody"].Value
 	if err := schema.VisitJSON(answer, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse()); err != nil {
 		return "", fmt.Errorf("the error is described otherwise: %w", err)
 	}
@@ -295,9 +289,9 @@ func (c *Contract) checkCode(x exchange) (string, error) {
 	return e.Code, nil
 }
 
-// find returns the path as it is described, or "", and the values in it. Where
-// several would do, a segment that is spelt out goes before a wildcard.
-func (c *Contract) find(r *http.Request) (path string, values map[string]string) {
+// findPath returns the described path, or "", and the values of its wildcards. A literal
+// segment goes before a wildcard.
+func (c *Contract) findPath(r *http.Request) (path string, values map[string]string) {
 	asked := strings.Split(r.URL.EscapedPath(), "/")
 	for _, path := range c.paths {
 		if values := match(strings.Split(path, "/"), asked); values != nil {
@@ -336,24 +330,24 @@ func routeOf(doc *openapi3.T, path, method string) *routers.Route {
 	return &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: item.GetOperation(method)}
 }
 
-// note keeps what an operation was seen to answer: a code, or "" for success.
-func (c *Contract) note(operation, code string) {
+// markCovered records that an operation answered with a code, or "" for success.
+func (c *Contract) markCovered(operation, code string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.seen[operation] == nil {
-		c.seen[operation] = map[string]bool{}
+	if c.covered[operation] == nil {
+		c.covered[operation] = map[string]bool{}
 	}
-	c.seen[operation][code] = true
+	c.covered[operation][code] = true
 }
 
-// Unseen returns what no exchange so far has shown: operations that never
-// succeeded, and codes of x-error-codes that the operation never answered.
-func (c *Contract) Unseen() []string {
+// Uncovered returns what no exchange has shown yet: operations that never succeeded, and
+// codes of x-error-codes that the operation never answered with.
+func (c *Contract) Uncovered() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var missing []string
 	for _, o := range c.Operations() {
-		seen := c.seen[o.Name()]
+		seen := c.covered[o.Name()]
 		if !seen[""] {
 			missing = append(missing, o.Name()+" never succeeded")
 		}

@@ -26,7 +26,7 @@ const (
 )
 
 // Whatever differs from the description is found, and nothing else.
-func TestHandlerFindsWhatDiffers(t *testing.T) {
+func TestHandlerReportsDifferences(t *testing.T) {
 	c, err := Load()
 	if err != nil {
 		t.Fatal(err)
@@ -116,14 +116,14 @@ func TestPathsAreFound(t *testing.T) {
 		"/v1/Payouts":                         {"", ""},
 		"/v1/disbursements/po_1/cancel?a=b/c": {"/v1/disbursements/{id}/cancel", "po_1"},
 	} {
-		path, values := c.find(httptest.NewRequest("GET", target, nil))
+		path, values := c.findPath(httptest.NewRequest("GET", target, nil))
 		if path != want.path || values["id"] != want.id {
 			t.Errorf("%s: got %q with %q, want %q with %q", target, path, values, want.path, want.id)
 		}
 	}
 }
 
-func TestDeliveryFindsWhatDiffers(t *testing.T) {
+func TestDeliveryReportsDifferences(t *testing.T) {
 	c, err := Load()
 	if err != nil {
 		t.Fatal(err)

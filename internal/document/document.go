@@ -12,13 +12,10 @@ import (
 	"fmt"
 	"image"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/go-fonts/dejavu/dejavusanscondensed"
-	"github.com/go-fonts/dejavu/dejavusanscondensedbold"
 	"github.com/signintech/gopdf"
 )
 
@@ -31,46 +28,6 @@ const (
 	// Leading is the height of a line as a multiple of the size of its letters.
 	Leading = 1.35
 )
-
-// family is a font. A font container knows fonts by their family alone, so that
-// bold is another one. The whole font is for texts with a letter that is not common.
-type family struct{ bold, whole bool }
-
-func (f family) name() string {
-	name := "regular"
-	if f.bold {
-		name = "bold"
-	}
-	if f.whole {
-		name += "-whole"
-	}
-	return name
-}
-
-// The fonts have the cedi sign and the letters of Ghana's languages. They are
-// parsed once; the whole ones, which few need, when they are needed.
-var (
-	fonts      = sync.OnceValues(func() (*gopdf.FontContainer, error) { return parse(false) })
-	wholeFonts = sync.OnceValues(func() (*gopdf.FontContainer, error) { return parse(true) })
-)
-
-func parse(whole bool) (*gopdf.FontContainer, error) {
-	c := &gopdf.FontContainer{}
-	// A letter that the font does not have shows as a mark, and not as a gap.
-	option := gopdf.TtfOption{OnGlyphNotFoundSubstitute: func(rune) rune { return '\uFFFD' }}
-	for bold, data := range map[bool][]byte{false: dejavusanscondensed.TTF, true: dejavusanscondensedbold.TTF} {
-		var err error
-		if !whole {
-			if data, err = subset(data, common); err != nil {
-				return nil, err
-			}
-		}
-		if err := c.AddTTFFontDataWithOption(family{bold, whole}.name(), data, option); err != nil {
-			return nil, fmt.Errorf("document: parse font: %w", err)
-		}
-	}
-	return c, nil
-}
 
 // Info is what is said of a document.
 type Info struct {

@@ -159,3 +159,45 @@ func TestPages(t *testing.T) {
 		}
 	}
 }
+
+// Only a text with a letter that is not common is written with the whole font.
+func TestRareLetters(t *testing.T) {
+	for text, whole := range map[string]bool{"Akwaaba ₵5 Ɛyɛ": false, "ŋ Ŋ ɔ Ɔ … – €": false, "": false, "Привет": true, "你好": true} {
+		d, err := New(Info{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Line(Text{X: Left, Size: 10, Text: "Invoice"})
+		d.Line(Text{X: Left, Size: 10, Text: text})
+		data, err := d.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bytes.Contains(data, []byte("/regular-whole")); got != whole {
+			t.Errorf("%q: whole font %t, want %t", text, got, whole)
+		}
+	}
+}
+
+// A letter that neither font has shows as U+FFFD, one that the whole font has as itself.
+func TestMissingLetters(t *testing.T) {
+	pdftotext, err := exec.LookPath("pdftotext")
+	if err != nil {
+		t.Skip("pdftotext is not installed")
+	}
+	d := begin(t)
+	d.Line(Text{X: Left, Size: 10, Text: "Tea 你 Чай ₵ ɛ\u0303 ŋ"})
+	data, err := d.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(pdftotext, "-layout", "-", "-")
+	command.Stdin = bytes.NewReader(data)
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Tea \uFFFD Чай ₵ ɛ\u0303 ŋ"; !strings.Contains(string(out), want) {
+		t.Errorf("got %q, want %q in it", out, want)
+	}
+}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -32,28 +32,14 @@ type clockRecord struct {
 }
 
 var clocks = storage.NewCollection("test_clocks", []storage.Field[clockRecord]{
-	{
-		// Null when it rests, so that the index holds those that are awake and no more.
-		Column: storage.Column{Name: "awake", Type: storage.Bool, Null: true, Indexed: true},
-		Value: func(c *clockRecord) any {
-			if c.Resting {
-				return nil
-			}
-			return true
-		},
-	},
-	{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value: func(c *clockRecord) any {
-			switch {
-			case c.Due != nil:
-				return c.Due.Time
-			case c.Resting:
-				return nil
-			}
-			return time.UnixMilli(0) // it was written before clocks rested
-		},
-	},
+	// Null when it rests, so that the index holds those that are awake and no more.
+	storage.BoolColumn("awake", func(c *clockRecord) bool { return !c.Resting }).Nullable().Indexed(),
+	storage.NullTimeColumn("due", func(c *clockRecord) *api.Time {
+		if c.Due == nil && !c.Resting {
+			return api.AtOrNil(time.UnixMilli(0)) // it was written before clocks rested
+		}
+		return c.Due
+	}),
 }, storage.DueBy("due"))
 
 // NowTx is the caller's time: the real one, or the test clock's.
@@ -117,7 +103,7 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, call Call, se
 	if err != nil {
 		return nil, err
 	}
-	return Do(ctx, e, caller, call, func(tx *Tx) (*api.Time, error) {
+	return Execute(ctx, e, caller, call, func(tx *Tx) (*api.Time, error) {
 		// Looked for first, by the clock as it is: by the one that this call sets a key
 		// may have expired.
 		if kept, err := lookUp[api.Time](tx, caller, tx.Now, digest); kept != nil || err != nil {
@@ -177,11 +163,11 @@ func (e *Engine) AwakeClocks(ctx context.Context) ([]storage.Clock, error) {
 
 // RestClocks is the job that has test clocks rest while nothing is due by them. kinds
 // are those that the workers claim by clocks.
-func (e *Engine) RestClocks(kinds []*storage.Kind) due.Job {
-	return due.Job{
-		Kind: clocks.Kind(), Limit: time.Minute, Batch: 16, // few, because others wait meanwhile
+func (e *Engine) RestClocks(kinds []*storage.Kind) work.Job {
+	return work.Job{
+		Kind: clocks.Kind(), Timeout: time.Minute, Batch: 16, // few, because others wait meanwhile
 		Run: func(ctx context.Context, records []storage.Record) error {
-			due.Report(ctx, due.Outcome{Name: "looked", Level: slog.LevelDebug})
+			work.Report(ctx, work.Outcome{Name: "looked", Level: slog.LevelDebug})
 			woken := false
 			var next []time.Time
 			err := e.Store.Update(ctx, func(tx storage.Tx) error {
@@ -223,6 +209,9 @@ func (e *Engine) rest(tx storage.Tx, kinds []*storage.Kind, o *storage.Object[cl
 	now := storage.Instant(e.Clock()).Add(o.Value.ahead())
 	o.Value.Resting, o.Value.Due = true, nil
 	for _, k := range kinds {
+		if k.OneQueue { // which no worker claims by clocks
+			continue
+		}
 		next, err := nextDue(tx, k, o.ID)
 		switch {
 		case err != nil:

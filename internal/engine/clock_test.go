@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -99,7 +99,7 @@ func TestAllClocksAreListed(t *testing.T) {
 }
 
 // With a key the clock moves once, also by more than keys are kept for.
-func TestAKeyedMove(t *testing.T) {
+func TestMoveClockReplays(t *testing.T) {
 	b := newBench(t)
 	var replayed bool
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k", Replayed: &replayed}
@@ -212,7 +212,7 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 		}
 		return beside(ctx, records)
 	}
-	runner := &due.Runner{Store: b.Store, Clock: b.Clock, Log: b.Log, Poll: time.Second}
+	runner := &work.Runner{Store: b.Store, Clock: b.Clock, Log: b.Log, Poll: time.Second}
 	runner.Add(job)
 	drain := func() {
 		if err := runner.Drain(t.Context()); err != nil {
@@ -234,19 +234,19 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 
 // Requests that cannot be told apart, or answers that cannot be kept, are bugs
 // that show at once and leave nothing behind.
-func TestWhatIsNoJSON(t *testing.T) {
+func TestUnmarshalableCallsFail(t *testing.T) {
 	b := newBench(t)
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
 	ran := false
-	_, err := engine.Do(t.Context(), b.Engine, caller, engine.Call{Name: "x", Params: make(chan int)}, func(*engine.Tx) (*thing, error) {
+	_, err := engine.Execute(t.Context(), b.Engine, caller, engine.Call{Name: "x", Params: make(chan int)}, func(*engine.Tx) (*thing, error) {
 		ran = true
 		return &thing{}, nil
 	})
 	if err == nil || ran {
 		t.Errorf("parameters: got %v, ran %t", err, ran)
 	}
-	_, err = engine.Do(t.Context(), b.Engine, caller, engine.Call{Name: "x"}, func(tx *engine.Tx) (*chan int, error) {
-		if _, err := things.Insert(tx, caller.Scope(), "th_1", thing{}); err != nil {
+	_, err = engine.Execute(t.Context(), b.Engine, caller, engine.Call{Name: "x"}, func(tx *engine.Tx) (*chan int, error) {
+		if _, err := things.Insert(tx, engine.Scope(caller), "th_1", thing{}); err != nil {
 			return nil, err
 		}
 		return new(chan int), nil

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
-	"github.com/seed-7082ffec/payments/internal/personal"
-	"github.com/seed-7082ffec/payments/internal/shown"
+	"github.com/seed-7082ffec/payments/internal/jsoncache"
+	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -32,17 +32,17 @@ type Engine struct {
 	// KeyRetention is how long an idempotency key stands for its first request; [KeyLife]
 	// when less.
 	KeyRetention time.Duration
-	// Wake is told, after a commit, of which kind and scope due work was written, and for
-	// when, by the real clock; the zero time is now.
+	// Wake, called after a commit, wakes the worker of kind and scope at the given real
+	// time; the zero time is now.
 	Wake func(k *storage.Kind, scope storage.Scope, at time.Time)
-	// Reserve finds room among the workers for work that needs no claim, as
-	// [due.Runner] says; nil finds none.
-	Reserve func(k *storage.Kind, scope storage.Scope) *due.Slot
-	// Told is told of work that no worker did, as the booking of a provider's callback; nil
-	// for nobody.
-	Told func(context.Context, due.Work)
-	// Shown remembers the JSON of what was shown; nil remembers nothing.
-	Shown *shown.Cache
+	// Reserve takes a slot for work that needs no claim; see [work.Runner]. A nil Reserve
+	// takes none.
+	Reserve func(k *storage.Kind, scope storage.Scope) *work.Slot
+	// ObserveWork reports work that no worker did, such as the booking of a provider's
+	// callback; may be nil.
+	ObserveWork func(context.Context, work.Work)
+	// JSONCache remembers the JSON of objects that callers read; nil remembers nothing.
+	JSONCache *jsoncache.Cache
 	// Host is set while the engine works inside the host's own transaction, whose
 	// commit is not its own.
 	Host *Host
@@ -50,7 +50,7 @@ type Engine struct {
 
 // Kinds are the kinds that the engine itself stores.
 func Kinds() []*storage.Kind {
-	return []*storage.Kind{keys.Kind(), clocks.Kind(), personal.Erasures.Kind()}
+	return []*storage.Kind{keys.Kind(), clocks.Kind(), pii.Erasures.Kind()}
 }
 
 // ReadTx is one snapshot seen by a caller.
@@ -78,20 +78,20 @@ type Tx struct {
 	Now time.Time
 
 	engine *Engine
-	after  *after
+	hooks  *commitHooks
 }
 
-// after is what is to happen once the transaction is committed.
-type after struct {
-	due  []dueWork
-	done []func()
-	// undone is what is to happen if it is not.
-	undone []func()
+// commitHooks is what is to happen once the transaction is committed.
+type commitHooks struct {
+	due      []dueWork
+	onCommit []func()
+	// onRollback is what is to happen if it is not.
+	onRollback []func()
 }
 
-func (a *after) undo() {
+func (a *commitHooks) rollBack() {
 	if a != nil {
-		for _, fn := range a.undone {
+		for _, fn := range a.onRollback {
 			fn()
 		}
 	}
@@ -108,7 +108,7 @@ type dueWork struct {
 // work of several at once.
 func (tx *Tx) For(caller api.Caller) (*Tx, error) {
 	now, err := tx.engine.nowAwake(tx.Tx, caller)
-	return &Tx{Tx: tx.Tx, Caller: caller, Now: now, engine: tx.engine, after: tx.after}, err
+	return &Tx{Tx: tx.Tx, Caller: caller, Now: now, engine: tx.engine, hooks: tx.hooks}, err
 }
 
 // NewID makes an id. Made inside the transaction, ids ascend in the order of commits, as
@@ -122,60 +122,60 @@ func (tx *Tx) Due(k *storage.Kind) { tx.DueIn(k, 0) }
 // DueIn is Due for work whose time comes a while after now. Without it, the worker
 // sees it when it looks the next time by itself.
 func (tx *Tx) DueIn(k *storage.Kind, d time.Duration) {
-	scope := tx.Caller.Scope()
-	for i := range tx.after.due {
-		if known := &tx.after.due[i]; known.kind == k && known.scope == scope {
+	scope := Scope(tx.Caller)
+	for i := range tx.hooks.due {
+		if known := &tx.hooks.due[i]; known.kind == k && known.scope == scope {
 			known.in = min(known.in, d)
 			return
 		}
 	}
-	tx.after.due = append(tx.after.due, dueWork{k, scope, d})
+	tx.hooks.due = append(tx.hooks.due, dueWork{k, scope, d})
 }
 
-// Committed has fn called once the transaction is committed, and not when it is
+// OnCommit has fn called once the transaction is committed, and not when it is
 // undone, be it for a refusal or because the call was a repetition.
-func (tx *Tx) Committed(fn func()) { tx.after.done = append(tx.after.done, fn) }
+func (tx *Tx) OnCommit(fn func()) { tx.hooks.onCommit = append(tx.hooks.onCommit, fn) }
 
-// Undone has fn called once the transaction is undone, and not when it is committed.
-func (tx *Tx) Undone(fn func()) { tx.after.undone = append(tx.after.undone, fn) }
+// OnRollback has fn called once the transaction is undone, and not when it is committed.
+func (tx *Tx) OnRollback(fn func()) { tx.hooks.onRollback = append(tx.hooks.onRollback, fn) }
 
 // Log is the log of the engine.
 func (tx *Tx) Log() *slog.Logger { return tx.engine.Log }
 
 // Observe tells the observer of work that no worker did, if there is an observer.
-func (tx *Tx) Observe(ctx context.Context, w due.Work) {
-	if tx.engine.Told != nil {
-		tx.engine.Told(ctx, w)
+func (tx *Tx) Observe(ctx context.Context, w work.Work) {
+	if tx.engine.ObserveWork != nil {
+		tx.engine.ObserveWork(ctx, w)
 	}
 }
 
-// Hand gives work on a record of the caller's that the transaction writes to the workers of this
-// process, to begin after the commit and without a claim. It reports whether there is
-// room; then the transaction must [Tx.Hold] the record, or what it comes from.
-func (tx *Tx) Hand(k *storage.Kind, id string, do func(context.Context) error) bool {
+// RunAfterCommit has the workers of this process run do after the commit, without a claim,
+// as the work on a record that the transaction writes. It returns false when no slot is
+// free. Else the transaction must call [Tx.KeepLease] for the record or its origin.
+func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context) error) bool {
 	if tx.engine.Reserve == nil {
 		return false
 	}
-	slot := tx.engine.Reserve(k, tx.Caller.Scope())
+	slot := tx.engine.Reserve(k, Scope(tx.Caller))
 	if slot == nil {
 		return false
 	}
-	tx.after.done = append(tx.after.done, func() { slot.Begin(id, do) })
-	tx.after.undone = append(tx.after.undone, slot.Release)
+	tx.hooks.onCommit = append(tx.hooks.onCommit, func() { slot.Run(id, do) })
+	tx.hooks.onRollback = append(tx.hooks.onRollback, slot.Release)
 	return true
 }
 
-// Hold keeps the workers from a record of the caller's that the transaction has written, at
-// this version: while this process lives, until release is called or the record is written
+// KeepLease leases a record of the caller's that the transaction has written, at this
+// version. This process renews the lease until release is called or the record is written
 // again. release may be called at any time, and does not wait.
-func (tx *Tx) Hold(k *storage.Kind, id string, version int64) (release func(), err error) {
-	record := storage.Record{Scope: tx.Caller.Scope(), ID: id, Version: version}
-	if err := tx.Lease(k, record.Scope, id, version, tx.engine.Clock().Add(due.Lease)); err != nil {
+func (tx *Tx) KeepLease(k *storage.Kind, id string, version int64) (release func(), err error) {
+	record := storage.Record{Scope: Scope(tx.Caller), ID: id, Version: version}
+	if err := tx.Lease(k, record.Scope, id, version, tx.engine.Clock().Add(work.Lease)); err != nil {
 		return nil, err
 	}
-	hold := due.NewHold(tx.engine.Store, tx.engine.Clock, k, record)
-	tx.Committed(hold.Begin)
-	return hold.End, nil
+	renewer := work.NewLeaseRenewer(tx.engine.Store, tx.engine.Clock, k, record)
+	tx.OnCommit(renewer.Start)
+	return renewer.Stop, nil
 }
 
 // View runs fn on a snapshot.
@@ -192,21 +192,21 @@ func (e *Engine) View(ctx context.Context, caller api.Caller, fn func(*ReadTx) e
 // Update runs fn in a transaction, without an idempotency record: for what
 // belongs to no single call, such as counting a try or a worker's outcome.
 func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) error) error {
-	var last *after // of the last run
+	var last *commitHooks // of the last run
 	committed := false
 	defer func() {
 		if !committed { // an error, or a panic that goes on from here
-			last.undo()
+			last.rollBack()
 		}
 	}()
 	err := e.Store.Update(ctx, func(stored storage.Tx) error {
-		last.undo()
-		last = &after{}
+		last.rollBack()
+		last = &commitHooks{}
 		now, err := e.nowAwake(stored, caller)
 		if err != nil {
 			return err
 		}
-		tx := &Tx{Tx: stored, Caller: caller, Now: now, engine: e, after: last}
+		tx := &Tx{Tx: stored, Caller: caller, Now: now, engine: e, hooks: last}
 		return fn(tx)
 	})
 	if err != nil {
@@ -214,16 +214,16 @@ func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) err
 	}
 	committed = true
 	if e.Host != nil {
-		e.Host.keep(last)
+		e.Host.add(last)
 		return nil
 	}
-	e.committed(last)
+	e.runCommitHooks(last)
 	return nil
 }
 
-// committed does what follows the commit of a transaction.
-func (e *Engine) committed(a *after) {
-	for _, fn := range a.done {
+// runCommitHooks does what follows the commit of a transaction.
+func (e *Engine) runCommitHooks(a *commitHooks) {
+	for _, fn := range a.onCommit {
 		fn()
 	}
 	for _, due := range a.due {
@@ -244,7 +244,7 @@ type Call struct {
 	Params any
 }
 
-// Do runs a mutating call: fn's effect and, where the caller gave an idempotency
+// Execute runs a mutating call: fn's effect and, where the caller gave an idempotency
 // key, the record of key, request and answer, in one transaction. A replay
 // returns the first answer, marks the caller's Replayed and leaves nothing of
 // what fn did. A call that is refused or fails saves nothing.
@@ -252,7 +252,7 @@ type Call struct {
 // A key is hardly ever used twice, so the record is not looked for beforehand.
 // It shows itself when the answer cannot be kept, or when fn refuses, which it
 // may do because the first call has succeeded; then fn's work is undone.
-func Do[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func(*Tx) (*T, error)) (*T, error) {
+func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func(*Tx) (*T, error)) (*T, error) {
 	digest, err := fingerprint(caller, call)
 	if err != nil {
 		return nil, err
@@ -311,11 +311,11 @@ func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call)
 	return answer, nil
 }
 
-// Once runs a call that does something before its transaction, in fn. A replay
+// ExecuteWithReplay runs a call that does something before its transaction, in fn. A replay
 // is answered without fn; and so is one that fn has refused because the first
 // call succeeded beside it, in another goroutine or process: a code is used up
 // then, an invoice paid.
-func Once[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
+func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
 	if done, err := Replay[T](ctx, e, caller, call); done != nil || err != nil {
 		return done, err
 	}
@@ -333,20 +333,20 @@ func Once[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, f
 	return nil, err
 }
 
-// Kept runs a call whose effects are made in transactions of their own, in fn, and then
+// Memoize runs a call whose effects are made in transactions of their own, in fn, and then
 // keeps its answer under the caller's key. What fn does must do no harm when it is done
 // again: a process that dies in between leaves no answer, and two calls at the same time
 // may both run it.
-func Kept[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
+func Memoize[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
 	if caller.IdempotencyKey == "" {
 		return fn()
 	}
-	return Once(ctx, e, caller, call, func() (*T, error) {
+	return ExecuteWithReplay(ctx, e, caller, call, func() (*T, error) {
 		answer, err := fn()
 		if err != nil {
 			return nil, err
 		}
-		return Do(ctx, e, caller, call, func(*Tx) (*T, error) { return answer, nil })
+		return Execute(ctx, e, caller, call, func(*Tx) (*T, error) { return answer, nil })
 	})
 }
 

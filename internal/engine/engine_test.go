@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -36,7 +36,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{now: time.Date(2026, 1, 31, 12, 0, 0, 999_999, time.UTC)}
 	store := memory.New()
-	if err := store.Define(t.Context(), append(engine.Kinds(), things.Kind())...); err != nil {
+	if err := store.Define(t.Context(), append(engine.Kinds(), things.Kind(), chores.Kind())...); err != nil {
 		t.Fatal(err)
 	}
 	clock := func() time.Time { return b.now }
@@ -50,9 +50,9 @@ func newBench(t *testing.T) *bench {
 // make creates a thing, and counts how often it really did.
 func (b *bench) make(t *testing.T, caller api.Caller, name string, made *atomic.Int64, fail error) (*thing, error) {
 	call := engine.Call{Name: "thing.create", Params: map[string]string{"name": name}}
-	return engine.Do(t.Context(), b.Engine, caller, call, func(tx *engine.Tx) (*thing, error) {
+	return engine.Execute(t.Context(), b.Engine, caller, call, func(tx *engine.Tx) (*thing, error) {
 		v := thing{ID: tx.NewID("th_"), Name: name}
-		if _, err := things.Insert(tx, caller.Scope(), v.ID, v); err != nil {
+		if _, err := things.Insert(tx, engine.Scope(caller), v.ID, v); err != nil {
 			return nil, err
 		}
 		tx.Due(things.Kind())
@@ -69,7 +69,7 @@ func (b *bench) count(t *testing.T, caller api.Caller) int {
 	t.Helper()
 	var n int
 	err := b.Store.View(t.Context(), func(tx storage.ReadTx) error {
-		page, err := tx.List(things.Kind(), storage.Query{Scope: caller.Scope(), Limit: 1000})
+		page, err := tx.List(things.Kind(), storage.Query{Scope: engine.Scope(caller), Limit: 1000})
 		n = len(page)
 		return err
 	})
@@ -79,7 +79,7 @@ func (b *bench) count(t *testing.T, caller api.Caller) int {
 	return n
 }
 
-func TestDoReplays(t *testing.T) {
+func TestExecuteReplays(t *testing.T) {
 	b := newBench(t)
 	var made atomic.Int64
 	var replayed bool
@@ -139,7 +139,7 @@ func TestDoReplays(t *testing.T) {
 	}
 }
 
-func TestManyWithOneKey(t *testing.T) {
+func TestConcurrentCallsWithOneKey(t *testing.T) {
 	b := newBench(t)
 	var made atomic.Int64
 	var all sync.WaitGroup
@@ -156,7 +156,7 @@ func TestManyWithOneKey(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreNone(t *testing.T) {
+func TestInvalidKeysAreRefused(t *testing.T) {
 	b := newBench(t)
 	var made atomic.Int64
 	for _, key := range []string{strings.Repeat("k", 256), "a\nb", "ключ", "\x7f"} {
@@ -180,7 +180,7 @@ func TestInsufficientBecomesARefusal(t *testing.T) {
 }
 
 // The time of a call is the merchant's in test mode, and everybody's otherwise.
-func TestTheTimeOfACall(t *testing.T) {
+func TestCallTimeIsTheMerchants(t *testing.T) {
 	b := newBench(t)
 	ahead := api.Caller{Merchant: "mer_1"}
 	if _, err := b.MoveClock(t.Context(), ahead, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil }); err != nil {
@@ -208,7 +208,7 @@ func TestTheTimeOfACall(t *testing.T) {
 		}
 	}
 	clocks, err := b.AwakeClocks(t.Context())
-	if err != nil || len(clocks) != 1 || clocks[0].Scope != ahead.Scope() || !clocks[0].Now.Equal(storage.Instant(b.now).Add(time.Hour)) {
+	if err != nil || len(clocks) != 1 || clocks[0].Scope != engine.Scope(ahead) || !clocks[0].Now.Equal(storage.Instant(b.now).Add(time.Hour)) {
 		t.Errorf("clocks %+v, %v", clocks, err)
 	}
 	b.Sandbox = false
@@ -232,7 +232,7 @@ func TestListing(t *testing.T) {
 	}
 	listing := engine.Listing[thing, string]{Collection: things, Noun: "thing", URL: "/v1/things", Show: func(v *thing) string { return v.ID }}
 	read := func(p api.Page) (*api.List[string], error) {
-		return listing.List(t.Context(), b.Engine, storage.Query{Scope: caller.Scope()}, p)
+		return listing.List(t.Context(), b.Engine, storage.Query{Scope: engine.Scope(caller)}, p)
 	}
 	for _, test := range []struct {
 		page api.Page
@@ -277,16 +277,16 @@ func TestListing(t *testing.T) {
 
 // Work that is handed on begins after the commit, and only then; a run that is undone
 // gives its slot back.
-func TestHand(t *testing.T) {
+func TestDispatchBeginsAfterCommit(t *testing.T) {
 	b := newBench(t)
-	workers := &due.Runner{Store: b.Store, Clock: time.Now, Log: b.Log, Poll: time.Hour}
-	workers.Add(due.Job{Kind: handed.Kind(), Limit: time.Minute, Batch: 1, InHand: 2, Do: func(context.Context, storage.Record) error { return nil }})
+	workers := &work.Runner{Store: b.Store, Clock: time.Now, Log: b.Log, Poll: time.Hour}
+	workers.Add(work.Job{Kind: handed.Kind(), Timeout: time.Minute, Batch: 1, MaxPerMerchant: 2, Do: func(context.Context, storage.Record) error { return nil }})
 	check(t, b.Store.Define(t.Context(), handed.Kind()))
 	b.Reserve = workers.Reserve
 	began := make(chan bool, 1)
 	hand := func(fail error) (ok bool) {
 		err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
-			ok = tx.Hand(handed.Kind(), "h_1", func(context.Context) error { began <- true; return nil })
+			ok = tx.RunAfterCommit(handed.Kind(), "h_1", func(context.Context) error { began <- true; return nil })
 			return fail
 		})
 		if !errors.Is(err, fail) {
@@ -350,7 +350,7 @@ func check(t *testing.T, err error) {
 }
 
 // What was set aside for a transaction is given back however that ends.
-func TestAPanicUndoes(t *testing.T) {
+func TestPanicRollsBack(t *testing.T) {
 	b := newBench(t)
 	undone, done := 0, 0
 	run := func(end func() error) (err error) {
@@ -360,8 +360,8 @@ func TestAPanicUndoes(t *testing.T) {
 			}
 		}()
 		return b.Update(t.Context(), api.Caller{Merchant: "mer_1"}, func(tx *engine.Tx) error {
-			tx.Undone(func() { undone++ })
-			tx.Committed(func() { done++ })
+			tx.OnRollback(func() { undone++ })
+			tx.OnCommit(func() { done++ })
 			return end()
 		})
 	}

@@ -6,16 +6,16 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // What follows a commit waits for the host's, happens once, and never for a call
 // that was refused; and no place among the workers is taken before.
-func TestWhatFollowsWaitsForTheHost(t *testing.T) {
+func TestCommitHooksWaitForTheHost(t *testing.T) {
 	b := newBench(t)
-	b.Reserve = func(*storage.Kind, storage.Scope) *due.Slot {
+	b.Reserve = func(*storage.Kind, storage.Scope) *work.Slot {
 		t.Error("a place was taken")
 		return nil
 	}
@@ -23,12 +23,12 @@ func TestWhatFollowsWaitsForTheHost(t *testing.T) {
 	in := b.In(b.Store)
 	call := func(id string, fails error) error {
 		return in.Update(t.Context(), caller, func(tx *engine.Tx) error {
-			if _, err := things.Insert(tx, caller.Scope(), id, thing{ID: id}); err != nil {
+			if _, err := things.Insert(tx, engine.Scope(caller), id, thing{ID: id}); err != nil {
 				return err
 			}
 			tx.Due(things.Kind())
-			tx.Committed(func() { done++ })
-			if tx.Hand(things.Kind(), id, func(context.Context) error { return nil }) {
+			tx.OnCommit(func() { done++ })
+			if tx.RunAfterCommit(things.Kind(), id, func(context.Context) error { return nil }) {
 				t.Error("work was handed over")
 			}
 			return fails

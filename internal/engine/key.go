@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -12,15 +13,18 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
-	"github.com/seed-7082ffec/payments/internal/personal"
+	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // KeyLife is how long an idempotency key stands for its first request at least, as the
 // interface promises.
 const KeyLife = 30 * 24 * time.Hour
+
+// clockApart is how far ahead a test clock is before a key has two times to end by.
+const clockApart = time.Minute
 
 // maxKey is the longest idempotency key, in characters.
 const maxKey = 255
@@ -30,26 +34,19 @@ type keyRecord struct {
 	Fingerprint string          `json:"fingerprint"`
 	Answer      json.RawMessage `json:"answer"`
 	Expires     api.Time        `json:"expires"`
-	// Person is the customer whose data the answer holds; see package personal.
+	// Person is the customer whose data the answer holds; see package pii.
 	Person string `json:"person,omitempty"`
+	// Forget is when the record is removed, by the real clock; nil for when it expires.
+	Forget *api.Time `json:"forget,omitempty"`
 }
 
-// A key is due when it expires: the work is to forget it.
+// A key is due when it is to be forgotten. That is by the real clock, also where it expires
+// by a test clock, since one that has expired stands for nothing, and is written over. So
+// keys are one queue, and have one index less.
 var keys = storage.NewCollection("idempotency_keys", []storage.Field[keyRecord]{
-	{
-		Column: storage.Column{Name: "expires", Type: storage.Time, Null: true},
-		Value:  func(k *keyRecord) any { return k.Expires.Time },
-	},
-	{
-		Column: storage.Column{Name: "person", Type: storage.Text, Null: true, Indexed: true},
-		Value: func(k *keyRecord) any {
-			if k.Person == "" {
-				return nil
-			}
-			return k.Person
-		},
-	},
-}, storage.DueBy("expires")).Verbatim(func(k *keyRecord) *json.RawMessage { return &k.Answer })
+	storage.NullTimeColumn("expires", func(k *keyRecord) *api.Time { return cmp.Or(k.Forget, &k.Expires) }),
+	storage.TextColumn("person", func(k *keyRecord) string { return k.Person }).Nullable().Indexed(),
+}, storage.OneQueueBy("expires")).Verbatim(func(k *keyRecord) *json.RawMessage { return &k.Answer })
 
 // fingerprint returns what tells one request from another, or "" when the
 // caller gave no key.
@@ -90,7 +87,7 @@ func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest s
 	if digest == "" {
 		return nil, nil
 	}
-	o, err := keys.Get(tx, caller.Scope(), caller.IdempotencyKey)
+	o, err := keys.Get(tx, Scope(caller), caller.IdempotencyKey)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}
@@ -120,12 +117,16 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 	if err != nil {
 		return fmt.Errorf("engine: encode answer: %w", err)
 	}
-	scope, key := caller.Scope(), caller.IdempotencyKey
-	data, person, err := personal.Copy(tx, scope, answer, data)
+	scope, key := Scope(caller), caller.IdempotencyKey
+	data, person, err := pii.Copy(tx, scope, answer, data)
 	if err != nil {
 		return fmt.Errorf("engine: keep answer: %w", err)
 	}
-	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(max(KeyLife, tx.engine.KeyRetention))), Person: person}
+	life := max(KeyLife, tx.engine.KeyRetention)
+	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(life)), Person: person}
+	if at := api.At(tx.engine.Clock().Add(life)); at.Add(clockApart).Before(record.Expires.Time) {
+		record.Forget = &at
+	}
 	_, err = keys.Insert(tx, scope, key, record)
 	if errors.Is(err, storage.ErrExists) {
 		old, getErr := keys.Get(tx, scope, key)
@@ -143,20 +144,33 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 	return nil
 }
 
+// StoreAnswer keeps the answer of an earlier call under its key, in the transaction that has
+// found the answer. A key that another request has taken meanwhile keeps that request's.
+func StoreAnswer(tx *Tx, caller api.Caller, call Call, answer any) error {
+	digest, err := fingerprint(caller, call)
+	if err == nil {
+		err = remember(tx, caller, digest, answer)
+	}
+	if errors.Is(err, storage.ErrExists) {
+		return nil
+	}
+	return err
+}
+
 // Erase takes the personal data of a customer out of the answers that are kept.
 // Their keys go on standing for their requests.
 func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	for more := true; more; {
 		err := e.Update(ctx, caller, func(tx *Tx) error {
 			page, further, err := keys.List(tx, storage.Query{
-				Scope: caller.Scope(), Where: api.Where(nil, "person", customer), Limit: api.MaxLimit,
+				Scope: Scope(caller), Where: Where(nil, "person", customer), Limit: api.MaxLimit,
 			})
 			if err != nil {
 				return fmt.Errorf("engine: list answers: %w", err)
 			}
 			more = further
 			for _, o := range page {
-				if o.Value.Answer, err = personal.Redact(o.Value.Answer); err != nil {
+				if o.Value.Answer, err = pii.Redact(o.Value.Answer); err != nil {
 					return err
 				}
 				o.Value.Person = ""
@@ -176,7 +190,7 @@ func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) 
 // EraseObjects takes the personal data of objects out of the answers that are kept.
 func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]bool) error {
 	return Rewrite(ctx, e, keys, in, func(o *storage.Object[keyRecord]) (bool, error) {
-		kept, is, err := personal.RedactObject(o.Value.Answer, ids)
+		kept, is, err := pii.RedactObject(o.Value.Answer, ids)
 		if err != nil || !is {
 			return false, err
 		}
@@ -187,11 +201,11 @@ func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]boo
 }
 
 // ForgetKeys is the job that removes expired keys.
-func (e *Engine) ForgetKeys() due.Job {
-	return due.Job{
-		Kind: keys.Kind(), Limit: time.Minute, Batch: 500,
+func (e *Engine) ForgetKeys() work.Job {
+	return work.Job{
+		Kind: keys.Kind(), Timeout: time.Minute, Batch: 500,
 		Run: func(ctx context.Context, records []storage.Record) error {
-			due.Report(ctx, due.Outcome{Name: "forgotten", Level: slog.LevelDebug})
+			work.Report(ctx, work.Outcome{Name: "forgotten", Level: slog.LevelDebug})
 			return e.Store.Update(ctx, func(tx storage.Tx) error {
 				for _, r := range records {
 					err := tx.Delete(keys.Kind(), r.Scope, r.ID, r.Version)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -29,14 +29,36 @@ func (c *counting) View(ctx context.Context, fn func(storage.ReadTx) error) erro
 	return c.Store.View(ctx, fn)
 }
 
+// chore is due by the merchant's clock, and is then removed.
+type chore struct {
+	Due api.Time `json:"due"`
+}
+
+var chores = storage.NewCollection("chores", []storage.Field[chore]{{
+	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+	Value:  func(c *chore) any { return c.Due.Time },
+}}, storage.DueBy("due"))
+
 // looking returns a bench whose clocks rest, and a function that does what is due and
 // returns how many transactions that took.
 func looking(t *testing.T) (*bench, func() int) {
 	b := newBench(t)
 	store := &counting{Store: b.Store}
 	b.Store = store
-	runner := &due.Runner{Store: store, Clock: b.Clock, Log: b.Log, Poll: time.Second, Clocks: b.AwakeClocks}
-	runner.Add(b.ForgetKeys())
+	runner := &work.Runner{Store: store, Clock: b.Clock, Log: b.Log, Poll: time.Second, Clocks: b.AwakeClocks}
+	runner.Add(b.ForgetKeys(), work.Job{
+		Kind: chores.Kind(), Timeout: time.Minute, Batch: 500,
+		Run: func(ctx context.Context, records []storage.Record) error {
+			return store.Update(ctx, func(tx storage.Tx) error {
+				for _, r := range records {
+					if err := tx.Delete(chores.Kind(), r.Scope, r.ID, r.Version); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	})
 	runner.Add(b.RestClocks(runner.Kinds()))
 	return b, func() int {
 		t.Helper()
@@ -94,11 +116,15 @@ func TestRestingClocksCostNothing(t *testing.T) {
 func TestRestingClocksWakeInTime(t *testing.T) {
 	b, look := looking(t)
 	const ahead, life = 10 * 24 * time.Hour, 30 * 24 * time.Hour
-	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
-	var made atomic.Int64
+	caller := api.Caller{Merchant: "mer_1"}
 	use := func() {
 		t.Helper()
-		if _, err := b.make(t, caller, "a", &made, nil); err != nil {
+		err := b.Update(t.Context(), caller, func(tx *engine.Tx) error {
+			tx.Due(chores.Kind())
+			_, err := chores.Insert(tx, engine.Scope(caller), tx.NewID("ch_"), chore{api.At(tx.Now.Add(life))})
+			return err
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +137,7 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 	}
 	kept := func() (n int) {
 		err := b.Store.View(t.Context(), func(tx storage.ReadTx) error {
-			page, err := tx.List(engine.Kinds()[0], storage.Query{Scope: caller.Scope(), Limit: 10})
+			page, err := tx.List(chores.Kind(), storage.Query{Scope: engine.Scope(caller), Limit: 10})
 			n = len(page)
 			return err
 		})
@@ -124,18 +150,17 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 	use()
 	advance(t, b, caller.Merchant, ahead)
 	rest()
-	// The key's life is over by the clock when ten days of it have not passed.
+	// The chore is due by the clock when ten days of it have not passed.
 	b.now = b.now.Add(life - ahead - 5*time.Second)
 	if look(); kept() != 1 {
-		t.Error("the key was forgotten too early")
+		t.Error("the chore was done too early")
 	}
 	b.now = b.now.Add(5 * time.Second)
 	if look(); kept() != 0 {
-		t.Error("the key was not forgotten when its life was over by the clock")
+		t.Error("the chore was not done when it was due by the clock")
 	}
 
 	rest()
-	caller.IdempotencyKey = "another"
 	use()
 	if awake(t, b) != 1 {
 		t.Error("the clock rests, though something was written by it")
@@ -146,6 +171,58 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 		t.Error("the clock rests, though it was moved")
 	}
 	if look(); kept() != 0 {
-		t.Error("the key was not forgotten when the clock was moved past its life")
+		t.Error("the chore was not done when the clock was moved past its due time")
 	}
+}
+
+// An idempotency key that expires by a test clock stands for nothing from then on, and is
+// removed when it would have expired by the real clock. No clock is awake for it.
+func TestKeysAreForgottenByTheRealClock(t *testing.T) {
+	b, look := looking(t)
+	const life = 30 * 24 * time.Hour
+	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
+	advance(t, b, caller.Merchant, 10*life)
+	var made atomic.Int64
+	use := func(name string) error {
+		_, err := b.make(t, caller, name, &made, nil)
+		return err
+	}
+	kept := func(want int) {
+		t.Helper()
+		look()
+		err := b.Store.View(t.Context(), func(tx storage.ReadTx) error {
+			page, err := tx.List(engine.Kinds()[0], storage.Query{Scope: engine.Scope(caller), Limit: 10})
+			if len(page) != want {
+				t.Errorf("%d keys are kept, want %d", len(page), want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := use("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := use("b"); api.CodeOf(err) != api.IdempotencyKeyReused {
+		t.Errorf("a key that was used for another request: %v", err)
+	}
+	advance(t, b, caller.Merchant, life)
+	if kept(1); awake(t, b) != 1 {
+		t.Error("the clock rests as soon as it was moved")
+	}
+	b.now = b.now.Add(2 * time.Second)
+	if kept(1); awake(t, b) != 0 {
+		t.Error("the clock is awake for a key")
+	}
+	if err := use("b"); err != nil {
+		t.Errorf("after the key has expired: %v", err)
+	}
+	if err := use("a"); api.CodeOf(err) != api.IdempotencyKeyReused {
+		t.Errorf("the key stands for the expired request: %v", err)
+	}
+	b.now = b.now.Add(life - time.Second)
+	kept(1)
+	b.now = b.now.Add(time.Second)
+	kept(0)
 }

@@ -1,10 +1,10 @@
-// Package httpload sends requests to /v1 from a process of its own, so that what the
-// load costs is not the server's, and the collector of one is not the other's. It is
-// for benchmarks alone; examples/loadtest is the program for people.
+// Package httpload sends requests to /v1 from a child process, so that client and server
+// have separate processor times and garbage collectors. It is for benchmarks;
+// examples/loadtest is the program for users.
 //
-// The process is the test binary, started once more: its TestMain begins with
+// The child is the test binary itself. Its TestMain begins with
 //
-//	if httpload.Wanted() {
+//	if httpload.IsChild() {
 //		os.Exit(httpload.Main())
 //	}
 package httpload
@@ -27,44 +27,44 @@ import (
 	"time"
 )
 
-// variable makes the test binary such a process, which does what its input says.
-const variable = "PAYMENTS_TEST_LOAD"
+// childEnv is set for the child process, which reads its Load from standard input.
+const childEnv = "PAYMENTS_TEST_LOAD"
 
-// Load is what a process is to send, and then what it saw.
+// Load says what the child process sends, and then what it measured.
 type Load struct {
 	// Address is that of the server, as "127.0.0.1:8080".
 	Address string
-	// Requests are sent over so many Connections, each by the first that is free.
+	// Requests is how many requests the child sends, over so many Connections.
 	Connections, Requests int
 	// Keys are the API keys, and Wallets the service ids to disburse to, in turn.
 	Keys, Wallets []string
-	// Read are ids of disbursements. When there are any, of four requests one is a
-	// disbursement, two get one of them, and one lists those that follow one.
-	Read []string
+	// ReadIDs are ids of disbursements. If there are any, of four requests one creates a
+	// disbursement, two get one by id, and one lists those after an id.
+	ReadIDs []string
 
-	// Took is how long it took, with the connections open already.
-	Took time.Duration
-	// Each is how long each request took, ascending.
-	Each []time.Duration
-	// Processor is what the process has used of the processors.
-	Processor time.Duration
+	// Elapsed is the time for all requests, without opening the connections.
+	Elapsed time.Duration
+	// Durations is the time of each request, ascending.
+	Durations []time.Duration
+	// CPUTime is the processor time of the child.
+	CPUTime time.Duration
 }
 
-// Within is the time within which so many percent of the requests were answered. each
-// must ascend, as in a Load that has run.
-func Within(each []time.Duration, percent int) time.Duration {
-	return each[(len(each)-1)*percent/100]
+// Percentile returns the time within which so many percent of the requests were answered.
+// The durations must ascend, as in a Load that has run.
+func Percentile(durations []time.Duration, percent int) time.Duration {
+	return durations[(len(durations)-1)*percent/100]
 }
 
-// Run has another process send the requests, and returns what it saw. A request that is
-// not answered 200 is an error.
+// Run starts a child process that sends the requests, and returns its measurements. An
+// answer other than 200 is an error.
 func Run(ctx context.Context, l Load) (Load, error) {
 	in, err := json.Marshal(l)
 	if err != nil {
 		return l, err
 	}
 	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), variable+"=1")
+	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.Stdin = bytes.NewReader(in)
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
@@ -75,10 +75,10 @@ func Run(ctx context.Context, l Load) (Load, error) {
 	return l, json.Unmarshal(out, &l)
 }
 
-// Wanted reports whether this process was started by Run.
-func Wanted() bool { return os.Getenv(variable) != "" }
+// IsChild reports whether Run started this process.
+func IsChild() bool { return os.Getenv(childEnv) != "" }
 
-// Main is such a process; it returns what it ends with.
+// Main runs the child process and returns its exit status.
 func Main() (status int) {
 	if err := run(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
@@ -87,7 +87,7 @@ func Main() (status int) {
 	return 0
 }
 
-// run sends what in says and writes to out what it saw.
+// run sends the Load in in and writes the measurements to out.
 func run(in io.Reader, out io.Writer) error {
 	var l Load
 	if err := json.NewDecoder(in).Decode(&l); err != nil {
@@ -115,33 +115,33 @@ func run(in io.Reader, out io.Writer) error {
 				sent := time.Now()
 				request = l.request(request[:0], name, int(n))
 				if _, failed[i] = conn.Write(request); failed[i] == nil {
-					failed[i] = answered(from)
+					failed[i] = skipAnswer(from)
 				}
 				took[i] = append(took[i], time.Since(sent))
 			}
 		})
 	}
 	all.Wait()
-	l.Took = time.Since(begun)
+	l.Elapsed = time.Since(begun)
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	l.Each = slices.Concat(took...)
-	slices.Sort(l.Each)
-	l.Processor = ProcessorTime()
-	l.Keys, l.Wallets, l.Read = nil, nil, nil
+	l.Durations = slices.Concat(took...)
+	slices.Sort(l.Durations)
+	l.CPUTime = CPUTime()
+	l.Keys, l.Wallets, l.ReadIDs = nil, nil, nil
 	return json.NewEncoder(out).Encode(l)
 }
 
-// request adds a request to b. It is written by hand, as its answer is read: what a
-// whole client costs would be taken from the server, with which it shares the processors.
+// request appends a request to b. It is written by hand, because an HTTP client would take
+// processor time from the server on the same machine.
 func (l *Load) request(b []byte, run string, n int) []byte {
 	method, path, body := "POST", "/v1/disbursements", ""
-	switch reading := len(l.Read) > 0; {
+	switch reading := len(l.ReadIDs) > 0; {
 	case reading && n%4 == 0:
-		method, path = "GET", "/v1/disbursements?limit=20&starting_after="+l.Read[n*7919%len(l.Read)]
+		method, path = "GET", "/v1/disbursements?limit=20&starting_after="+l.ReadIDs[n*7919%len(l.ReadIDs)]
 	case reading && n%2 == 0, reading && n%4 == 1:
-		method, path = "GET", "/v1/disbursements/"+l.Read[n*7919%len(l.Read)]
+		method, path = "GET", "/v1/disbursements/"+l.ReadIDs[n*7919%len(l.ReadIDs)]
 	default:
 		body = fmt.Sprintf(`{"amount":0.01,"destination":{"type":"service_wallet","service_id":%q},"reference":"salary"}`, l.Wallets[n*7919%len(l.Wallets)])
 	}
@@ -153,8 +153,8 @@ func (l *Load) request(b []byte, run string, n int) []byte {
 	return append(b, body...)
 }
 
-// answered reads past an answer.
-func answered(from *bufio.Reader) error {
+// skipAnswer reads past an answer.
+func skipAnswer(from *bufio.Reader) error {
 	length, good := 0, false
 	for first := true; ; first = false {
 		line, err := from.ReadSlice('\n')

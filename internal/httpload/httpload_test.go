@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if Wanted() {
+	if IsChild() {
 		os.Exit(Main())
 	}
 	os.Exit(m.Run())
@@ -54,23 +54,23 @@ func serve(t *testing.T, status int) (*sent, Load) {
 	}
 }
 
-func TestAnotherProcessSends(t *testing.T) {
+func TestRunSendsFromChildProcess(t *testing.T) {
 	s, l := serve(t, http.StatusOK)
 	done, err := Run(t.Context(), l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(done.Each) != 40 || !slices.IsSorted(done.Each) || done.Each[0] <= 0 || done.Took < done.Each[39] {
-		t.Errorf("it took %v, each %v", done.Took, done.Each)
+	if len(done.Durations) != 40 || !slices.IsSorted(done.Durations) || done.Durations[0] <= 0 || done.Elapsed < done.Durations[39] {
+		t.Errorf("it took %v, each %v", done.Elapsed, done.Durations)
 	}
 	if s.seen["POST Bearer sk_1"] != 40 || len(s.seen) != 1 || len(s.keys) != 40 {
 		t.Errorf("sent %v with %d idempotency keys", s.seen, len(s.keys))
 	}
 }
 
-func TestAMixReadsToo(t *testing.T) {
+func TestMixedLoadReads(t *testing.T) {
 	s, l := serve(t, http.StatusOK)
-	l.Read = []string{"po_1", "po_2"}
+	l.ReadIDs = []string{"po_1", "po_2"}
 	if _, err := Run(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestAMixReadsToo(t *testing.T) {
 	}
 }
 
-func TestARefusalIsAnError(t *testing.T) {
+func TestRefusedRequestIsAnError(t *testing.T) {
 	_, l := serve(t, http.StatusPaymentRequired)
 	if _, err := Run(t.Context(), l); err == nil || !strings.Contains(err.Error(), "not answered 200") {
 		t.Errorf("got %v", err)

@@ -85,10 +85,9 @@ func Derived(prefix, from, name string) string {
 	return string(b)
 }
 
-// Following returns an id of Make's, or, unless it is greater than last, which is
-// another one with the same prefix, one directly after last: with the same randomness,
-// but one count on. It serves those who make ids in turn, each by a clock of its own.
-// An id that is not of Make's form stays as it is.
+// Following returns id if it sorts after last, else last with its counter raised by one. It
+// keeps ids ascending where several processes make them by clocks of their own. An id that
+// Make did not form stays as it is.
 func Following(id, last string) string {
 	const stamp = timeChars + countChars
 	prefix := len(id) - Length

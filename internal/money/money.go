@@ -47,6 +47,20 @@ func ParseGHS(text string) (decimal.Decimal, error) {
 	return decimal.New(n, -2), nil
 }
 
+// ParseInput parses an amount of GHS as people type it, "1,234.50". The result is nil for an
+// empty text.
+func ParseInput(text string) (*decimal.Decimal, error) {
+	text = strings.NewReplacer(",", "", " ", "").Replace(text)
+	if text == "" {
+		return nil, nil
+	}
+	amount, err := ParseGHS(text)
+	if err != nil {
+		return nil, err
+	}
+	return &amount, nil
+}
+
 // Writable reports whether a decimal can be compared and written out without more
 // work than its text is long. A few characters, 1e999999999, may stand for what fills
 // the memory. What is not writable is no amount, quantity or rate of anything.

@@ -36,6 +36,25 @@ func TestParseGHS(t *testing.T) {
 	}
 }
 
+func TestParseInput(t *testing.T) {
+	for text, want := range map[string]string{"12.50": "12.5", " 1,234.5 ": "1234.5", "1 000": "1000"} {
+		got, err := ParseInput(text)
+		if err != nil || got == nil || got.String() != want {
+			t.Errorf("%q: got %v, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "  "} {
+		if got, err := ParseInput(text); got != nil || err != nil {
+			t.Errorf("%q: got %v, %v, want neither", text, got, err)
+		}
+	}
+	for _, text := range []string{"12.505", "a", "1e3", "+1"} {
+		if got, err := ParseInput(text); err == nil {
+			t.Errorf("%q: got %v, want an error", text, got)
+		}
+	}
+}
+
 func TestPesewasOfStrangeDecimals(t *testing.T) {
 	for _, test := range []struct {
 		d    decimal.Decimal

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/pace"
 )
 
-func TestTake(t *testing.T) {
+func TestTakeRefusesBeyondLimit(t *testing.T) {
 	limit := pace.Limit{Hour: 2, Day: 3}
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	var done []api.Time

@@ -18,9 +18,9 @@ type turn struct {
 	waiting int
 }
 
-// Take waits for the turn, at most until ctx ends, and returns what gives it
+// Lock waits for the turn, at most until ctx ends, and returns what gives it
 // back.
-func (g *Guard) Take(ctx context.Context, name string) (giveBack func(), err error) {
+func (g *Guard) Lock(ctx context.Context, name string) (giveBack func(), err error) {
 	g.mu.Lock()
 	if g.turns == nil {
 		g.turns = map[string]*turn{}

@@ -22,11 +22,11 @@ import (
 // password storage cheat sheet. A hash carries its own, so that they can be
 // raised later.
 const (
-	memoryKiB  = 19 * 1024
-	iterations = 2
-	lanes      = 1
-	saltBytes  = 16
-	hashBytes  = 32
+	memoryKiB   = 19 * 1024
+	iterations  = 2
+	parallelism = 1
+	saltBytes   = 16
+	hashBytes   = 32
 )
 
 // ErrUnknownKey is the error of a hash whose key the hasher was not given.
@@ -45,7 +45,7 @@ type key struct {
 	secret []byte
 }
 
-var base = base64.RawStdEncoding
+var encoding = base64.RawStdEncoding
 
 // NewHasher returns a hasher that runs as many at once as there are processors. The
 // first key is for new hashes; hashes of the others, and of none, still match. Without
@@ -53,20 +53,20 @@ var base = base64.RawStdEncoding
 func NewHasher(keys ...[]byte) *Hasher {
 	h := &Hasher{slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	for _, secret := range keys {
-		id := base.EncodeToString(sum(secret, "key id")[:6])
+		id := encoding.EncodeToString(keyedHash(secret, "key id")[:6])
 		h.keys = append(h.keys, key{id, secret})
 	}
 	return h
 }
 
-func sum(secret []byte, text string) []byte {
+func keyedHash(secret []byte, text string) []byte {
 	h := hmac.New(sha256.New, secret)
 	h.Write([]byte(text))
 	return h.Sum(nil)
 }
 
-// parsed is a hash in the PHC string format. keyID is empty where no key was used.
-type parsed struct {
+// hashParts is a hash in the PHC string format. keyID is empty where no key was used.
+type hashParts struct {
 	memory, time uint32
 	threads      uint8
 	keyID        string
@@ -75,7 +75,7 @@ type parsed struct {
 
 // Hash returns a salted hash under the first key, in the PHC string format.
 func (h *Hasher) Hash(ctx context.Context, pin string) (string, error) {
-	p := parsed{memory: memoryKiB, time: iterations, threads: lanes, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
+	p := hashParts{memory: memoryKiB, time: iterations, threads: parallelism, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
 	if _, err := rand.Read(p.salt); err != nil {
 		return "", err
 	}
@@ -89,13 +89,13 @@ func (h *Hasher) Hash(ctx context.Context, pin string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d%s$%s$%s",
-		argon2.Version, memoryKiB, iterations, lanes, suffix, base.EncodeToString(p.salt), base.EncodeToString(sum)), nil
+		argon2.Version, memoryKiB, iterations, parallelism, suffix, encoding.EncodeToString(p.salt), encoding.EncodeToString(sum)), nil
 }
 
 // Matches reports whether the hash is the PIN's, in constant time. The empty hash
 // matches no PIN, and takes as long as another.
 func (h *Hasher) Matches(ctx context.Context, hash, pin string) (bool, error) {
-	p := &parsed{memory: memoryKiB, time: iterations, threads: lanes, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
+	p := &hashParts{memory: memoryKiB, time: iterations, threads: parallelism, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
 	if hash != "" {
 		var err error
 		if p, err = parse(hash); err != nil {
@@ -125,7 +125,7 @@ func (h *Hasher) Stale(hash string) bool {
 	return err == nil && len(h.keys) > 0 && p.keyID != h.keys[0].id
 }
 
-func parse(hash string) (*parsed, error) {
+func parse(hash string) (*hashParts, error) {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {
 		return nil, errors.New("pin: unknown hash format")
@@ -134,17 +134,17 @@ func parse(hash string) (*parsed, error) {
 	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
 		return nil, errors.New("pin: unknown hash version")
 	}
-	var p parsed
+	var p hashParts
 	var numbers string
 	numbers, p.keyID, _ = strings.Cut(parts[3], ",keyid=")
 	if _, err := fmt.Sscanf(numbers, "m=%d,t=%d,p=%d", &p.memory, &p.time, &p.threads); err != nil {
 		return nil, errors.New("pin: unknown hash parameters")
 	}
 	var err error
-	if p.salt, err = base.DecodeString(parts[4]); err != nil {
+	if p.salt, err = encoding.DecodeString(parts[4]); err != nil {
 		return nil, errors.New("pin: damaged hash")
 	}
-	if p.sum, err = base.DecodeString(parts[5]); err != nil || len(p.sum) == 0 {
+	if p.sum, err = encoding.DecodeString(parts[5]); err != nil || len(p.sum) == 0 {
 		return nil, errors.New("pin: damaged hash")
 	}
 	return &p, nil
@@ -164,14 +164,14 @@ func (h *Hasher) secret(id string) ([]byte, error) {
 }
 
 // run computes the sum of a PIN with the parameters of a hash.
-func (h *Hasher) run(ctx context.Context, p *parsed, pin string) ([]byte, error) {
+func (h *Hasher) run(ctx context.Context, p *hashParts, pin string) ([]byte, error) {
 	secret, err := h.secret(p.keyID)
 	if err != nil {
 		return nil, err
 	}
 	password := []byte(pin)
 	if secret != nil {
-		password = sum(secret, "pin\x00"+pin)
+		password = keyedHash(secret, "pin\x00"+pin)
 	}
 	select {
 	case h.slots <- struct{}{}:

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestHashes(t *testing.T) {
+func TestHashMatchesItsPINOnly(t *testing.T) {
 	h := NewHasher()
 	hash, err := h.Hash(t.Context(), "1234")
 	if err != nil {
@@ -109,7 +109,7 @@ func TestGuardGivesOneTurnAtATime(t *testing.T) {
 	for i := range 40 {
 		name := []string{"a", "b"}[i%2]
 		all.Go(func() {
-			giveBack, err := g.Take(t.Context(), name)
+			giveBack, err := g.Lock(t.Context(), name)
 			if err != nil {
 				t.Error(err)
 				return
@@ -128,17 +128,17 @@ func TestGuardGivesOneTurnAtATime(t *testing.T) {
 
 func TestGuardStopsWaitingWithTheContext(t *testing.T) {
 	var g Guard
-	giveBack, err := g.Take(t.Context(), "a")
+	giveBack, err := g.Lock(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.Take(ctx, "a"); !errors.Is(err, context.Canceled) {
+	if _, err := g.Lock(ctx, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	giveBack()
-	if giveBack, err = g.Take(t.Context(), "a"); err != nil {
+	if giveBack, err = g.Lock(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	giveBack()

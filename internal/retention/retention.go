@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -61,8 +61,8 @@ type Service struct {
 	rules  []Rule
 }
 
-// place is the one record by whose due time the worker comes, and how far it has come.
-type place struct {
+// progress is the one record by whose due time the worker comes, and how far it has come.
+type progress struct {
 	Due api.Time `json:"due"`
 	// Began is when the pass under way began; nil between two.
 	Began *api.Time `json:"began,omitempty"`
@@ -72,7 +72,7 @@ type place struct {
 	ID    string        `json:"id,omitempty"`
 }
 
-const placeID = "retention"
+const progressID = "retention"
 
 // mark is how far the passes have come in a scope for a rule whose records stay. Its
 // id is the name of the kind.
@@ -117,13 +117,12 @@ func (s *Service) setMarks(ctx context.Context, rule *Rule, reached map[storage.
 	})
 }
 
-var places = storage.NewCollection("retention", []storage.Field[place]{{
-	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-	Value:  func(p *place) any { return p.Due.Time },
-}}, storage.DueBy("due"))
+var progressRecords = storage.NewCollection("retention", []storage.Field[progress]{
+	storage.NullTimeColumn("due", func(p *progress) *api.Time { return &p.Due }),
+}, storage.DueBy("due"))
 
 // Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind { return []*storage.Kind{places.Kind(), marks.Kind()} }
+func Kinds() []*storage.Kind { return []*storage.Kind{progressRecords.Kind(), marks.Kind()} }
 
 // New returns the service. Rules that keep for good are left out. It fails if the store
 // cannot be read in the order of ids over all scopes.
@@ -141,12 +140,12 @@ func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error)
 		if _, ok := tx.(storage.Scanner); !ok {
 			return fmt.Errorf("%w: records are kept for a certain time only by a store whose transactions are storage.Scanner", storage.ErrInvalid)
 		}
-		_, err := places.Get(tx, storage.Scope{}, placeID)
+		_, err := progressRecords.Get(tx, storage.Scope{}, progressID)
 		return err
 	})
 	if errors.Is(err, storage.ErrNotFound) {
 		err = e.Store.Update(ctx, func(tx storage.Tx) error {
-			_, err := places.Insert(tx, storage.Scope{}, placeID, place{Due: api.At(e.Clock().Add(retry))})
+			_, err := progressRecords.Insert(tx, storage.Scope{}, progressID, progress{Due: api.At(e.Clock().Add(retry))})
 			if errors.Is(err, storage.ErrExists) {
 				return nil
 			}
@@ -161,25 +160,25 @@ func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error)
 
 // Job is the job that passes over the kinds, again and again. It keeps its place between
 // two runs.
-func (s *Service) Job() due.Job {
-	return due.Job{
-		Kind: places.Kind(), Limit: limit, Batch: 1,
-		Run: due.Pass(places, s.engine.Store, func(ctx context.Context, p *place) error {
-			due.Report(ctx, due.Outcome{Name: "removed", Level: slog.LevelDebug})
-			return s.goOn(ctx, p)
+func (s *Service) Job() work.Job {
+	return work.Job{
+		Kind: progressRecords.Kind(), Timeout: limit, Batch: 1,
+		Run: work.Pass(progressRecords, s.engine.Store, func(ctx context.Context, p *progress) error {
+			work.Report(ctx, work.Outcome{Name: "removed", Level: slog.LevelDebug})
+			return s.continuePass(ctx, p)
 		}),
 	}
 }
 
-// goOn goes on with a pass until its end, or until half of the limit is over.
-func (s *Service) goOn(ctx context.Context, p *place) error {
+// continuePass goes on with a pass until its end, or until half of the limit is over.
+func (s *Service) continuePass(ctx context.Context, p *progress) error {
 	now := s.engine.Clock()
 	if p.Began == nil {
-		*p = place{Began: new(api.At(now))}
+		*p = progress{Began: new(api.At(now))}
 	}
 	for i := range s.rules {
 		rule := &s.rules[i]
-		if p.Kind != "" && p.Kind != rule.Kind.Name && s.later(p.Kind, i) {
+		if p.Kind != "" && p.Kind != rule.Kind.Name && s.comesLater(p.Kind, i) {
 			continue // it is done
 		}
 		if p.Kind != rule.Kind.Name {
@@ -191,21 +190,21 @@ func (s *Service) goOn(ctx context.Context, p *place) error {
 				p.Due = api.At(now.Add(retry))
 				return fmt.Errorf("retention: %s: %w", rule.Kind.Name, err)
 			}
-			if more && due.HalfOver(ctx, limit) {
+			if more && work.HalfOver(ctx, limit) {
 				p.Due = api.At(now)
 				return nil
 			}
 		}
 	}
-	*p = place{Due: api.At(p.Began.Add(every))}
+	*p = progress{Due: api.At(p.Began.Add(every))}
 	if p.Due.Before(now) {
 		p.Due = api.At(now)
 	}
 	return nil
 }
 
-// later reports that the rule for a kind comes after one.
-func (s *Service) later(kind string, than int) bool {
+// comesLater reports that the rule for a kind comes after one.
+func (s *Service) comesLater(kind string, than int) bool {
 	for i := than + 1; i < len(s.rules); i++ {
 		if s.rules[i].Kind.Name == kind {
 			return true
@@ -217,9 +216,9 @@ func (s *Service) later(kind string, than int) bool {
 // step removes some old records from a place on, and moves it. In each scope it reads
 // from the oldest record to the first that is not old, so that it takes one read for a
 // scope where nothing is to be removed.
-func (s *Service) step(ctx context.Context, rule *Rule, p *place) (more bool, err error) {
+func (s *Service) step(ctx context.Context, rule *Rule, p *progress) (more bool, err error) {
 	var old []storage.Record
-	var at place
+	var at progress
 	var reached map[storage.Scope]string // by the rule whose records stay
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		old, at, more, reached = nil, *p, true, map[storage.Scope]string{}
@@ -260,7 +259,7 @@ func (s *Service) step(ctx context.Context, rule *Rule, p *place) (more bool, er
 					continue // it cannot be read, and stays
 				}
 				if created.After(cutoff) {
-					at.ID, limit = afterAll, 1
+					at.ID, limit = lastID, 1
 					break
 				}
 				if rule.Stays {
@@ -298,8 +297,8 @@ func (s *Service) step(ctx context.Context, rule *Rule, p *place) (more bool, er
 	return more, nil
 }
 
-// afterAll is after every id.
-const afterAll = "\x7f"
+// lastID is after every id.
+const lastID = "\x7f"
 
 // remove removes the first of some records in one transaction, and returns how many.
 func (s *Service) remove(ctx context.Context, rule *Rule, old []storage.Record) (n int, err error) {

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-7082ffec/payments/internal/due"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/faulty"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/retention"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -26,9 +26,9 @@ var notes = storage.NewCollection[note]("notes", nil)
 
 // desk is a store of notes with a worker that removes the old ones.
 type desk struct {
-	*faulty.Store
+	*faultstore.Store
 	engine *engine.Engine
-	runner *due.Runner
+	runner *work.Runner
 	now    time.Time
 
 	scans, removed, most int // reads of the source; removed in the Update under way, and at most
@@ -36,7 +36,7 @@ type desk struct {
 
 func newDesk(t *testing.T, keep time.Duration, edit ...func(*retention.Rule)) *desk {
 	t.Helper()
-	d := &desk{Store: faulty.New(memory.New()), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
+	d := &desk{Store: faultstore.New(memory.New()), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
 	if err := d.Define(t.Context(), append(engine.Kinds(), append(retention.Kinds(), notes.Kind())...)...); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func newDesk(t *testing.T, keep time.Duration, edit ...func(*retention.Rule)) *d
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.runner = &due.Runner{Store: d, Clock: clock, Log: d.engine.Log, Poll: time.Second}
+	d.runner = &work.Runner{Store: d, Clock: clock, Log: d.engine.Log, Poll: time.Second}
 	d.runner.Add(kept.Job())
 	return d
 }
@@ -169,7 +169,7 @@ func TestOldRecordsGoInSmallTransactions(t *testing.T) {
 }
 
 // Whichever call of the store fails, a pass goes on and comes to its end.
-func TestAPassGoesOnAfterFailures(t *testing.T) {
+func TestPassContinuesAfterFailures(t *testing.T) {
 	d := newDesk(t, time.Hour)
 	d.put(t, 6, 250, note{})
 	d.now = d.now.Add(2 * time.Hour)
@@ -185,7 +185,7 @@ func TestAPassGoesOnAfterFailures(t *testing.T) {
 }
 
 // A record that cannot be read stays, and holds up nothing.
-func TestWhatCannotBeReadStays(t *testing.T) {
+func TestUnreadableRecordStays(t *testing.T) {
 	d := newDesk(t, time.Hour)
 	d.put(t, 1, 1, note{})
 	err := d.Store.Store.Update(t.Context(), func(tx storage.Tx) error {
@@ -203,7 +203,7 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 
 // A rule whose records stay looks at each of them once, and takes
 // something out of all that may be changed.
-func TestRecordsThatStayAreLookedAtOnce(t *testing.T) {
+func TestStayingRecordsAreVisitedOnce(t *testing.T) {
 	looked, changed := 0, 0
 	d := newDesk(t, time.Hour, func(r *retention.Rule) {
 		created := r.Created

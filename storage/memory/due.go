@@ -8,16 +8,16 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// dueUntil calls each with what is due in keys that begin with a prefix, which a due time
-// follows, until that is after now, or each returns false.
-func (t *table) dueUntil(in *dueTree, prefix string, now time.Time, each func(*row) bool) {
-	until := prefix + dueAt(now.Add(time.Millisecond)) // due times are whole milliseconds
+// eachDue calls yield with the records under a prefix of an index that are due by now,
+// until yield returns false.
+func (t *table) eachDue(in *dueIndex, prefix string, now time.Time, yield func(*row) bool) {
+	until := prefix + dueKey(now.Add(time.Millisecond)) // due times are whole milliseconds
 	in.Ascend(prefix, func(key, at string) bool {
 		if key >= until {
 			return false
 		}
 		r, _ := t.records.Get(at)
-		return each(r)
+		return yield(r)
 	})
 }
 
@@ -32,7 +32,7 @@ func (t *tx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog
 	var b storage.Backlog
 	for _, live := range []bool{false, true} {
 		n := 0
-		table.dueUntil(&table.due, mode(live), due, func(r *row) bool {
+		table.eachDue(&table.dueByMode, modeKey(live), due, func(r *row) bool {
 			if at := r.Columns[k.Column(k.Due)].(time.Time); n == 0 && (b.Count == 0 || at.Before(b.Oldest)) {
 				b.Oldest = at
 			}
@@ -55,8 +55,8 @@ func (t *tx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]storage.
 	var next []storage.Due
 	for key := dueScope(from); len(next) < limit; {
 		var first *row
-		table.next.Ascend(key, func(key, at string) bool {
-			if strings.HasPrefix(key, mode(from.Live)) {
+		table.dueByScope.Ascend(key, func(key, at string) bool {
+			if strings.HasPrefix(key, modeKey(from.Live)) {
 				first, _ = table.records.Get(at)
 			}
 			return false
@@ -65,7 +65,7 @@ func (t *tx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]storage.
 			break
 		}
 		next = append(next, storage.Due{Scope: first.Scope, At: first.Columns[k.Column(k.Due)].(time.Time)})
-		key = after(dueScope(first.Scope))
+		key = prefixEnd(dueScope(first.Scope))
 	}
 	return next, nil
 }
@@ -79,9 +79,9 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 		return nil, err
 	}
 	var found []*row
-	find := func(in *dueTree, prefix string, now time.Time, limit int) {
+	find := func(in *dueIndex, prefix string, now time.Time, limit int) {
 		limit = min(limit, c.Limit-len(found))
-		table.dueUntil(in, prefix, now, func(r *row) bool {
+		table.eachDue(in, prefix, now, func(r *row) bool {
 			if limit > 0 && !r.lease.After(c.Now) {
 				found = append(found, r)
 				limit--
@@ -90,10 +90,10 @@ func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
 		})
 	}
 	if len(c.Clocks) == 0 {
-		find(&table.due, mode(c.Live), c.Due, c.Limit)
+		find(&table.dueByMode, modeKey(c.Live), c.Due, c.Limit)
 	}
 	for _, clock := range c.Clocks {
-		find(&table.next, dueScope(clock.Scope), clock.Now, cmp.Or(clock.Limit, c.Limit))
+		find(&table.dueByScope, dueScope(clock.Scope), clock.Now, cmp.Or(clock.Limit, c.Limit))
 	}
 	claimed := make([]storage.Record, len(found))
 	for i, r := range found {

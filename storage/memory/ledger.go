@@ -7,7 +7,7 @@ import (
 )
 
 func (t *tx) Post(p storage.Posting) error {
-	if err := t.ready(); err != nil {
+	if err := t.usable(); err != nil {
 		return err
 	}
 	if err := p.Check(); err != nil {
@@ -40,7 +40,7 @@ func (t *tx) Post(p storage.Posting) error {
 }
 
 func (t *tx) Balance(account string) (storage.Balance, error) {
-	if err := t.ready(); err != nil {
+	if err := t.usable(); err != nil {
 		return storage.Balance{}, err
 	}
 	b, ok := t.state.balances.Get(account)
@@ -51,7 +51,7 @@ func (t *tx) Balance(account string) (storage.Balance, error) {
 }
 
 func (t *tx) Balances(after string, limit int) ([]storage.Balance, error) {
-	if err := t.ready(); err != nil {
+	if err := t.usable(); err != nil {
 		return nil, err
 	}
 	var page []storage.Balance
@@ -68,7 +68,7 @@ func (t *tx) Balances(after string, limit int) ([]storage.Balance, error) {
 }
 
 func (t *tx) Entries(account string, before int64, limit int) ([]storage.Entry, error) {
-	if err := t.ready(); err != nil {
+	if err := t.usable(); err != nil {
 		return nil, err
 	}
 	newest, _ := t.state.balances.Get(account)
@@ -85,7 +85,7 @@ func (t *tx) Entries(account string, before int64, limit int) ([]storage.Entry, 
 }
 
 func (t *tx) Posting(id string) (storage.Booked, error) {
-	if err := t.ready(); err != nil {
+	if err := t.usable(); err != nil {
 		return storage.Booked{}, err
 	}
 	p, ok := t.state.postings.Get(id)
@@ -97,7 +97,7 @@ func (t *tx) Posting(id string) (storage.Booked, error) {
 }
 
 func (t *tx) Postings(after string, limit int) ([]storage.Booked, error) {
-	if err := t.ready(); err != nil {
+	if err := t.usable(); err != nil {
 		return nil, err
 	}
 	var page []storage.Booked

@@ -17,12 +17,12 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestContract(t *testing.T) {
-	storagetest.Run(t, func(*testing.T) storage.Store { return memory.New() }, storagetest.Forgets())
+	storagetest.Run(t, func(*testing.T) storage.Store { return memory.New() }, storagetest.InMemory())
 }
 
-// TestAnyBytes stores what not every database takes for text: the maps' keys are
+// TestKeysOfAnyBytesStayInScope stores what not every database takes for text: the maps' keys are
 // made of ids, and none may reach into another scope or out of its own.
-func TestAnyBytes(t *testing.T) {
+func TestKeysOfAnyBytesStayInScope(t *testing.T) {
 	kind := &storage.Kind{
 		Name:    "things",
 		Columns: []storage.Column{{Name: "a", Type: storage.Text}, {Name: "b", Type: storage.Text}},

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/internal/schema"
 )
 
-// state is everything the store holds. Once published it is never changed.
+// state is everything that the store holds. Once published it is never changed.
 type state struct {
 	tables    map[string]*table
 	balances  btree.Map[string, storage.Balance]
@@ -23,15 +23,15 @@ type state struct {
 
 // table holds the records of one kind.
 type table struct {
-	kind    *storage.Kind
-	records btree.Map[string, *row] // by scope and id
-	unique  []btree.Map[string, string]
-	due     dueTree // by mode, due time and record key
-	next    dueTree // by mode, merchant, due time and id
+	kind       *storage.Kind
+	records    btree.Map[string, *row] // by scope and id
+	unique     []btree.Map[string, string]
+	dueByMode  dueIndex // by mode, due time and record key
+	dueByScope dueIndex // by mode, merchant, due time and id
 }
 
-// dueTree holds the keys of records by something with a due time behind it.
-type dueTree = btree.Map[string, string]
+// dueIndex maps the due time of records, after a prefix, to record keys.
+type dueIndex = btree.Map[string, string]
 
 // row is a stored record. It is never changed, only replaced.
 type row struct {
@@ -56,7 +56,7 @@ func (s *state) clone() *state {
 }
 
 func (t *table) clone() *table {
-	c := &table{kind: t.kind, records: *t.records.Copy(), due: *t.due.Copy(), next: *t.next.Copy()}
+	c := &table{kind: t.kind, records: *t.records.Copy(), dueByMode: *t.dueByMode.Copy(), dueByScope: *t.dueByScope.Copy()}
 	c.unique = make([]btree.Map[string, string], len(t.unique))
 	for i := range t.unique {
 		c.unique[i] = *t.unique[i].Copy()
@@ -64,7 +64,7 @@ func (t *table) clone() *table {
 	return c
 }
 
-// define makes room for a kind, or brings its records to more columns or keys.
+// define adds a kind, or adds columns and keys to its records.
 func (s *state) define(k *storage.Kind) error {
 	old, ok := s.tables[k.Name]
 	if !ok {
@@ -80,7 +80,7 @@ func (s *state) define(k *storage.Kind) error {
 	known := len(old.kind.Columns)
 	grown := newTable(k)
 	for _, r := range old.records.Values() {
-		r := &row{Record: copyRecord(r.Record), lease: r.lease} // Check rounds in place
+		r := &row{Record: copyRecord(r.Record), lease: r.lease} // Check rounds times in place
 		if len(k.Columns) > known {
 			if k.Backfill == nil {
 				return fmt.Errorf("%w: new columns and no Backfill", storage.ErrInvalid)
@@ -89,7 +89,7 @@ func (s *state) define(k *storage.Kind) error {
 			if err != nil {
 				return fmt.Errorf("backfill: %w", err)
 			}
-			if len(columns) > known { // else Check says so
+			if len(columns) > known { // else Check fails
 				columns = slices.Concat(r.Columns, columns[known:])
 			}
 			r.Columns = columns
@@ -97,7 +97,7 @@ func (s *state) define(k *storage.Kind) error {
 		if err := k.Check(&r.Record); err != nil {
 			return err
 		}
-		if grown.taken(&r.Record) {
+		if grown.keyTaken(&r.Record) {
 			return storage.ErrExists
 		}
 		grown.put(r)
@@ -110,7 +110,7 @@ func newTable(k *storage.Kind) *table {
 	return &table{kind: k, unique: make([]btree.Map[string, string], len(k.Keys))}
 }
 
-// put adds a record whose keys are free.
+// put adds a record whose unique keys are free.
 func (t *table) put(r *row) {
 	at := recordKey(r.Scope, r.ID)
 	t.records.Set(at, r)
@@ -120,12 +120,12 @@ func (t *table) put(r *row) {
 		}
 	}
 	if due, next, ok := t.dueKeys(&r.Record); ok {
-		t.due.Set(due, at)
-		t.next.Set(next, at)
+		t.dueByMode.Set(due, at)
+		t.dueByScope.Set(next, at)
 	}
 }
 
-// remove takes a record out.
+// remove removes a record.
 func (t *table) remove(r *row) {
 	t.records.Delete(recordKey(r.Scope, r.ID))
 	for i := range t.kind.Keys {
@@ -134,13 +134,13 @@ func (t *table) remove(r *row) {
 		}
 	}
 	if due, next, ok := t.dueKeys(&r.Record); ok {
-		t.due.Delete(due)
-		t.next.Delete(next)
+		t.dueByMode.Delete(due)
+		t.dueByScope.Delete(next)
 	}
 }
 
-// taken reports whether another record has one of r's unique keys.
-func (t *table) taken(r *storage.Record) bool {
+// keyTaken reports whether another record has one of r's unique keys.
+func (t *table) keyTaken(r *storage.Record) bool {
 	at := recordKey(r.Scope, r.ID)
 	for i := range t.kind.Keys {
 		key, ok := t.uniqueKey(&t.kind.Keys[i], r)
@@ -154,8 +154,8 @@ func (t *table) taken(r *storage.Record) bool {
 	return false
 }
 
-// uniqueKey returns the record's place in a unique key, or false when a null
-// keeps it out.
+// uniqueKey returns the encoding of a record's unique key, or false if a null keeps the
+// record out of the key.
 func (t *table) uniqueKey(k *storage.Key, r *storage.Record) (string, bool) {
 	values := make([]any, len(k.Columns))
 	for i, column := range k.Columns {
@@ -170,8 +170,8 @@ func (t *table) uniqueKey(k *storage.Key, r *storage.Record) (string, bool) {
 	return keyOf(k, r.Scope, values), true
 }
 
-// dueKeys returns the record's places among what is due in its mode, and in its scope,
-// or false.
+// dueKeys returns the record's keys in dueByMode and dueByScope, or false if it has no
+// due time.
 func (t *table) dueKeys(r *storage.Record) (due, next string, ok bool) {
 	if t.kind.Due == "" {
 		return "", "", false
@@ -180,35 +180,35 @@ func (t *table) dueKeys(r *storage.Record) (due, next string, ok bool) {
 	if !ok {
 		return "", "", false
 	}
-	return mode(r.Scope.Live) + dueAt(at) + recordKey(r.Scope, r.ID), dueScope(r.Scope) + dueAt(at) + r.ID, true
+	return modeKey(r.Scope.Live) + dueKey(at) + recordKey(r.Scope, r.ID), dueScope(r.Scope) + dueKey(at) + r.ID, true
 }
 
-// dueScope begins the keys of what is due in a scope. Those of a mode stand together.
-func dueScope(s storage.Scope) string { return mode(s.Live) + escape(s.Merchant) }
+// dueScope is the prefix of a scope in dueByScope.
+func dueScope(s storage.Scope) string { return modeKey(s.Live) + escape(s.Merchant) }
 
-func mode(live bool) string {
+func modeKey(live bool) string {
 	if live {
 		return "\x01"
 	}
 	return "\x00"
 }
 
-// after is above all keys that begin with a prefix, of which the last byte is not 0xff,
-// and below all others that are above it.
-func after(prefix string) string {
+// prefixEnd returns the smallest key above all keys with a prefix. The last byte of the
+// prefix is not 0xff.
+func prefixEnd(prefix string) string {
 	last := len(prefix) - 1
 	return prefix[:last] + string([]byte{prefix[last] + 1})
 }
 
-// The keys of the maps are texts that sort as what they stand for. A text inside
-// one is escaped, so that no id can reach into another scope.
+// The keys of the maps sort as the values that they encode. Texts inside a key are escaped,
+// so that no id can reach into another scope.
 
 func recordKey(s storage.Scope, id string) string { return scopeKey(s) + id }
 
-func scopeKey(s storage.Scope) string { return escape(s.Merchant) + mode(s.Live) }
+func scopeKey(s storage.Scope) string { return escape(s.Merchant) + modeKey(s.Live) }
 
-// scopeEnd is above all record keys of the scope and below those of the next.
-func scopeEnd(s storage.Scope) string { return after(scopeKey(s)) }
+// scopeEnd is above all record keys of a scope and below those of the next.
+func scopeEnd(s storage.Scope) string { return prefixEnd(scopeKey(s)) }
 
 func keyOf(k *storage.Key, s storage.Scope, values []any) string {
 	var key string
@@ -228,18 +228,18 @@ func keyOf(k *storage.Key, s storage.Scope, values []any) string {
 	return key
 }
 
-func entryKey(account string, number int64) string { return escape(account) + ordered(number) }
+func entryKey(account string, number int64) string { return escape(account) + sortableInt(number) }
 
-func dueAt(t time.Time) string { return ordered(t.UnixMilli()) }
+func dueKey(t time.Time) string { return sortableInt(t.UnixMilli()) }
 
-// ordered writes a number so that texts compare as the numbers do.
-func ordered(n int64) string {
+// sortableInt encodes a number as a text that sorts as the numbers do.
+func sortableInt(n int64) string {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n)^(1<<63))
 	return string(b[:])
 }
 
-// escape ends a text with a mark that it cannot contain itself, keeping order.
+// escape ends a text with a mark that it cannot contain, and keeps the order of texts.
 func escape(s string) string {
 	b := make([]byte, 0, len(s)+2)
 	for i := range len(s) {
@@ -250,7 +250,7 @@ func escape(s string) string {
 	return string(append(b, 0, 1))
 }
 
-// copyRecord gives a record to somebody who may change it.
+// copyRecord returns a record that shares nothing with r.
 func copyRecord(r storage.Record) storage.Record {
 	r.Columns = slices.Clone(r.Columns)
 	r.Data = slices.Clone(r.Data)

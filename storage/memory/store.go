@@ -1,11 +1,10 @@
-// Package memory is a store that keeps everything in the process: for unit
-// tests, and as the plain reference of what package storage demands. What it
-// holds is gone when the process ends.
+// Package memory is a store that keeps everything in the process: for unit tests, and as
+// the plain reference of what package storage demands. Its data is gone when the process
+// ends.
 //
-// The whole state is a set of ordered maps that are copied on write. A
-// transaction changes a copy, which replaces the state when it commits and is
-// dropped when it does not; so rollback needs no bookkeeping, and readers keep
-// the state they began with while others write. One transaction writes at a
+// The whole state is a set of ordered maps that are copied on write. A transaction
+// changes a copy, which replaces the state when it commits. A rollback drops the copy.
+// Readers keep the state they began with while others write. One transaction writes at a
 // time.
 package memory
 
@@ -22,11 +21,11 @@ import (
 // Store is a store in memory. Its methods are safe for concurrent use.
 type Store struct {
 	state  atomic.Pointer[state]
-	writer chan struct{} // holds one token while nobody writes
+	writer chan struct{} // holds one token while no transaction writes
 
 	mu      sync.Mutex
 	closed  bool
-	running sync.WaitGroup // transactions that Close waits for
+	running sync.WaitGroup // the transactions that Close waits for
 }
 
 // New returns an empty store.
@@ -37,7 +36,7 @@ func New() *Store {
 	return s
 }
 
-// begin registers a transaction, so that Close waits for it.
+// begin counts a transaction, so that Close waits for it.
 func (s *Store) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -51,7 +50,7 @@ func (s *Store) begin(ctx context.Context) error {
 	return nil
 }
 
-// lock waits for the turn to write.
+// lock waits until no other transaction writes.
 func (s *Store) lock(ctx context.Context) error {
 	select {
 	case <-s.writer:

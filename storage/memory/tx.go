@@ -19,23 +19,23 @@ type tx struct {
 
 func (t *tx) end() { t.ended = true }
 
-// ready reports what forbids any further call.
-func (t *tx) ready() error {
+// usable returns the error with which all methods fail, or nil.
+func (t *tx) usable() error {
 	if t.ended {
 		return storage.ErrClosed
 	}
 	return t.ctx.Err()
 }
 
-// table returns the records of a kind, which must be described as it was defined:
-// a description from before would read and write other columns.
+// table returns the records of a kind. The kind must be declared as it was defined: an
+// older declaration would read and write other columns.
 func (t *tx) table(k *storage.Kind) (*table, error) {
-	if err := t.ready(); err != nil {
+	if err := t.usable(); err != nil {
 		return nil, err
 	}
 	table, ok := t.state.tables[k.Name]
 	if !ok || !schema.Same(table.kind, k) {
-		return nil, fmt.Errorf("%w: kind %s was not defined so", storage.ErrInvalid, k.Name)
+		return nil, fmt.Errorf("%w: kind %s was defined otherwise, or not at all", storage.ErrInvalid, k.Name)
 	}
 	return table, nil
 }
@@ -83,14 +83,14 @@ func (t *tx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
 	bytes := 0
 	collect := func(_ string, r *row) bool {
 		if r.Scope != q.Scope {
-			return false // beyond the scope's records
+			return false // the next scope
 		}
 		beyond := (q.After != "" && r.ID >= q.After) || (q.Before != "" && r.ID <= q.Before)
 		if !beyond && matches(k, &r.Record, q) {
 			page = append(page, copyRecord(r.Record))
 			bytes += len(r.Data)
 		}
-		return !q.Ends(len(page), bytes)
+		return !q.IsFull(len(page), bytes)
 	}
 	switch {
 	case q.Before != "":
@@ -136,7 +136,7 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 	if err := k.Check(&r); err != nil {
 		return err
 	}
-	if _, ok := table.records.Get(recordKey(r.Scope, r.ID)); ok || table.taken(&r) {
+	if _, ok := table.records.Get(recordKey(r.Scope, r.ID)); ok || table.keyTaken(&r) {
 		return storage.ErrExists
 	}
 	r.Version = 1
@@ -157,7 +157,7 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	if err != nil {
 		return err
 	}
-	if table.taken(&r) {
+	if table.keyTaken(&r) {
 		return storage.ErrExists
 	}
 	r.Version++
@@ -192,7 +192,7 @@ func (t *table) current(s storage.Scope, id string, version int64) (*row, error)
 }
 
 func (t *tx) Next(sequence string) (int64, error) {
-	if err := t.ready(); err != nil {
+	if err := t.usable(); err != nil {
 		return 0, err
 	}
 	n, _ := t.state.sequences.Get(sequence)

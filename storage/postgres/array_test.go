@@ -12,8 +12,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// taughtMap is the types of a connection that knows arrays.
-func taughtMap() *pgtype.Map {
+// arrayTypeMap is the types of a connection that knows arrays.
+func arrayTypeMap() *pgtype.Map {
 	m := pgtype.NewMap()
 	m.TryWrapEncodePlanFuncs = append([]pgtype.TryWrapEncodePlanFunc{planArray}, m.TryWrapEncodePlanFuncs...)
 	return m
@@ -49,9 +49,9 @@ func same[T any](r *rapid.T, m *pgtype.Map, of, element uint32, values []*T) {
 }
 
 // An array is encoded as pgx would encode its values.
-func TestArraysAreAsThoseOfPgx(t *testing.T) {
+func TestArraysEncodeLikePgx(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		m := taughtMap()
+		m := arrayTypeMap()
 		same(r, m, pgtype.TextArrayOID, pgtype.TextOID, rapid.SliceOfN(rapid.Ptr(rapid.String(), true), 1, 20).Draw(r, "texts"))
 		same(r, m, pgtype.Int8ArrayOID, pgtype.Int8OID, rapid.SliceOfN(rapid.Ptr(rapid.Int64(), true), 1, 20).Draw(r, "numbers"))
 		same(r, m, pgtype.BoolArrayOID, pgtype.BoolOID, rapid.SliceOfN(rapid.Ptr(rapid.Bool(), true), 1, 20).Draw(r, "booleans"))
@@ -61,21 +61,20 @@ func TestArraysAreAsThoseOfPgx(t *testing.T) {
 	})
 }
 
-// What can be no value of a column is an error, and none of the values is told to
-// whoever traces statements.
-func TestArraysOfAnythingElse(t *testing.T) {
+// A value of no column's type is an error, and a tracer of statements sees no value.
+func TestArrayRefusesOtherTypes(t *testing.T) {
 	a := array{element: pgtype.TextOID}
 	a.add("0241234567")
 	if text := a.String(); strings.Contains(text, "024") {
 		t.Errorf("a trace shows %q", text)
 	}
 	a.add(5.5)
-	if _, err := taughtMap().Encode(pgtype.TextArrayOID, pgtype.BinaryFormatCode, &a, nil); !errors.Is(err, storage.ErrInvalid) {
+	if _, err := arrayTypeMap().Encode(pgtype.TextArrayOID, pgtype.BinaryFormatCode, &a, nil); !errors.Is(err, storage.ErrInvalid) {
 		t.Errorf("a float: %v", err)
 	}
 	a.clear()
 	a.add("x")
-	if _, err := taughtMap().Encode(pgtype.TextArrayOID, pgtype.BinaryFormatCode, &a, nil); err != nil {
+	if _, err := arrayTypeMap().Encode(pgtype.TextArrayOID, pgtype.BinaryFormatCode, &a, nil); err != nil {
 		t.Errorf("after it was emptied: %v", err)
 	}
 }

@@ -38,7 +38,7 @@ func BenchmarkDisbursement(b *testing.B) {
 				b.StopTimer()
 				each, now := b.Elapsed(), m.store.Stats()
 				b.ReportMetric(float64(now.Updates-before.Updates)/float64(now.Commits-before.Commits), "group")
-				bare := m.newBare(b)
+				bare := m.newRawLoop(b)
 				start := time.Now()
 				m.run(b, callers, func(ctx context.Context, n int64) error { return bare.disburse(ctx, merchants, n) })
 				b.ReportMetric(float64(time.Since(start))/float64(each), "of-limit")
@@ -69,24 +69,24 @@ func newMarket(b *testing.B) *market {
 		b.Fatal(err)
 	}
 	m.merchants, m.wallets = make([]string, 1000), make([]*account.Consumer, 1000)
-	m.run2(b, 1000, func(ctx context.Context, i int) error {
-		merchant, err := m.svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "Shop"})
+	m.forEach(b, 1000, func(ctx context.Context, i int) error {
+		merchant, err := m.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Shop"})
 		if err != nil {
 			return err
 		}
 		m.merchants[i] = merchant.ID
 		for range 9 {
-			if err := m.svc.Accounts.Deposit(ctx, account.Deposit{To: merchant.ID, Amount: decimal.NewFromInt(900_000), Source: "bench"}); err != nil {
+			if err := m.svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(900_000), Source: "bench"}); err != nil {
 				return err
 			}
 		}
-		m.wallets[i], err = m.svc.Accounts.CreateConsumer(ctx, account.HolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
+		m.wallets[i], err = m.svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
 		return err
 	})
 	return m
 }
 
-func (m *market) run2(b *testing.B, n int, fn func(context.Context, int) error) {
+func (m *market) forEach(b *testing.B, n int, fn func(context.Context, int) error) {
 	var all sync.WaitGroup
 	for part := range 64 {
 		all.Go(func() {
@@ -106,7 +106,7 @@ func (m *market) run2(b *testing.B, n int, fn func(context.Context, int) error) 
 
 // warm makes every wallet known, as it is after a while.
 func (m *market) warm(b *testing.B, merchants int) {
-	m.run2(b, 1000, func(ctx context.Context, i int) error { return m.disburse(ctx, merchants, int64(i)) })
+	m.forEach(b, 1000, func(ctx context.Context, i int) error { return m.disburse(ctx, merchants, int64(i)) })
 }
 
 func (m *market) run(b *testing.B, callers int, fn func(context.Context, int64) error) {
@@ -136,14 +136,14 @@ func (m *market) disburse(ctx context.Context, merchants int, n int64) error {
 }
 
 // bare writes the rows of disbursements without making them.
-type bare struct {
+type rawLoop struct {
 	*market
 	inserts []string
 	rows    [][]any
 }
 
-func (m *market) newBare(b *testing.B) *bare {
-	l := &bare{market: m}
+func (m *market) newRawLoop(b *testing.B) *rawLoop {
+	l := &rawLoop{market: m}
 	for _, table := range []string{"disbursements", "events", "events", "idempotency_keys"} {
 		rows, err := m.pool.Query(b.Context(), "SELECT * FROM "+m.schema+"."+table+" ORDER BY merchant DESC, id DESC LIMIT 1")
 		if err != nil {
@@ -175,7 +175,7 @@ func (m *market) newBare(b *testing.B) *bare {
 	return l
 }
 
-func (l *bare) disburse(ctx context.Context, merchants int, n int64) error {
+func (l *rawLoop) disburse(ctx context.Context, merchants int, n int64) error {
 	id := fmt.Sprintf("bare%016d", l.calls.Add(1))
 	merchant := l.merchants[n%int64(merchants)]
 	var q pgx.Batch

@@ -22,7 +22,7 @@ import (
 // A connection is cut at random at the moment in which a commit goes out: before
 // the server has it, or before the client has the answer. Every update that
 // succeeded is there once, and every other is not there.
-func TestCommitsWhoseAnswerIsLost(t *testing.T) {
+func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 	proxy := newProxy(t)
 	schema := pgtest.Schema(t)
 	store := proxy.open(t, schema)
@@ -67,7 +67,7 @@ func TestCommitsWhoseAnswerIsLost(t *testing.T) {
 		t.Error("no answer of a commit was lost")
 	}
 
-	// Looked at directly, and not through what the store remembers.
+	// This reads the database directly, without the store's cache.
 	direct, err := postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func (p *proxy) open(t *testing.T, schema string) *postgres.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, MaxGroup: 4})
+	store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, MaxBatchSize: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func (p *proxy) serve(client net.Conn) {
 				_, err = client.Write(answers[:n])
 			}
 			if err != nil || mute.Load() && n > 0 {
-				// The server has answered what the client will not hear.
+				// The server has answered, and the client will not get the answer.
 				_ = server.Close()
 				return
 			}

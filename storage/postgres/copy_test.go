@@ -16,7 +16,7 @@ import (
 
 // A store is copied from memory to SQLite, to PostgreSQL and back, and holds the
 // same each time.
-func TestCopy(t *testing.T) {
+func TestCopyBetweenAllStores(t *testing.T) {
 	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "copy.db"), sqlite.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -55,18 +55,18 @@ func TestCopy(t *testing.T) {
 }
 
 // crooked is a store whose ledger was tampered with.
-type crooked struct{ storage.Store }
+type corruptStore struct{ storage.Store }
 
-type crookedTx struct {
+type corruptTx struct {
 	storage.ReadTx
 	storage.Scanner
 }
 
-func (c crooked) View(ctx context.Context, fn func(storage.ReadTx) error) error {
-	return c.Store.View(ctx, func(tx storage.ReadTx) error { return fn(crookedTx{tx, tx.(storage.Scanner)}) })
+func (c corruptStore) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	return c.Store.View(ctx, func(tx storage.ReadTx) error { return fn(corruptTx{tx, tx.(storage.Scanner)}) })
 }
 
-func (c crookedTx) Postings(after string, limit int) ([]storage.Booked, error) {
+func (c corruptTx) Postings(after string, limit int) ([]storage.Booked, error) {
 	all, err := c.ReadTx.Postings(after, limit)
 	for i := range all {
 		all[i].Entries[0].Balance++
@@ -74,18 +74,18 @@ func (c crookedTx) Postings(after string, limit int) ([]storage.Booked, error) {
 	return all, err
 }
 
-func TestCopyChecksTheLedger(t *testing.T) {
+func TestCopyRefusesInconsistentLedger(t *testing.T) {
 	src := memory.New()
 	err := src.Update(t.Context(), func(tx storage.Tx) error { return tx.Post(transfer("p")) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := storage.Copy(t.Context(), memory.New(), crooked{src}, nil, nil); err == nil {
+	if err := storage.Copy(t.Context(), memory.New(), corruptStore{src}, nil, nil); err == nil {
 		t.Error("a ledger in which an entry has another balance is copied")
 	}
 }
 
-type everything struct {
+type storeContents struct {
 	Records   []storage.Record
 	Balances  []storage.Balance
 	Postings  []storage.Booked
@@ -93,7 +93,7 @@ type everything struct {
 }
 
 // contents reads all that a store holds. Versions are not copied.
-func contents(t *testing.T, s storage.Store) (all everything) {
+func contents(t *testing.T, s storage.Store) (all storeContents) {
 	t.Helper()
 	err := s.View(t.Context(), func(tx storage.ReadTx) error {
 		var last storage.Record

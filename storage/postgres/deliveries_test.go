@@ -155,9 +155,9 @@ func (r *receivers) ServeHTTP(_ http.ResponseWriter, q *http.Request) {
 	r.mu.Unlock()
 }
 
-// Several processes deliver webhooks, and the one that has deliveries in its hands
-// is killed. Nobody takes a delivery while another has it; what a dead one had is
-// delivered by another once its lease is over, and only that arrives twice.
+// Several processes deliver webhooks, and the test kills one that holds deliveries. No
+// process takes a delivery that another holds. After the lease, another process makes the
+// deliveries of the killed one, and only those arrive twice.
 func TestDeliveringProcesses(t *testing.T) {
 	for _, processes := range []int{2, 4} {
 		t.Run(fmt.Sprint(processes), func(t *testing.T) { deliveringProcesses(t, processes) })
@@ -176,7 +176,7 @@ func deliveringProcesses(t *testing.T, processes int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := svc.Accounts.CreateMerchant(ctx, account.MerchantParams{Name: "M"})
+	m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,11 +210,11 @@ func deliveringProcesses(t *testing.T, processes int) {
 	died := map[string]bool{}
 	for range kills {
 		for range atOnce {
-			if _, err := svc.Events.Record(ctx, caller, "customer.created", map[string]string{"object": "customer"}); err != nil {
+			if _, err := svc.Events.Record(ctx, caller, event.RecordParams{Type: "customer.created", Object: map[string]string{"object": "customer"}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		// While the receivers are silent, somebody who holds something is killed. An
+		// While the receivers are silent, the test kills a process that holds deliveries. An
 		// endpoint that has not answered yet is told one thing at a time.
 		await("deliveries under way", func() bool { at.mu.Lock(); defer at.mu.Unlock(); return at.waiting >= endpoints })
 		victim := -1
@@ -243,7 +243,7 @@ func deliveringProcesses(t *testing.T, processes int) {
 	await("all is delivered", func() bool {
 		done := 0
 		for id, path := range path {
-			list, err := svc.Webhooks.Deliveries(ctx, caller, id, api.Page{Limit: api.MaxLimit})
+			list, err := svc.Webhooks.ListDeliveries(ctx, caller, webhook.DeliveryListParams{Endpoint: id, Page: api.Page{Limit: api.MaxLimit}})
 			if err != nil {
 				t.Fatal(err)
 			}

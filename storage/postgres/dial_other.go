@@ -4,5 +4,5 @@ package postgres
 
 import "syscall"
 
-// limitSending is for systems whose keepalives alone find a dead connection.
-func limitSending(_, _ string, _ syscall.RawConn) error { return nil }
+// setUserTimeout does nothing: keepalives alone detect a dead connection on this system.
+func setUserTimeout(_, _ string, _ syscall.RawConn) error { return nil }

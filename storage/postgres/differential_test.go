@@ -39,7 +39,7 @@ var seeds = flag.Int("seeds", 4, "how many random sequences the differential tes
 
 // The same random calls, in transactions of which some fail, are answered alike
 // by every store that ships.
-func TestDifferential(t *testing.T) {
+func TestAllStoresAnswerAlike(t *testing.T) {
 	for seed := range uint64(*seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "differential.db"), sqlite.Config{})
@@ -68,7 +68,7 @@ func TestDifferential(t *testing.T) {
 
 var errUndo = errors.New("undo")
 
-// play makes the calls of one step and returns what was answered.
+// play makes the calls of one step and returns the answers.
 func play(t *testing.T, s storage.Store, seed, step uint64) []any {
 	t.Helper()
 	var answers []any
@@ -78,7 +78,7 @@ func play(t *testing.T, s storage.Store, seed, step uint64) []any {
 			answers = nil
 			random := rand.New(rand.NewPCG(seed, step))
 			for range 5 {
-				answers = append(answers, read(tx, random)...)
+				answers = append(answers, batchedRead(tx, random)...)
 			}
 			return nil
 		})
@@ -90,7 +90,7 @@ func play(t *testing.T, s storage.Store, seed, step uint64) []any {
 		random.IntN(4)
 		for range 1 + random.IntN(8) {
 			if random.IntN(3) == 0 {
-				answers = append(answers, read(tx, random)...)
+				answers = append(answers, batchedRead(tx, random)...)
 			} else {
 				answers = append(answers, write(tx, random)...)
 			}
@@ -103,7 +103,7 @@ func play(t *testing.T, s storage.Store, seed, step uint64) []any {
 	return append(answers, class(err))
 }
 
-// class is what of an error must be the same.
+// class returns the part of an error that must be the same.
 func class(err error) string {
 	for _, known := range []error{
 		storage.ErrNotFound, storage.ErrConflict, storage.ErrExists, storage.ErrInsufficient, storage.ErrOverflow, storage.ErrInvalid, errUndo,
@@ -120,18 +120,18 @@ func class(err error) string {
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func anyScope(random *rand.Rand) storage.Scope {
+func randomScope(random *rand.Rand) storage.Scope {
 	return storage.Scope{Merchant: []string{"", "mer_1", "mer_2"}[random.IntN(3)], Live: random.IntN(2) == 0}
 }
 
-func anyID(random *rand.Rand) string { return fmt.Sprint("th_", random.IntN(12)) }
+func randomID(random *rand.Rand) string { return fmt.Sprint("th_", random.IntN(12)) }
 
-func anyAccount(random *rand.Rand) (string, bool) {
+func randomAccount(random *rand.Rand) (string, bool) {
 	i := random.IntN(6)
 	return fmt.Sprint("account/", i), i > 0
 }
 
-func anyTime(random *rand.Rand) time.Time {
+func randomTime(random *rand.Rand) time.Time {
 	return epoch.Add(time.Duration(random.IntN(20)) * time.Second)
 }
 
@@ -142,12 +142,12 @@ func orNull(random *rand.Rand, v any) any {
 	return v
 }
 
-func anyThing(random *rand.Rand) storage.Record {
+func randomThing(random *rand.Rand) storage.Record {
 	return storage.Record{
-		Scope: anyScope(random), ID: anyID(random), Version: int64(1 + random.IntN(3)),
+		Scope: randomScope(random), ID: randomID(random), Version: int64(1 + random.IntN(3)),
 		Columns: []any{
-			orNull(random, fmt.Sprint("name", random.IntN(3))), int64(random.IntN(3)), random.IntN(2) == 0, anyTime(random),
-			orNull(random, anyTime(random)), orNull(random, fmt.Sprint("token", random.IntN(8))),
+			orNull(random, fmt.Sprint("name", random.IntN(3))), int64(random.IntN(3)), random.IntN(2) == 0, randomTime(random),
+			orNull(random, randomTime(random)), orNull(random, fmt.Sprint("token", random.IntN(8))),
 		},
 		Data: []byte{byte(random.IntN(256)), 0, byte(random.IntN(256))},
 	}
@@ -156,21 +156,21 @@ func anyThing(random *rand.Rand) storage.Record {
 func write(tx storage.Tx, random *rand.Rand) []any {
 	switch random.IntN(9) {
 	case 8:
-		r := anyThing(random)
+		r := randomThing(random)
 		if now, err := tx.Get(things, r.Scope, r.ID); err == nil && random.IntN(5) > 0 {
 			r.Version = now.Version
 		}
-		return []any{"lease", class(tx.Lease(things, r.Scope, r.ID, r.Version, anyTime(random)))}
+		return []any{"lease", class(tx.Lease(things, r.Scope, r.ID, r.Version, randomTime(random)))}
 	case 0, 1:
-		return []any{"insert", class(tx.Insert(things, anyThing(random)))}
+		return []any{"insert", class(tx.Insert(things, randomThing(random)))}
 	case 2, 3:
-		r := anyThing(random)
+		r := randomThing(random)
 		if now, err := tx.Get(things, r.Scope, r.ID); err == nil && random.IntN(5) > 0 {
 			r.Version = now.Version
 		}
 		return []any{"replace", class(tx.Replace(things, r))}
 	case 4:
-		r := anyThing(random)
+		r := randomThing(random)
 		if now, err := tx.Get(things, r.Scope, r.ID); err == nil && random.IntN(5) > 0 {
 			r.Version = now.Version
 		}
@@ -179,10 +179,10 @@ func write(tx storage.Tx, random *rand.Rand) []any {
 		n, err := tx.Next(fmt.Sprint("sequence", random.IntN(2)))
 		return []any{"next", n, class(err)}
 	case 6:
-		c := storage.Claim{Due: anyTime(random), Lease: time.Duration(1+random.IntN(10)) * time.Second, Limit: 100}
+		c := storage.Claim{Due: randomTime(random), Lease: time.Duration(1+random.IntN(10)) * time.Second, Limit: 100}
 		c.Now = c.Due
 		if random.IntN(2) == 0 {
-			of := anyScope(random)
+			of := randomScope(random)
 			c.Live, c.Due, c.Clocks = of.Live, time.Time{}, []storage.Clock{{Scope: of, Now: c.Due}}
 		}
 		records, err := tx.Claim(things, c)
@@ -193,35 +193,35 @@ func write(tx storage.Tx, random *rand.Rand) []any {
 		}
 		return []any{"claim", claimed, class(err)}
 	}
-	p := storage.Posting{ID: fmt.Sprint("p", random.IntN(60)), Type: "test", Ref: "ref", At: anyTime(random)}
-	from, fromGuarded := anyAccount(random)
-	to, toGuarded := anyAccount(random)
+	p := storage.Posting{ID: fmt.Sprint("p", random.IntN(60)), Type: "test", Ref: "ref", At: randomTime(random)}
+	from, fromGuarded := randomAccount(random)
+	to, toGuarded := randomAccount(random)
 	amount := int64(1 + random.IntN(50))
 	p.Moves = []storage.Move{{Account: from, Guarded: fromGuarded, Amount: -amount}, {Account: to, Guarded: toGuarded, Amount: amount}}
 	return []any{"post", class(tx.Post(p))}
 }
 
-func read(tx storage.ReadTx, random *rand.Rand) []any {
+func batchedRead(tx storage.ReadTx, random *rand.Rand) []any {
 	switch random.IntN(9) {
 	case 8:
-		next, err := tx.NextDue(things, anyScope(random), 1+random.IntN(3))
+		next, err := tx.NextDue(things, randomScope(random), 1+random.IntN(3))
 		return []any{"next due", append([]storage.Due{}, next...), class(err)}
 	case 0:
-		r, err := tx.Get(things, anyScope(random), anyID(random))
+		r, err := tx.Get(things, randomScope(random), randomID(random))
 		return []any{"get", r, class(err)}
 	case 1:
-		r, err := tx.Find(things, "name_size", anyScope(random), fmt.Sprint("name", random.IntN(3)), int64(random.IntN(3)))
+		r, err := tx.Find(things, "name_size", randomScope(random), fmt.Sprint("name", random.IntN(3)), int64(random.IntN(3)))
 		return []any{"find name_size", r, class(err)}
 	case 2:
-		r, err := tx.Find(things, "token", anyScope(random), fmt.Sprint("token", random.IntN(8)))
+		r, err := tx.Find(things, "token", randomScope(random), fmt.Sprint("token", random.IntN(8)))
 		return []any{"find token", r, class(err)}
 	case 3:
-		q := storage.Query{Scope: anyScope(random), Limit: 1 + random.IntN(5)}
+		q := storage.Query{Scope: randomScope(random), Limit: 1 + random.IntN(5)}
 		switch random.IntN(3) {
 		case 0:
-			q.After = anyID(random)
+			q.After = randomID(random)
 		case 1:
-			q.Before = anyID(random)
+			q.Before = randomID(random)
 		}
 		if random.IntN(2) == 0 {
 			q.Where = append(q.Where, storage.Equal{Column: "name", Value: orNull(random, fmt.Sprint("name", random.IntN(3)))})
@@ -230,21 +230,21 @@ func read(tx storage.ReadTx, random *rand.Rand) []any {
 			q.Where = append(q.Where, storage.Equal{Column: "open", Value: random.IntN(2) == 0})
 		}
 		if random.IntN(2) == 0 {
-			from := anyTime(random)
+			from := randomTime(random)
 			q.Range = append(q.Range, storage.Range{Column: "made", From: from, Until: from.Add(8 * time.Second)})
 		}
 		records, err := tx.List(things, q)
 		return []any{"list", len(records), append([]storage.Record{}, records...), class(err)}
 	case 4:
-		name, _ := anyAccount(random)
+		name, _ := randomAccount(random)
 		b, err := tx.Balance(name)
 		return []any{"balance", b, class(err)}
 	case 5:
-		name, _ := anyAccount(random)
+		name, _ := randomAccount(random)
 		entries, err := tx.Entries(name, int64(random.IntN(6)), 1+random.IntN(5))
 		return []any{"entries", append([]storage.Entry{}, entries...), class(err)}
 	case 6:
-		after, _ := anyAccount(random)
+		after, _ := randomAccount(random)
 		all, err := tx.Balances(after, 3)
 		return []any{"balances", append([]storage.Balance{}, all...), class(err)}
 	}

@@ -11,7 +11,7 @@ import (
 
 func (s *Store) Newest(t *testing.T) (number, token int64) {
 	t.Helper()
-	c, err := driver{s}.Newest()
+	c, err := driver{s}.NewestCommit()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,12 +21,12 @@ func (s *Store) Newest(t *testing.T) (number, token int64) {
 // Resolve reports whether a commit that is not there was given up for good.
 func (s *Store) Resolve(number, token int64, cause error) (lost bool, err error) {
 	err = s.resolve(sqlstore.Commit{Number: number, Token: token}, cause)
-	_, lost = err.(sqlstore.Dropped)
+	_, lost = err.(sqlstore.Retryable)
 	return lost, err
 }
 
 func (s *Store) Happened(ctx context.Context, number, token int64) (bool, error) {
-	return s.happened(ctx, sqlstore.Commit{Number: number, Token: token})
+	return s.committed(ctx, sqlstore.Commit{Number: number, Token: token})
 }
 
 // ExpectCommit and InsertCommit are what a batch sends that has run on another.

@@ -58,7 +58,7 @@ func newLoad(t *testing.T, url string) *load {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	store, err := postgres.Open(t.Context(), pool, postgres.Config{MaxGroup: 4})
+	store, err := postgres.Open(t.Context(), pool, postgres.Config{MaxBatchSize: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestPrimaryFrozenAndStandbyPromoted(t *testing.T) {
 func TestAddressMovesFromAFrozenServer(t *testing.T) {
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
-	address := newSwitch(t, primary.Addr())
+	address := newTCPProxy(t, primary.Addr())
 	l := newLoad(t, address.url())
 	primary.Freeze(t)
 	outage()
@@ -273,7 +273,7 @@ func TestAddressMovesFromAFrozenServer(t *testing.T) {
 func TestAddressComesBackFromAReadOnlyServer(t *testing.T) {
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
-	address := newSwitch(t, primary.Addr())
+	address := newTCPProxy(t, primary.Addr())
 	l := newLoad(t, address.url())
 	address.lead(standby.Addr())
 	address.cut()

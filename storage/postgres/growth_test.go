@@ -131,12 +131,12 @@ func newGrown(b *testing.B, pool *pgxpool.Pool, rows int) *grown {
 	g.svc, err = payments.New(b.Context(), g.store, payments.Config{BaseURL: "https://pay.example.com"})
 	check(err)
 	for range rowsBy {
-		m, err := g.svc.Accounts.CreateMerchant(b.Context(), account.MerchantParams{Name: "Shop"})
+		m, err := g.svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Shop"})
 		check(err)
-		check(g.svc.Accounts.Deposit(b.Context(), account.Deposit{To: m.ID, Amount: decimal.NewFromInt(9000), Source: "bench"}))
+		check(g.svc.Accounts.Deposit(b.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(9000), Source: "bench"}))
 		g.merchants = append(g.merchants, m.ID)
 	}
-	c, err := g.svc.Accounts.CreateConsumer(b.Context(), account.HolderParams{Name: "Ama Mensah", Phone: "0241000001"})
+	c, err := g.svc.Accounts.CreateConsumer(b.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
 	check(err)
 	g.wallet = c.ServiceID
 	check(g.fill(b.Context(), pool, schema))

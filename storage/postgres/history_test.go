@@ -21,16 +21,16 @@ import (
 
 // past is a schema as it was once. Restoring it does to live processes what a recovery
 // does, or a failover to a replica that lagged.
-type past struct {
+type savedState struct {
 	pool          *pgxpool.Pool
 	schema, saved string
 	tables        []string
 }
 
 // save keeps the schema as it is.
-func save(t *testing.T, pool *pgxpool.Pool, schema string) *past {
+func saveState(t *testing.T, pool *pgxpool.Pool, schema string) *savedState {
 	t.Helper()
-	p := &past{pool: pool, schema: schema, saved: pgtest.Schema(t)}
+	p := &savedState{pool: pool, schema: schema, saved: pgtest.Schema(t)}
 	rows, err := pool.Query(t.Context(), "SELECT tablename FROM pg_tables WHERE schemaname = $1", schema)
 	if err == nil {
 		p.tables, err = pgx.CollectRows(rows, pgx.RowTo[string])
@@ -46,8 +46,8 @@ func save(t *testing.T, pool *pgxpool.Pool, schema string) *past {
 	return p
 }
 
-// restore brings the schema back, under the lock of those who write.
-func (p *past) restore(t *testing.T) {
+// restore brings the schema back, under the writers' lock.
+func (p *savedState) restore(t *testing.T) {
 	t.Helper()
 	text := "LOCK TABLE " + p.schema + ".storage_writer IN EXCLUSIVE MODE"
 	for _, table := range p.tables {
@@ -59,15 +59,15 @@ func (p *past) restore(t *testing.T) {
 }
 
 // exec runs statements in one transaction.
-func (p *past) exec(t *testing.T, text string) {
+func (p *savedState) exec(t *testing.T, text string) {
 	t.Helper()
 	if _, err := p.pool.Exec(t.Context(), text, pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// openHere opens one more store on a schema.
-func openHere(t *testing.T, pool *pgxpool.Pool, schema string, log *slog.Logger) *postgres.Store {
+// openStore opens one more store on a schema.
+func openStore(t *testing.T, pool *pgxpool.Pool, schema string, log *slog.Logger) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, Logger: log})
 	if err == nil {
@@ -85,7 +85,7 @@ func openHere(t *testing.T, pool *pgxpool.Pool, schema string, log *slog.Logger)
 }
 
 // countUp takes the next number of a sequence, raises a note by one, and books one pesewa.
-// It returns what it has read and taken.
+// It returns the values that it has read.
 func countUp(ctx context.Context, s storage.Store, posting string) (number, size, balance int64, err error) {
 	err = s.Update(ctx, func(tx storage.Tx) error {
 		if number, err = tx.Next("numbers"); err != nil {
@@ -113,8 +113,8 @@ func countUp(ctx context.Context, s storage.Store, posting string) (number, size
 	return number, size, balance, err
 }
 
-// mustCount counts up, and expects what follows from so many times before.
-func mustCount(t *testing.T, who string, s storage.Store, before int64) {
+// checkCount counts up, and expects what follows from so many times before.
+func checkCount(t *testing.T, who string, s storage.Store, before int64) {
 	t.Helper()
 	number, size, balance, err := countUp(t.Context(), s, who)
 	if err != nil {
@@ -138,13 +138,13 @@ func takeNext(t *testing.T, s storage.Store) (n int64) {
 	return n
 }
 
-// A process that knows more than the database has forgets it, and does not hide its own
-// commits from a process that still knows the newest one.
-func TestHistoryThatWentBack(t *testing.T) {
+// A process that knows lost commits clears its cache. Its next commits are visible to a
+// process that still knows the newest commit.
+func TestLostHistoryClearsCache(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 8), pgtest.Schema(t)
 	var log bytes.Buffer
-	ahead := openHere(t, pool, schema, slog.New(slog.NewTextHandler(&log, nil)))
-	idle := openHere(t, pool, schema, nil)
+	ahead := openStore(t, pool, schema, slog.New(slog.NewTextHandler(&log, nil)))
+	idle := openStore(t, pool, schema, nil)
 	want := func(s storage.Store, n int64) {
 		t.Helper()
 		if got := takeNext(t, s); got != n {
@@ -160,7 +160,7 @@ func TestHistoryThatWentBack(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), "DELETE FROM "+schema+".storage_commits WHERE number < $1", number); err != nil {
 		t.Fatal(err)
 	}
-	replica := save(t, pool, schema)
+	replica := saveState(t, pool, schema)
 	for n := range int64(6) {
 		want(ahead, 5+n)
 	}
@@ -169,10 +169,10 @@ func TestHistoryThatWentBack(t *testing.T) {
 		want(ahead, n)
 		want(idle, n+1)
 	}
-	if got := ahead.Stats().Fenced; got != 1 {
+	if got := ahead.Stats().LostHistory; got != 1 {
 		t.Errorf("the process that knew more was fenced %d times", got)
 	}
-	if got := idle.Stats().Fenced; got != 0 {
+	if got := idle.Stats().LostHistory; got != 0 {
 		t.Errorf("the process that knew no more was fenced %d times", got)
 	}
 	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), fmt.Sprint("newest=", number)) {
@@ -180,33 +180,32 @@ func TestHistoryThatWentBack(t *testing.T) {
 	}
 }
 
-// A process that is alone, and so looks for no others before it runs, finds out when it
-// commits.
-func TestHistoryOfOneProcessThatWentBack(t *testing.T) {
+// A single process runs optimistically, and so detects the lost commits when it commits.
+func TestLostHistoryIsDetectedAtCommit(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
-	s := openHere(t, pool, schema, slog.New(slog.DiscardHandler))
-	mustCount(t, "before", s, 0)
-	replica := save(t, pool, schema)
-	mustCount(t, "lost", s, 1)
-	mustCount(t, "lost", s, 2)
+	s := openStore(t, pool, schema, slog.New(slog.DiscardHandler))
+	checkCount(t, "before", s, 0)
+	replica := saveState(t, pool, schema)
+	checkCount(t, "lost", s, 1)
+	checkCount(t, "lost", s, 2)
 	replica.restore(t)
-	mustCount(t, "after", s, 1)
-	mustCount(t, "after", s, 2)
-	if got := s.Stats().Fenced; got != 1 {
+	checkCount(t, "after", s, 1)
+	checkCount(t, "after", s, 2)
+	if got := s.Stats().LostHistory; got != 1 {
 		t.Errorf("it was fenced %d times", got)
 	}
 }
 
 // Several processes write in turn while the database goes back again and again, to states
-// with much and with little of their log of commits. Each reads what is there.
-func TestHistoriesThatWentBack(t *testing.T) {
+// with much and with little of the commit log. Each process reads the current state.
+func TestLostHistoryOfSeveralProcesses(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 8), pgtest.Schema(t)
 	var stores []storage.Store
 	for range 3 {
-		stores = append(stores, openHere(t, pool, schema, slog.New(slog.DiscardHandler)))
+		stores = append(stores, openStore(t, pool, schema, slog.New(slog.DiscardHandler)))
 	}
 	type state struct {
-		*past
+		*savedState
 		count int64
 	}
 	seed := rand.Uint64()
@@ -218,7 +217,7 @@ func TestHistoriesThatWentBack(t *testing.T) {
 		switch random.IntN(12) {
 		case 0:
 			if len(states) < 5 {
-				states = append(states, state{save(t, pool, schema), count})
+				states = append(states, state{saveState(t, pool, schema), count})
 			}
 		case 1:
 			if len(states) > 0 {
@@ -232,25 +231,25 @@ func TestHistoriesThatWentBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		default:
-			mustCount(t, fmt.Sprint(step), stores[random.IntN(len(stores))], count)
+			checkCount(t, fmt.Sprint(step), stores[random.IntN(len(stores))], count)
 			count++
 		}
 	}
 	for _, s := range stores {
-		fenced += s.(*postgres.Store).Stats().Fenced
+		fenced += s.(*postgres.Store).Stats().LostHistory
 	}
 	if fenced == 0 {
 		t.Error("no process was fenced")
 	}
 }
 
-// The database goes back beside processes that write. What is under way then runs again,
-// and what is there afterwards fits together.
-func TestHistoryThatWentBackBesideWriters(t *testing.T) {
+// The database goes back beside processes that write. Running updates run again, and the
+// data afterwards is consistent.
+func TestLostHistoryBesideWriters(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 12), pgtest.Schema(t)
-	stores := []storage.Store{openHere(t, pool, schema, slog.New(slog.DiscardHandler)), openHere(t, pool, schema, slog.New(slog.DiscardHandler))}
-	mustCount(t, "first", stores[0], 0)
-	replica := save(t, pool, schema)
+	stores := []storage.Store{openStore(t, pool, schema, slog.New(slog.DiscardHandler)), openStore(t, pool, schema, slog.New(slog.DiscardHandler))}
+	checkCount(t, "first", stores[0], 0)
+	replica := saveState(t, pool, schema)
 	done := make(chan struct{})
 	var all sync.WaitGroup
 	calls := make(chan struct{}, 1000)
@@ -304,11 +303,11 @@ func TestHistoryThatWentBackBesideWriters(t *testing.T) {
 	}
 }
 
-// A sequence that was changed behind the back of a process gives no number that it does
-// not have next: it is written only over the value that was read.
-func TestSequencesAreCompared(t *testing.T) {
+// After a change of a sequence in the database, Next gives the number after it: the store
+// compares the value that it replaces.
+func TestNextReadsSequenceChangedInDatabase(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
-	s := openHere(t, pool, schema, nil)
+	s := openStore(t, pool, schema, nil)
 	takeNext(t, s)
 	takeNext(t, s)
 	for _, text := range []string{

@@ -57,17 +57,17 @@ func BenchmarkHTTP(b *testing.B) {
 			n := max(b.N/turns, connections)
 			for turn := range turns {
 				if turn%2 == 1 { // so that neither is always the one after pgbench
-					hot += drive(keys[:1], n).Took.Seconds()
+					hot += drive(keys[:1], n).Elapsed.Seconds()
 				}
-				own, server := httpload.ProcessorTime(), m.serverTime(b)
+				own, server := httpload.CPUTime(), m.serverTime(b)
 				done := drive(keys, n)
-				ours, theirs, makers = ours+httpload.ProcessorTime()-own, theirs+m.serverTime(b)-server, makers+done.Processor
-				spread += done.Took.Seconds()
-				slowest = max(slowest, httpload.Within(done.Each, 99))
+				ours, theirs, makers = ours+httpload.CPUTime()-own, theirs+m.serverTime(b)-server, makers+done.CPUTime
+				spread += done.Elapsed.Seconds()
+				slowest = max(slowest, httpload.Percentile(done.Durations, 99))
 				if turn%2 == 0 {
-					hot += drive(keys[:1], n).Took.Seconds()
+					hot += drive(keys[:1], n).Elapsed.Seconds()
 				}
-				transactions += limit.run(b, min(max(done.Took, 2*time.Second), 6*time.Second))
+				transactions += limit.run(b, min(max(done.Elapsed, 2*time.Second), 6*time.Second))
 			}
 			now := m.store.Stats()
 			total := float64(turns * n)
@@ -100,8 +100,8 @@ func (m *market) serve(b *testing.B) (address string) {
 // keys returns an API key of each merchant.
 func (m *market) keys(b *testing.B) []string {
 	keys := make([]string, len(m.merchants))
-	m.run2(b, len(keys), func(ctx context.Context, i int) error {
-		key, err := m.svc.Accounts.CreateKey(ctx, api.Caller{Merchant: m.merchants[i]}, account.KeyParams{Name: "bench"})
+	m.forEach(b, len(keys), func(ctx context.Context, i int) error {
+		key, err := m.svc.Accounts.CreateKey(ctx, api.Caller{Merchant: m.merchants[i]}, account.CreateKeyParams{Name: "bench"})
 		if err == nil {
 			keys[i] = key.Secret
 		}

@@ -16,7 +16,7 @@ import (
 
 // Define implements [sqlstore.Driver].
 func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage.Kind) (changed bool, err error) {
-	m := &migration{ctx: ctx, db: s.(*session).db, schema: d.config.Schema, progress: d.config.Migrating, online: true}
+	m := &migration{ctx: ctx, db: s.(*session).db, schema: d.config.Schema, progress: d.config.MigrationProgress, isOnline: true}
 	for _, k := range kinds {
 		this, err := m.define(k)
 		if err != nil {
@@ -25,22 +25,21 @@ func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage
 		changed = changed || this
 	}
 	if changed {
-		err = m.raise()
+		err = m.bumpSchemaVersion()
 	}
 	return changed, err
 }
 
-// define makes the table of a kind, or brings it up to date. While it does no other
-// update runs.
+// define creates or changes the table of a kind. No other update runs meanwhile.
 func (m *migration) define(k *storage.Kind) (changed bool, err error) {
-	if missing, err := sqlstore.Missing(m, k); err != nil || !missing {
+	if missing, err := sqlstore.NeedsDefine(m, k); err != nil || !missing {
 		return false, err
 	}
-	if _, err := m.db.Exec(m.ctx, lockWriter(m.schema)); err != nil {
+	if _, err := m.db.Exec(m.ctx, lockWriterSQL(m.schema)); err != nil {
 		return false, err
 	}
-	if m.online {
-		if _, err := m.db.Exec(m.ctx, limitLocks); err != nil {
+	if m.isOnline {
+		if _, err := m.db.Exec(m.ctx, shortLockTimeout); err != nil {
 			return false, err
 		}
 	}
@@ -49,7 +48,7 @@ func (m *migration) define(k *storage.Kind) (changed bool, err error) {
 
 // Declaration implements [sqlstore.Tables].
 func (m *migration) Declaration(kind string) (text string, err error) {
-	_, err = m.one("SELECT declaration FROM "+sqlstore.Quote(m.schema)+".storage_kinds WHERE name = $1", []any{kind}, &text)
+	_, err = m.queryRow("SELECT declaration FROM "+sqlstore.Quote(m.schema)+".storage_kinds WHERE name = $1", []any{kind}, &text)
 	return text, err
 }
 
@@ -64,28 +63,28 @@ func (m *migration) SetDeclaration(kind, declaration string) error {
 func (m *migration) HasIndex(name string) (bool, error) {
 	return m.exists(`SELECT 1 FROM pg_catalog.pg_index AS i
 		JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relname = $2 AND i.indisvalid`, m.schema, short(name))
+		WHERE n.nspname = $1 AND c.relname = $2 AND i.indisvalid`, m.schema, shortName(name))
 }
 
 // CreateIndex implements [sqlstore.Tables].
 func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
-	// One that is not valid is what a killed run has left.
-	err := m.script("DROP INDEX IF EXISTS " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(short(i.Name)))
+	// A killed run may have left an invalid index.
+	err := m.script("DROP INDEX IF EXISTS " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(shortName(i.Name)))
 	if err == nil {
-		err = m.script(i.Create(short(i.Name), m.table(k)))
+		err = m.script(i.CreateStatement(shortName(i.Name), m.table(k)))
 	}
-	return taken(i, err)
+	return indexError(i, err)
 }
 
 // DropIndex implements [sqlstore.Tables].
 func (m *migration) DropIndex(name string) error {
-	return m.script("DROP INDEX " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(short(name)))
+	return m.script("DROP INDEX " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(shortName(name)))
 }
 
-// taken says what the error of an index means.
-func taken(i sqlstore.Index, err error) error {
+// indexError returns the error of an index in the caller's terms.
+func indexError(i sqlstore.Index, err error) error {
 	if isUnique(err) {
-		return fmt.Errorf("%w: a record has what another one has in key %s", storage.ErrExists, short(i.Name))
+		return fmt.Errorf("%w: two records have the same value in key %s", storage.ErrExists, shortName(i.Name))
 	}
 	return err
 }
@@ -94,12 +93,12 @@ var sqlType = map[storage.Type]string{
 	storage.Text: `text COLLATE "C"`, storage.Int: "bigint", storage.Bool: "boolean", storage.Time: "bigint",
 }
 
-func oneOf(c storage.Column) string {
+func oneOfCondition(c storage.Column) string {
 	return sqlstore.Quote(c.Name) + " IN ('" + strings.Join(c.OneOf, "', '") + "')"
 }
 
-// CreateTable implements [sqlstore.Tables]. The constraints have names, so that a
-// later release can change them.
+// CreateTable implements [sqlstore.SchemaTx]. The constraints have names, so that a later
+// release can change them.
 func (m *migration) CreateTable(k *storage.Kind) error {
 	var s strings.Builder
 	s.WriteString("CREATE TABLE " + sqlstore.Quote(m.schema) + "." + sqlstore.Quote(k.Name) + ` (
@@ -114,7 +113,7 @@ func (m *migration) CreateTable(k *storage.Kind) error {
 			s.WriteString(" NOT NULL")
 		}
 		if len(c.OneOf) > 0 {
-			s.WriteString(" CONSTRAINT " + sqlstore.Quote(short(k.Name+".one_of."+c.Name)) + " CHECK (" + oneOf(c) + ")")
+			s.WriteString(" CONSTRAINT " + sqlstore.Quote(shortName(k.Name+".one_of."+c.Name)) + " CHECK (" + oneOfCondition(c) + ")")
 		}
 		s.WriteString(",\n")
 	}
@@ -125,8 +124,8 @@ func (m *migration) CreateTable(k *storage.Kind) error {
 	return m.script(s.String())
 }
 
-// short keeps a name within what PostgreSQL keeps of it.
-func short(name string) string {
+// shortName shortens a name to what PostgreSQL keeps of it.
+func shortName(name string) string {
 	if len(name) <= 63 {
 		return name
 	}
@@ -134,22 +133,22 @@ func short(name string) string {
 	return name[:50] + "." + hex.EncodeToString(sum[:6])
 }
 
-// copyBatch is how many rows are in memory at once while columns are filled.
+// copyBatch is how many rows a backfill holds in memory.
 const copyBatch = 200
 
 // AlterTable implements [sqlstore.Tables].
 func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
-	filled, err := m.filled(k)
+	filled, err := m.isBackfilled(k)
 	if err != nil {
 		return err
 	}
 	if filled {
-		tell = func(int64) {} // what is left is not worth telling
+		tell = func(int64) {} // only few rows are left
 	}
 	tell(0)
 	table, from := "ALTER TABLE "+m.table(k), len(kept.Columns)
-	later := "" // constraints are checked at once, in the host's own transaction
-	if m.online {
+	later := "" // in the host's own transaction, constraints are checked at once
+	if m.isOnline {
 		later = " NOT VALID"
 	}
 	if kept.Due == "" && k.Due != "" {
@@ -158,7 +157,7 @@ func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell fu
 		}
 	}
 	for i, c := range k.Columns {
-		check := sqlstore.Quote(short(k.Name + ".one_of." + c.Name))
+		check := sqlstore.Quote(shortName(k.Name + ".one_of." + c.Name))
 		if i < from {
 			if len(c.OneOf) == len(kept.Columns[i].OneOf) {
 				continue
@@ -170,7 +169,7 @@ func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell fu
 			return err
 		}
 		if len(c.OneOf) > 0 {
-			if err := m.script(table + " ADD CONSTRAINT " + check + " CHECK (" + oneOf(c) + ")" + later); err != nil {
+			if err := m.script(table + " ADD CONSTRAINT " + check + " CHECK (" + oneOfCondition(c) + ")" + later); err != nil {
 				return err
 			}
 		}
@@ -178,7 +177,7 @@ func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell fu
 	if from == len(k.Columns) {
 		return nil
 	}
-	if err := m.fillRest(k, from, filled, tell); err != nil {
+	if err := m.backfillRest(k, from, filled, tell); err != nil {
 		return err
 	}
 	for _, c := range k.Columns[from:] {
@@ -186,8 +185,8 @@ func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell fu
 			continue
 		}
 		constraint := " ALTER COLUMN " + sqlstore.Quote(c.Name) + " SET NOT NULL"
-		if m.online {
-			constraint = " ADD CONSTRAINT " + sqlstore.Quote(short(k.Name+".not_null."+c.Name)) +
+		if m.isOnline {
+			constraint = " ADD CONSTRAINT " + sqlstore.Quote(shortName(k.Name+".not_null."+c.Name)) +
 				" CHECK (" + sqlstore.Quote(c.Name) + " IS NOT NULL)" + later
 		}
 		if err := m.script(table + constraint); err != nil {
@@ -197,24 +196,24 @@ func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell fu
 	return nil
 }
 
-// fillRest fills the rows that have not been filled online, and removes what that
-// needed.
-func (m *migration) fillRest(k *storage.Kind, from int, filled bool, tell func(done int64)) error {
+// backfillRest fills the rows that were not filled online, and drops the helper table and
+// trigger.
+func (m *migration) backfillRest(k *storage.Kind, from int, filled bool, tell func(done int64)) error {
 	rest := m.table(k)
 	if filled {
-		rest = "(SELECT t.* FROM " + m.noted(k) + " JOIN " + rest + " AS t USING (merchant, live, id)) AS t"
+		rest = "(SELECT t.* FROM " + m.changedRowsTable(k) + " JOIN " + rest + " AS t USING (merchant, live, id)) AS t"
 	}
-	err := m.fill(k, from, rest, tell, func(b *pgx.Batch) error { return m.db.SendBatch(m.ctx, b).Close() })
+	err := m.backfill(k, from, rest, tell, func(b *pgx.Batch) error { return m.db.SendBatch(m.ctx, b).Close() })
 	if err != nil {
 		return err
 	}
 	return m.script("DROP TRIGGER IF EXISTS storage_note ON " + m.table(k) + ";\n" +
-		"DROP FUNCTION IF EXISTS " + m.noted(k) + ";\nDROP TABLE IF EXISTS " + m.noted(k))
+		"DROP FUNCTION IF EXISTS " + m.changedRowsTable(k) + ";\nDROP TABLE IF EXISTS " + m.changedRowsTable(k))
 }
 
-// fill fills the columns from the given index on, in the rows of a table or query, in
-// the order of the primary key.
-func (m *migration) fill(k *storage.Kind, from int, rows string, tell func(done int64), write func(*pgx.Batch) error) error {
+// backfill fills the columns from the given index on, in the rows of a table or query, by
+// ascending primary key.
+func (m *migration) backfill(k *storage.Kind, from int, rows string, tell func(done int64), write func(*pgx.Batch) error) error {
 	name := m.table(k)
 	var sets []string
 	for i, c := range k.Columns[from:] {
@@ -245,7 +244,7 @@ func (m *migration) fill(k *storage.Kind, from int, rows string, tell func(done 
 			}
 			args := []any{r.Scope.Merchant, r.Scope.Live, r.ID}
 			for _, v := range r.Columns[from:] {
-				args = append(args, sqlstore.Stored(v))
+				args = append(args, sqlstore.Encode(v))
 			}
 			writes.Queue(update, args...)
 		}

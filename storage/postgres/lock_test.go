@@ -84,16 +84,15 @@ func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
 	}
 }
 
-// The lock spares processes attempts in vain. What decides is the primary key of the
-// commits and that each write compares what it replaces: without the lock nothing is
-// lost, doubled or acknowledged falsely.
+// The lock only avoids failed attempts. The primary key of the commits and the comparing
+// writes decide: without the lock no write is lost, doubled or falsely acknowledged.
 func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 	schema := pgtest.Schema(t)
 	config, err := pgxpool.ParseConfig(pgtest.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := newSwitch(t, fmt.Sprintf("%s:%d", config.ConnConfig.Host, config.ConnConfig.Port))
+	address := newTCPProxy(t, fmt.Sprintf("%s:%d", config.ConnConfig.Host, config.ConnConfig.Port))
 	var unlocked atomic.Int64
 	lock := fmt.Appendf(nil, `LOCK TABLE "%s".storage_writer IN EXCLUSIVE MODE`, schema)
 	nothing := bytes.Repeat([]byte{' '}, len(lock))
@@ -182,7 +181,7 @@ func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 	}
 }
 
-// userOf returns who the tests are at their server.
+// userOf returns the user, password and database of the test server.
 func userOf(t *testing.T) (user, password, database string) {
 	config, err := pgx.ParseConfig(pgtest.URL(t))
 	if err != nil {

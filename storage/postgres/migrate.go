@@ -14,50 +14,49 @@ import (
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
-// The numbers of the migrations that were applied are in storage_migrations.
+// storage_migrations holds the numbers of the applied migrations.
 //
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
 var migrations = sqlstore.ReadMigrations(migrationFiles)
 
-// Migrate brings a schema up to date, which it creates if there is none, and
-// makes the tables of the given kinds in it: those of payments.Kinds() for the
-// library. It may run in several processes at once, beside programs that read and
-// write, and be killed anywhere: the next run goes on. Tables that hold rows change
-// in steps (columns are filled in batches, indexes made concurrently, constraints
-// validated at last), and no step waits long for a table that others read, but tries
-// again, until ctx ends. A program that does not know all that was declared writes
-// until the end, and then fails with [storage.ErrNewer]; it goes on reading. An index
-// that is made concurrently waits for all transactions that began before it.
+// Migrate creates a schema or brings it up to date, and makes the tables of the given
+// kinds in it: those of payments.Kinds() for the library. It may run in several processes
+// at once, beside programs that read and write, and be killed anywhere: the next run goes
+// on. Tables that hold rows change in steps: columns are filled in batches, indexes are
+// made concurrently, constraints are validated last. No step waits long for a table that
+// others read; it tries again until ctx ends. An older program writes until the end, and
+// then fails with [storage.ErrNewer]; it goes on reading. A concurrent index waits for
+// all transactions that began before it.
 //
-// [Open] and [Store.Define] do the same. Migrate is for hosts whose servers may
-// not change tables, and fails with [storage.ErrNewer] where the schema was
-// written by a newer version of the library.
+// [Open] and [Store.Define] do the same. Migrate is for hosts whose servers may not
+// change tables. It fails with [storage.ErrNewer] if a newer version of the library wrote
+// the schema.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, schema string, kinds ...*storage.Kind) error {
 	change := func(kinds ...*storage.Kind) error {
 		return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-			m := &migration{ctx: ctx, db: tx, schema: schema, online: true}
+			m := &migration{ctx: ctx, db: tx, schema: schema, isOnline: true}
 			return m.run(kinds)
 		})
 	}
 	if err := change(); err != nil || len(kinds) == 0 {
 		return err
 	}
-	o := &online{pool: pool, schema: schema}
+	o := &onlineMigration{pool: pool, schema: schema}
 	return o.run(ctx, kinds, func() error { return change(kinds...) })
 }
 
-// MigrateTx is [Migrate] inside the host's own transaction, which must be READ
-// COMMITTED: beside the migrations of the host's own tables. All steps are in that
-// transaction. Other updates wait until it ends, and so do reads of tables that it has
-// changed: for large tables run [Migrate] instead.
+// MigrateTx is [Migrate] inside the host's own transaction, which must be READ COMMITTED,
+// beside the migrations of the host's own tables. All steps are in that transaction.
+// Other updates wait until it ends, and so do reads of tables that it has changed. For
+// large tables run [Migrate] instead.
 func MigrateTx(ctx context.Context, tx pgx.Tx, schema string, kinds ...*storage.Kind) error {
 	m := &migration{ctx: ctx, db: tx, schema: schema}
 	return m.run(kinds)
 }
 
-// run brings the tables up to date in its transaction.
+// run applies all migrations within its transaction.
 func (m *migration) run(kinds []*storage.Kind) error {
 	if err := checkSchema(m.schema); err != nil {
 		return err
@@ -68,7 +67,7 @@ func (m *migration) run(kinds []*storage.Kind) error {
 	if err := checkIsolation(m.ctx, m.db); err != nil {
 		return err
 	}
-	changed, err := m.base()
+	changed, err := m.migrateBase()
 	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}
@@ -80,15 +79,15 @@ func (m *migration) run(kinds []*storage.Kind) error {
 		changed = changed || this
 	}
 	if changed {
-		if err := errors.Join(m.raise(), m.announce()); err != nil {
+		if err := errors.Join(m.bumpSchemaVersion(), m.addCommit()); err != nil {
 			return fmt.Errorf("postgres: migrate: %w", err)
 		}
 	}
 	return nil
 }
 
-// Validate reports whether [Migrate] has nothing left to do: nil, or an error
-// that says what is missing. It changes nothing.
+// Validate returns nil if [Migrate] has nothing left to do, or else an error that says
+// what is missing. It changes nothing.
 func Validate(ctx context.Context, pool *pgxpool.Pool, schema string, kinds ...*storage.Kind) error {
 	if err := checkSchema(schema); err != nil {
 		return err
@@ -126,12 +125,12 @@ type migration struct {
 	ctx      context.Context
 	db       querier
 	schema   string
-	progress func(storage.Progress) // nil for nobody
-	// online says that this is step 4 of [online].
-	online bool
+	progress func(storage.Progress) // may be nil
+	// isOnline says that this transaction is step 4 of [onlineMigration].
+	isOnline bool
 }
 
-// script runs statements in their order.
+// script runs a script statement by statement.
 func (m *migration) script(text string) error {
 	for _, statement := range splitScript(text) {
 		if _, err := m.db.Exec(m.ctx, statement); err != nil {
@@ -141,8 +140,8 @@ func (m *migration) script(text string) error {
 	return nil
 }
 
-// splitScript splits a script at the semicolons that end a line outside of
-// quoted bodies: the server takes one statement at a time.
+// splitScript splits a script at semicolons at the end of a line, outside of $$ bodies:
+// the server takes one statement at a time.
 func splitScript(text string) []string {
 	var all []string
 	var s strings.Builder
@@ -163,8 +162,8 @@ func splitScript(text string) []string {
 	return all
 }
 
-// one scans the only row of a query and reports whether there was one.
-func (m *migration) one(query string, args []any, dests ...any) (bool, error) {
+// queryRow scans the only row of a query and reports whether there was one.
+func (m *migration) queryRow(query string, args []any, dests ...any) (bool, error) {
 	err := m.db.QueryRow(m.ctx, query, args...).Scan(dests...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
@@ -174,32 +173,31 @@ func (m *migration) one(query string, args []any, dests ...any) (bool, error) {
 
 func (m *migration) exists(query string, args ...any) (bool, error) {
 	var one int
-	return m.one(query, args, &one)
+	return m.queryRow(query, args, &one)
 }
 
-// applied returns how many migrations the schema has had.
+// applied returns how many migrations the schema has.
 func (m *migration) applied() (int, error) {
 	there, err := m.exists(`SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'storage_migrations'`, m.schema)
 	if !there || err != nil {
 		return 0, err
 	}
 	var n int
-	_, err = m.one("SELECT count(*) FROM "+sqlstore.Quote(m.schema)+".storage_migrations", nil, &n)
+	_, err = m.queryRow("SELECT count(*) FROM "+sqlstore.Quote(m.schema)+".storage_migrations", nil, &n)
 	return n, err
 }
 
-// base brings the tables up to date that do not depend on kinds, and reports whether
-// it changed any.
-func (m *migration) base() (changed bool, err error) {
+// migrateBase applies the migrations, which make the tables that do not depend on kinds.
+// It reports whether it changed anything.
+func (m *migration) migrateBase() (changed bool, err error) {
 	if n, err := m.applied(); err != nil || n == migrations.Len() {
 		return false, err
 	}
-	// The hash is of this program's own making, so that no other use of advisory
-	// locks meets it but by bad luck, which would only make somebody wait.
+	// Another use of advisory locks can have the same hash by chance, and would only wait.
 	if _, err := m.db.Exec(m.ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 7082))", "payments/"+m.schema); err != nil {
 		return false, err
 	}
-	n, err := m.applied() // again: another process may have been faster
+	n, err := m.applied() // another process may have migrated meanwhile
 	if err != nil || n == migrations.Len() {
 		return false, err
 	}
@@ -215,9 +213,9 @@ func (m *migration) base() (changed bool, err error) {
 			return false, err
 		}
 	}
-	// The path is the host's again when its transaction goes on.
+	// The host's transaction gets its own path back at the end.
 	var path string
-	if _, err := m.one("SELECT current_setting('search_path')", nil, &path); err != nil {
+	if _, err := m.queryRow("SELECT current_setting('search_path')", nil, &path); err != nil {
 		return false, err
 	}
 	if err := m.setPath(sqlstore.Quote(m.schema) + ", pg_temp"); err != nil {
@@ -237,7 +235,7 @@ func (m *migration) base() (changed bool, err error) {
 		return err
 	})
 	if err == nil && n > 0 {
-		_, err = m.db.Exec(m.ctx, lockWriter(m.schema))
+		_, err = m.db.Exec(m.ctx, lockWriterSQL(m.schema))
 	}
 	if err != nil {
 		return false, err

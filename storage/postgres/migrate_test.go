@@ -17,22 +17,21 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// cutter ends the connection before the statement whose turn it is.
-type cutter struct{ left atomic.Int64 }
+// queryKiller ends the connection before the statement whose turn it is.
+type queryKiller struct{ left atomic.Int64 }
 
-func (c *cutter) TraceQueryStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+func (c *queryKiller) TraceQueryStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	if c.left.Add(-1) == 0 {
 		_ = conn.PgConn().Conn().Close() // as if the process were gone
 	}
 	return ctx
 }
 
-func (c *cutter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (c *queryKiller) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// A migration whose process dies before any one of its statements is done by the
-// next, for a new schema and for a kind that gets columns, of which one must not be
-// null, a key and a due time.
-func TestMigrationKilledAnywhere(t *testing.T) {
+// The next migration completes one whose process died before any of its statements: for a
+// new schema, and for a kind that gets columns, a key and a due time.
+func TestKilledMigrationIsResumed(t *testing.T) {
 	old := *things
 	old.Columns, old.Keys, old.Due = things.Columns[:3], things.Keys[:1], ""
 	whole := *things
@@ -64,7 +63,7 @@ func TestMigrationKilledAnywhere(t *testing.T) {
 			killed := 0
 			for n := int64(1); ; n++ {
 				config := pool.Config()
-				cut := &cutter{}
+				cut := &queryKiller{}
 				cut.left.Store(n)
 				config.ConnConfig.Tracer = cut
 				dying, err := pgxpool.NewWithConfig(t.Context(), config)
@@ -118,7 +117,7 @@ func TestMigrationKilledAnywhere(t *testing.T) {
 }
 
 // The host's own migration takes ours with it, or leaves nothing.
-func TestMigrateTx(t *testing.T) {
+func TestMigrateTxEndsWithHostTransaction(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
 	for _, end := range []string{"rollback", "commit"} {
 		tx, err := pool.Begin(t.Context())
@@ -256,12 +255,11 @@ func (e *explainer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.T
 
 func (e *explainer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// Whoever waits for a migration sees how far it has come; one that changes nothing
-// tells nothing.
-func TestProgressOfAMigration(t *testing.T) {
+// A migration reports its progress. One that changes nothing reports nothing.
+func TestMigrationReportsProgress(t *testing.T) {
 	var told []storage.Progress
 	s, err := postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{
-		Schema: pgtest.Schema(t), Migrating: func(p storage.Progress) { told = append(told, p) },
+		Schema: pgtest.Schema(t), MigrationProgress: func(p storage.Progress) { told = append(told, p) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -309,8 +307,8 @@ func TestProgressOfAMigration(t *testing.T) {
 	}
 }
 
-// Indexes that others have taken the place of are removed by the next migration.
-func TestReplacedIndexesAreRemoved(t *testing.T) {
+// The next migration drops indexes that newer ones replace.
+func TestObsoleteIndexesAreDropped(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
 	if err := postgres.Migrate(t.Context(), pool, schema, things); err != nil {
 		t.Fatal(err)
@@ -328,12 +326,22 @@ func TestReplacedIndexesAreRemoved(t *testing.T) {
 	if err := postgres.Migrate(t.Context(), pool, schema, things); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := pool.Query(t.Context(), "SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname LIKE $2 ORDER BY 1", schema, things.Name+".due%")
-	if err != nil {
+	check := func(want string) {
+		t.Helper()
+		rows, err := pool.Query(t.Context(), "SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname LIKE $2 ORDER BY 1", schema, things.Name+".due%")
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if want = fmt.Sprintf(want, things.Name); err != nil || fmt.Sprint(names) != want {
+			t.Errorf("indexes %v, %v, want %s", names, err, want)
+		}
+	}
+	check("[%[1]s.due.mode %[1]s.due.scope]")
+	queue := *things
+	queue.OneQueue = true
+	if err := postgres.Migrate(t.Context(), pool, schema, &queue); err != nil {
 		t.Fatal(err)
 	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if want := fmt.Sprintf("[%[1]s.due.mode %[1]s.due.scope]", things.Name); err != nil || fmt.Sprint(names) != want {
-		t.Errorf("indexes %v, %v, want %s", names, err, want)
-	}
+	check("[%s.due.mode]")
 }

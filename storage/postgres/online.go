@@ -14,49 +14,49 @@ import (
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
-// A table that holds rows is changed while others read and write it, in steps:
+// onlineMigration changes tables that hold rows while others read and write them, in steps:
 //
-//  1. Columns are added, which may be null, and a trigger notes the rows that are
-//     written from then on.
-//  2. The columns are filled, some rows in each transaction.
-//  3. Indexes are made concurrently.
-//  4. Under the lock of the writer, the noted rows are filled once more, constraints
-//     are added that hold for new rows, and the declaration is kept. From here on
-//     programs that do not know it must not write.
-//  5. The constraints are checked against the rows that were there.
+//  1. Add columns, which may be null, and a trigger that notes the rows written from
+//     then on.
+//  2. Fill the columns, some rows in each transaction.
+//  3. Create indexes concurrently.
+//  4. Under the writers' lock, fill the noted rows once more, add constraints that hold
+//     for new rows, and store the declaration. From here on older programs must not
+//     write.
+//  5. Validate the constraints for the old rows.
 //
-// A step that needs a table for itself gives up soon and tries again, because every
-// other statement waits behind it while it waits for a long read. A run that was killed
-// leaves what the next run goes on from.
-type online struct {
+// A step that needs an exclusive lock gives up soon and tries again: while it waits for a
+// long read, every other statement on the table waits behind it. After a kill, the next run
+// goes on where the last one stopped.
+type onlineMigration struct {
 	pool     *pgxpool.Pool
 	schema   string
-	progress func(storage.Progress) // nil for nobody
+	progress func(storage.Progress) // may be nil
 }
 
-// growth is a kind whose table is there and not what is wanted.
-type growth struct {
-	kind     *storage.Kind
-	kept     int  // columns
-	validate bool // whether there are, or will be, constraints for new rows alone
+// kindChange is a kind whose table exists and must change.
+type kindChange struct {
+	kind          *storage.Kind
+	keptColumns   int  // number of stored columns
+	needsValidate bool // whether constraints are, or will be, NOT VALID
 }
 
-// run brings the tables of kinds up to date; change is step 4.
-func (o *online) run(ctx context.Context, kinds []*storage.Kind, change func() error) error {
+// run brings the tables of kinds up to date. change is step 4.
+func (o *onlineMigration) run(ctx context.Context, kinds []*storage.Kind, change func() error) error {
 	m := &migration{ctx: ctx, db: o.pool, schema: o.schema, progress: o.progress}
-	grown, err := m.grown(kinds)
+	grown, err := m.changedKinds(kinds)
 	if err != nil {
 		return err
 	}
 	if len(grown) == 0 {
-		return o.again(ctx, change)
+		return o.retryOnLockTimeout(ctx, change)
 	}
-	turn, err := o.turn(ctx)
+	turn, err := o.lock(ctx)
 	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}
-	defer func() { _ = turn.Rollback(context.WithoutCancel(ctx)) }() // it has changed nothing
-	if grown, err = m.grown(kinds); err != nil {                     // another process may have been faster
+	defer func() { _ = turn.Rollback(context.WithoutCancel(ctx)) }() // the transaction has changed nothing
+	if grown, err = m.changedKinds(kinds); err != nil {              // another process may have changed them meanwhile
 		return err
 	}
 	for _, g := range grown {
@@ -64,11 +64,11 @@ func (o *online) run(ctx context.Context, kinds []*storage.Kind, change func() e
 			return fmt.Errorf("postgres: define %s: %w", g.kind.Name, err)
 		}
 	}
-	if err := o.again(ctx, change); err != nil {
+	if err := o.retryOnLockTimeout(ctx, change); err != nil {
 		return err
 	}
 	for _, g := range grown {
-		if !g.validate {
+		if !g.needsValidate {
 			continue
 		}
 		if err := o.validate(m, g.kind); err != nil {
@@ -78,31 +78,31 @@ func (o *online) run(ctx context.Context, kinds []*storage.Kind, change func() e
 	return nil
 }
 
-// turn waits until no other process changes tables step by step. The transaction reads
-// nothing, and so holds nothing back.
-func (o *online) turn(ctx context.Context) (pgx.Tx, error) {
+// lock waits until no other process runs an onlineMigration. Its transaction reads
+// nothing, so it holds back no vacuum.
+func (o *onlineMigration) lock(ctx context.Context) (pgx.Tx, error) {
 	tx, err := o.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
 		return nil, err
 	}
 	_, err = tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 7083))", "payments/"+o.schema)
 	if err == nil {
-		// Without parameters, so that no portal keeps a snapshot, for which an index
-		// that is made concurrently would wait.
+		// Without parameters there is no portal with a snapshot, for which a concurrent
+		// index would wait.
 		_, err = tx.Exec(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0")
 	}
 	if err != nil {
-		_ = tx.Rollback(context.WithoutCancel(ctx)) // it has changed nothing
+		_ = tx.Rollback(context.WithoutCancel(ctx)) // the transaction has changed nothing
 		return nil, err
 	}
 	return tx, nil
 }
 
-// again does what needs a table for itself until it gets it.
-func (o *online) again(ctx context.Context, do func() error) error {
+// retryOnLockTimeout retries a step until it gets the locks that it needs.
+func (o *onlineMigration) retryOnLockTimeout(ctx context.Context, do func() error) error {
 	for {
 		err := do()
-		if code(err) != "55P03" && code(err) != "40P01" { // lock not available, deadlock
+		if errorCode(err) != "55P03" && errorCode(err) != "40P01" { // lock not available, deadlock
 			return err
 		}
 		select {
@@ -113,11 +113,11 @@ func (o *online) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// briefly runs statements in a transaction that waits for no table for long.
-func (o *online) briefly(m *migration, statements ...string) error {
-	return o.again(m.ctx, func() error {
+// execShortLock runs statements in a transaction with a short lock timeout.
+func (o *onlineMigration) execShortLock(m *migration, statements ...string) error {
+	return o.retryOnLockTimeout(m.ctx, func() error {
 		return pgx.BeginFunc(m.ctx, o.pool, func(tx pgx.Tx) error {
-			for _, s := range append([]string{limitLocks}, statements...) {
+			for _, s := range append([]string{shortLockTimeout}, statements...) {
 				if _, err := tx.Exec(m.ctx, s); err != nil {
 					return err
 				}
@@ -127,37 +127,37 @@ func (o *online) briefly(m *migration, statements ...string) error {
 	})
 }
 
-// limitLocks is for statements that need a table for themselves.
-const limitLocks = "SET LOCAL lock_timeout = '200ms'"
+// shortLockTimeout is for statements that need an exclusive lock on a table.
+const shortLockTimeout = "SET LOCAL lock_timeout = '200ms'"
 
-// prepare does the steps 1 to 3.
-func (o *online) prepare(m *migration, g growth) error {
+// prepare runs steps 1 to 3.
+func (o *onlineMigration) prepare(m *migration, g kindChange) error {
 	k, table := g.kind, m.table(g.kind)
-	filled, err := m.filled(k)
+	filled, err := m.isBackfilled(k)
 	if err != nil {
 		return err
 	}
-	if g.kept < len(k.Columns) && !filled {
+	if g.keptColumns < len(k.Columns) && !filled {
 		statements := []string{
 			fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (merchant text COLLATE "C", live boolean, id text COLLATE "C",
-				PRIMARY KEY (merchant, live, id))`, m.noted(k)),
+				PRIMARY KEY (merchant, live, id))`, m.changedRowsTable(k)),
 			fmt.Sprintf(`CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 				INSERT INTO %[1]s VALUES (NEW.merchant, NEW.live, NEW.id) ON CONFLICT DO NOTHING;
 				RETURN NULL;
-			END $$`, m.noted(k)),
+			END $$`, m.changedRowsTable(k)),
 			"DROP TRIGGER IF EXISTS storage_note ON " + table,
-			fmt.Sprintf("CREATE TRIGGER storage_note AFTER INSERT OR UPDATE OF data ON %s FOR EACH ROW EXECUTE FUNCTION %s()", table, m.noted(k)),
+			fmt.Sprintf("CREATE TRIGGER storage_note AFTER INSERT OR UPDATE OF data ON %s FOR EACH ROW EXECUTE FUNCTION %s()", table, m.changedRowsTable(k)),
 		}
-		for _, c := range k.Columns[g.kept:] {
+		for _, c := range k.Columns[g.keptColumns:] {
 			statements = append(statements, "ALTER TABLE "+table+" ADD COLUMN IF NOT EXISTS "+sqlstore.Quote(c.Name)+" "+sqlType[c.Type])
 		}
-		if err := o.briefly(m, statements...); err != nil {
+		if err := o.execShortLock(m, statements...); err != nil {
 			return err
 		}
-		err := m.fill(k, g.kept, table, m.teller(k), func(b *pgx.Batch) error {
+		err := m.backfill(k, g.keptColumns, table, m.progressOf(k), func(b *pgx.Batch) error {
 			return pgx.BeginFunc(m.ctx, o.pool, func(tx pgx.Tx) error {
-				// Beside no writer: each would wait for the other's rows.
-				if _, err := tx.Exec(m.ctx, lockWriter(m.schema)); err != nil {
+				// The lock excludes writers: each would wait for the other's rows.
+				if _, err := tx.Exec(m.ctx, lockWriterSQL(m.schema)); err != nil {
 					return err
 				}
 				return tx.SendBatch(m.ctx, b).Close()
@@ -166,47 +166,49 @@ func (o *online) prepare(m *migration, g growth) error {
 		if err != nil {
 			return err
 		}
-		if _, err := o.pool.Exec(m.ctx, "COMMENT ON TABLE "+m.noted(k)+" IS '"+isFilled(k)+"'"); err != nil {
+		if _, err := o.pool.Exec(m.ctx, "COMMENT ON TABLE "+m.changedRowsTable(k)+" IS '"+backfilledComment(k)+"'"); err != nil {
 			return err
 		}
 	}
 	for _, index := range sqlstore.Indexes(k) {
-		if err := o.index(m, k, index); err != nil {
+		if err := o.createIndex(m, k, index); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// isFilled is the comment on the table of noted rows when all other rows have the
-// columns that a kind declares.
-func isFilled(k *storage.Kind) string { return fmt.Sprintf("filled up to column %d", len(k.Columns)) }
-
-// filled reports whether only noted rows are left to be filled.
-func (m *migration) filled(k *storage.Kind) (bool, error) {
-	return m.exists("SELECT 1 WHERE pg_catalog.obj_description(to_regclass($1), 'pg_class') = $2", m.noted(k), isFilled(k))
+// backfilledComment is the comment on the table of noted rows once all other rows have
+// the columns of a kind.
+func backfilledComment(k *storage.Kind) string {
+	return fmt.Sprintf("filled up to column %d", len(k.Columns))
 }
 
-// index makes an index beside readers and writers. One that is not valid is what is
-// left of a run that was killed.
-func (o *online) index(m *migration, k *storage.Kind, i sqlstore.Index) error {
+// isBackfilled reports whether only the noted rows must still be filled.
+func (m *migration) isBackfilled(k *storage.Kind) (bool, error) {
+	return m.exists("SELECT 1 WHERE pg_catalog.obj_description(to_regclass($1), 'pg_class') = $2", m.changedRowsTable(k), backfilledComment(k))
+}
+
+// createIndex creates an index concurrently. An invalid index is the remainder of a
+// killed run.
+func (o *onlineMigration) createIndex(m *migration, k *storage.Kind, i sqlstore.Index) error {
 	if there, err := m.HasIndex(i.Name); there || err != nil {
 		return err
 	}
-	name := sqlstore.Quote(m.schema) + "." + sqlstore.Quote(short(i.Name))
+	name := sqlstore.Quote(m.schema) + "." + sqlstore.Quote(shortName(i.Name))
 	for _, statement := range []string{
 		"DROP INDEX CONCURRENTLY IF EXISTS " + name,
-		strings.Replace(i.Create(short(i.Name), m.table(k)), "INDEX", "INDEX CONCURRENTLY", 1),
+		strings.Replace(i.CreateStatement(shortName(i.Name), m.table(k)), "INDEX", "INDEX CONCURRENTLY", 1),
 	} {
 		if _, err := o.pool.Exec(m.ctx, statement); err != nil {
-			return taken(i, err)
+			return indexError(i, err)
 		}
 	}
 	return nil
 }
 
-// validate does step 5.
-func (o *online) validate(m *migration, k *storage.Kind) error {
+// validate runs step 5.
+func (o *onlineMigration) validate(m *migration, k *storage.Kind) error {
 	names, err := m.notValidated(k)
 	for _, name := range names {
 		if err == nil {
@@ -216,7 +218,7 @@ func (o *online) validate(m *migration, k *storage.Kind) error {
 	return err
 }
 
-// notValidated returns the constraints of a kind's table that hold for new rows alone.
+// notValidated returns the constraints of a kind's table that are NOT VALID.
 func (m *migration) notValidated(k *storage.Kind) ([]string, error) {
 	rows, err := m.db.Query(m.ctx, `SELECT conname FROM pg_catalog.pg_constraint AS c
 		JOIN pg_catalog.pg_class AS t ON t.oid = c.conrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace
@@ -227,10 +229,10 @@ func (m *migration) notValidated(k *storage.Kind) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// grown returns the kinds whose tables are there and not what is wanted.
-func (m *migration) grown(kinds []*storage.Kind) (all []growth, err error) {
+// changedKinds returns the kinds whose tables exist and must change.
+func (m *migration) changedKinds(kinds []*storage.Kind) (all []kindChange, err error) {
 	for _, k := range kinds {
-		kept, text, err := sqlstore.Kept(m, k)
+		kept, text, err := sqlstore.StoredDeclaration(m, k)
 		missing := false
 		if err == nil && text != "" {
 			missing, err = m.missing(k)
@@ -241,15 +243,15 @@ func (m *migration) grown(kinds []*storage.Kind) (all []growth, err error) {
 		if !missing {
 			continue
 		}
-		g := growth{kind: k, kept: len(kept.Columns), validate: true}
+		g := kindChange{kind: k, keptColumns: len(kept.Columns), needsValidate: true}
 		names, err := m.notValidated(k)
 		if err != nil {
 			return nil, fmt.Errorf("postgres: define %s: %w", k.Name, err)
 		}
 		if len(names) == 0 {
-			g.validate = slices.ContainsFunc(k.Columns[g.kept:], func(c storage.Column) bool { return !c.Null || len(c.OneOf) > 0 })
+			g.needsValidate = slices.ContainsFunc(k.Columns[g.keptColumns:], func(c storage.Column) bool { return !c.Null || len(c.OneOf) > 0 })
 			for i, was := range kept.Columns {
-				g.validate = g.validate || len(was.OneOf) < len(k.Columns[i].OneOf)
+				g.needsValidate = g.needsValidate || len(was.OneOf) < len(k.Columns[i].OneOf)
 			}
 		}
 		all = append(all, g)
@@ -257,10 +259,10 @@ func (m *migration) grown(kinds []*storage.Kind) (all []growth, err error) {
 	return all, nil
 }
 
-// missing reports whether a kind's table is not what is wanted, or has constraints that
-// hold for new rows alone.
+// missing reports whether a kind's table must change, or has constraints that are NOT
+// VALID.
 func (m *migration) missing(k *storage.Kind) (bool, error) {
-	missing, err := sqlstore.Missing(m, k)
+	missing, err := sqlstore.NeedsDefine(m, k)
 	if missing || err != nil {
 		return missing, err
 	}
@@ -272,12 +274,14 @@ func (m *migration) table(k *storage.Kind) string {
 	return sqlstore.Quote(m.schema) + "." + sqlstore.Quote(k.Name)
 }
 
-// noted names the table of the rows that were written since columns were added.
-func (m *migration) noted(k *storage.Kind) string {
+// changedRowsTable returns the name of the table that notes the rows written since
+// columns were added.
+func (m *migration) changedRowsTable(k *storage.Kind) string {
 	return sqlstore.Quote(m.schema) + "." + sqlstore.Quote(k.Name+".noted")
 }
 
-func (m *migration) teller(k *storage.Kind) func(done int64) {
+// progressOf returns the function that reports the progress of a kind.
+func (m *migration) progressOf(k *storage.Kind) func(done int64) {
 	return func(done int64) {
 		if m.progress != nil {
 			m.progress(storage.Progress{What: k.Name, Done: done})

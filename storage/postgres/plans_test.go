@@ -22,7 +22,7 @@ import (
 const rowsVariable = "PAYMENTS_TEST_ROWS"
 
 // shapes returns one kind for each way in which tables and their indexes differ.
-func shapes() []*storage.Kind {
+func tableShapes() []*storage.Kind {
 	var kinds []*storage.Kind
 	seen := map[string]bool{}
 	for _, k := range payments.Kinds() {
@@ -91,7 +91,7 @@ func TestManyRows(t *testing.T) {
 			t.Fatalf("%s is %q; it is a number from 1000 on", rowsVariable, text)
 		}
 	}
-	ctx, pool, schema, kinds := t.Context(), pgtest.Pool(t, 2), pgtest.Schema(t), shapes()
+	ctx, pool, schema, kinds := t.Context(), pgtest.Pool(t, 2), pgtest.Schema(t), tableShapes()
 	if err := postgres.Migrate(ctx, pool, schema, payments.Kinds()...); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestManyRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := askAll(t, counted, schema, kinds, n)
+	asked := runAllQueries(t, counted, schema, kinds, n)
 	counted.Close()
 	for left := 1; left > 0; {
 		if err := pool.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", schema).Scan(&left); err != nil {
@@ -151,11 +151,11 @@ func TestManyRows(t *testing.T) {
 	t.Logf("%d kinds with %d rows each, %d questions", len(kinds), n, asked)
 }
 
-// scans are a table's, as the server counts them.
-type scans struct{ rows, whole, byIndex, fetched int64 }
+// scanCounts are the scans of a table, as the server counts them.
+type scanCounts struct{ rows, whole, byIndex, fetched int64 }
 
 // scanned asks on a connection of its own, which has no older snapshot of the counts.
-func scanned(t *testing.T, schema string) map[string]scans {
+func scanned(t *testing.T, schema string) map[string]scanCounts {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), pgtest.URL(t))
 	if err != nil {
@@ -167,18 +167,18 @@ func scanned(t *testing.T, schema string) map[string]scans {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]scans{}
+	all := map[string]scanCounts{}
 	var name string
-	var s scans
+	var s scanCounts
 	if _, err := pgx.ForEachRow(rows, []any{&name, &s.rows, &s.whole, &s.byIndex, &s.fetched}, func() error { all[name] = s; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return all
 }
 
-// askAll asks all that a store can be asked, in a View and in an Update, and
+// runAllQueries asks all that a store can be asked, in a View and in an Update, and
 // returns how many questions it were.
-func askAll(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*storage.Kind, n int) (asked int) {
+func runAllQueries(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*storage.Kind, n int) (asked int) {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true})
 	if err != nil {
@@ -239,7 +239,9 @@ func askAll(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*storage.Ki
 			if k.Due != "" {
 				_, err := tx.Backlog(k, due, 10)
 				ask("backlog of "+k.Name, err)
-				_, err = tx.NextDue(k, scope, 10)
+			}
+			if k.Due != "" && !k.OneQueue {
+				_, err := tx.NextDue(k, scope, 10)
 				ask("next due of "+k.Name, err)
 			}
 		}
@@ -249,6 +251,8 @@ func askAll(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*storage.Ki
 		ask("balance", err)
 		_, err = tx.Entries("acct/7", 0, 10)
 		ask("entries", err)
+		_, err = tx.(storage.EntriesReader).FirstEntries([]string{"acct/7", "acct/8", "acct/9"}, 128)
+		ask("first entries", err)
 		_, err = tx.Posting("txn_7")
 		ask("posting", err)
 		_, err = tx.Postings("txn_5", 10)
@@ -273,7 +277,7 @@ func askAll(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*storage.Ki
 				_, err := tx.Claim(k, storage.Claim{Due: due, Now: due, Lease: time.Minute, Limit: 5})
 				ask("claim "+k.Name, err)
 				clocks := []storage.Clock{{Scope: scope, Now: due}, {Scope: storage.Scope{Merchant: "mer_1"}, Now: due}}
-				for len(clocks) > 0 {
+				for len(clocks) > 0 && !k.OneQueue {
 					_, err := tx.Claim(k, storage.Claim{Clocks: clocks, Now: due, Lease: time.Minute, Limit: 5})
 					ask("claim by clocks "+k.Name, err)
 					clocks = clocks[1:]

@@ -22,22 +22,20 @@ const (
 	// connectTimeout bounds one attempt to connect to one host. A frozen server's
 	// kernel accepts a connection that the server never answers.
 	connectTimeout = 2 * time.Second
-	// pingAfter is how long a connection rests before it is asked whether it still
-	// works, and pingTimeout how long it has for the answer.
+	// pingAfter is how long a connection is idle before it is pinged, and pingTimeout
+	// bounds the ping.
 	pingAfter   = time.Second
 	pingTimeout = time.Second
-	// ackTimeout is how long the kernel waits until the other side has received what
-	// was sent.
+	// ackTimeout is how long the kernel waits for the acknowledgement of sent data.
 	ackTimeout = 10 * time.Second
-	// patience is how long a host must have said nothing to count as silent.
-	patience = 500 * time.Millisecond
-	// silentFor is how long a host that accepted a connection and did not answer is
-	// left out, where there are others.
-	silentFor = 3 * time.Second
+	// silentAfter is how long a host must have sent nothing to count as silent.
+	silentAfter = 500 * time.Millisecond
+	// skipSilentFor is how long a silent host is skipped, if there are others.
+	skipSilentFor = 3 * time.Second
 )
 
-// Connect opens a pool with the settings of [PoolConfig]. It makes no connection yet.
-// The caller closes the pool, after the store.
+// Connect opens a pool with the settings of [PoolConfig]. It makes no connection yet. The
+// caller closes the pool after the store.
 func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config, err := PoolConfig(url)
 	if err != nil {
@@ -46,21 +44,21 @@ func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
-// PoolConfig reads a URL, or a string of keywords and values, as
-// [pgxpool.ParseConfig] does, and adds settings with which a store finds dead and
-// frozen servers and their successors within seconds:
+// PoolConfig parses a URL, or a string of keywords and values, as [pgxpool.ParseConfig]
+// does. It adds settings with which a store detects dead and frozen servers and finds
+// their successors within seconds:
 //
 //   - connect_timeout is 2 seconds for each host, unless the URL gives another;
-//   - keepalives end a connection whose other side is gone for about 10 seconds, and on
-//     Linux so does what is sent and not received;
-//   - a connection that has rested for a second is asked whether it works, and has a
-//     second to answer;
-//   - of several hosts, one that accepts connections but does not answer is left out for
-//     3 seconds, and only a server that takes writes will do, unless the URL sets
+//   - keepalives end a connection to a host that is gone after about 10 seconds; on Linux,
+//     so does unacknowledged data;
+//   - the pool pings a connection that was idle for a second, and waits a second for the
+//     answer;
+//   - of several hosts, one that accepts connections but does not answer is skipped for
+//     3 seconds, and the pool uses only a server that takes writes, unless the URL sets
 //     another target_session_attrs than any.
 //
-// Behind a proxy that pools by transaction, add default_query_exec_mode=cache_describe
-// to the URL. The caller may change what is returned.
+// Behind a proxy that pools by transaction, add default_query_exec_mode=cache_describe to
+// the URL. The caller may change the result.
 func PoolConfig(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -77,23 +75,23 @@ func PoolConfig(url string) (*pgxpool.Config, error) {
 	if len(hosts) > 1 && c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	d := &dialer{several: len(hosts) > 1, silent: map[string]time.Time{}}
+	d := &dialer{hasAlternatives: len(hosts) > 1, skipUntil: map[string]time.Time{}}
 	d.net.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: 4 * time.Second, Interval: 2 * time.Second, Count: 3}
-	d.net.Control = limitSending
+	d.net.Control = setUserTimeout
 	c.DialFunc = d.dial
 	if config.PingTimeout == 0 {
 		config.PingTimeout = pingTimeout
 	}
 	config.ShouldPing = func(ctx context.Context, p pgxpool.ShouldPingParams) bool {
-		return p.IdleDuration > pingAfter && ctx.Value(asksItself{}) == nil
+		return p.IdleDuration > pingAfter && ctx.Value(skipPing{}) == nil
 	}
 	return config, nil
 }
 
-// checkProxy refuses a pool that leads through a proxy with statements prepared for
-// longer than a transaction: a proxy that pools by transaction gives each one another
-// session. A proxy hands out keys for cancelling of its own, with process ids that are
-// not the server's.
+// checkProxy refuses a pool that prepares statements for longer than a transaction and
+// leads through a proxy: a proxy that pools by transaction gives each transaction another
+// session. A proxy issues its own cancellation keys, with process ids that are not the
+// server's.
 func checkProxy(ctx context.Context, pool *pgxpool.Pool) error {
 	mode := pool.Config().ConnConfig.DefaultQueryExecMode
 	if mode == pgx.QueryExecModeCacheDescribe {
@@ -114,56 +112,57 @@ func checkProxy(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// asksItself marks the context of a caller that asks a connection itself whether it works.
-type asksItself struct{}
+// skipPing marks the context of an acquire that checks the connection itself.
+type skipPing struct{}
 
 func hostPort(host string, port uint16) string { return net.JoinHostPort(host, fmt.Sprint(port)) }
 
-// dialer connects to servers, and remembers those that accept and say nothing.
+// dialer connects to servers, and remembers silent hosts: they accept connections and do
+// not answer.
 type dialer struct {
-	net     net.Dialer
-	several bool // hosts to choose from
+	net             net.Dialer
+	hasAlternatives bool // there are several hosts
 
-	mu     sync.Mutex
-	silent map[string]time.Time // until when an address is left out
+	mu        sync.Mutex
+	skipUntil map[string]time.Time // by address
 }
 
 var errSilent = errors.New("the server accepted a connection a moment ago and did not answer")
 
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if d.leftOut(address) {
+	if d.isSkipped(address) {
 		return nil, errSilent
 	}
 	conn, err := d.net.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &answering{Conn: conn, dialer: d, address: address, since: time.Now()}, nil
+	return &trackedConn{Conn: conn, dialer: d, address: address, since: time.Now()}, nil
 }
 
-func (d *dialer) leftOut(address string) bool {
+func (d *dialer) isSkipped(address string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	until, ok := d.silent[address]
+	until, ok := d.skipUntil[address]
 	return ok && time.Now().Before(until)
 }
 
-// note remembers whether an address has answered.
-func (d *dialer) note(address string, answered bool) {
-	if !d.several {
-		return // there is no other to turn to
+// recordAnswer notes whether an address has answered.
+func (d *dialer) recordAnswer(address string, answered bool) {
+	if !d.hasAlternatives {
+		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if answered {
-		delete(d.silent, address)
+		delete(d.skipUntil, address)
 	} else {
-		d.silent[address] = time.Now().Add(silentFor)
+		d.skipUntil[address] = time.Now().Add(skipSilentFor)
 	}
 }
 
-// answering is a connection that reports whether the server has said anything.
-type answering struct {
+// trackedConn is a connection that reports to its dialer whether the server has answered.
+type trackedConn struct {
 	net.Conn
 	dialer   *dialer
 	address  string
@@ -172,17 +171,17 @@ type answering struct {
 	closed   atomic.Bool
 }
 
-func (c *answering) Read(b []byte) (int, error) {
+func (c *trackedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if (n > 0 || err == io.EOF) && !c.answered.Load() && !c.answered.Swap(true) {
-		c.dialer.note(c.address, true)
+		c.dialer.recordAnswer(c.address, true)
 	}
 	return n, err
 }
 
-func (c *answering) Close() error {
-	if !c.closed.Swap(true) && !c.answered.Load() && time.Since(c.since) >= patience {
-		c.dialer.note(c.address, false)
+func (c *trackedConn) Close() error {
+	if !c.closed.Swap(true) && !c.answered.Load() && time.Since(c.since) >= silentAfter {
+		c.dialer.recordAnswer(c.address, false)
 	}
 	return c.Conn.Close()
 }

@@ -29,7 +29,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if httpload.Wanted() {
+	if httpload.IsChild() {
 		os.Exit(httpload.Main())
 	}
 	if os.Getenv(workerURL) == "" {
@@ -47,15 +47,15 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	accounts = 8
-	tasks    = 60
-	held     = 400 * time.Millisecond // the lease of a task
+	accounts  = 8
+	tasks     = 60
+	leaseTime = 400 * time.Millisecond // the lease of a task
 )
 
-// Several processes move money, count and do due work on one database, and each
-// is killed and replaced now and then. Nothing that a process was told is done is
-// lost, nothing is done twice, and what a dead one held is taken over.
-func TestProcesses(t *testing.T) {
+// Several processes move money, count and do due work on one database. The test kills and
+// replaces each now and then. No acknowledged write is lost, nothing is done twice, and
+// another process takes over the work of a killed one.
+func TestProcessesKilledWhileTheyWrite(t *testing.T) {
 	for _, processes := range []int{2, 4} {
 		t.Run(fmt.Sprint(processes), func(t *testing.T) { severalProcesses(t, processes) })
 	}
@@ -285,7 +285,7 @@ func task(ctx context.Context, s storage.Store) error {
 	var claimed []storage.Record
 	err := s.Update(ctx, func(tx storage.Tx) error {
 		var err error
-		claimed, err = tx.Claim(notes, storage.Claim{Due: now, Now: now, Lease: held, Limit: 2})
+		claimed, err = tx.Claim(notes, storage.Claim{Due: now, Now: now, Lease: leaseTime, Limit: 2})
 		return err
 	})
 	if err != nil {

@@ -12,32 +12,31 @@ import (
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
-// reads are reads of single records, outside of any transaction of their callers:
-// the API key of each request, above all. Those that come while others are under
-// way go out together, in one round trip on one connection. What is sent up to one
-// Sync is a transaction to the server, so that the planner's settings hold, and
-// neither BEGIN nor ROLLBACK is needed. Measured with
-// `-bench HTTP/connections=64 ./storage/postgres`, of-pgbench is 1.49 with it, 1.27 when
-// each goes alone, and 1.22 when each is a View.
-type reads struct {
+// readBatcher batches reads of single records outside of transactions: above all, the API
+// key of each request. Reads that arrive while a round trip is under way share the next
+// one on one connection. The server treats everything up to a Sync as one transaction, so
+// the planner's settings hold without BEGIN and COMMIT. With `-bench HTTP/connections=64
+// ./storage/postgres`, of-pgbench is 1.49 with it, 1.27 when each read goes alone, and
+// 1.22 when each is a View.
+type readBatcher struct {
 	store *Store
 
 	mu      sync.Mutex
-	waiting []*read
+	waiting []*batchedRead
 	senders int
 }
 
-// maxSenders bounds the round trips that are under way at a time, and maxReads the
-// reads of one. The second sender is for when the first one's connection hangs.
+// maxSenders bounds the concurrent round trips, and maxBatchedReads the reads of one. The
+// second sender goes on when the first one's connection hangs.
 const (
-	maxSenders = 2
-	maxReads   = 64
+	maxSenders      = 2
+	maxBatchedReads = 64
 )
 
-// read is one of them.
-type read struct {
-	sqlstore.Question
-	done   chan struct{} // closed when what follows is there
+// batchedRead is one read.
+type batchedRead struct {
+	sqlstore.RowQuery
+	done   chan struct{} // closed when the result is set
 	record storage.Record
 	found  bool
 	err    error
@@ -45,18 +44,19 @@ type read struct {
 
 // GetOne implements [storage.Reader].
 func (s *Store) GetOne(ctx context.Context, k *storage.Kind, scope storage.Scope, id string) (storage.Record, error) {
-	return s.read(ctx, func() (sqlstore.Question, error) { return s.store.AskGet(k, scope, id) },
+	return s.pointRead(ctx, func() (sqlstore.RowQuery, error) { return s.store.GetQuery(k, scope, id) },
 		func(tx storage.ReadTx) (storage.Record, error) { return tx.Get(k, scope, id) })
 }
 
 // FindOne implements [storage.Reader].
 func (s *Store) FindOne(ctx context.Context, k *storage.Kind, key string, scope storage.Scope, values ...any) (storage.Record, error) {
-	return s.read(ctx, func() (sqlstore.Question, error) { return s.store.AskFind(k, key, scope, values) },
+	return s.pointRead(ctx, func() (sqlstore.RowQuery, error) { return s.store.FindQuery(k, key, scope, values) },
 		func(tx storage.ReadTx) (storage.Record, error) { return tx.Find(k, key, scope, values...) })
 }
 
-// read asks a question together with others, or, after trouble, alone in a View.
-func (s *Store) read(ctx context.Context, ask func() (sqlstore.Question, error), alone func(storage.ReadTx) (storage.Record, error)) (storage.Record, error) {
+// pointRead runs a query together with others. After an error it repeats the read alone
+// in a View.
+func (s *Store) pointRead(ctx context.Context, ask func() (sqlstore.RowQuery, error), fallback func(storage.ReadTx) (storage.Record, error)) (storage.Record, error) {
 	if err := s.store.Enter(); err != nil {
 		return storage.Record{}, err
 	}
@@ -68,28 +68,28 @@ func (s *Store) read(ctx context.Context, ask func() (sqlstore.Question, error),
 	if err != nil {
 		return storage.Record{}, err
 	}
-	r := &read{Question: q, done: make(chan struct{})}
-	if err := s.reads.do(ctx, r); err != nil {
+	r := &batchedRead{RowQuery: q, done: make(chan struct{})}
+	if err := s.pointReads.wait(ctx, r); err != nil {
 		return storage.Record{}, err
 	}
 	if r.err != nil {
-		// It may be another's trouble, or the connection's.
+		// Another read of the batch, or the connection, may have caused the error.
 		var record storage.Record
 		err := s.store.ViewEntered(ctx, func(tx storage.ReadTx) error {
 			var err error
-			record, err = alone(tx)
+			record, err = fallback(tx)
 			return err
 		})
 		return record, err
 	}
 	if !r.found {
-		return storage.Record{}, s.store.ErrAbsent(q.Table)
+		return storage.Record{}, s.store.ErrNotFound(q.Table)
 	}
 	return r.record, nil
 }
 
-// do waits until a read is done.
-func (r *reads) do(ctx context.Context, one *read) error {
+// wait queues a read and waits for its result.
+func (r *readBatcher) wait(ctx context.Context, one *batchedRead) error {
 	r.mu.Lock()
 	r.waiting = append(r.waiting, one)
 	start := r.senders < maxSenders
@@ -98,7 +98,7 @@ func (r *reads) do(ctx context.Context, one *read) error {
 	}
 	r.mu.Unlock()
 	if start {
-		r.store.store.Go(r.send)
+		r.store.store.Go(r.sendAll)
 	}
 	select {
 	case <-one.done:
@@ -108,11 +108,11 @@ func (r *reads) do(ctx context.Context, one *read) error {
 	}
 }
 
-// send sends all that wait until nothing does.
-func (r *reads) send() {
+// sendAll sends batches until no read waits.
+func (r *readBatcher) sendAll() {
 	for {
 		r.mu.Lock()
-		n := min(len(r.waiting), maxReads)
+		n := min(len(r.waiting), maxBatchedReads)
 		if n == 0 {
 			r.senders--
 			r.mu.Unlock()
@@ -124,15 +124,14 @@ func (r *reads) send() {
 			r.waiting = nil
 		}
 		r.mu.Unlock()
-		r.trip(batch)
+		r.roundTrip(batch)
 	}
 }
 
-// trip is one round trip. Reads that are left over when something goes wrong have
-// that as their error.
-func (r *reads) trip(batch []*read) {
+// roundTrip sends a batch. The reads without an answer get the error.
+func (r *readBatcher) roundTrip(batch []*batchedRead) {
 	left := batch
-	err := r.answer(&left)
+	err := r.exchange(&left)
 	if err == nil && len(left) > 0 {
 		err = errors.New("postgres: no answer")
 	}
@@ -142,28 +141,28 @@ func (r *reads) trip(batch []*read) {
 	}
 }
 
-// answer sends a batch and takes from it what is answered.
-func (r *reads) answer(left *[]*read) (err error) {
+// exchange sends a batch and removes from it each read that was answered.
+func (r *readBatcher) exchange(left *[]*batchedRead) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("postgres: panic: %v", p)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), roundTrip)
+	ctx, cancel := context.WithTimeout(context.Background(), roundTripTimeout)
 	defer cancel()
-	conn, err := r.store.watch.acquire(ctx)
+	conn, err := r.store.monitor.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer r.store.watch.giveBack(conn)
+	defer r.store.monitor.release(conn)
 	defer func() { noteFailure(conn.Conn(), err) }()
 	var b pgx.Batch
-	b.Queue(settings)
+	b.Queue(transactionSettings)
 	for _, one := range *left {
-		b.Queue(one.Text, one.Args...)
+		b.Queue(one.SQL, one.Args...)
 	}
 	results := conn.Conn().SendBatch(ctx, &b)
-	defer func() { _ = results.Close() }() // it repeats the error
+	defer func() { _ = results.Close() }() // repeats the error
 	if _, err := results.Exec(); err != nil {
 		return err
 	}
@@ -171,9 +170,9 @@ func (r *reads) answer(left *[]*read) (err error) {
 		one := (*left)[0]
 		rows, err := results.Query()
 		if err == nil {
-			err = each(rows, func(row sqlstore.Row) (err error) {
+			err = scanRows(rows, func(row sqlstore.Row) (err error) {
 				one.found = true
-				one.record, err = one.Load(row)
+				one.record, err = one.Decode(row)
 				return err
 			})
 		}

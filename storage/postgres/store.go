@@ -1,31 +1,31 @@
-// Package postgres keeps a [storage.Store] in a schema of a PostgreSQL database,
-// which many processes may use at once.
+// Package postgres keeps a [storage.Store] in a schema of a PostgreSQL database, which
+// many processes may use at once.
 //
-// It owns the schema: its tables, its transactions and the lock under which they
-// write. It knows no merchant's rules; what a record or a posting must satisfy is
-// said in package storage, and checked here once more by constraints of the
-// database. The connections are those of the host's pool.
+// It owns the schema: its tables, its transactions and the lock of its writers. It knows
+// no merchant's rules. Package storage defines the rules of records and postings;
+// constraints of the database check them once more. The connections are those of the
+// host's pool.
 //
 // Updates run one after another, over all processes, and share commits (see
-// storage/internal/sqlstore); where several processes write at the same time,
-// functions run again more often. Reads of single records share round trips (see
-// reads.go). Views read a snapshot and wait for no writer. The pool must allow two
-// connections at least, one to write and one to read.
+// storage/internal/sqlstore). Functions run again more often where several processes
+// write at the same time. Reads of single records share round trips (see reads.go). Views
+// read a snapshot and wait for no writer. The pool must allow at least two connections,
+// one to write and one to read.
 //
-// A pool made by [Connect], or from [PoolConfig], finds a server that is dead, frozen or
-// read-only, and the one that takes its place, within seconds; one of pgxpool.New may
-// wait two minutes for a frozen server. Where there are several servers, the URL names
-// all of them:
+// A pool made by [Connect], or from [PoolConfig], detects a server that is dead, frozen
+// or read-only, and finds its successor, within seconds; a pool of pgxpool.New may wait
+// two minutes for a frozen server. Where there are several servers, the URL names all of
+// them:
 //
 //	postgres://app@db1,db2,db3/payments?target_session_attrs=read-write
 //
-// A connection is thrown away when it fails, when its server turns out to take no
-// writes, and when new connections lead to another server. What cannot be done
-// meanwhile fails with [storage.ErrUnavailable]. The store gives up a round trip after
-// 10 seconds and a commit without an answer after 15 more ([ErrUnknown]).
+// The store closes a connection when it fails, when its server takes no writes, and when
+// new connections lead to another server. Calls that cannot be served meanwhile fail with
+// [storage.ErrUnavailable]. The store gives up a round trip after 10 seconds, and a
+// commit without an answer after 15 more ([ErrUnknown]).
 //
-// PostgreSQL 13 and later will do. A proxy that pools by transaction will, too, with
-// a pool whose DefaultQueryExecMode is CacheDescribe, by the URL's parameter
+// The package needs PostgreSQL 13 or later. Behind a proxy that pools by transaction, the
+// pool's DefaultQueryExecMode must be CacheDescribe: set the URL's parameter
 // default_query_exec_mode=cache_describe. Open refuses every other mode behind a proxy.
 package postgres
 
@@ -46,69 +46,68 @@ import (
 type Config struct {
 	// Schema is the schema that holds the tables. Default: "payments".
 	Schema string
-	// ReadOnlySchema says that this program may not change tables: Open and
-	// Define then only check that [Migrate] was run, and fail if not.
+	// ReadOnlySchema says that this program may not change tables. Open and Define then
+	// only check that [Migrate] was run, and fail if not.
 	ReadOnlySchema bool
-	// MaxGroup is how many updates share a commit at most. Default: 128.
-	MaxGroup int
-	// Logger is told when the database has gone back (see [Stats]). Default:
+	// MaxBatchSize bounds how many updates share a commit. Default: 128.
+	MaxBatchSize int
+	// Logger gets an error when the database has lost commits (see [Stats]). Default:
 	// slog.Default().
 	Logger *slog.Logger
-	// Migrating, unless it is nil, is told how far the change of a table has come, in
-	// the goroutine of Define, when a kind is new or was declared otherwise: a table
-	// of millions of rows takes its time.
-	Migrating func(storage.Progress)
+	// MigrationProgress, if not nil, is called with the progress of creating or changing
+	// a table, in the goroutine of Define. A table of millions of rows takes minutes.
+	MigrationProgress func(storage.Progress)
 }
 
-// ErrUnknown says that a commit's answer was lost, and that the database could
-// not be asked within 15 seconds whether it happened. It is the one error of
-// Update after which something may have been written; a caller who has an
-// idempotency key learns by repeating the call. It is a [storage.ErrUnavailable].
+// ErrUnknown says that a commit's answer was lost, and that the store could not ask the
+// database within 15 seconds whether the commit happened. After this error alone, an
+// Update may have written. A caller with an idempotency key repeats the call to find out.
+// It is a [storage.ErrUnavailable].
 var ErrUnknown = fmt.Errorf("postgres: it is not known whether the commit happened: %w", storage.ErrUnavailable)
 
 // Store is a database in a schema of PostgreSQL. It implements [storage.Store].
 //
-// An error of Update means that nothing was written, but for [ErrUnknown]: when
-// the answer of a commit is lost, the store asks the database, as soon as it can
-// be reached again, whether the commit happened.
+// An error of Update means that nothing was written, except [ErrUnknown]. When the answer
+// of a commit is lost, the store reconnects and asks the database whether the commit
+// happened.
 type Store struct {
-	store    *sqlstore.Store
-	pool     *pgxpool.Pool
-	config   Config
-	sql      statements
-	reads    reads
-	watch    *watch
-	encoded  atomic.Pointer[encoder] // nil while a write has it
-	resolved atomic.Int64
-	fenced   atomic.Int64
+	store        *sqlstore.Store
+	pool         *pgxpool.Pool
+	config       Config
+	sql          statements
+	pointReads   readBatcher
+	monitor      *connMonitor
+	spareEncoder atomic.Pointer[encoder] // for reuse; nil while in use
+	resolved     atomic.Int64
+	lostHistory  atomic.Int64
 }
 
 // Stats counts what a store has done since it was opened.
 type Stats struct {
-	// Commits counts the transactions that wrote something, Updates the callers
-	// that were in them. Updates/Commits is the mean size of a group.
+	// Commits counts the transactions that wrote something, Updates the calls in them.
+	// Updates/Commits is the mean size of a batch.
 	Updates, Commits int64
-	// Reruns counts functions that ran again because of what others did.
+	// Reruns counts reruns of functions after another transaction interfered.
 	Reruns int64
-	// Resolved counts the commits whose answer was lost and found out.
+	// Resolved counts the commits whose answer was lost and whose outcome the store found
+	// out.
 	Resolved int64
-	// Fenced counts how often the database had gone back: a commit that this process
-	// knew of was not in its history any more, because of a failover to a replica that
-	// lagged, or of a recovery. The store then forgets all that it has remembered, runs
-	// again what is under way, and logs an error. It cannot bring back what was lost.
-	Fenced int64
+	// LostHistory counts how often the database had lost a commit that this process knew
+	// of, through a failover to a replica that lagged or through a recovery. The store
+	// then clears its cache, runs again what is under way, and logs an error. It cannot
+	// restore the lost commits.
+	LostHistory int64
 }
 
-// Open opens the database that a pool leads to, and brings its schema up to date
-// (see [Migrate]), unless the Config says not to. The kinds are made known with
-// [Store.Define] afterwards. The pool stays the host's, who closes it after the
-// store. ctx bounds the opening alone.
+// Open opens the database of a pool, and brings its schema up to date (see [Migrate]),
+// unless the Config says not to. Call [Store.Define] with the kinds afterwards. The host
+// closes the pool after the store. ctx bounds the opening alone.
 func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error) {
 	if config.Schema == "" {
 		config.Schema = "payments"
 	}
-	if config.MaxGroup < 1 {
-		config.MaxGroup = 128
+	if config.MaxBatchSize < 1 {
+		config.MaxBatchSize = 128
 	}
 	switch mode := pool.Config().ConnConfig.DefaultQueryExecMode; mode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
@@ -133,20 +132,19 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 		return nil, err
 	}
 	s := &Store{pool: pool, config: config, sql: newStatements(config.Schema)}
-	s.store = sqlstore.New(s.driver(), dialect(config.Schema), config.MaxGroup)
-	s.reads.store = s
-	s.watch = newWatch(s)
+	s.store = sqlstore.New(s.driver(), dialect(config.Schema), config.MaxBatchSize)
+	s.pointReads.store = s
+	s.monitor = newConnMonitor(s)
 	return s, nil
 }
 
-// Define implements [storage.Store]. Tables that hold rows are changed while other
-// programs use them, as by [Migrate]; what was finished stays if Define fails.
+// Define implements [storage.Store]. It changes tables that hold rows beside other
+// programs that use them, as [Migrate] does. If Define fails, finished steps stay.
 //
-// What a later release may add to a kind, and what is then [storage.ErrNewer] to
-// the program before it, is as in storage/sqlite: a column at the end, a key, a
-// due column, values at the end of OneOf, an index. An older program that runs
-// meanwhile writes until its tables have changed, and fails with
-// [storage.ErrNewer] from then on. It goes on reading.
+// A later release may add a column at the end, a key, a due column, values at the end of
+// OneOf, or an index, as in storage/sqlite. An older program that runs meanwhile writes
+// until its tables have changed. From then on its updates fail with [storage.ErrNewer].
+// It goes on reading.
 func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 	if !s.config.ReadOnlySchema {
 		if err := sqlstore.CheckKinds(kinds); err != nil {
@@ -156,7 +154,7 @@ func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 			return err
 		}
 		defer s.store.Leave()
-		o := &online{pool: s.pool, schema: s.config.Schema, progress: s.config.Migrating}
+		o := &onlineMigration{pool: s.pool, schema: s.config.Schema, progress: s.config.MigrationProgress}
 		return o.run(ctx, kinds, func() error { return s.store.Define(ctx, kinds...) })
 	}
 	if err := s.store.Enter(); err != nil {
@@ -166,22 +164,21 @@ func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 	if err := Validate(ctx, s.pool, s.config.Schema, kinds...); err != nil {
 		return err
 	}
-	s.store.Learn(kinds)
+	s.store.Register(kinds)
 	return nil
 }
 
-// View implements [storage.Store]. The snapshot is taken by the first read of
-// fn. A View that lasts keeps PostgreSQL from clearing away what was replaced
-// since it began.
+// View implements [storage.Store]. The first read of fn takes the snapshot. A long View
+// keeps PostgreSQL from vacuuming the rows that were replaced since it began.
 func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 	return s.store.View(ctx, fn)
 }
 
-// Update implements [storage.Store]. fn runs in the goroutine of the caller, who
-// waits for others' functions before and after it, and for one commit. It may run
-// several times. Other processes are waited for as long as ctx allows, and a few minutes
-// at most; lock_timeout and statement_timeout of the host lead to some further attempts.
-// Then the error is [storage.ErrUnavailable].
+// Update implements [storage.Store]. fn runs in the caller's goroutine, perhaps several
+// times. The caller waits for other callers' functions before and after it, and for one
+// commit. It waits for other processes until ctx ends, and for a few minutes at most.
+// After a timeout by the host's lock_timeout or statement_timeout, the store tries a few
+// times more, and then fails with [storage.ErrUnavailable].
 func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return s.store.Update(ctx, fn)
 }
@@ -189,13 +186,13 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 // Stats returns the counters.
 func (s *Store) Stats() Stats {
 	n := s.store.Stats()
-	return Stats{Updates: n.Updates, Commits: n.Commits, Reruns: n.Reruns, Resolved: s.resolved.Load(), Fenced: s.fenced.Load()}
+	return Stats{Updates: n.Updates, Commits: n.Commits, Reruns: n.Reruns, Resolved: s.resolved.Load(), LostHistory: s.lostHistory.Load()}
 }
 
 // Close implements [storage.Store]. The pool stays open.
 func (s *Store) Close() error {
-	s.store.Shut()
-	s.watch.close()
+	s.store.StopAccepting()
+	s.monitor.close()
 	s.store.Wait()
 	return nil
 }

@@ -8,14 +8,13 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// PostgreSQL's text is UTF-8 without the character zero. What is not cannot be
-// stored, and matches nothing.
+// isValidText reports whether PostgreSQL can store a text: it is UTF-8 without the character
+// zero. Other text matches nothing.
+func isValidText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
-
-// cursor returns a text that stands where s does among those that can be stored.
-func cursor(s string) string {
-	if isText(s) {
+// cursorText returns a valid text with the same position as s among valid texts.
+func cursorText(s string) string {
+	if isValidText(s) {
 		return s
 	}
 	for i := 0; i < len(s); {
@@ -31,7 +30,7 @@ func cursor(s string) string {
 	return s
 }
 
-// checkSchema refuses names that would be hard to type, or are PostgreSQL's.
+// checkSchema refuses schema names that need quotes or belong to PostgreSQL.
 func checkSchema(name string) error {
 	ok := name != "" && len(name) <= 63 && !strings.HasPrefix(name, "pg_") && (name[0] < '0' || name[0] > '9')
 	for i := range len(name) {
@@ -39,7 +38,7 @@ func checkSchema(name string) error {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_')
 	}
 	if !ok {
-		return fmt.Errorf("%w: postgres: schema %q: a schema's name has small letters, digits and underscores", storage.ErrInvalid, name)
+		return fmt.Errorf("%w: postgres: schema %q: a schema's name has lower-case letters, digits and underscores", storage.ErrInvalid, name)
 	}
 	return nil
 }

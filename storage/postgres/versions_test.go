@@ -39,9 +39,9 @@ func insertCard(tx storage.Tx, k *storage.Kind, id string) error {
 	return tx.Insert(k, storage.Record{Scope: scope, ID: id, Columns: values, Data: []byte(id)})
 }
 
-// A running program does not write any more once a newer one has declared more than it
-// knows, and goes on reading; after a change that it knows it goes on writing.
-func TestAnOlderWriterIsRefused(t *testing.T) {
+// A running program stops writing once a newer one has declared more than it knows, and
+// goes on reading. After a change that it knows it goes on writing.
+func TestOlderProgramCannotWrite(t *testing.T) {
 	pool := pgtest.Pool(t, 8)
 	for name, test := range map[string]struct {
 		newer   *storage.Kind
@@ -137,10 +137,9 @@ func TestAnOlderWriterIsRefused(t *testing.T) {
 	}
 }
 
-// While a table grows, a program that knows the old one writes: what it wrote after the
-// columns were filled has them, too, when it is refused at last. A long read holds the
-// change up, and neither the writes nor other reads.
-func TestATableGrowsBesideItsUse(t *testing.T) {
+// An older program writes while a table changes. The rows that it wrote after the backfill
+// get the new columns, too. A long read delays the change, and no writes or other reads.
+func TestTableChangesOnline(t *testing.T) {
 	pool, schema, known := pgtest.Pool(t, 8), pgtest.Schema(t), card()
 	old, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
 	if err != nil {
@@ -165,7 +164,7 @@ func TestATableGrowsBesideItsUse(t *testing.T) {
 		k.Backfill = func(data []byte) ([]any, error) { return []any{string(data), "new", string(data)}, nil }
 	})
 	var filled sync.Once
-	newer, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, Migrating: func(p storage.Progress) {
+	newer, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, MigrationProgress: func(p storage.Progress) {
 		if p.Done == 0 { // the columns are there, and about to be filled
 			if err := insert("c2"); err != nil {
 				t.Error("while the table grows:", err)

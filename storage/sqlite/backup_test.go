@@ -23,7 +23,7 @@ func inspectBackup(t *testing.T, path string) int64 {
 		t.Fatal(err)
 	}
 	var checked string
-	if _, err := s.writer.conn.one("PRAGMA integrity_check", nil, &checked); err != nil || checked != "ok" {
+	if _, err := s.writer.conn.queryRow("PRAGMA integrity_check", nil, &checked); err != nil || checked != "ok" {
 		t.Errorf("integrity_check of the backup: %s, %v", checked, err)
 	}
 	var payments int64
@@ -80,12 +80,12 @@ func inspectBackup(t *testing.T, path string) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pay(t, s, 90_000_000, 1) // it goes on where the backup ends
+	postPayment(t, s, 90_000_000, 1) // it goes on where the backup ends
 	return payments
 }
 
-// pay makes n payments, with numbers from the given one on, in one update.
-func pay(t *testing.T, s *Store, number, n int64) {
+// postPayment makes n payments, with numbers from the given one on, in one update.
+func postPayment(t *testing.T, s *Store, number, n int64) {
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
 		for i := range n {
 			if err := payment(tx, number+i); err != nil {
@@ -105,7 +105,7 @@ func openLarge(t *testing.T) *Store {
 	t.Helper()
 	s := openNotes(t, Config{})
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
-		for i := range 3 * backupStep {
+		for i := range 3 * backupStepPages {
 			n := note(fmt.Sprint("n", i))
 			n.Data = []byte(`"` + strings.Repeat("x", 4000) + `"`)
 			if err := tx.Insert(notes, n); err != nil {
@@ -117,7 +117,7 @@ func openLarge(t *testing.T) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pay(t, s, 0, 20)
+	postPayment(t, s, 0, 20)
 	return s
 }
 
@@ -138,7 +138,7 @@ func TestBackupBesideWriters(t *testing.T) {
 			if steps++; steps == 100 {
 				cancel() // it begins anew after each update
 			}
-			pay(t, s, made, 1)
+			postPayment(t, s, made, 1)
 			made++
 		})
 		cancel()
@@ -182,7 +182,7 @@ func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
 				number := begun
 				begun++
 				mu.Unlock()
-				pay(t, s, number, 1)
+				postPayment(t, s, number, 1)
 				mu.Lock()
 				acknowledged++
 				mu.Unlock()
@@ -192,7 +192,7 @@ func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
 	path := t.TempDir()
 	var least, most []int64
 	for i := range 3 {
-		pay(t, s, int64(1_000_000+i), 1) // so that there is something
+		postPayment(t, s, int64(1_000_000+i), 1) // so that there is something
 		mu.Lock()
 		least = append(least, acknowledged+int64(i)+1)
 		mu.Unlock()
@@ -216,12 +216,12 @@ func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
 // backup, and the writer does not wait for that beside it.
 func TestWriterDoesNotWaitForBackups(t *testing.T) {
 	s := openLarge(t)
-	s.log.every, s.log.limit = 1, 1
-	s.log.busy.Store(true) // the checkpoint that is made in a goroutine
+	s.checkpointer.interval, s.checkpointer.maxLogPages = 1, 1
+	s.checkpointer.inBackground.Store(true) // the checkpoint that is made in a goroutine
 	next := int64(20)
 	checkpoints := func() int64 {
 		before := s.Stats().Checkpoints
-		pay(t, s, next, 1)
+		postPayment(t, s, next, 1)
 		next++
 		return s.Stats().Checkpoints - before
 	}
@@ -236,7 +236,7 @@ func TestWriterDoesNotWaitForBackups(t *testing.T) {
 	if got := checkpoints(); got != 1 {
 		t.Errorf("the writer made %d checkpoints after the backup, want 1", got)
 	}
-	s.log.busy.Store(false)
+	s.checkpointer.inBackground.Store(false)
 }
 
 func TestCancelledBackupLeavesNothing(t *testing.T) {
@@ -266,7 +266,7 @@ func TestCancelledBackupLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestBackupRefuses(t *testing.T) {
+func TestBackupRefusesUnusablePaths(t *testing.T) {
 	s := openNotes(t, Config{})
 	directory := t.TempDir()
 	taken := filepath.Join(directory, "taken.db")

@@ -102,7 +102,7 @@ func payment(tx storage.Tx, i int64) error {
 func BenchmarkUpdate(b *testing.B) {
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
-			s, limit := openNotes(b, Config{}), newBare(b)
+			s, limit := openNotes(b, Config{}), newRawLoop(b)
 			fill(b, s, 1000)
 			before := s.Stats()
 			turn := max(500, b.N/50)
@@ -149,14 +149,14 @@ func updates(b *testing.B, s *Store, callers int, from, until int64) {
 // account is a row of ledger_accounts.
 type account struct{ id, balance, entries int64 }
 
-// bare writes what updates writes with statements alone.
-type bare struct {
+// rawLoop writes what updates writes with statements alone.
+type rawLoop struct {
 	conn         *conn
 	insertNote   string
 	wallet, cash account
 }
 
-func newBare(b *testing.B) *bare {
+func newRawLoop(b *testing.B) *rawLoop {
 	b.Helper()
 	s := openAt(b, filepath.Join(b.TempDir(), "bare.db"), Config{})
 	if err := s.Define(b.Context(), notes); err != nil {
@@ -170,19 +170,19 @@ func newBare(b *testing.B) *bare {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w := &bare{conn: s.writer.conn, insertNote: table.Own.(*tableSQL).insert[0]}
+	w := &rawLoop{conn: s.writer.conn, insertNote: table.DriverSQL.(*tableSQL).insert[0]}
 	if err := w.conn.script("PRAGMA wal_autocheckpoint = 1000"); err != nil {
 		b.Fatal(err)
 	}
 	for name, a := range map[string]*account{"wallet": &w.wallet, "cash": &w.cash} {
-		if _, err := w.conn.one("SELECT id, balance, entries FROM ledger_accounts WHERE name = ?", []any{name}, &a.id, &a.balance, &a.entries); err != nil {
+		if _, err := w.conn.queryRow("SELECT id, balance, entries FROM ledger_accounts WHERE name = ?", []any{name}, &a.id, &a.balance, &a.entries); err != nil {
 			b.Fatal(err)
 		}
 	}
 	return w
 }
 
-func (w *bare) run(b *testing.B, from, until, size int) time.Duration {
+func (w *rawLoop) run(b *testing.B, from, until, size int) time.Duration {
 	exec := func(query string, args ...any) {
 		if _, err := w.conn.exec(query, args...); err != nil {
 			b.Fatal(err)
@@ -197,7 +197,7 @@ func (w *bare) run(b *testing.B, from, until, size int) time.Duration {
 		posting := fmt.Sprintf("pst_%08d", i)
 		exec(w.insertNote, scope.Merchant, scope.Live, fmt.Sprintf("p%08d", i), int64(1), int64(0),
 			"open", int64(7), true, nil, nil, data)
-		exec(insertPostings[0], posting, "payment", "pay_1", noon.UnixMilli())
+		exec(insertPostingsSQL[0], posting, "payment", "pay_1", noon.UnixMilli())
 		for _, a := range []*account{&w.wallet, &w.cash} {
 			amount := int64(1)
 			if a == &w.cash {
@@ -205,8 +205,8 @@ func (w *bare) run(b *testing.B, from, until, size int) time.Duration {
 			}
 			a.balance += amount
 			a.entries++
-			exec(updateAccount, a.balance, a.entries, a.id, a.entries-1)
-			exec(insertEntries[0], a.id, a.entries, posting, amount, a.balance)
+			exec(updateAccountSQL, a.balance, a.entries, a.id, a.entries-1)
+			exec(insertEntriesSQL[0], a.id, a.entries, posting, amount, a.balance)
 		}
 		if (i-from)%size == size-1 || i == until-1 {
 			exec("COMMIT")

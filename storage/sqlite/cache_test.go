@@ -54,9 +54,9 @@ func rewrite(t *testing.T, s *Store, id, account, posting string, outcome error)
 	}
 }
 
-// What the writer remembers is never older than the database, though another
-// process has written, nor newer, though its own change was taken back.
-func TestTheCacheIsTrue(t *testing.T) {
+// The cache is never older than the database, though another process has written, nor
+// newer, though an update has failed.
+func TestCacheAgreesWithDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	here, there := openAt(t, path, Config{}), openAt(t, path, Config{})
 	for _, s := range []*Store{here, there} {
@@ -86,9 +86,8 @@ func TestTheCacheIsTrue(t *testing.T) {
 	want(there, 4, 3)
 }
 
-// An update that is undone takes nothing of the others' with it, and leaves
-// nothing of its own in memory.
-func TestTheCacheAfterAnUndoneCall(t *testing.T) {
+// A failed update removes no writes of others, and leaves none of its own in memory.
+func TestFailedCallLeavesNothingInCache(t *testing.T) {
 	s := openNotes(t, Config{})
 	insert(t, s, "n1")
 	refused := errors.New("refused")
@@ -102,7 +101,7 @@ func TestTheCacheAfterAnUndoneCall(t *testing.T) {
 		}}
 	}
 	updates := []*update{inserts("n2"), raise(nil), raise(refused)}
-	together(t, s, updates...)
+	runTogether(t, s, updates...)
 	if updates[0].err != nil || updates[1].err != nil || !errors.Is(updates[2].err, refused) {
 		t.Errorf("got %v, %v, %v", updates[0].err, updates[1].err, updates[2].err)
 	}
@@ -111,7 +110,7 @@ func TestTheCacheAfterAnUndoneCall(t *testing.T) {
 	}
 }
 
-func TestTheCacheForgetsWhatIsDeleted(t *testing.T) {
+func TestCacheDropsDeletedRecord(t *testing.T) {
 	s := openNotes(t, Config{})
 	insert(t, s, "n1")
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
@@ -137,8 +136,8 @@ func TestTheCacheForgetsWhatIsDeleted(t *testing.T) {
 	}
 }
 
-// What was read belongs to the caller.
-func TestTheCacheGivesCopies(t *testing.T) {
+// The caller owns the results of reads.
+func TestCacheReturnsCopies(t *testing.T) {
 	s := openNotes(t, Config{})
 	insert(t, s, "n1")
 	for range 3 {

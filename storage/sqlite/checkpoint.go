@@ -11,97 +11,95 @@ import (
 )
 
 const (
-	// checkpointEvery is after how many pages written a checkpoint begins; 1000
-	// pages are 4 MB, which is also SQLite's own choice.
-	checkpointEvery = 1000
-	// logLimit is the length in pages (32 MB) at which the writer stops to have
-	// the write-ahead log begun anew.
-	logLimit = 8000
+	// checkpointPages is how many written pages begin a checkpoint; 1000 pages are
+	// 4 MB, as in SQLite itself.
+	checkpointPages = 1000
+	// maxLogPages is the length in pages (32 MB) at which the writer waits until the
+	// write-ahead log restarts.
+	maxLogPages = 8000
 
-	restart = "PRAGMA wal_checkpoint(RESTART)"
+	restartCheckpoint = "PRAGMA wal_checkpoint(RESTART)"
 )
 
 // checkpointer copies the write-ahead log into the database.
 //
-// SQLite would do it inside a commit, for which everybody in the group then
-// waits. Here the commit that fills a measure starts a goroutine, at most one,
-// which copies on a connection of its own beside readers and the writer. When
-// all is copied and no reader needs the log, SQLite begins it anew. Under
-// writes without a pause that moment may not come, so at a limit the commit
-// that reaches it waits for the goroutine, and has the log begun anew while nobody
-// writes; little is left to copy then. Only a View that outlasts that, here or in
-// another process, lets the log grow further, until it begins anew after it.
+// SQLite would do it inside a commit, for which the whole batch would wait. Instead, the
+// commit that fills checkpointPages starts one goroutine, which copies on its own
+// connection beside readers and the writer. When all is copied and no reader needs the
+// log, SQLite restarts it. Under constant writes that moment may not come. So the commit
+// that reaches maxLogPages waits for the goroutine and restarts the log itself, with
+// little left to copy. Only a View that lasts longer, here or in another process, lets
+// the log grow further.
 //
-// The log keeps its length when it begins anew (RESTART), and is written over. A
-// log that is emptied (TRUNCATE) has to be given its blocks again, and each sync
-// then waits for the file system's journal too: a caller alone, who waits for one
-// sync a commit, took 1.4 times as long, and the processor with it.
+// A restart (RESTART) keeps the length of the log and overwrites it. An emptied log
+// (TRUNCATE) needs new blocks, and each sync then waits for the file system's journal,
+// too: a single caller took 1.4 times as long.
 type checkpointer struct {
-	logger *slog.Logger
-	every  int64
-	limit  int64
+	logger      *slog.Logger
+	interval    int64
+	maxLogPages int64
 
 	checkpoints atomic.Int64
 
-	pages  int64        // written since the last checkpoint began; of the connection that writes
-	length atomic.Int64 // pages in the log when the last checkpoint ended
-	busy   atomic.Bool  // whether a goroutine runs
-	// backups is how many backups run. The log cannot begin anew beside one, so the
-	// writer must not wait for that.
+	pages        int64        // written since the last checkpoint began; owned by the writer
+	length       atomic.Int64 // in pages, when the last checkpoint ended
+	inBackground atomic.Bool  // whether the goroutine runs
+	// backups counts running backups. The log cannot restart beside one, so the writer
+	// must not wait for that.
 	backups atomic.Int32
-	// running is awaited by Close.
+	// running counts the goroutines that Close waits for.
 	running sync.WaitGroup
 
 	mu   sync.Mutex // one checkpoint at a time
 	conn *conn
 }
 
-// committed is told of each commit, on the connection that wrote.
+// committed follows each commit on the connection wrote.
 func (c *checkpointer) committed(wrote *conn) {
 	c.pages += pagesWritten(wrote)
-	if c.pages < c.every {
+	if c.pages < c.interval {
 		return
 	}
-	if c.length.Load()+c.pages >= c.limit && c.backups.Load() == 0 {
+	if c.length.Load()+c.pages >= c.maxLogPages && c.backups.Load() == 0 {
 		c.pages = 0
-		c.run(restart)
+		c.checkpoint(restartCheckpoint)
 		return
 	}
-	if c.busy.CompareAndSwap(false, true) {
+	if c.inBackground.CompareAndSwap(false, true) {
 		c.pages = 0
 		c.running.Go(func() {
-			defer c.busy.Store(false)
-			c.run("PRAGMA wal_checkpoint(PASSIVE)")
+			defer c.inBackground.Store(false)
+			c.checkpoint("PRAGMA wal_checkpoint(PASSIVE)")
 		})
 	}
 }
 
-// finish is the last checkpoint, made by Close.
-func (c *checkpointer) finish() {
-	c.run("PRAGMA wal_checkpoint(TRUNCATE)")
+// truncate is the last checkpoint, made by Close.
+func (c *checkpointer) truncate() {
+	c.checkpoint("PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
-// run makes a checkpoint. One that readers or another process stand in the way
-// of has copied what it could, and the next goes on from there.
-func (c *checkpointer) run(pragma string) {
+// checkpoint makes a checkpoint. If readers or another process block it, it has copied
+// what it could, and the next one goes on from there.
+func (c *checkpointer) checkpoint(pragma string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var blocked, length, copied int64
-	if _, err := c.conn.one(pragma, nil, &blocked, &length, &copied); err != nil {
+	if _, err := c.conn.queryRow(pragma, nil, &blocked, &length, &copied); err != nil {
 		if !isBusy(err) {
 			c.logger.LogAttrs(context.Background(), slog.LevelWarn, "sqlite: checkpoint failed", slog.Any("error", err))
 		}
 		return
 	}
-	if pragma == restart && blocked == 0 {
-		length = 0 // what is told is the length before
+	if pragma == restartCheckpoint && blocked == 0 {
+		length = 0 // the answer is the length before the restart
 	}
 	c.length.Store(max(length, 0))
 	c.checkpoints.Add(1)
 }
 
-// pagesWritten returns how many pages a connection has written since it was
-// last asked. In WAL mode they all go to the log.
+// pagesWritten returns how many pages a connection has written since the last call. In
+// WAL mode they all go to the log.
 func pagesWritten(c *conn) int64 {
 	var pages int
 	err := c.sql.Raw(func(raw any) error {

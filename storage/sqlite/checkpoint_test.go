@@ -10,13 +10,13 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-func TestTheLogStaysBounded(t *testing.T) {
+func TestLogStaysBoundedUnderConstantWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	s := openAt(t, path, Config{})
 	if err := s.Define(t.Context(), notes); err != nil {
 		t.Fatal(err)
 	}
-	s.log.every, s.log.limit = 50, 400
+	s.checkpointer.interval, s.checkpointer.maxLogPages = 50, 400
 	const page, frame = 4096, 4096 + 24
 
 	var writers, readers sync.WaitGroup
@@ -73,9 +73,9 @@ func TestTheLogStaysBounded(t *testing.T) {
 }
 
 // A View that lasts stands in the way of a checkpoint and not of a writer.
-func TestACheckpointBesideAView(t *testing.T) {
+func TestCheckpointWaitsForViewNotWriter(t *testing.T) {
 	s := openNotes(t, Config{})
-	s.log.every, s.log.limit = 10, 20
+	s.checkpointer.interval, s.checkpointer.maxLogPages = 10, 20
 	insert(t, s, "n0")
 	err := s.View(t.Context(), func(tx storage.ReadTx) error {
 		if _, err := tx.Get(notes, scope, "n0"); err != nil {

@@ -18,55 +18,54 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// maxStatements bounds the prepared statements of a connection. A program has
-// fewer, because the text of a statement depends on kinds and on the shape of
-// queries, never on values.
+// maxStatements bounds the prepared statements of a connection. A program has fewer: the
+// text of a statement depends on kinds and the form of queries, never on values.
 const maxStatements = 512
 
-// conn is a connection with its prepared statements, which halve the cost of a
-// point select. It is for one goroutine at a time.
+// conn is a connection with its prepared statements, which halve the cost of a point
+// select. It is for one goroutine at a time.
 //
-// Statements run with a context that cannot be cancelled: watching one costs a
-// goroutine per statement, and an interrupted statement may take the whole
-// transaction with it. The caller looks at the context between statements, none of which
-// reads more than some thousand rows: longer lists are read in windows.
+// Statements run with a context that cannot be cancelled. Watching a context costs a
+// goroutine per statement, and an interrupted statement may roll back the whole
+// transaction. The caller checks its context between statements, and no statement reads
+// more than some thousand rows.
 type conn struct {
 	sql        *sql.Conn // nil inside a host's transaction
-	tx         *sql.Tx   // the host's
+	tx         *sql.Tx   // of the host; nil otherwise
 	statements map[string]*sql.Stmt
 
-	accounts map[string]int64 // numbers of ledger accounts, by name
+	accountIDs map[string]int64 // ids of ledger accounts by name
 
-	// Kept between calls to spare allocations.
+	// Reused between calls to avoid allocations.
 	args    []any
 	values  []any
 	dests   []any
-	entries []entry
+	entries []entryRow
 }
 
 func newConn() *conn {
-	return &conn{statements: map[string]*sql.Stmt{}, accounts: map[string]int64{}}
+	return &conn{statements: map[string]*sql.Stmt{}, accountIDs: map[string]int64{}}
 }
 
-// role is what a connection is for.
-type role int
+// connRole is the purpose of a connection.
+type connRole int
 
 const (
-	forWriting role = iota
-	forReading
+	writerRole connRole = iota
+	readerRole
 )
 
-// setup holds the settings of a role that are not in the data source: cache
-// sizes in KiB (negative by SQLite's convention), and the wait for locks. The
-// writer waits in short steps, between which it looks at the caller's context,
-// and cuts a write-ahead log that a long View let grow, when it begins anew.
-var setup = map[role]string{
-	forWriting: fmt.Sprint("PRAGMA cache_size = -32768; PRAGMA busy_timeout = 100; PRAGMA journal_size_limit = ", (logLimit+1000)*4096),
-	forReading: "PRAGMA cache_size = -8192; PRAGMA query_only = ON",
+// roleSettings holds the settings that differ by role: cache sizes in KiB (negative by
+// SQLite's convention) and the wait for locks. The writer waits in short steps, and
+// checks the caller's context between them. When SQLite restarts a write-ahead log that a
+// long View let grow, it truncates the log.
+var roleSettings = map[connRole]string{
+	writerRole: fmt.Sprint("PRAGMA cache_size = -32768; PRAGMA busy_timeout = 100; PRAGMA journal_size_limit = ", (maxLogPages+1000)*4096),
+	readerRole: "PRAGMA cache_size = -8192; PRAGMA query_only = ON",
 }
 
-// locate returns the absolute path of a database file.
-func locate(path string) (string, error) {
+// resolvePath returns the absolute path of a database file.
+func resolvePath(path string) (string, error) {
 	switch {
 	case path == ":memory:":
 		return "", fmt.Errorf("%w: sqlite keeps files; for a store in memory use storage/memory", storage.ErrInvalid)
@@ -82,15 +81,15 @@ func locate(path string) (string, error) {
 	return file, nil
 }
 
-// creating keeps two Opens of this process from overlapping in create: where locks
-// are POSIX locks, closing any descriptor of a file drops those that SQLite holds.
-var creating sync.Mutex
+// createMutex serializes createFile in this process. Where locks are POSIX locks, closing
+// any descriptor of a file drops those that SQLite holds.
+var createMutex sync.Mutex
 
-// create makes an empty file that only its owner can read, if there is none.
-// SQLite gives the log files the same permissions.
-func create(file string) error {
-	creating.Lock()
-	defer creating.Unlock()
+// createFile creates an empty file that only its owner can read, if there is none. SQLite
+// gives the log files the same permissions.
+func createFile(file string) error {
+	createMutex.Lock()
+	defer createMutex.Unlock()
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return nil
@@ -101,8 +100,8 @@ func create(file string) error {
 	return f.Close()
 }
 
-// uri returns the URI of a file.
-func uri(file string) string {
+// fileURI returns the URI of a file.
+func fileURI(file string) string {
 	path := filepath.ToSlash(file)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // C:/…
@@ -112,14 +111,14 @@ func uri(file string) string {
 
 // dataSource returns the URI of a file with the settings of every connection.
 func dataSource(file string) string {
-	return uri(file) +
+	return fileURI(file) +
 		"?_journal_mode=WAL&_synchronous=FULL&_foreign_keys=on&_busy_timeout=2000&_txlock=immediate" +
 		"&_dqs=0&_defensive=1&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(0)"
 }
 
-// connect opens a connection. It tries again while another process holds the
-// file for itself, which is while it opens or closes it.
-func connect(ctx context.Context, db *sql.DB, r role) (*conn, error) {
+// connect opens a connection. It retries while another process holds the file
+// exclusively, which it does when it opens or closes it.
+func connect(ctx context.Context, db *sql.DB, r connRole) (*conn, error) {
 	for {
 		c, err := connectOnce(ctx, db, r)
 		if !isBusy(err) {
@@ -131,7 +130,7 @@ func connect(ctx context.Context, db *sql.DB, r role) (*conn, error) {
 	}
 }
 
-// pause waits a little: for a file that is busy, or to leave the machine to others.
+// pause waits a little, for a busy file or to leave the processor to others.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -141,14 +140,14 @@ func pause(ctx context.Context) error {
 	}
 }
 
-func connectOnce(ctx context.Context, db *sql.DB, r role) (*conn, error) {
+func connectOnce(ctx context.Context, db *sql.DB, r connRole) (*conn, error) {
 	raw, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := newConn()
 	c.sql = raw
-	if err := c.script(setup[r]); err != nil {
+	if err := c.script(roleSettings[r]); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	var mode string
@@ -178,7 +177,7 @@ func (c *conn) statement(query string) (*sql.Stmt, error) {
 	if len(c.statements) >= maxStatements {
 		for text, old := range c.statements {
 			delete(c.statements, text)
-			_ = old.Close() // an error of its last run, which was reported then
+			_ = old.Close() // repeats the error of its last run
 			break
 		}
 	}
@@ -194,8 +193,8 @@ func (c *conn) exec(query string, args ...any) (sql.Result, error) {
 	return s.ExecContext(context.Background(), args...)
 }
 
-// run is exec for those who want the number of changed rows.
-func (c *conn) run(query string, args []any) (rows int64, err error) {
+// execRows runs a statement and returns the number of changed rows.
+func (c *conn) execRows(query string, args []any) (rows int64, err error) {
 	result, err := c.exec(query, args...)
 	if err != nil {
 		return 0, err
@@ -211,8 +210,8 @@ func (c *conn) query(query string, args ...any) (*sql.Rows, error) {
 	return s.QueryContext(context.Background(), args...)
 }
 
-// one scans the only row of a query and reports whether there was one.
-func (c *conn) one(query string, args []any, dests ...any) (bool, error) {
+// queryRow scans the only row of a query and reports whether there was one.
+func (c *conn) queryRow(query string, args []any, dests ...any) (bool, error) {
 	rows, err := c.query(query, args...)
 	if err != nil {
 		return false, err
@@ -227,16 +226,16 @@ func (c *conn) one(query string, args []any, dests ...any) (bool, error) {
 	return true, rows.Close()
 }
 
-// script runs statements that are not worth keeping.
+// script runs statements without preparing them.
 func (c *conn) script(text string) error {
 	_, err := c.sql.ExecContext(context.Background(), text)
 	return err
 }
 
-// rollback ends the transaction, if there is one. When it returns an error the
-// state of the connection is unknown.
+// rollback ends the transaction, if there is one. After an error the state of the
+// connection is unknown.
 func (c *conn) rollback() error {
-	clear(c.accounts) // some may not be there any more
+	clear(c.accountIDs) // the rollback may have removed some
 	_, err := c.exec("ROLLBACK")
 	if e, ok := errors.AsType[*sqlite.Error](err); ok &&
 		e.Code() == code.SQLITE_ERROR && strings.Contains(e.Error(), "no transaction is active") {
@@ -247,54 +246,46 @@ func (c *conn) rollback() error {
 
 func (c *conn) close() error {
 	for _, s := range c.statements {
-		_ = s.Close() // an error of its last run, which was reported then
+		_ = s.Close() // repeats the error of its last run
 	}
 	c.statements = nil
 	return c.sql.Close()
 }
 
-// primary returns SQLite's primary result code of an error, or -1.
-func primary(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
-	}
-	return -1
-}
-
 func isBusy(err error) bool {
-	return err != nil && primary(err) == code.SQLITE_BUSY
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == code.SQLITE_BUSY
 }
 
-// isUnique reports a taken unique key. SQLite has then undone the statement and
-// nothing else.
+// isUnique reports a taken unique key. SQLite undoes only the statement.
 func isUnique(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (e.Code() == code.SQLITE_CONSTRAINT_UNIQUE || e.Code() == code.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
-// readers are the connections of Views, the last used first, because its cache
+// readers are the connections of Views. The last used is taken first, because its cache
 // is warm.
 type readers struct {
-	db     *sql.DB
-	places chan struct{} // one in it for each View that runs
+	db    *sql.DB
+	slots chan struct{} // holds one token for each running View
 
 	mu   sync.Mutex
 	idle []*conn
 }
 
-// take waits for a connection and begins a transaction on it.
-func (r *readers) take(ctx context.Context) (*conn, error) {
+// acquire waits for a connection and begins a transaction on it.
+func (r *readers) acquire(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	select {
-	case r.places <- struct{}{}:
+	case r.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	c, err := r.begin(ctx)
 	if err != nil {
-		<-r.places
+		<-r.slots
 		return nil, fmt.Errorf("sqlite: view: %w", err)
 	}
 	return c, nil
@@ -309,7 +300,7 @@ func (r *readers) begin(ctx context.Context) (*conn, error) {
 	r.mu.Unlock()
 	if c == nil {
 		var err error
-		if c, err = connect(ctx, r.db, forReading); err != nil {
+		if c, err = connect(ctx, r.db, readerRole); err != nil {
 			return nil, err
 		}
 	}
@@ -319,14 +310,14 @@ func (r *readers) begin(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// give ends the transaction of a connection and keeps it, unless it failed.
-func (r *readers) give(c *conn, failed error) {
+// release ends the transaction of a connection and keeps it for reuse, unless it failed.
+func (r *readers) release(c *conn, failed error) {
 	if err := c.rollback(); err != nil || failed != nil {
-		_ = c.close() // it is being thrown away because of an error that was reported
+		_ = c.close() // the error that failed it was reported
 	} else {
 		r.mu.Lock()
 		r.idle = append(r.idle, c)
 		r.mu.Unlock()
 	}
-	<-r.places
+	<-r.slots
 }

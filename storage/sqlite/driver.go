@@ -17,37 +17,38 @@ import (
 // driver is SQLite for [sqlstore.Store].
 type driver struct{ *Store }
 
-// dialect is SQLite's. It looks at what is bound to a plain LIMIT ? when it plans, and
-// so would plan anew for every list, or claim, which was a fifth of its time. Without
-// statistics it would read a merchant's whole history to claim from one scope.
+// dialect is SQLite's SQL. SQLite plans a statement anew for each value of a plain LIMIT
+// ?, which took a fifth of the time of a list or claim; so a limit is an expression.
+// Without statistics and without a hint, a claim in one scope would read its whole
+// history.
 var dialect = sqlstore.Dialect{
-	Name:      "sqlite",
-	Parameter: func(int) string { return "?" },
-	Limit:     func(parameter string) string { return parameter + " + 0" },
-	Index:     func(name string) string { return " INDEXED BY " + sqlstore.Quote(name) },
-	Straight:  "CROSS JOIN",
-	Local:     true,
+	Name:        "sqlite",
+	Parameter:   func(int) string { return "?" },
+	Limit:       func(parameter string) string { return parameter + " + 0" },
+	IndexHint:   func(name string) string { return " INDEXED BY " + sqlstore.Quote(name) },
+	OrderedJoin: "CROSS JOIN",
+	LocalCommit: true,
 }
 
 // writer is the connection that writes. One call or commit uses it at a time.
 type writer struct {
-	conn *conn // nil after trouble, until it is used again
-	// version is SQLite's data version as the connection last saw it. It changes when
-	// another connection commits, and only then.
+	conn *conn // nil after a failure, until the next use
+	// version is SQLite's data version as the connection last read it. It changes only
+	// when another connection commits.
 	version int64
-	// newest names the newest commit. After one of another connection's, it is a new
-	// name, so that everything is forgotten that was known of the one before.
+	// newest names the newest commit. A commit of another connection gets a name without
+	// relation to the one before, so that the cache is cleared.
 	newest sqlstore.Commit
-	schema int64 // its number as of version
+	schema int64 // the schema version as of version
 }
 
-// ready makes sure that there is a connection.
-func (s *Store) ready(ctx context.Context) error {
+// ensureConn opens the connection that writes, unless it is open.
+func (s *Store) ensureConn(ctx context.Context) error {
 	w := &s.writer
 	if w.conn != nil {
 		return nil
 	}
-	c, err := connect(ctx, s.db, forWriting)
+	c, err := connect(ctx, s.db, writerRole)
 	if err != nil {
 		return fmt.Errorf("connect again: %w", err)
 	}
@@ -55,23 +56,24 @@ func (s *Store) ready(ctx context.Context) error {
 	return nil
 }
 
-// ErrReplaced is what every Update fails with once another file stands where the database
-// was opened, such as a backup that was moved there, or none. What was written would go
-// to the file that has no name any more.
+// ErrReplaced is the error of every Update once the path leads to another file, such as a
+// backup that was moved there, or to none. Writes would go to the file that has lost its
+// name.
 var ErrReplaced = errors.New("sqlite: the database file was replaced or removed; close the store and open it again")
 
-// sameFile returns ErrReplaced if the file that was opened is not in its place.
-func (s *Store) sameFile() error {
+// checkSameFile returns ErrReplaced if the path does not lead to the opened file any
+// more.
+func (s *Store) checkSameFile() error {
 	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
 		return sqlstore.Final{Cause: ErrReplaced}
 	}
 	return nil
 }
 
-// look learns whether another connection has committed.
-func (w *writer) look() error {
+// detectCommits checks whether another connection has committed.
+func (w *writer) detectCommits() error {
 	version := w.version
-	if _, err := w.conn.one("PRAGMA data_version", nil, &version); err != nil {
+	if _, err := w.conn.queryRow("PRAGMA data_version", nil, &version); err != nil {
 		return err
 	}
 	if version != w.version {
@@ -80,58 +82,58 @@ func (w *writer) look() error {
 			return err
 		}
 		w.version, w.schema = version, schema
-		clear(w.conn.accounts) // a backup may have been restored into the file
+		clear(w.conn.accountIDs) // a backup may have been restored into the file
 		w.newest = sqlstore.Commit{Number: w.newest.Number + 1, Token: rand.Int64()}
 	}
 	return nil
 }
 
-// reset leaves no transaction open. A connection in doubt is given up.
+// reset rolls back an open transaction. If that fails, it closes the connection.
 func (w *writer) reset() {
 	if w.conn != nil && w.conn.rollback() != nil {
-		_ = w.conn.close() // what went wrong is already being reported
+		_ = w.conn.close() // the caller reports the first error
 		w.conn = nil
 	}
 }
 
-// Snapshot implements [sqlstore.Driver].
-func (d driver) Snapshot(ctx context.Context) (sqlstore.Session, error) {
-	c, err := d.readers.take(ctx)
+// BeginRead implements [sqlstore.Driver].
+func (d driver) BeginRead(ctx context.Context) (sqlstore.Session, error) {
+	c, err := d.readers.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &session{store: d.Store, conn: c, reads: true}, nil
+	return &session{store: d.Store, conn: c, readOnly: true}, nil
 }
 
-// Lock implements [sqlstore.Driver].
-func (d driver) Lock(ctx context.Context, since sqlstore.Commit) (sqlstore.Session, sqlstore.Log, error) {
+// BeginWrite implements [sqlstore.Driver].
+func (d driver) BeginWrite(ctx context.Context, since sqlstore.Commit) (sqlstore.Session, sqlstore.CommitLog, error) {
 	for {
 		s, err := d.begin(ctx)
 		if err == nil {
 			newest := d.writer.newest
-			return s, sqlstore.Log{Newest: newest, Known: newest == since, Schema: d.writer.schema}, nil
+			return s, sqlstore.CommitLog{Newest: newest, Found: newest == since, SchemaVersion: d.writer.schema}, nil
 		}
 		if !isBusy(err) {
-			return nil, sqlstore.Log{}, err
+			return nil, sqlstore.CommitLog{}, err
 		}
 		if err := pause(ctx); err != nil {
-			return nil, sqlstore.Log{}, err
+			return nil, sqlstore.CommitLog{}, err
 		}
 	}
 }
 
-// begin begins a transaction that writes, unless another process holds the lock.
+// begin begins a write transaction, unless another process holds the lock.
 func (d driver) begin(ctx context.Context) (*session, error) {
-	if err := d.sameFile(); err != nil {
+	if err := d.checkSameFile(); err != nil {
 		return nil, err
 	}
-	if err := d.ready(ctx); err != nil {
+	if err := d.ensureConn(ctx); err != nil {
 		return nil, err
 	}
 	w := &d.writer
 	_, err := w.conn.exec("BEGIN IMMEDIATE")
 	if err == nil {
-		err = w.look()
+		err = w.detectCommits()
 	}
 	if err != nil {
 		if !isBusy(err) {
@@ -142,8 +144,8 @@ func (d driver) begin(ctx context.Context) (*session, error) {
 	return &session{store: d.Store, conn: w.conn}, nil
 }
 
-// CommitOnto implements [sqlstore.Driver].
-func (d driver) CommitOnto(base, next sqlstore.Commit, w *sqlstore.Writes) error {
+// CommitIfNewest implements [sqlstore.Driver].
+func (d driver) CommitIfNewest(base, next sqlstore.Commit, w *sqlstore.Writes) error {
 	s, err := d.begin(context.Background())
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -155,11 +157,11 @@ func (d driver) CommitOnto(base, next sqlstore.Commit, w *sqlstore.Writes) error
 	return s.Commit(next, w)
 }
 
-// Newest implements [sqlstore.Driver].
-func (d driver) Newest() (sqlstore.Commit, error) {
-	err := d.ready(context.Background())
+// NewestCommit implements [sqlstore.Driver].
+func (d driver) NewestCommit() (sqlstore.Commit, error) {
+	err := d.ensureConn(context.Background())
 	if err == nil {
-		err = d.writer.look()
+		err = d.writer.detectCommits()
 	}
 	if err != nil {
 		d.writer.reset()
@@ -167,33 +169,33 @@ func (d driver) Newest() (sqlstore.Commit, error) {
 	return d.writer.newest, err
 }
 
-// errMissed is what a write meets whose row is not as it was read.
-var errMissed = errors.New("a row is not as it was read")
+// errRowChanged says that a row to be changed is not as it was read.
+var errRowChanged = errors.New("a row has changed since it was read")
 
-// Fault implements [sqlstore.Driver].
-func (driver) Fault(err error) (fault sqlstore.Fault, table string) {
-	if errors.Is(err, errMissed) {
+// Classify implements [sqlstore.Driver].
+func (driver) Classify(err error) (class sqlstore.ErrorClass, table string) {
+	if errors.Is(err, errRowChanged) {
 		return sqlstore.Transient, ""
 	}
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
-		return sqlstore.Lost, ""
+		return sqlstore.ConnectionLost, ""
 	}
 	switch e.Code() {
 	case code.SQLITE_CONSTRAINT_UNIQUE, code.SQLITE_CONSTRAINT_PRIMARYKEY:
-		return sqlstore.Taken, violated(e.Error())
+		return sqlstore.UniqueViolation, violatedTable(e.Error())
 	}
 	switch e.Code() & 0xff {
 	case code.SQLITE_BUSY, code.SQLITE_LOCKED:
 		return sqlstore.Transient, ""
 	case code.SQLITE_ERROR, code.SQLITE_CONSTRAINT, code.SQLITE_TOOBIG, code.SQLITE_MISMATCH, code.SQLITE_RANGE:
-		return sqlstore.Refused, ""
+		return sqlstore.Rejected, ""
 	}
-	return sqlstore.Lost, "" // the whole transaction may be rolled back
+	return sqlstore.ConnectionLost, "" // SQLite may have rolled back the transaction
 }
 
-// violated returns the table in "… UNIQUE constraint failed: table.column, …", or "".
-func violated(text string) string {
+// violatedTable returns the table in "… UNIQUE constraint failed: table.column, …", or "".
+func violatedTable(text string) string {
 	_, columns, found := strings.Cut(text, "constraint failed: ")
 	if table, _, dotted := strings.Cut(columns, "."); found && dotted {
 		return table

@@ -14,7 +14,7 @@ import (
 func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage.Kind) (changed bool, err error) {
 	m := &migration{ctx: ctx, conn: s.(*session).conn}
 	for _, k := range kinds {
-		this, err := sqlstore.Define(m, k, d.migrating)
+		this, err := sqlstore.Define(m, k, d.migrationProgress)
 		if err != nil {
 			return false, fmt.Errorf("sqlite: define %s: %w", k.Name, err)
 		}
@@ -23,8 +23,8 @@ func (d driver) Define(ctx context.Context, s sqlstore.Session, kinds []*storage
 	return changed, nil
 }
 
-// Known implements [sqlstore.Driver].
-func (driver) Known(_ context.Context, s sqlstore.Session, kinds []*storage.Kind) error {
+// CheckVersion implements [sqlstore.Driver].
+func (driver) CheckVersion(_ context.Context, s sqlstore.Session, kinds []*storage.Kind) error {
 	var c *conn
 	switch s := s.(type) {
 	case *session:
@@ -39,11 +39,11 @@ func (driver) Known(_ context.Context, s sqlstore.Session, kinds []*storage.Kind
 	if err != nil {
 		return err
 	}
-	return sqlstore.Known(&migration{conn: c}, kinds)
+	return sqlstore.CheckVersion(&migration{conn: c}, kinds)
 }
 
-// schemaNumber returns another number after each change of tables, and after each
-// migration. SQLite keeps both in the header of the file.
+// schemaNumber returns the schema version, which changes with each change of tables and
+// each migration. SQLite keeps both numbers in the header of the file.
 func schemaNumber(c *conn) (int64, error) {
 	changes, err := pragma(c, "schema_version")
 	if err != nil {
@@ -61,7 +61,7 @@ type migration struct {
 
 // Declaration implements [sqlstore.Tables].
 func (m *migration) Declaration(kind string) (text string, err error) {
-	_, err = m.conn.one("SELECT declaration FROM storage_kinds WHERE name = ?", []any{kind}, &text)
+	_, err = m.conn.queryRow("SELECT declaration FROM storage_kinds WHERE name = ?", []any{kind}, &text)
 	return text, err
 }
 
@@ -75,14 +75,14 @@ func (m *migration) SetDeclaration(kind, declaration string) error {
 // HasIndex implements [sqlstore.Tables].
 func (m *migration) HasIndex(name string) (bool, error) {
 	var one int64
-	return m.conn.one("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", []any{name}, &one)
+	return m.conn.queryRow("SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?", []any{name}, &one)
 }
 
 // CreateIndex implements [sqlstore.Tables].
 func (m *migration) CreateIndex(k *storage.Kind, i sqlstore.Index) error {
-	err := m.conn.script(i.Create(i.Name, sqlstore.Quote(k.Name)))
+	err := m.conn.script(i.CreateStatement(i.Name, sqlstore.Quote(k.Name)))
 	if isUnique(err) {
-		return fmt.Errorf("%w: a record has what another one has in key %s", storage.ErrExists, i.Name)
+		return fmt.Errorf("%w: two records have the same value in key %s", storage.ErrExists, i.Name)
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func (m *migration) DropIndex(name string) error {
 // CreateTable implements [sqlstore.Tables].
 func (m *migration) CreateTable(k *storage.Kind) error { return m.create(k, k.Name) }
 
-// create makes the table of a kind under some name.
+// create makes the table of a kind under the given name.
 func (m *migration) create(k *storage.Kind, name string) error {
 	var s strings.Builder
 	s.WriteString("CREATE TABLE " + sqlstore.Quote(name) + ` (
@@ -105,23 +105,23 @@ func (m *migration) create(k *storage.Kind, name string) error {
 	version INTEGER NOT NULL CHECK (version > 0),
 `)
 	for _, c := range k.Columns {
-		s.WriteString("\t" + column(c))
+		s.WriteString("\t" + columnDefinition(c))
 		if !c.Null {
 			s.WriteString(" NOT NULL")
 		}
 		s.WriteString(",\n")
 	}
 	if k.Due != "" {
-		s.WriteString("\t" + lease + ",\n")
+		s.WriteString("\t" + leaseColumn + ",\n")
 	}
 	s.WriteString("\tdata BLOB NOT NULL,\n\tUNIQUE (merchant, live, id)\n) STRICT")
 	return m.conn.script(s.String())
 }
 
-const lease = "lease INTEGER NOT NULL DEFAULT 0"
+const leaseColumn = "lease INTEGER NOT NULL DEFAULT 0"
 
-// column returns the definition of a column that may be null.
-func column(c storage.Column) string {
+// columnDefinition returns the definition of a nullable column.
+func columnDefinition(c storage.Column) string {
 	name := sqlstore.Quote(c.Name)
 	switch {
 	case c.Type == storage.Bool:
@@ -134,14 +134,15 @@ func column(c storage.Column) string {
 	return name + " INTEGER"
 }
 
-// oneOfCheck returns the constraint of a column's values. Its name is for changing it.
+// oneOfCheck returns the constraint of a column's OneOf. It has a name, so that it can be
+// changed.
 func oneOfCheck(c storage.Column) string {
 	return "CONSTRAINT " + oneOfName(c) + " CHECK (" + sqlstore.Quote(c.Name) + " IN ('" + strings.Join(c.OneOf, "', '") + "'))"
 }
 
 func oneOfName(c storage.Column) string { return sqlstore.Quote("one_of." + c.Name) }
 
-// copyBatch is how many rows are in memory at once while a table is rebuilt.
+// copyBatch is how many rows a rebuild holds in memory.
 const copyBatch = 200
 
 // AlterTable implements [sqlstore.Tables].
@@ -171,23 +172,22 @@ func (m *migration) AlterTable(k *storage.Kind, kept schema.Declaration, tell fu
 		}
 	}
 	if kept.Due == "" && k.Due != "" {
-		if err := m.conn.script(table + " ADD COLUMN " + lease); err != nil {
+		if err := m.conn.script(table + " ADD COLUMN " + leaseColumn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hasConstraint reports whether a table has a constraint of that quoted name. Those of
-// the first tables have none.
+// hasConstraint reports whether a table has a constraint with that quoted name. The first
+// releases made tables without names of constraints.
 func (m *migration) hasConstraint(table, name string) (bool, error) {
 	var one int64
-	return m.conn.one("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? AND instr(sql, ?) > 0",
+	return m.conn.queryRow("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? AND instr(sql, ?) > 0",
 		[]any{table, "CONSTRAINT " + name + " CHECK"}, &one)
 }
 
-// rebuild makes a table anew, which takes less time than to write a further column into
-// each row.
+// rebuild makes a table anew, which takes less time than an UPDATE of each row.
 func (m *migration) rebuild(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error {
 	temporary := k.Name + ".new"
 	if err := m.create(k, temporary); err != nil {
@@ -237,7 +237,7 @@ func (m *migration) copyRows(k *storage.Kind, kept schema.Declaration, target st
 					return err
 				}
 				for _, v := range r.Columns[len(kept.Columns):] {
-					row = append(row, sqlstore.Stored(v))
+					row = append(row, sqlstore.Encode(v))
 				}
 			}
 			if _, err := m.conn.exec(into, row...); err != nil {

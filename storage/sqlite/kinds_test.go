@@ -38,7 +38,7 @@ func oneOf(values ...string) func(*storage.Kind) {
 	return func(k *storage.Kind) { k.Columns[1].OneOf = values }
 }
 
-func TestAChangedKindIsRefused(t *testing.T) {
+func TestChangedKindIsRefused(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
 	if err := s.Define(t.Context(), cards(3, storage.Unique("owner", "owner")).Kind()); err != nil {
 		t.Fatal(err)
@@ -64,11 +64,10 @@ func TestAChangedKindIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever waits for a migration sees how far it has come; one that changes nothing
-// tells nothing.
-func TestProgressOfAMigration(t *testing.T) {
+// A migration reports its progress. One that changes nothing reports nothing.
+func TestMigrationReportsProgress(t *testing.T) {
 	var told []storage.Progress
-	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{Migrating: func(p storage.Progress) { told = append(told, p) }})
+	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{MigrationProgress: func(p storage.Progress) { told = append(told, p) }})
 	first := cards(2)
 	if err := s.Define(t.Context(), first.Kind()); err != nil {
 		t.Fatal(err)
@@ -107,8 +106,8 @@ func TestProgressOfAMigration(t *testing.T) {
 	}
 }
 
-// Indexes that others have taken the place of are removed when the kind is next defined.
-func TestReplacedIndexesAreRemoved(t *testing.T) {
+// The next Define drops indexes that newer ones replace.
+func TestObsoleteIndexesAreDropped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	old := openAt(t, path, Config{})
 	if err := old.Define(t.Context(), notes); err != nil {
@@ -122,10 +121,20 @@ func TestReplacedIndexesAreRemoved(t *testing.T) {
 	if err := s.Define(t.Context(), notes); err != nil {
 		t.Fatal(err)
 	}
-	m := &migration{conn: s.writer.conn}
-	for name, want := range map[string]bool{"notes.due": false, "notes.due.test": false, "notes.due.mode": true, "notes.due.scope": true} {
-		if is, err := m.HasIndex(name); is != want || err != nil {
-			t.Errorf("%s: %t, %v", name, is, err)
+	check := func(s *Store, scope bool) {
+		t.Helper()
+		m := &migration{conn: s.writer.conn}
+		for name, want := range map[string]bool{"notes.due": false, "notes.due.test": false, "notes.due.mode": true, "notes.due.scope": scope} {
+			if is, err := m.HasIndex(name); is != want || err != nil {
+				t.Errorf("%s: %t, %v", name, is, err)
+			}
 		}
 	}
+	check(s, true)
+	queue, last := *notes, openAt(t, path, Config{})
+	queue.OneQueue = true
+	if err := last.Define(t.Context(), &queue); err != nil {
+		t.Fatal(err)
+	}
+	check(last, false)
 }

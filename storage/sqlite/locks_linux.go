@@ -21,8 +21,8 @@ import (
 // init replaces that entry. It needs no other change: all connections of a process
 // share one descriptor of a -shm file.
 //
-// Both are settings of the process. They are made in init because no lock may be
-// held meanwhile, and no other goroutine may use SQLite.
+// init changes both settings of the process, because no lock may be held meanwhile and
+// no other goroutine may use SQLite.
 func init() {
 	if strings.HasPrefix(os.Getenv("MODERNC_SQLITE_OFD_LOCK"), "0") {
 		return // the host's choice

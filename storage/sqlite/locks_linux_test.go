@@ -20,15 +20,15 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// files are the suffixes of the files of a database.
-var files = []string{"", "-wal", "-shm"}
+// databaseSuffixes are the suffixes of the files of a database.
+var databaseSuffixes = []string{"", "-wal", "-shm"}
 
-// TestReadingTheFilesLosesNothing has a host read the files of its open database,
+// TestReadingDatabaseFilesLosesNoCommit has a host read the files of its open database,
 // as a backup does that knows nothing of SQLite. Another program then opens and
 // closes the database, and the host is killed.
-func TestReadingTheFilesLosesNothing(t *testing.T) {
+func TestReadingDatabaseFilesLosesNoCommit(t *testing.T) {
 	for name, read := range map[string][]string{
-		"nothing": {}, "the database": {""}, "the log": {"-wal"}, "the index of the log": {"-shm"}, "all": files,
+		"nothing": {}, "the database": {""}, "the log": {"-wal"}, "the index of the log": {"-shm"}, "all": databaseSuffixes,
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.db")
@@ -37,7 +37,7 @@ func TestReadingTheFilesLosesNothing(t *testing.T) {
 			for _, suffix := range read {
 				h.do("read " + path + suffix)
 			}
-			if got := visit(t, path, "look"); got != "ok" {
+			if got := runVisitor(t, path, "look"); got != "ok" {
 				t.Errorf("another program: %s", got)
 			}
 			want = append(want, h.commit("b", 5)...)
@@ -56,28 +56,28 @@ func TestReadingTheFilesLosesNothing(t *testing.T) {
 	}
 }
 
-// TestReadingTheFilesKeepsTheWriterAlone has the host read its files in the middle
+// TestReadingDatabaseFilesKeepsWriteLock has the host read its files in the middle
 // of an Update. Another program must not write before the Update ends.
-func TestReadingTheFilesKeepsTheWriterAlone(t *testing.T) {
-	for _, suffix := range files {
+func TestReadingDatabaseFilesKeepsWriteLock(t *testing.T) {
+	for _, suffix := range databaseSuffixes {
 		t.Run("db"+suffix, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.db")
 			h := startHost(t, path)
 			h.commit("a", 1)
 			h.do("begin")
 			h.do("read " + path + suffix)
-			if got := visit(t, path, "write"); !strings.Contains(got, "SQLITE_BUSY") {
+			if got := runVisitor(t, path, "write"); !strings.Contains(got, "SQLITE_BUSY") {
 				t.Errorf("another program's write beside an Update: %s, want SQLITE_BUSY", got)
 			}
 			h.do("end")
-			if got := visit(t, path, "write"); got != "ok" {
+			if got := runVisitor(t, path, "write"); got != "ok" {
 				t.Errorf("another program's write after the Update: %s", got)
 			}
 			h.kill()
 
 			s := openAt(t, path, Config{})
 			var checked string
-			if _, err := s.writer.conn.one("PRAGMA integrity_check", nil, &checked); err != nil || checked != "ok" {
+			if _, err := s.writer.conn.queryRow("PRAGMA integrity_check", nil, &checked); err != nil || checked != "ok" {
 				t.Errorf("integrity_check: %s, %v", checked, err)
 			}
 			if err := s.Define(t.Context(), notes); err != nil {
@@ -115,7 +115,7 @@ func process(t *testing.T, role, path string, env ...string) *exec.Cmd {
 
 func startHost(t *testing.T, path string) *hostProcess {
 	t.Helper()
-	h := &hostProcess{t: t, command: process(t, "TestRoleHost", path)}
+	h := &hostProcess{t: t, command: process(t, "TestHelperHost", path)}
 	in, err := h.command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -162,8 +162,8 @@ func (h *hostProcess) kill() {
 	}
 }
 
-// TestRoleHost is the host of the tests above, in a process of its own.
-func TestRoleHost(t *testing.T) {
+// TestHelperHost is the host of the tests above, in a process of its own.
+func TestHelperHost(t *testing.T) {
 	path := os.Getenv("PAYMENTS_TEST_DATABASE")
 	if path == "" {
 		t.Skip("another test runs it in a process of its own")
@@ -206,11 +206,11 @@ func TestRoleHost(t *testing.T) {
 	}
 }
 
-// visit runs another program that opens the database with POSIX locks, and returns
+// runVisitor runs another program that opens the database with POSIX locks, and returns
 // what it says.
-func visit(t *testing.T, path, doing string) string {
+func runVisitor(t *testing.T, path, doing string) string {
 	t.Helper()
-	command := process(t, "TestRoleVisitor", path, "PAYMENTS_TEST_VISIT="+doing, "MODERNC_SQLITE_OFD_LOCK=0")
+	command := process(t, "TestHelperVisitor", path, "PAYMENTS_TEST_VISIT="+doing, "MODERNC_SQLITE_OFD_LOCK=0")
 	out, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("visitor: %v\n%s", err, out)
@@ -219,8 +219,8 @@ func visit(t *testing.T, path, doing string) string {
 	return said
 }
 
-// TestRoleVisitor is the other program of the tests above.
-func TestRoleVisitor(t *testing.T) {
+// TestHelperVisitor is the other program of the tests above.
+func TestHelperVisitor(t *testing.T) {
 	path := os.Getenv("PAYMENTS_TEST_DATABASE")
 	if path == "" {
 		t.Skip("another test runs it in a process of its own")
@@ -266,11 +266,11 @@ func TestRoleVisitor(t *testing.T) {
 	fmt.Println("ok")
 }
 
-// TestSQLiteIsLeftUninitialized: the driver's RegisterPageCache still works in a
+// TestImportLeavesSQLiteUninitialized: the driver's RegisterPageCache still works in a
 // program that imports this package.
-func TestSQLiteIsLeftUninitialized(t *testing.T) {
+func TestImportLeavesSQLiteUninitialized(t *testing.T) {
 	if os.Getenv("PAYMENTS_TEST_DATABASE") == "" {
-		if out, err := process(t, "TestSQLiteIsLeftUninitialized", "none").CombinedOutput(); err != nil {
+		if out, err := process(t, "TestImportLeavesSQLiteUninitialized", "none").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		return

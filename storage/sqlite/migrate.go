@@ -10,20 +10,19 @@ import (
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
-// The number of the last migration that was applied is the database's user_version.
+// user_version of the database is the number of the last applied migration.
 //
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
 var migrations = sqlstore.ReadMigrations(migrationFiles)
 
-// applicationID marks the file as ours, in the place that SQLite's header has
-// for it: "pays" in ASCII.
+// applicationID marks the file as the library's, in SQLite's header: "pays" in ASCII.
 const applicationID = 0x70617973
 
-// migrate brings the tables up to date, all of it or nothing.
+// migrate applies all missing migrations, or none.
 func migrate(ctx context.Context, c *conn) error {
-	if done, err := migrated(c); done || err != nil {
+	if done, err := isMigrated(c); done || err != nil {
 		return err
 	}
 	var err error
@@ -36,7 +35,7 @@ func migrate(ctx context.Context, c *conn) error {
 		}
 	}
 	if err == nil {
-		err = apply(c)
+		err = applyMigrations(c)
 	}
 	if err == nil {
 		_, err = c.exec("COMMIT")
@@ -47,9 +46,9 @@ func migrate(ctx context.Context, c *conn) error {
 	return nil
 }
 
-func apply(c *conn) error {
-	// Another process may have been here since migrated was asked first.
-	if done, err := migrated(c); done || err != nil {
+func applyMigrations(c *conn) error {
+	// Another process may have migrated since the first check.
+	if done, err := isMigrated(c); done || err != nil {
 		return err
 	}
 	version, err := pragma(c, "user_version")
@@ -63,9 +62,8 @@ func apply(c *conn) error {
 	return c.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, migrations.Len()))
 }
 
-// migrated reports whether nothing is left to apply, and refuses a file that is
-// not this program's.
-func migrated(c *conn) (bool, error) {
+// isMigrated reports whether no migration is missing, and refuses another program's file.
+func isMigrated(c *conn) (bool, error) {
 	application, err := pragma(c, "application_id")
 	if err != nil {
 		return false, err
@@ -78,7 +76,7 @@ func migrated(c *conn) (bool, error) {
 		return version == int64(migrations.Len()), migrations.Check(int(version))
 	}
 	var one int64
-	used, err := c.one("SELECT 1 FROM sqlite_schema LIMIT 1", nil, &one)
+	used, err := c.queryRow("SELECT 1 FROM sqlite_schema LIMIT 1", nil, &one)
 	if err != nil {
 		return false, err
 	}
@@ -90,6 +88,6 @@ func migrated(c *conn) (bool, error) {
 
 func pragma(c *conn, name string) (int64, error) {
 	var n int64
-	_, err := c.one("PRAGMA "+name, nil, &n)
+	_, err := c.queryRow("PRAGMA "+name, nil, &n)
 	return n, err
 }

@@ -40,9 +40,9 @@ func explain(t *testing.T, c *conn, query string) []string {
 
 var errRefused = errors.New("refused")
 
-// prepared returns the statements that a transaction prepares on the writing connection,
+// preparedStatements returns the statements that a transaction prepares on the writing connection,
 // where none is prepared before.
-func prepared(t *testing.T, s *Store, ask func(storage.Tx) error) (texts []string) {
+func preparedStatements(t *testing.T, s *Store, ask func(storage.Tx) error) (texts []string) {
 	t.Helper()
 	for text, statement := range s.writer.conn.statements {
 		if err := statement.Close(); err != nil {
@@ -78,16 +78,16 @@ func sample(k *storage.Kind, column string) any {
 	return "x"
 }
 
-// slow reports a step that reads a table whole or sorts. What is scanned otherwise is
-// what a subquery has found, or a table in the order of its key up to a limit.
-func slow(step string) bool {
+// isFullScan reports a step that reads a table whole or sorts. Other scans read the rows of a
+// subquery, or a table in the order of its key up to a limit.
+func isFullScan(step string) bool {
 	return strings.HasPrefix(step, "USE TEMP B-TREE") || strings.HasPrefix(step, "SCAN ") &&
 		!strings.HasPrefix(step, "SCAN (subquery") && !strings.HasPrefix(step, "SCAN CONSTANT ROW") &&
 		!strings.HasSuffix(step, "-ROW VALUES CLAUSE")
 }
 
-// Every statement goes by an index, whatever the kind, and none sorts: so that its
-// cost does not grow with the table, even without statistics of it, which nobody makes.
+// Every statement reads by an index and none sorts, so that its cost does not grow with the
+// table. There are no statistics of the tables.
 func TestPlans(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plans.db")
 	s := openAt(t, path, Config{})
@@ -95,12 +95,12 @@ func TestPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	statements := map[string]string{ // by what it is
-		"find account": findAccount, "update account": updateAccount, "insert account": insertAccount,
-		"insert entries": insertEntries[1], "insert postings": insertPostings[1], "set sequence": setSequence,
+		"find account": findAccountSQL, "update account": updateAccountSQL, "insert account": insertAccountSQL,
+		"insert entries": insertEntriesSQL[1], "insert postings": insertPostingsSQL[1], "set sequence": updateSequenceSQL,
 	}
 	asked := func(what string, ask func(storage.Tx) error) {
 		t.Helper()
-		texts := prepared(t, s, ask)
+		texts := preparedStatements(t, s, ask)
 		if len(texts) == 0 {
 			t.Errorf("%s asks nothing", what)
 		}
@@ -110,6 +110,10 @@ func TestPlans(t *testing.T) {
 	}
 	asked("account", func(tx storage.Tx) error { _, err := tx.Balance("x"); return err })
 	asked("accounts", func(tx storage.Tx) error { _, err := tx.Balances("x", 1); return err })
+	asked("first entries", func(tx storage.Tx) error {
+		_, err := tx.(storage.EntriesReader).FirstEntries([]string{"x", "y", "z"}, 128)
+		return err
+	})
 	asked("entries", func(tx storage.Tx) error { _, err := tx.Entries("x", 0, 1); return err })
 	asked("posting", func(tx storage.Tx) error { _, err := tx.Posting("x"); return err })
 	asked("postings", func(tx storage.Tx) error { _, err := tx.Postings("x", 1); return err })
@@ -119,7 +123,7 @@ func TestPlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own := table.Own.(*tableSQL)
+		own := table.DriverSQL.(*tableSQL)
 		for what, text := range map[string]string{"insert": own.insert[2], "replace": own.replace, "remove": own.remove, "lease": own.lease} {
 			if what != "lease" || k.Due != "" {
 				statements[k.Name+": "+what] = text
@@ -143,12 +147,14 @@ func TestPlans(t *testing.T) {
 		if k.Due != "" {
 			claim := storage.Claim{Due: noon, Now: noon, Lease: time.Minute, Limit: 1}
 			asked(k.Name+": claim", func(tx storage.Tx) error { _, err := tx.Claim(k, claim); return err })
-			claim.Due, claim.Clocks = time.Time{}, clocks(1)
+			asked(k.Name+": backlog", func(tx storage.Tx) error { _, err := tx.Backlog(k, noon, 1); return err })
+		}
+		if k.Due != "" && !k.OneQueue {
+			claim := storage.Claim{Clocks: clocks(1), Now: noon, Lease: time.Minute, Limit: 1}
 			asked(k.Name+": claim by a clock", func(tx storage.Tx) error { _, err := tx.Claim(k, claim); return err })
 			claim.Clocks = clocks(2)
 			asked(k.Name+": claim by clocks", func(tx storage.Tx) error { _, err := tx.Claim(k, claim); return err })
 			asked(k.Name+": next due", func(tx storage.Tx) error { _, err := tx.NextDue(k, scope, 1); return err })
-			asked(k.Name+": backlog", func(tx storage.Tx) error { _, err := tx.Backlog(k, noon, 1); return err })
 		}
 		some := time.UnixMilli(1)
 		queries := map[string]storage.Query{"all": {}}
@@ -197,7 +203,7 @@ func TestPlans(t *testing.T) {
 			case step == "SCAN p" && strings.HasPrefix(what, "posting"), step == "SCAN found": // by the subquery
 				continue
 			}
-			if slow(step) {
+			if isFullScan(step) {
 				t.Errorf("%s\n\t%s\n\t%s", what, text, strings.Join(steps, "\n\t"))
 				break
 			}
@@ -210,7 +216,7 @@ func TestPlans(t *testing.T) {
 
 // A service begins without reading a table whole: neither do the statements that
 // Define, New and Start run, nor those of the work that is looked for first.
-func TestPlansOfTheStart(t *testing.T) {
+func TestStartReadsNoTableWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "start.db")
 	config := payments.Config{Logger: slog.New(slog.DiscardHandler)}
 	s := openAt(t, path, Config{})
@@ -218,7 +224,7 @@ func TestPlansOfTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := svc.Accounts.CreateMerchant(t.Context(), accounts.MerchantParams{Name: "M", Phone: "0301000000"}); err != nil {
+	if _, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, accounts.CreateMerchantParams{Name: "M", Phone: "0301000000"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -233,14 +239,14 @@ func TestPlansOfTheStart(t *testing.T) {
 	if err := svc.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := svc.Accounts.Merchants(t.Context(), api.Page{}); err != nil {
+	if _, err := svc.Accounts.ListMerchants(t.Context(), api.Caller{}, api.Page{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := svc.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, c := range append(s.readers.idle, s.writer.conn, s.log.conn) {
+	for _, c := range append(s.readers.idle, s.writer.conn, s.checkpointer.conn) {
 		for text := range c.statements {
 			seen[text] = true
 		}
@@ -254,7 +260,7 @@ func TestPlansOfTheStart(t *testing.T) {
 		}
 		explained++
 		for _, step := range explain(t, s.writer.conn, text) {
-			if slow(step) && !strings.Contains(text, "FROM storage_kinds") && !strings.Contains(text, "FROM sqlite_schema") {
+			if isFullScan(step) && !strings.Contains(text, "FROM storage_kinds") && !strings.Contains(text, "FROM sqlite_schema") {
 				t.Errorf("%s\n\t%s", text, step)
 			}
 		}

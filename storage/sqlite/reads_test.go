@@ -47,9 +47,9 @@ const (
 	fewPages = 200
 )
 
-// many returns a store with so many records of a kind. The connection that writes
+// openWithRecords returns a store with so many records of a kind. The connection that writes
 // has all of them in its cache, and reads them from there.
-func many(t *testing.T, k *storage.Kind, record func(i int) storage.Record) *Store {
+func openWithRecords(t *testing.T, k *storage.Kind, record func(i int) storage.Record) *Store {
 	t.Helper()
 	s := openAt(t, filepath.Join(t.TempDir(), "many.db"), Config{})
 	if err := s.Define(t.Context(), k); err != nil {
@@ -80,10 +80,10 @@ var expiring = &storage.Kind{
 	Due:     "due",
 }
 
-// A clock that runs ahead reads nothing of what is due to others in the meantime,
-// of whom live mode has any number.
+// A claim by a clock that runs ahead reads no records of other scopes, however many are
+// due there.
 func TestClaimByClocksReadsFewPages(t *testing.T) {
-	s := many(t, expiring, func(i int) storage.Record {
+	s := openWithRecords(t, expiring, func(i int) storage.Record {
 		scope := live
 		if i%2 == 0 {
 			scope = storage.Scope{Merchant: "mer_test"}
@@ -130,7 +130,7 @@ func madeID(i int) string { return fmt.Sprintf("m%06d", i) }
 // manyMade returns a store with records that were made a second apart, in the order of
 // their ids. Nearly all are done; each hundredth is of one customer's.
 func manyMade(t *testing.T) *Store {
-	return many(t, made, func(i int) storage.Record {
+	return openWithRecords(t, made, func(i int) storage.Record {
 		columns := []any{"done", nil, noon.Add(time.Duration(i) * time.Second), fmt.Sprint(i % 7)}
 		if i == 9 {
 			columns[0] = "failed"
@@ -142,8 +142,7 @@ func manyMade(t *testing.T) *Store {
 	})
 }
 
-// A list reads as much as its page takes, or as its range has, and not what else there
-// is: neither what came later nor what came before.
+// A list reads no more than its page or its range takes, and no newer or older records.
 func TestListsReadFewPages(t *testing.T) {
 	s := manyMade(t)
 	at := func(i int) time.Time { return noon.Add(time.Duration(i) * time.Second) }
@@ -202,27 +201,27 @@ func TestListsReadFewPages(t *testing.T) {
 	}
 }
 
-// ending is a context that ends when it has been asked so often whether it has.
-type ending struct {
+// countingContext is a context that ends when it has been asked so often whether it has.
+type countingContext struct {
 	context.Context
 	left int
 }
 
-func (e *ending) Err() error {
+func (e *countingContext) Err() error {
 	if e.left--; e.left < 0 {
 		return context.Canceled
 	}
 	return e.Context.Err()
 }
 
-// A list that finds nothing in many records ends with its context, before it has seen
-// them all, and leaves unharmed who shares the transaction.
+// A list that finds nothing in many records ends soon after its context, and does not
+// affect the other calls of the batch.
 func TestListsEndWithTheirContext(t *testing.T) {
 	s := manyMade(t)
 	q := storage.Query{Scope: live, Where: []storage.Equal{{Column: "note", Value: "none"}}, Limit: 5}
 	var whole int
 	for _, ends := range []bool{false, true} {
-		ctx := &ending{t.Context(), 1_000_000}
+		ctx := &countingContext{t.Context(), 1_000_000}
 		beside := make(chan error, 1)
 		pages := pagesRead(t, s.writer.conn, func() {
 			err := s.Update(ctx, func(tx storage.Tx) error {
@@ -254,7 +253,7 @@ func TestListsEndWithTheirContext(t *testing.T) {
 		}
 		t.Logf("ends %t: %d pages", ends, pages)
 	}
-	err := s.View(&ending{t.Context(), 8}, func(tx storage.ReadTx) error { _, err := tx.List(made, q); return err })
+	err := s.View(&countingContext{t.Context(), 8}, func(tx storage.ReadTx) error { _, err := tx.List(made, q); return err })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a View: %v", err)
 	}

@@ -49,7 +49,7 @@ func restoreInto(t *testing.T, s *Store, from string) {
 
 // Nothing that was remembered survives a backup that is restored under a live store, and
 // no booking goes to the account that has the number of another one of before.
-func TestRestoredUnderALiveStore(t *testing.T) {
+func TestRestoreUnderOpenStoreClearsCache(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	here, there := openAt(t, path, Config{}), openAt(t, path, Config{})
 	for _, s := range []*Store{here, there} {
@@ -98,7 +98,7 @@ func TestRestoredUnderALiveStore(t *testing.T) {
 }
 
 // A file that is moved into the place of the open one stops every update.
-func TestReplacedFile(t *testing.T) {
+func TestUpdateFailsAfterFileIsReplaced(t *testing.T) {
 	for name, replace := range map[string]func(path, by string) error{
 		"another file": func(path, by string) error { return os.Rename(by, path) },
 		"no file":      func(path, _ string) error { return os.Remove(path) },

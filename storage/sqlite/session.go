@@ -10,10 +10,10 @@ import (
 
 // session is one transaction on one connection. It implements [sqlstore.Session].
 type session struct {
-	store *Store
-	conn  *conn // nil when the session is over
-	reads bool  // whether it is a reader's
-	// failed is the first error of a reader, whose connection is then thrown away.
+	store    *Store
+	conn     *conn // nil when the session has ended
+	readOnly bool
+	// failed is the first error of a query. The connection of a failed reader is closed.
 	failed error
 }
 
@@ -63,7 +63,7 @@ func (s *session) Query(_ context.Context, scan func(sqlstore.Row) error, text s
 	defer rows.Close()
 	r := row{Rows: rows, conn: s.conn}
 	for rows.Next() {
-		if err := scan(&r); err == sqlstore.ErrEnough {
+		if err := scan(&r); err == sqlstore.ErrStopScan {
 			return nil
 		} else if err != nil {
 			return err
@@ -76,21 +76,21 @@ func (s *session) Query(_ context.Context, scan func(sqlstore.Row) error, text s
 func (s *session) Write(_ context.Context, w *sqlstore.Writes) error { return s.conn.write(w) }
 
 // Savepoint implements [sqlstore.Session].
-func (s *session) Savepoint() error { return s.run("SAVEPOINT batch") }
+func (s *session) Savepoint() error { return s.exec("SAVEPOINT batch") }
 
 // Release implements [sqlstore.Session].
-func (s *session) Release() error { return s.run("RELEASE batch") }
+func (s *session) Release() error { return s.exec("RELEASE batch") }
 
-// Undo implements [sqlstore.Session].
-func (s *session) Undo(bool) error {
-	clear(s.conn.accounts) // some may not be there any more
-	if err := s.run("ROLLBACK TO batch"); err != nil {
+// RollbackToSavepoint implements [sqlstore.Session].
+func (s *session) RollbackToSavepoint(bool) error {
+	clear(s.conn.accountIDs) // the rollback may have removed some
+	if err := s.exec("ROLLBACK TO batch"); err != nil {
 		return err
 	}
 	return s.Release()
 }
 
-func (s *session) run(text string) error {
+func (s *session) exec(text string) error {
 	_, err := s.conn.exec(text)
 	return err
 }
@@ -99,13 +99,13 @@ func (s *session) run(text string) error {
 func (s *session) Commit(next sqlstore.Commit, w *sqlstore.Writes) error {
 	err := s.conn.write(w)
 	if err == nil {
-		err = s.run("COMMIT")
+		err = s.exec("COMMIT")
 	}
 	if err != nil {
 		return err // Close rolls back
 	}
 	s.store.writer.newest = next
-	s.store.log.committed(s.conn)
+	s.store.checkpointer.committed(s.conn)
 	s.conn = nil
 	return nil
 }
@@ -114,8 +114,8 @@ func (s *session) Commit(next sqlstore.Commit, w *sqlstore.Writes) error {
 func (s *session) Close() {
 	switch {
 	case s.conn == nil:
-	case s.reads:
-		s.store.readers.give(s.conn, s.failed)
+	case s.readOnly:
+		s.store.readers.release(s.conn, s.failed)
 	default:
 		s.store.writer.reset()
 	}

@@ -1,34 +1,32 @@
 // Package sqlite keeps a [storage.Store] in one SQLite file.
 //
-// It owns the file: its tables, its connections, its transactions and its
-// write-ahead log. It knows no merchant's rules; what a record or a posting
-// must satisfy is said in package storage, and checked here once more by
-// constraints of the database. SQLite itself is modernc.org/sqlite, which needs
-// no C compiler.
+// It owns the file: its tables, its connections, its transactions and its write-ahead
+// log. It knows no merchant's rules. Package storage defines the rules of records and
+// postings; constraints of the database check them once more. SQLite itself is
+// modernc.org/sqlite, which needs no C compiler.
 //
-// One connection writes, and the updates that wait for it share a commit, its sync
-// to disk and the statements before it (see storage/internal/sqlstore). Readers have
-// connections of their own and never wait for a writer. Several processes may use
-// one file on a local disk; SQLite then takes their groups in turn. A network file
-// system is not a place for the file.
+// One connection writes. Waiting updates share a commit, its sync to disk and its
+// statements (see storage/internal/sqlstore). Readers have connections of their own and
+// never wait for a writer. Several processes may use one file on a local disk; SQLite
+// then takes their batches in turn. A network file system is not a place for the file.
 //
-// A write transaction of the host on the same file (see [Store.In]) has no time
-// limit. Updates wait until it ends or their contexts do, also in other processes.
+// A write transaction of the host on the same file (see [Store.In]) has no time limit.
+// Updates wait until it ends or their contexts do, also in other processes.
 //
-// On Linux the host may open and read the files of an open database: their locks
+// On Linux the host may open and read the files of an open database, because their locks
 // are open-file-description locks. This package sets that for all databases of the
-// process when it is imported, unless MODERNC_SQLITE_OFD_LOCK=0 is in the
-// environment; OFDLockingEnabled of modernc.org/sqlite tells. On other Unix systems,
-// on Linux before 3.15, and with that variable, the locks are POSIX locks. The host
-// must not open any of the three files there while the store is open: closing the
-// descriptor drops SQLite's locks, and another program that opens the database may
-// then destroy commits that Update has acknowledged.
+// process when it is imported, unless MODERNC_SQLITE_OFD_LOCK=0 is in the environment;
+// OFDLockingEnabled of modernc.org/sqlite reports it. On other Unix systems, on Linux
+// before 3.15, and with that variable, the locks are POSIX locks. The host must not open
+// any of the three files there while the store is open: closing the descriptor drops
+// SQLite's locks, and another program that opens the database may then destroy commits
+// that Update has acknowledged.
 //
 // To restore a backup, close every store on the file first, and put the backup in its
-// place without the old -wal and -shm beside it. A file that is moved into the place of
-// an open one is noticed ([ErrReplaced]); one that is copied over it is not, and damages
-// the database. What SQLite itself restores into the file, such as .restore of its shell,
-// is another process's commit to the store, which then reads everything anew.
+// place without the old -wal and -shm beside it. The store notices a file that is moved
+// into the place of an open one ([ErrReplaced]). It does not notice one that is copied
+// over it, which damages the database. A restore by SQLite itself, such as .restore of
+// its shell, is another process's commit to the store, which then reads everything anew.
 package sqlite
 
 import (
@@ -48,69 +46,65 @@ import (
 
 // Config adjusts a store. Its zero value is a good choice.
 type Config struct {
-	// Logger hears of trouble that no caller sees, which is a checkpoint that
-	// failed. Default: slog.Default().
+	// Logger gets the errors that no caller sees: failed checkpoints. Default:
+	// slog.Default().
 	Logger *slog.Logger
-	// Readers is how many Views run at once; others wait. Default: the number
-	// of processors, at least 4.
+	// Readers bounds how many Views run at once; others wait. Default: the number of
+	// processors, at least 4.
 	Readers int
-	// MaxGroup is how many updates share a commit at most. Default: 128, beyond
-	// which nothing is gained.
-	MaxGroup int
-	// Migrating, unless it is nil, is told how far the change of a table has come, in
-	// the goroutine of Define, when a kind is new or was declared otherwise: a table
-	// of millions of rows takes its time. What was told is undone
-	// when Define fails.
-	Migrating func(storage.Progress)
+	// MaxBatchSize bounds how many updates share a commit. Default: 128; more gains
+	// nothing.
+	MaxBatchSize int
+	// MigrationProgress, if not nil, is called with the progress of creating or changing
+	// a table, in the goroutine of Define. A table of millions of rows takes minutes. If
+	// Define fails, it undoes all of it.
+	MigrationProgress func(storage.Progress)
 }
 
 // Store is a database in one file. It implements [storage.Store].
 //
-// An error of Update means that nothing was written, with one exception that
-// no program can see: where the disk failed to sync a commit, Update returns
-// the error, and should the machine lose power before the next commit, the
-// database may come back with what was refused.
+// An error of Update means that nothing was written, with one exception that no program
+// can see. If the disk fails to sync a commit, Update returns the error. If the machine
+// then loses power before the next commit, the database may come back with that commit.
 type Store struct {
-	store     *sqlstore.Store
-	migrating func(storage.Progress) // nil for nobody
-	db        *sql.DB
-	path      string
-	file      os.FileInfo // of the file that was opened
-	writer    writer
-	readers   readers
-	log       checkpointer
+	store             *sqlstore.Store
+	migrationProgress func(storage.Progress) // may be nil
+	db                *sql.DB
+	path              string
+	file              os.FileInfo // of the file that was opened
+	writer            writer
+	readers           readers
+	checkpointer      checkpointer
 
-	done    chan struct{} // closed when Close is through
-	failure error         // what Close returns
+	done       chan struct{} // closed when Close has ended
+	closeError error         // the result of Close
 }
 
 // Stats counts what a store has done since it was opened.
 type Stats struct {
-	// Commits counts the transactions that wrote something, Updates the callers
-	// whose changes were in them. Updates/Commits is the mean size of a group.
+	// Commits counts the transactions that wrote something, Updates the calls in them.
+	// Updates/Commits is the mean size of a batch.
 	Updates, Commits int64
-	// Reruns counts updates that ran again because of trouble that another one
-	// in their group had.
+	// Reruns counts updates that ran again after another update of their batch, or
+	// another process, interfered.
 	Reruns int64
-	// Checkpoints counts how often the write-ahead log was copied into the
-	// database.
+	// Checkpoints counts the copies of the write-ahead log into the database.
 	Checkpoints int64
 }
 
-// Open opens the database in the file of that name, which it creates, for its
-// owner's eyes only, if there is none. It fails with [storage.ErrNewer] when
-// the file was written by a newer version of this package, and with
-// [storage.ErrInvalid] when it holds another program's tables. The kinds are
-// made known with [Store.Define] afterwards.
+// Open opens the database in the file path. It creates a missing file, for its owner's
+// eyes only. It fails with [storage.ErrNewer] if a newer version of this package wrote
+// the file, and with [storage.ErrInvalid] if the file holds another program's tables.
+// Call [Store.Define] with the kinds afterwards.
 //
-// Open starts no goroutine beside the one that database/sql keeps for every
-// handle. ctx bounds the opening alone.
+// Open starts no goroutine beside the one that database/sql keeps for every handle. ctx
+// bounds the opening alone.
 func Open(ctx context.Context, path string, config Config) (*Store, error) {
-	file, err := locate(path)
+	file, err := resolvePath(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := create(file); err != nil {
+	if err := createFile(file); err != nil {
 		return nil, fmt.Errorf("sqlite: open: %w", err)
 	}
 	connector, err := sqlite.NewConnector(dataSource(file))
@@ -123,17 +117,17 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 	if config.Readers < 1 {
 		config.Readers = max(4, runtime.GOMAXPROCS(0))
 	}
-	if config.MaxGroup < 1 {
-		config.MaxGroup = 128
+	if config.MaxBatchSize < 1 {
+		config.MaxBatchSize = 128
 	}
-	s := &Store{migrating: config.Migrating, db: sql.OpenDB(connector), path: file, done: make(chan struct{})}
-	s.store = sqlstore.New(driver{s}, &dialect, config.MaxGroup)
-	// A connection given back is a connection closed: this package keeps its own.
+	s := &Store{migrationProgress: config.MigrationProgress, db: sql.OpenDB(connector), path: file, done: make(chan struct{})}
+	s.store = sqlstore.New(driver{s}, &dialect, config.MaxBatchSize)
+	// database/sql closes returned connections: this package keeps its own.
 	s.db.SetMaxIdleConns(-1)
-	s.readers = readers{db: s.db, places: make(chan struct{}, config.Readers)}
-	s.log = checkpointer{logger: config.Logger, every: checkpointEvery, limit: logLimit}
+	s.readers = readers{db: s.db, slots: make(chan struct{}, config.Readers)}
+	s.checkpointer = checkpointer{logger: config.Logger, interval: checkpointPages, maxLogPages: maxLogPages}
 	if err := s.open(ctx); err != nil {
-		s.release()
+		s.closeConnections()
 		return nil, fmt.Errorf("sqlite: open: %w", err)
 	}
 	return s, nil
@@ -141,45 +135,42 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 
 func (s *Store) open(ctx context.Context) error {
 	var err error
-	if err = s.ready(ctx); err != nil {
+	if err = s.ensureConn(ctx); err != nil {
 		return err
 	}
 	if s.file, err = os.Stat(s.path); err != nil {
 		return err
 	}
-	if s.log.conn, err = connect(ctx, s.db, forWriting); err != nil {
+	if s.checkpointer.conn, err = connect(ctx, s.db, writerRole); err != nil {
 		return err
 	}
 	return migrate(ctx, s.writer.conn)
 }
 
-// View implements [storage.Store]. The snapshot is taken by the first read of
-// fn. A View that lasts keeps the write-ahead log from being emptied, which
-// then grows.
+// View implements [storage.Store]. The first read of fn takes the snapshot. A long View
+// keeps SQLite from restarting the write-ahead log, which then grows.
 func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 	return s.store.View(ctx, fn)
 }
 
-// Update implements [storage.Store]. fn runs in the goroutine of the caller,
-// who waits for others' functions before and after it, and for one sync to
-// disk. Other processes that write the same file are waited for as long as ctx
-// allows.
+// Update implements [storage.Store]. fn runs in the caller's goroutine. The caller waits
+// for other callers' functions before and after it, for one sync to disk, and, until ctx
+// ends, for other processes that write the file.
 func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return s.store.Update(ctx, fn)
 }
 
-// Define implements [storage.Store]. All kinds are made ready in one
-// transaction, beside which no other update runs.
+// Define implements [storage.Store]. It prepares all kinds in one transaction, beside
+// which no other update runs.
 //
-// Beside a column at the end, a later release may add a key, a due column, and
-// values at the end of OneOf, which are [storage.ErrNewer] to the program
-// before it; and an index, which is not. Any other change of what was declared
-// is [storage.ErrInvalid]. For values of OneOf each row is looked at; for a column
-// the table is made anew within the transaction, as is one of the first releases
-// for its first further value.
+// A later release may add a column at the end, a key, a due column, and values at the end
+// of OneOf, which are [storage.ErrNewer] to the program before it; and an index, which is
+// not. Any other change of a declaration is [storage.ErrInvalid]. New values of OneOf
+// check each row. A column makes the table anew within the transaction; so does the first
+// new value in a table of the first releases.
 //
-// Where an older program has the file open meanwhile, its updates wait for the
-// change, and fail with [storage.ErrNewer] from then on. It goes on reading.
+// If an older program has the file open, its updates wait for the change and then fail
+// with [storage.ErrNewer]. It goes on reading.
 func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 	return s.store.Define(ctx, kinds...)
 }
@@ -187,30 +178,29 @@ func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 // Stats returns the counters.
 func (s *Store) Stats() Stats {
 	n := s.store.Stats()
-	return Stats{Updates: n.Updates, Commits: n.Commits, Reruns: n.Reruns, Checkpoints: s.log.checkpoints.Load()}
+	return Stats{Updates: n.Updates, Commits: n.Commits, Reruns: n.Reruns, Checkpoints: s.checkpointer.checkpoints.Load()}
 }
 
-// Close implements [storage.Store]. It copies the write-ahead log into the
-// database, so that the file alone can be moved, unless another process has it
-// open.
+// Close implements [storage.Store]. It copies the write-ahead log into the database, so
+// that the file alone can be moved, unless another process has it open.
 func (s *Store) Close() error {
-	if !s.store.Shut() {
+	if !s.store.StopAccepting() {
 		<-s.done
-		return s.failure
+		return s.closeError
 	}
 	s.store.Wait()
-	s.log.running.Wait()
-	s.log.finish()
-	if err := s.release(); err != nil {
-		s.failure = fmt.Errorf("sqlite: close: %w", err)
+	s.checkpointer.running.Wait()
+	s.checkpointer.truncate()
+	if err := s.closeConnections(); err != nil {
+		s.closeError = fmt.Errorf("sqlite: close: %w", err)
 	}
 	close(s.done)
-	return s.failure
+	return s.closeError
 }
 
-func (s *Store) release() error {
+func (s *Store) closeConnections() error {
 	var errs []error
-	for _, c := range append(s.readers.idle, s.writer.conn, s.log.conn) {
+	for _, c := range append(s.readers.idle, s.writer.conn, s.checkpointer.conn) {
 		if c != nil {
 			errs = append(errs, c.close())
 		}

@@ -102,7 +102,7 @@ func ids(t testing.TB, s *Store) []string {
 	return found
 }
 
-func TestOpenPaths(t *testing.T) {
+func TestOpenEscapesPaths(t *testing.T) {
 	for _, name := range []string{"plain.db", "with space.db", "what?.db", "a#b.db", "100%.db", "%41.db", "a&b=c;d+e.db", "ɛkɔ:₵.db", "?mode=ro"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)
@@ -139,7 +139,7 @@ func TestOpenRelativePath(t *testing.T) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRefusesInvalidPaths(t *testing.T) {
 	for _, test := range []struct {
 		path, want string
 	}{
@@ -165,7 +165,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesForeignAndNewer(t *testing.T) {
+func TestOpenRefusesForeignAndNewerFiles(t *testing.T) {
 	for _, test := range []struct {
 		name, change string
 		want         error
@@ -190,7 +190,7 @@ func TestOpenRefusesForeignAndNewer(t *testing.T) {
 	}
 }
 
-func TestSettingsInForce(t *testing.T) {
+func TestConnectionsHaveTheirSettings(t *testing.T) {
 	s := openNotes(t, Config{})
 	all := map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "temp_store": "2", "wal_autocheckpoint": "0",
@@ -200,7 +200,7 @@ func TestSettingsInForce(t *testing.T) {
 		for _, settings := range []map[string]string{all, more} {
 			for name, want := range settings {
 				var got string
-				if _, err := c.one("PRAGMA "+name, nil, &got); err != nil {
+				if _, err := c.queryRow("PRAGMA "+name, nil, &got); err != nil {
 					t.Fatal(err)
 				}
 				if got != want {
@@ -210,12 +210,12 @@ func TestSettingsInForce(t *testing.T) {
 		}
 	}
 	check(s.writer.conn, map[string]string{"query_only": "0", "busy_timeout": "100"})
-	check(s.log.conn, map[string]string{"query_only": "0", "busy_timeout": "100"})
-	c, err := s.readers.take(t.Context())
+	check(s.checkpointer.conn, map[string]string{"query_only": "0", "busy_timeout": "100"})
+	c, err := s.readers.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.readers.give(c, nil)
+	defer s.readers.release(c, nil)
 	check(c, map[string]string{"query_only": "1", "busy_timeout": "2000"})
 	if err := c.script(`DELETE FROM notes`); err == nil {
 		t.Error("a reader could write")
@@ -244,7 +244,7 @@ func TestCloseLeavesOneFile(t *testing.T) {
 }
 
 // The constraints are the last line of defence against a bug of this package.
-func TestDatabaseDefendsTheLedger(t *testing.T) {
+func TestConstraintsProtectLedger(t *testing.T) {
 	s := openNotes(t, Config{})
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
 		return tx.Post(storage.Posting{
@@ -275,7 +275,7 @@ func TestDatabaseDefendsTheLedger(t *testing.T) {
 	}
 }
 
-func TestTrouble(t *testing.T) {
+func TestInvalidAndLateCallsFail(t *testing.T) {
 	s := openNotes(t, Config{})
 	unknown := &storage.Kind{Name: "unknown"}
 	var kept storage.Tx
@@ -323,7 +323,7 @@ func TestTrouble(t *testing.T) {
 
 // A broken table must not leave half a posting behind, even where the caller
 // overlooks the error.
-func TestHalfAPostingIsNotKept(t *testing.T) {
+func TestFailedPostingWritesNothing(t *testing.T) {
 	s := openNotes(t, Config{})
 	if err := s.writer.conn.script(`CREATE TRIGGER broken BEFORE INSERT ON ledger_entries
 		WHEN new.amount > 0 BEGIN SELECT RAISE(ABORT, 'broken'); END`); err != nil {
@@ -355,7 +355,7 @@ func TestHalfAPostingIsNotKept(t *testing.T) {
 	}
 }
 
-func TestViewIsASnapshotBesideAWriter(t *testing.T) {
+func TestViewReadsSnapshotBesideWriter(t *testing.T) {
 	s := openNotes(t, Config{Readers: 1})
 	insert(t, s, "n1")
 	err := s.View(t.Context(), func(tx storage.ReadTx) error {
@@ -431,7 +431,7 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 			return err
 		}
 	}
-	prepared(t, s, list(storage.Query{})) // the first batch asks for declarations, too
+	preparedStatements(t, s, list(storage.Query{})) // the first batch asks for declarations, too
 	for want, ask := range map[string]func(storage.Tx) error{
 		"notes.key.reference": func(tx storage.Tx) error { _, err := tx.Find(notes, "reference", scope, "x"); return err },
 		"notes.by.status":     list(storage.Query{Where: where}),
@@ -446,7 +446,7 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 		"PRIMARY KEY":                                                   func(tx storage.Tx) error { _, err := tx.Entries("cash", 0, 1); return err },
 		"sqlite_autoindex_ledger_entries_2":                             func(tx storage.Tx) error { _, err := tx.Posting("x"); return err },
 	} {
-		for _, text := range prepared(t, s, ask) {
+		for _, text := range preparedStatements(t, s, ask) {
 			plan := strings.Join(explain(t, s.writer.conn, text), "\n")
 			scans := strings.Contains(strings.NewReplacer("SCAN p", "", "SCAN found", "", "SCAN CONSTANT ROW", "").Replace(plan), "SCAN")
 			if !strings.Contains(plan, want) || scans {

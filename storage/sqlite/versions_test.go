@@ -17,7 +17,7 @@ import (
 
 // A running program does not write any more once a newer one has declared more than it
 // knows, and goes on reading; after a change that it knows it goes on writing.
-func TestAnOlderWriterIsRefused(t *testing.T) {
+func TestOlderProgramCannotWrite(t *testing.T) {
 	for name, test := range map[string]struct {
 		newer   *storage.Kind
 		refused bool
@@ -96,7 +96,7 @@ func nullable() *storage.Kind {
 
 // A further value of OneOf changes the constraint of the table where it is. Tables of
 // the first releases, whose constraints have no names, are made anew once.
-func TestOneOfGrowsInPlace(t *testing.T) {
+func TestOneOfIsExtendedInPlace(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
 	first := cards(2)
 	err := s.Define(t.Context(), first.Kind())
@@ -111,7 +111,7 @@ func TestOneOfGrowsInPlace(t *testing.T) {
 	}
 	place := func() (root int64) {
 		t.Helper()
-		if _, err := s.writer.conn.one("SELECT rootpage FROM sqlite_schema WHERE name = 'cards'", nil, &root); err != nil {
+		if _, err := s.writer.conn.queryRow("SELECT rootpage FROM sqlite_schema WHERE name = 'cards'", nil, &root); err != nil {
 			t.Fatal(err)
 		}
 		return root

@@ -24,9 +24,9 @@ type update struct {
 	gone any // what it panicked with
 }
 
-// together runs updates so that they wait for each other: the first holds the
+// runTogether runs updates so that they wait for each other: the first holds the
 // write turn until all others have queued, in their order.
-func together(t *testing.T, s *Store, updates ...*update) {
+func runTogether(t *testing.T, s *Store, updates ...*update) {
 	t.Helper()
 	var wg sync.WaitGroup
 	began, proceed := make(chan struct{}), make(chan struct{})
@@ -58,7 +58,7 @@ func together(t *testing.T, s *Store, updates ...*update) {
 // awaitQueue returns once n callers wait for the write turn.
 func awaitQueue(s *Store, n int) {
 	for {
-		if s.store.Waiting() == n {
+		if s.store.QueueLength() == n {
 			return
 		}
 		runtime.Gosched()
@@ -76,29 +76,29 @@ func inserts(ids ...string) *update {
 	}}
 }
 
-// growth returns the counters' growth since before.
-func growth(s *Store, before Stats) Stats {
+// statsSince returns the counters' growth since before.
+func statsSince(s *Store, before Stats) Stats {
 	now := s.Stats()
 	return Stats{Commits: now.Commits - before.Commits, Updates: now.Updates - before.Updates, Reruns: now.Reruns - before.Reruns}
 }
 
-func TestUpdatesThatWaitShareACommit(t *testing.T) {
+func TestWaitingUpdatesShareCommit(t *testing.T) {
 	for _, test := range []struct{ max, commits int }{{0, 1}, {8, 3}, {1, 20}} {
 		t.Run(fmt.Sprint("MaxGroup=", test.max), func(t *testing.T) {
-			s := openNotes(t, Config{MaxGroup: test.max})
+			s := openNotes(t, Config{MaxBatchSize: test.max})
 			var updates []*update
 			for i := range 20 {
 				updates = append(updates, inserts(fmt.Sprintf("n%02d", i)))
 			}
 			before := s.Stats()
-			together(t, s, updates...)
+			runTogether(t, s, updates...)
 			for i, m := range updates {
 				if m.err != nil {
 					t.Errorf("update %d: %v", i, m.err)
 				}
 			}
 			want := Stats{Commits: int64(test.commits), Updates: 20}
-			if diff := cmp.Diff(want, growth(s, before)); diff != "" {
+			if diff := cmp.Diff(want, statsSince(s, before)); diff != "" {
 				t.Errorf("stats (-want +got):\n%s", diff)
 			}
 			if got := len(ids(t, s)); got != 20 {
@@ -108,7 +108,7 @@ func TestUpdatesThatWaitShareACommit(t *testing.T) {
 	}
 }
 
-func TestACallDoesNotHarmItsBatch(t *testing.T) {
+func TestFailedCallKeepsRestOfBatch(t *testing.T) {
 	refused := errors.New("refused")
 	for name, bad := range map[string]func(context.CancelFunc) error{
 		"error":  func(context.CancelFunc) error { return refused },
@@ -139,7 +139,7 @@ func TestACallDoesNotHarmItsBatch(t *testing.T) {
 					return bad(cancel)
 				}}
 				updates[position] = offender
-				together(t, s, updates...)
+				runTogether(t, s, updates...)
 
 				switch name {
 				case "error":
@@ -188,9 +188,9 @@ func uncommittable(s *Store, ids ...string) *update {
 	}}
 }
 
-// What an update found was never true if the commit fails, be it a refusal: the
-// second caller is told that the key is taken, by a record that never was.
-func TestAFailedCommitIsNoAnswer(t *testing.T) {
+// If a commit fails, the answers of its batch do not count. The second update found a key
+// taken by a record that was never committed, and runs again.
+func TestFailedCommitRerunsBatch(t *testing.T) {
 	s := openNotes(t, Config{})
 	var found []error
 	offender := uncommittable(s, "n1")
@@ -205,7 +205,7 @@ func TestAFailedCommitIsNoAnswer(t *testing.T) {
 		return err
 	}
 	before := s.Stats()
-	together(t, s, offender, reader, second, third)
+	runTogether(t, s, offender, reader, second, third)
 	if offender.err == nil {
 		t.Error("the offender succeeded")
 	}
@@ -219,7 +219,7 @@ func TestAFailedCommitIsNoAnswer(t *testing.T) {
 	if reader.err != nil && !errors.Is(reader.err, storage.ErrNotFound) {
 		t.Errorf("reader: %v", reader.err)
 	}
-	if n := growth(s, before); n.Updates != 2 || n.Reruns == 0 {
+	if n := statsSince(s, before); n.Updates != 2 || n.Reruns == 0 {
 		t.Errorf("%d updates after %d reruns, want 2 after some", n.Updates, n.Reruns)
 	}
 	if diff := cmp.Diff([]string{"n3", "n1"}, ids(t, s)); diff != "" {
@@ -227,7 +227,7 @@ func TestAFailedCommitIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestAFailedCommitAlone(t *testing.T) {
+func TestFailedCommitOfSingleUpdate(t *testing.T) {
 	s := openNotes(t, Config{})
 	err := s.Update(t.Context(), uncommittable(s, "n1").fn)
 	if err == nil {
@@ -239,10 +239,9 @@ func TestAFailedCommitAlone(t *testing.T) {
 	insert(t, s, "n2")
 }
 
-// What cannot be written though nothing was wrong with it harms the update whose it is
-// and nobody else, whoever happens to write it: the batch, when it commits, or an update
-// that asks for the records.
-func TestWhatCannotBeWritten(t *testing.T) {
+// A record that passes all checks and cannot be written fails its own update alone, whether
+// the batch's commit writes it or another update's flush.
+func TestUnwritableRecordFailsOnlyItsUpdate(t *testing.T) {
 	asks := func(tx storage.Tx) error {
 		_, err := tx.List(notes, storage.Query{Scope: scope, Limit: 9})
 		return err
@@ -255,7 +254,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 			updates := []*update{inserts("n1"), inserts("n0", "bad"), {fn: second}, inserts("n3")}
-			together(t, s, updates...)
+			runTogether(t, s, updates...)
 			for i, m := range updates {
 				if broken := m.err != nil && strings.Contains(m.err.Error(), "broken"); broken != (i == 1) || m.err != nil && i != 1 {
 					t.Errorf("update %d: %v", i, m.err)
@@ -272,9 +271,9 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Many changes in one transaction are not held in memory until it ends, and are undone
-// or kept together all the same.
-func TestALargeTransaction(t *testing.T) {
+// A large transaction writes to the database before it ends, and still commits or rolls back
+// as a whole.
+func TestLargeTransactionIsAtomic(t *testing.T) {
 	for _, outcome := range []error{nil, errors.New("refused")} {
 		s := openNotes(t, Config{})
 		const n = 200 // of 64 KiB, three times what is kept in memory
@@ -287,13 +286,13 @@ func TestALargeTransaction(t *testing.T) {
 				}
 			}
 			var written int
-			if _, err := s.writer.conn.one("SELECT count(*) FROM notes", nil, &written); err != nil || written < n/2 {
+			if _, err := s.writer.conn.queryRow("SELECT count(*) FROM notes", nil, &written); err != nil || written < n/2 {
 				return fmt.Errorf("%d of %d records are written: %w", written, n, err)
 			}
 			return outcome
 		}}
 		first, last := inserts("first"), inserts("last")
-		together(t, s, first, large, last)
+		runTogether(t, s, first, large, last)
 		if first.err != nil || !errors.Is(large.err, outcome) || last.err != nil {
 			t.Errorf("got %v, %v, %v", first.err, large.err, last.err)
 		}
@@ -309,7 +308,7 @@ func TestALargeTransaction(t *testing.T) {
 
 // A full disk makes SQLite drop the whole transaction in the middle of a
 // statement.
-func TestAFullDisk(t *testing.T) {
+func TestFullDiskLosesNoOtherUpdate(t *testing.T) {
 	for position := range 3 {
 		t.Run(fmt.Sprint(position), func(t *testing.T) {
 			s := openNotes(t, Config{})
@@ -333,7 +332,7 @@ func TestAFullDisk(t *testing.T) {
 			}}
 			updates := []*update{inserts("n0"), inserts("n1"), inserts("n2")}
 			updates[position] = offender
-			together(t, s, updates...)
+			runTogether(t, s, updates...)
 			var want []string
 			for i, m := range updates {
 				if m == offender {
@@ -357,8 +356,8 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// A connection in doubt is given up and another one opened.
-func TestALostConnection(t *testing.T) {
+// The writer closes a failed connection and opens another one.
+func TestLostConnectionIsReplaced(t *testing.T) {
 	s := openNotes(t, Config{})
 	first := inserts("n1")
 	offender := &update{fn: func(x storage.Tx) error {
@@ -375,7 +374,7 @@ func TestALostConnection(t *testing.T) {
 		return err
 	}}
 	last := inserts("n2")
-	together(t, s, first, offender, last)
+	runTogether(t, s, first, offender, last)
 	if first.err != nil || last.err != nil || offender.err == nil {
 		t.Errorf("got %v, %v, %v (%v); want only the second to fail", first.err, offender.err, last.err, offender.gone)
 	}
@@ -384,7 +383,7 @@ func TestALostConnection(t *testing.T) {
 	}
 }
 
-func TestCancelledInTheQueue(t *testing.T) {
+func TestCancelWhileWaitingForTurn(t *testing.T) {
 	s := openNotes(t, Config{})
 	began, proceed, holder := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
@@ -413,10 +412,10 @@ func TestCancelledInTheQueue(t *testing.T) {
 	}
 }
 
-// The write turn must not be lost between a caller that gives up and the holder that
-// hands it on at the same moment.
-func TestCancelledAtAnyMoment(t *testing.T) {
-	s := openNotes(t, Config{MaxGroup: 3})
+// The write turn must not be lost when a waiting caller gives up at the moment in which it
+// gets the turn.
+func TestCancelWhileTurnIsPassed(t *testing.T) {
+	s := openNotes(t, Config{MaxBatchSize: 3})
 	var wg sync.WaitGroup
 	kept := make([][]string, 8)
 	for worker := range kept {
@@ -448,7 +447,7 @@ func TestCancelledAtAnyMoment(t *testing.T) {
 }
 
 // Two processes may make the same file, and its tables, at once.
-func TestTwoStoresMakeOneFile(t *testing.T) {
+func TestTwoStoresCreateOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	var wg sync.WaitGroup
 	for i := range 2 {
@@ -477,7 +476,7 @@ func TestTwoStoresMakeOneFile(t *testing.T) {
 	}
 }
 
-func TestPanicInView(t *testing.T) {
+func TestPanicInViewReleasesConnection(t *testing.T) {
 	s := openNotes(t, Config{Readers: 1})
 	func() {
 		defer func() {

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	insertAccount = `INSERT INTO ledger_accounts (name, guarded, balance, entries) VALUES (?, ?, ?, ?)`
-	updateAccount = `UPDATE ledger_accounts SET balance = ?, entries = ? WHERE id = ? AND entries = ?`
-	findAccount   = `SELECT id FROM ledger_accounts WHERE name = ?`
-	newSequence   = `INSERT INTO storage_sequences (name, value) VALUES (?, ?)`
-	setSequence   = `UPDATE storage_sequences SET value = ? WHERE name = ? AND value = ?`
+	insertAccountSQL  = `INSERT INTO ledger_accounts (name, guarded, balance, entries) VALUES (?, ?, ?, ?)`
+	updateAccountSQL  = `UPDATE ledger_accounts SET balance = ?, entries = ? WHERE id = ? AND entries = ?`
+	findAccountSQL    = `SELECT id FROM ledger_accounts WHERE name = ?`
+	insertSequenceSQL = `INSERT INTO storage_sequences (name, value) VALUES (?, ?)`
+	updateSequenceSQL = `UPDATE storage_sequences SET value = ? WHERE name = ? AND value = ?`
 )
 
 var (
-	insertPostings = newInsertion("ledger_postings (id, type, ref, at)", 4)
-	insertEntries  = newInsertion("ledger_entries (account, number, posting, amount, balance)", 5)
+	insertPostingsSQL = newMultiInsert("ledger_postings (id, type, ref, at)", 4)
+	insertEntriesSQL  = newMultiInsert("ledger_entries (account, number, posting, amount, balance)", 5)
 )
 
-// tableSQL are the statements that write one kind.
+// tableSQL holds the statements that write one kind.
 type tableSQL struct {
-	insert                 insertion
+	insert                 multiInsert
 	replace, remove, lease string
 }
 
-// Prepare implements [sqlstore.Driver].
-func (driver) Prepare(t *sqlstore.Table) {
+// PrepareTable implements [sqlstore.Driver].
+func (driver) PrepareTable(t *sqlstore.Table) {
 	var names, sets strings.Builder
 	columns := len(t.Kind.Columns) + 5
 	if t.Kind.Due != "" {
@@ -43,16 +43,16 @@ func (driver) Prepare(t *sqlstore.Table) {
 		sets.WriteString(sqlstore.Quote(c.Name) + " = ?, ")
 	}
 	const row = " WHERE merchant = ? AND live = ? AND id = ? AND version = ?"
-	t.Own = &tableSQL{
-		insert:  newInsertion(t.Name+" (merchant, live, id, version, "+names.String()+"data)", columns),
+	t.DriverSQL = &tableSQL{
+		insert:  newMultiInsert(t.Name+" (merchant, live, id, version, "+names.String()+"data)", columns),
 		replace: "UPDATE " + t.Name + " SET version = ?, " + sets.String() + "data = ?" + row,
 		remove:  "DELETE FROM " + t.Name + row,
 		lease:   "UPDATE " + t.Name + " SET version = ?, lease = ?" + row,
 	}
 }
 
-// write sends buffered writes, those of one table after the other. A statement changes
-// several rows where SQLite can.
+// write sends buffered writes, table by table, with several rows a statement where SQLite
+// can.
 func (c *conn) write(w *sqlstore.Writes) error {
 	for _, t := range w.Tables {
 		if err := c.writeTable(t); err != nil {
@@ -63,13 +63,13 @@ func (c *conn) write(w *sqlstore.Writes) error {
 		return err
 	}
 	for _, s := range w.Sequences {
-		query := setSequence
-		if s.Stored == 0 {
-			query, c.args = newSequence, append(c.args[:0], s.Name, s.Value)
+		query := updateSequenceSQL
+		if s.StoredValue == 0 {
+			query, c.args = insertSequenceSQL, append(c.args[:0], s.Name, s.Value)
 		} else {
-			c.args = append(c.args[:0], s.Value, s.Name, s.Stored)
+			c.args = append(c.args[:0], s.Value, s.Name, s.StoredValue)
 		}
-		if err := c.change(query); err != nil {
+		if err := c.updateOne(query); err != nil {
 			return err
 		}
 	}
@@ -77,14 +77,14 @@ func (c *conn) write(w *sqlstore.Writes) error {
 }
 
 func (c *conn) writeTable(t *sqlstore.TableWrites) error {
-	own := t.Table.Own.(*tableSQL)
+	own := t.Table.DriverSQL.(*tableSQL)
 	where := func(w sqlstore.RowWrite) {
-		c.args = append(c.args, w.Scope.Merchant, w.Scope.Live, w.ID, w.Stored)
+		c.args = append(c.args, w.Scope.Merchant, w.Scope.Live, w.ID, w.StoredVersion)
 	}
 	for _, w := range t.Remove {
 		c.args = c.args[:0]
 		where(w)
-		if err := c.change(own.remove); err != nil {
+		if err := c.updateOne(own.remove); err != nil {
 			return err
 		}
 	}
@@ -92,14 +92,14 @@ func (c *conn) writeTable(t *sqlstore.TableWrites) error {
 		c.args = c.args[:0]
 		c.addRow(w)
 		where(w)
-		if err := c.change(own.replace); err != nil {
+		if err := c.updateOne(own.replace); err != nil {
 			return err
 		}
 	}
 	for _, w := range t.Lease {
-		c.args = append(c.args[:0], w.Record.Version, w.State.Lease)
+		c.args = append(c.args[:0], w.Record.Version, w.Lease)
 		where(w)
-		if err := c.change(own.lease); err != nil {
+		if err := c.updateOne(own.lease); err != nil {
 			return err
 		}
 	}
@@ -110,26 +110,27 @@ func (c *conn) writeTable(t *sqlstore.TableWrites) error {
 	})
 }
 
-// addRow adds all of a row that changes to the arguments.
+// addRow appends to the arguments all columns of a row that change.
 func (c *conn) addRow(w sqlstore.RowWrite) {
 	c.args = append(c.args, w.Record.Version)
 	if w.Table.Kind.Due != "" {
-		c.args = append(c.args, w.State.Lease)
+		c.args = append(c.args, w.Lease)
 	}
 	for _, v := range w.Record.Columns {
-		c.args = append(c.args, sqlstore.Stored(v))
+		c.args = append(c.args, sqlstore.Encode(v))
 	}
 	c.args = append(c.args, w.Record.Data)
 }
 
-// writeLedger writes accounts, then postings, then entries, as foreign keys want it.
+// writeLedger writes accounts, then postings, then entries, in the order of the foreign
+// keys.
 func (c *conn) writeLedger(w *sqlstore.Writes) error {
 	for _, a := range w.Accounts {
 		if err := c.writeAccount(a); err != nil {
 			return err
 		}
 	}
-	err := c.insert(&insertPostings, len(w.Postings), func(i int) {
+	err := c.insert(&insertPostingsSQL, len(w.Postings), func(i int) {
 		p := &w.Postings[i]
 		c.args = append(c.args, p.ID, p.Type, p.Ref, p.At.UnixMilli())
 	})
@@ -142,13 +143,13 @@ func (c *conn) writeLedger(w *sqlstore.Writes) error {
 		if err != nil {
 			return err
 		}
-		entries = append(entries, entry{id, &w.Entries[i]})
+		entries = append(entries, entryRow{id, &w.Entries[i]})
 	}
-	// One account's entries stand together.
-	slices.SortFunc(entries, func(a, b entry) int {
+	// The entries of an account go together.
+	slices.SortFunc(entries, func(a, b entryRow) int {
 		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.Number, b.Number))
 	})
-	err = c.insert(&insertEntries, len(entries), func(i int) {
+	err = c.insert(&insertEntriesSQL, len(entries), func(i int) {
 		e := &entries[i]
 		c.args = append(c.args, e.account, e.Number, e.Posting, e.Amount, e.Balance)
 	})
@@ -157,74 +158,73 @@ func (c *conn) writeLedger(w *sqlstore.Writes) error {
 	return err
 }
 
-// entry is a row of ledger_entries.
-type entry struct {
+// entryRow is a row of ledger_entries.
+type entryRow struct {
 	account int64
 	*storage.Entry
 }
 
 func (c *conn) writeAccount(a *sqlstore.Account) error {
-	if a.Stored == 0 {
-		result, err := c.exec(insertAccount, a.Account, a.Guarded, a.Amount, a.Entries)
+	if a.StoredEntries == 0 {
+		result, err := c.exec(insertAccountSQL, a.Account, a.Guarded, a.Amount, a.Entries)
 		if err != nil {
 			return err
 		}
 		id, err := result.LastInsertId()
-		c.accounts[a.Account] = id
+		c.accountIDs[a.Account] = id
 		return err
 	}
 	id, err := c.accountID(a.Account)
 	if err != nil {
 		return err
 	}
-	c.args = append(c.args[:0], a.Amount, a.Entries, id, a.Stored)
-	return c.change(updateAccount)
+	c.args = append(c.args[:0], a.Amount, a.Entries, id, a.StoredEntries)
+	return c.updateOne(updateAccountSQL)
 }
 
-// maxAccounts bounds how many account numbers a connection remembers.
-const maxAccounts = 16384
+// maxAccountIDs bounds the account ids that a connection caches.
+const maxAccountIDs = 16384
 
-// accountID returns the number of an account's row.
+// accountID returns the id of an account's row.
 func (c *conn) accountID(name string) (int64, error) {
-	id, ok := c.accounts[name]
+	id, ok := c.accountIDs[name]
 	if ok {
 		return id, nil
 	}
-	found, err := c.one(findAccount, []any{name}, &id)
+	found, err := c.queryRow(findAccountSQL, []any{name}, &id)
 	if err == nil && !found {
-		err = fmt.Errorf("account: %w", errMissed)
+		err = fmt.Errorf("account: %w", errRowChanged)
 	}
 	if err != nil {
 		return 0, err
 	}
-	if len(c.accounts) >= maxAccounts {
-		clear(c.accounts)
+	if len(c.accountIDs) >= maxAccountIDs {
+		clear(c.accountIDs)
 	}
-	c.accounts[name] = id
+	c.accountIDs[name] = id
 	return id, nil
 }
 
-// change runs a statement, with the arguments that stand in args, that must change
-// one row.
-func (c *conn) change(query string) error {
-	n, err := c.run(query, c.args)
+// updateOne runs a statement with the arguments c.args. It must change one row.
+func (c *conn) updateOne(query string) error {
+	n, err := c.execRows(query, c.args)
 	if err == nil && n != 1 {
-		err = errMissed
+		err = errRowChanged
 	}
 	return err
 }
 
-// rowsAtOnce are the numbers of rows that one statement inserts, as powers of two.
-const rowsAtOnce = 6
+// insertSizes is how many statements insert into a table: the i-th inserts 1<<i rows.
+const insertSizes = 6
 
-// insertion is the statements that insert rows into one table: 1, 2, 4 … at once. A
-// statement costs as much as some rows, half of which is the opening of the indexes.
+// multiInsert holds the statements that insert 1, 2, 4 … rows into a table at once. A
+// statement costs as much as some rows; half of that is opening the indexes.
 //
-// They say OR FAIL because nothing is kept anyway when one fails, and SQLite need not
-// remember what the rows before it changed.
-type insertion [rowsAtOnce]string
+// They say OR FAIL: a failure drops the whole batch anyway, and SQLite need not remember
+// the rows before it.
+type multiInsert [insertSizes]string
 
-func newInsertion(into string, columns int) (all insertion) {
+func newMultiInsert(into string, columns int) (all multiInsert) {
 	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
 	for i := range all {
 		all[i] = "INSERT OR FAIL INTO " + into + " VALUES " + row + strings.Repeat(", "+row, 1<<i-1)
@@ -232,10 +232,10 @@ func newInsertion(into string, columns int) (all insertion) {
 	return all
 }
 
-// insert inserts n rows, the values of which add appends to args.
-func (c *conn) insert(by *insertion, n int, add func(i int)) error {
+// insert inserts n rows. add appends the values of row i to c.args.
+func (c *conn) insert(by *multiInsert, n int, add func(i int)) error {
 	for from := 0; from < n; {
-		size := rowsAtOnce - 1
+		size := insertSizes - 1
 		for 1<<size > n-from {
 			size--
 		}
@@ -243,7 +243,7 @@ func (c *conn) insert(by *insertion, n int, add func(i int)) error {
 		for i := range 1 << size {
 			add(from + i)
 		}
-		if _, err := c.run(by[size], c.args); err != nil {
+		if _, err := c.execRows(by[size], c.args); err != nil {
 			return err
 		}
 		from += 1 << size

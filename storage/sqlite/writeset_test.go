@@ -18,7 +18,7 @@ import (
 // step is one call of a transaction. It returns what it was told.
 type step func(tx storage.Tx) string
 
-func told(v any, err error) string {
+func describeResult(v any, err error) string {
 	for _, known := range []error{storage.ErrExists, storage.ErrNotFound, storage.ErrConflict, storage.ErrInsufficient} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -27,7 +27,7 @@ func told(v any, err error) string {
 	return fmt.Sprint(v, err)
 }
 
-func shown(records ...storage.Record) string {
+func describeRecords(records ...storage.Record) string {
 	var s strings.Builder
 	for _, r := range records {
 		fmt.Fprintf(&s, "%s/%d %v %s; ", r.ID, r.Version, r.Columns, r.Data)
@@ -62,68 +62,68 @@ func drawStep(t *rapid.T, number int) step {
 	return func(tx storage.Tx) string {
 		switch kind {
 		case "insert":
-			return told(nil, tx.Insert(notes, r))
+			return describeResult(nil, tx.Insert(notes, r))
 		case "replace":
-			return told(nil, tx.Replace(notes, r))
+			return describeResult(nil, tx.Replace(notes, r))
 		case "change": // with the right version
 			now, err := tx.Get(notes, scope, r.ID)
 			if err != nil {
-				return told(nil, err)
+				return describeResult(nil, err)
 			}
 			now.Columns, now.Data = r.Columns, r.Data
-			return told(now.Version, tx.Replace(notes, now))
+			return describeResult(now.Version, tx.Replace(notes, now))
 		case "delete":
-			return told(nil, tx.Delete(notes, scope, r.ID, r.Version))
+			return describeResult(nil, tx.Delete(notes, scope, r.ID, r.Version))
 		case "post": // two in a row may have the same id
 			p := storage.Posting{ID: fmt.Sprintf("p%02d", number/2), Type: "test", Ref: r.ID, At: noon}
 			for i, name := range accounts {
 				p.Moves = append(p.Moves, storage.Move{Account: name, Guarded: name != "cash", Amount: []int64{-amount, amount}[i]})
 			}
-			return told(nil, tx.Post(p))
+			return describeResult(nil, tx.Post(p))
 		case "next":
-			return told(tx.Next("numbers"))
+			return describeResult(tx.Next("numbers"))
 		case "get":
 			got, err := tx.Get(notes, scope, r.ID)
-			return told(shown(got), err)
+			return describeResult(describeRecords(got), err)
 		case "find":
 			got, err := tx.Find(notes, "reference", scope, "x")
-			return told(shown(got), err)
+			return describeResult(describeRecords(got), err)
 		case "list":
 			got, err := tx.List(notes, storage.Query{Scope: scope, Limit: 9})
-			return told(shown(got...), err)
+			return describeResult(describeRecords(got...), err)
 		case "balance":
-			return told(tx.Balance(accounts[1]))
+			return describeResult(tx.Balance(accounts[1]))
 		case "balances":
-			return told(tx.Balances("", 9))
+			return describeResult(tx.Balances("", 9))
 		case "entries":
-			return told(tx.Entries(accounts[0], 0, 9))
+			return describeResult(tx.Entries(accounts[0], 0, 9))
 		case "posting":
-			return told(tx.Posting(fmt.Sprintf("p%02d", number/4)))
+			return describeResult(tx.Posting(fmt.Sprintf("p%02d", number/4)))
 		case "postings":
-			return told(tx.Postings("", 99))
+			return describeResult(tx.Postings("", 99))
 		case "claim":
 			got, err := tx.Claim(notes, storage.Claim{Due: noon, Now: noon, Lease: time.Minute, Limit: 2})
-			return told(shown(got...), err)
+			return describeResult(describeRecords(got...), err)
 		case "claim in tx":
 			got, err := tx.Claim(notes, storage.Claim{Due: noon, Now: noon, InTx: true, Limit: 2})
-			return told(shown(got...), err)
+			return describeResult(describeRecords(got...), err)
 		default:
-			return told(tx.Backlog(notes, noon, 9))
+			return describeResult(tx.Backlog(notes, noon, 9))
 		}
 	}
 }
 
-// whole is everything that a store holds.
-func whole(t *testing.T, s storage.Store) (all []string) {
+// storeContents is everything that a store holds.
+func storeContents(t *testing.T, s storage.Store) (all []string) {
 	t.Helper()
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
 		all = nil
 		listed, err := tx.List(notes, storage.Query{Scope: scope, Limit: 99})
-		all = append(all, told(shown(listed...), err), told(tx.Postings("", 99)), told(tx.Balances("", 99)))
+		all = append(all, describeResult(describeRecords(listed...), err), describeResult(tx.Postings("", 99)), describeResult(tx.Balances("", 99)))
 		for _, name := range []string{"cash", "w1", "w2"} {
-			all = append(all, told(tx.Entries(name, 0, 99)))
+			all = append(all, describeResult(tx.Entries(name, 0, 99)))
 		}
-		all = append(all, told(tx.Next("numbers")))
+		all = append(all, describeResult(tx.Next("numbers")))
 		return nil
 	})
 	if err != nil {
@@ -132,9 +132,9 @@ func whole(t *testing.T, s storage.Store) (all []string) {
 	return all
 }
 
-// What the updates of batches write, read and are refused, some of them undone, is what
-// it is in the memory store, where nothing is put off; and so is what stays.
-func TestBufferedWritesAreSeen(t *testing.T) {
+// The updates of batches, of which some fail, get the same answers as in the memory store,
+// which buffers nothing, and leave the same data.
+func TestBufferedWritesAgreeWithMemory(t *testing.T) {
 	refused := errors.New("refused")
 	rapid.Check(t, func(r *rapid.T) {
 		here, there := openNotes(t, Config{}), memory.New()
@@ -171,7 +171,7 @@ func TestBufferedWritesAreSeen(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			together(t, here, updates...)
+			runTogether(t, here, updates...)
 			for i, m := range updates {
 				if !errors.Is(m.err, outcomes[i]) {
 					r.Fatalf("update %d: %v, want %v", i, m.err, outcomes[i])
@@ -180,15 +180,15 @@ func TestBufferedWritesAreSeen(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				r.Fatalf("answers (-memory +sqlite):\n%s", diff)
 			}
-			if diff := cmp.Diff(whole(t, there), whole(t, here)); diff != "" {
+			if diff := cmp.Diff(storeContents(t, there), storeContents(t, here)); diff != "" {
 				r.Fatalf("kept (-memory +sqlite):\n%s", diff)
 			}
 		}
 	})
 }
 
-// An id that was assumed to be free is taken once it is used.
-func TestAnAssumedIDIsTaken(t *testing.T) {
+// A batch that skips the check of an id meets the taken id later.
+func TestUnverifiedInsertMeetsTakenID(t *testing.T) {
 	s := openNotes(t, Config{})
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
 		if _, err := tx.Get(notes, scope, "d"); !errors.Is(err, storage.ErrNotFound) {
@@ -206,9 +206,8 @@ func TestAnAssumedIDIsTaken(t *testing.T) {
 	}
 }
 
-// A key is free as soon as the record that had it is deleted, though another record of
-// the same id has come since, and nothing of it is in the database yet.
-func TestAPendingRecordWithoutTheKey(t *testing.T) {
+// A delete frees the unique key, even if a new record with the same id is buffered.
+func TestDeleteFreesKeyOfBufferedRecord(t *testing.T) {
 	s := openNotes(t, Config{})
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
 		keyed, other := note("a"), note("b")
@@ -224,8 +223,8 @@ func TestAPendingRecordWithoutTheKey(t *testing.T) {
 	}
 }
 
-// A second description of a kind means the same table.
-func TestDescriptionsOfOneKind(t *testing.T) {
+// A second, equal declaration of a kind uses the same table.
+func TestEqualDeclarationsShareTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")
 	s := openAt(t, path, Config{})
 	first, second := *notes, *notes

@@ -9,11 +9,11 @@ import (
 )
 
 var backlog = tests{
-	"what is due is counted, in all scopes":  backlogCounts,
-	"the count ends at its limit":            backlogLimit,
-	"what is held is counted until it ends":  backlogHeld,
-	"a transaction counts what it has done":  backlogOwn,
-	"a call that cannot be answered is told": backlogInvalid,
+	"due records of all scopes are counted": backlogCounts,
+	"the count ends at its limit":           backlogLimit,
+	"leased records are counted":            backlogLeased,
+	"the transaction's writes are counted":  backlogSeesWrites,
+	"invalid calls are refused":             backlogInvalid,
 }
 
 // due counts jobs that are due so many seconds after noon.
@@ -48,16 +48,16 @@ func backlogLimit(t *testing.T, s storage.Store) {
 	equal(t, "all", due(t, s, 0, 100), storage.Backlog{Count: 12, Oldest: second(-11)})
 }
 
-func backlogHeld(t *testing.T, s storage.Store) {
+func backlogLeased(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(1)))
-	r := only(t, "claimed", claim(t, s, 1, 1, 1, nil))
+	r := single(t, "claimed", claim(t, s, 1, 1, 1, nil))
 	equal(t, "while one is held", due(t, s, 1, 9), storage.Backlog{Count: 2, Oldest: second(0)})
 	r.Columns = []any{nil}
 	update(t, s, func(tx storage.Tx) error { return tx.Replace(jobs, r) })
 	equal(t, "when it is done", due(t, s, 1, 9), storage.Backlog{Count: 1, Oldest: second(1)})
 }
 
-func backlogOwn(t *testing.T, s storage.Store) {
+func backlogSeesWrites(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
 	update(t, s, func(tx storage.Tx) error {
 		want(t, "Insert", tx.Insert(jobs, job(test1, "b", second(-1))), nil)

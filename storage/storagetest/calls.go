@@ -12,7 +12,7 @@ var calls = tests{
 	"of an unknown kind are refused":            unknownKind,
 	"of a kind other than defined are refused":  otherKind,
 	"that break the contract are refused":       wrongCalls,
-	"what is passed is left as it is":           argumentsStay,
+	"leave arguments unchanged":                 argumentsUnchanged,
 	"after the end of a transaction are closed": callsAfterEnd,
 	"in an ended context fail":                  callsInEndedContext,
 }
@@ -57,8 +57,8 @@ func writeCalls(k *storage.Kind) map[string]func(storage.Tx) error {
 // ofKinds are the methods that take a kind.
 var ofKinds = []string{"Get", "Find", "List", "Insert", "Replace", "Delete", "Claim", "Lease", "NextDue"}
 
-// strange checks that each method refuses a kind.
-func strange(t *testing.T, s storage.Store, k *storage.Kind) {
+// refusesKind checks that each method refuses a kind.
+func refusesKind(t *testing.T, s storage.Store, k *storage.Kind) {
 	t.Helper()
 	reads, writes := readCalls(k), writeCalls(k)
 	update(t, s, func(tx storage.Tx) error {
@@ -84,20 +84,20 @@ func strange(t *testing.T, s storage.Store, k *storage.Kind) {
 func unknownKind(t *testing.T, s storage.Store) {
 	k := *jobs
 	k.Name = "test_strangers"
-	strange(t, s, &k)
+	refusesKind(t, s, &k)
 }
 
-// otherKind uses descriptions that share a name with what was defined, as a
+// otherKind uses declarations that share a name with a defined kind, as a
 // caller would who forgot Define, or who kept a description from before.
 func otherKind(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", noon))
 	longer := *jobs
 	longer.Columns = append([]storage.Column{jobs.Columns[0]}, storage.Column{Name: "note", Type: storage.Text, Null: true})
 	longer.Backfill = func([]byte) ([]any, error) { return []any{noon, nil}, nil }
-	strange(t, s, &longer)
+	refusesKind(t, s, &longer)
 
 	want(t, "Define", s.Define(t.Context(), &longer), nil)
-	strange(t, s, jobs)
+	refusesKind(t, s, jobs)
 	equal(t, "what was there", get(t, s, &longer, test1, "a").Columns, []any{noon, nil})
 }
 
@@ -167,9 +167,9 @@ func wrongCalls(t *testing.T, s storage.Store) {
 	equal(t, "version", get(t, s, items, test1, "there").Version, int64(1))
 }
 
-// argumentsStay looks at what it passed: the rounding of times and the sorting
+// argumentsUnchanged looks at what it passed: the rounding of times and the sorting
 // of moves are the store's affair.
-func argumentsStay(t *testing.T, s storage.Store) {
+func argumentsUnchanged(t *testing.T, s storage.Store) {
 	exact := noon.Add(1234 * time.Microsecond).In(time.FixedZone("", 3600))
 	kind := &storage.Kind{
 		Name:    "test_times",
@@ -221,13 +221,13 @@ func callsAfterEnd(t *testing.T, s storage.Store) {
 	check("a commit", kept)
 	want(t, "Update", s.Update(t.Context(), func(tx storage.Tx) error { kept = tx; return errPlanned }), errPlanned)
 	check("a rollback", kept)
-	elsewhere(func() {
+	inGoroutine(func() {
 		defer func() { _ = recover() }()
 		_ = s.Update(t.Context(), func(tx storage.Tx) error { kept = tx; panic(errPlanned) })
 	})
 	check("a panic", kept)
 
-	absent(t, s, jobs, test1, "new")
+	wantAbsent(t, s, jobs, test1, "new")
 	equal(t, "version", get(t, s, jobs, test1, "a").Version, int64(1))
 	equal(t, "balances", balances(t, s), map[string]int64{})
 	equal(t, "sequence", next(t, s, "seq"), int64(1))
@@ -268,7 +268,7 @@ func callsInEndedContext(t *testing.T, s storage.Store) {
 	})
 	want(t, "View", err, context.Canceled)
 
-	absent(t, s, jobs, test1, "before")
+	wantAbsent(t, s, jobs, test1, "before")
 	equal(t, "version", get(t, s, jobs, test1, "a").Version, int64(1))
 	equal(t, "balances", balances(t, s), map[string]int64{})
 	equal(t, "sequence", next(t, s, "seq"), int64(1))

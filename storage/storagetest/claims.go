@@ -12,26 +12,27 @@ import (
 )
 
 var claims = tests{
-	"the longest due come first":                claimOrder,
-	"a lease hides until it runs out":           claimLease,
-	"a stale worker cannot write":               claimFencing,
-	"a write ends the lease":                    claimReplace,
-	"a scope can be claimed alone":              claimScope,
-	"several clocks can be claimed by":          claimClocks,
-	"leases use real time beside a test clock":  claimAhead,
-	"nobody claims what another has":            claimConcurrent,
-	"a rollback gives the claim back":           claimRollback,
-	"what is written in a transaction is there": claimOwn,
-	"all of a record is claimed":                claimWhole,
-	"the limit counts what is claimed":          claimLimit,
-	"a late worker that nobody replaced":        claimLate,
-	"the due time is exact":                     claimExact,
-	"due times move":                            claimMoves,
-	"only a write ends a lease":                 claimHolds,
-	"what is done at once is not leased":        claimInTx,
-	"what is done at once can be undone":        claimInTxUndone,
-	"a mode is claimed alone":                   claimModes,
-	"clocks have an order and limits":           claimClockLimit,
+	"the longest due comes first":                 claimOrder,
+	"a leased record is not claimed":              claimLease,
+	"a stale worker cannot write":                 claimFencing,
+	"a write ends the lease":                      claimReplace,
+	"a scope can be claimed alone":                claimScope,
+	"several clocks can be claimed by":            claimClocks,
+	"leases use real time beside a test clock":    claimBesideTestClock,
+	"concurrent claims do not overlap":            claimConcurrent,
+	"a rollback gives the claim back":             claimRollback,
+	"a claim sees the transaction's writes":       claimSeesWrites,
+	"a claim returns whole records":               claimWholeRecords,
+	"the limit counts claimed records":            claimLimit,
+	"a late worker may write if no other claimed": claimLateWorker,
+	"the due time is exact":                       claimExact,
+	"due times move":                              claimMoves,
+	"only a write ends a lease":                   claimKeepsLease,
+	"a claim in the transaction has no lease":     claimInTx,
+	"a claim in the transaction rolls back":       claimInTxRollback,
+	"a claim stays in its mode":                   claimModes,
+	"clocks have an order and limits":             claimClockLimit,
+	"a kind with one queue is claimed by mode":    claimOneQueue,
 }
 
 const lease = time.Minute
@@ -53,6 +54,43 @@ func claim(t *testing.T, s storage.Store, due, now, limit int, scope *storage.Sc
 	return got
 }
 
+// ends are due work in one queue.
+var ends = &storage.Kind{
+	Name:     "test_ends",
+	Columns:  []storage.Column{{Name: "due", Type: storage.Time, Null: true}},
+	Due:      "due",
+	OneQueue: true,
+}
+
+func claimOneQueue(t *testing.T, s storage.Store) {
+	if err := s.Define(t.Context(), ends); err != nil {
+		t.Fatal(err)
+	}
+	insert(t, s, ends, job(test1, "b", second(2)), job(test2, "a", second(1)), job(live1, "c", second(0)), job(test1, "later", second(9)))
+	c := storage.Claim{Due: second(5), Now: second(5), Lease: lease, Limit: 9}
+	for _, due := range [][]string{{"a", "b"}, {}} {
+		update(t, s, func(tx storage.Tx) error {
+			got, err := tx.Claim(ends, c)
+			equal(t, "claimed", ids(got), due)
+			return err
+		})
+	}
+	byClock := storage.Claim{Clocks: []storage.Clock{{Scope: test1, Now: second(9)}}, Now: second(9), Lease: lease, Limit: 9}
+	update(t, s, func(tx storage.Tx) error {
+		_, err := tx.Claim(ends, byClock)
+		want(t, "by a clock", err, storage.ErrInvalid)
+		return nil
+	})
+	view(t, s, func(tx storage.ReadTx) error {
+		b, err := tx.Backlog(ends, second(5), 9)
+		equal(t, "backlog", b, storage.Backlog{Count: 3, Oldest: second(0)})
+		want(t, "Backlog", err, nil)
+		_, err = tx.NextDue(ends, test1, 1)
+		want(t, "the next due times", err, storage.ErrInvalid)
+		return nil
+	})
+}
+
 func second(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 
 func claimOrder(t *testing.T, s storage.Store) {
@@ -67,25 +105,25 @@ func claimOrder(t *testing.T, s storage.Store) {
 
 func claimLease(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	first := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
+	first := single(t, "claimed", claim(t, s, 0, 0, 9, nil))
 	equal(t, "version", first.Version, int64(2))
 	equal(t, "stored version", get(t, s, jobs, test1, "a").Version, int64(2))
 	equal(t, "columns", get(t, s, jobs, test1, "a").Columns, []any{second(0)})
 	equal(t, "within the lease", ids(claim(t, s, 59, 59, 9, nil)), []string{})
-	again := only(t, "claimed after the lease", claim(t, s, 60, 60, 9, nil))
+	again := single(t, "claimed after the lease", claim(t, s, 60, 60, 9, nil))
 	equal(t, "version after the lease", again.Version, int64(3))
 }
 
 func claimFencing(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	stale := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
-	fresh := only(t, "claimed after the lease", claim(t, s, 100, 100, 9, nil))
+	stale := single(t, "claimed", claim(t, s, 0, 0, 9, nil))
+	fresh := single(t, "claimed after the lease", claim(t, s, 100, 100, 9, nil))
 	update(t, s, func(tx storage.Tx) error {
 		want(t, "Replace by the stale worker", tx.Replace(jobs, stale), storage.ErrConflict)
 		want(t, "Delete by the stale worker", tx.Delete(jobs, test1, "a", stale.Version), storage.ErrConflict)
 		return tx.Delete(jobs, test1, "a", fresh.Version)
 	})
-	absent(t, s, jobs, test1, "a")
+	wantAbsent(t, s, jobs, test1, "a")
 }
 
 func claimReplace(t *testing.T, s storage.Store) {
@@ -138,8 +176,8 @@ func claimInTx(t *testing.T, s storage.Store) {
 	})
 }
 
-// What a transaction has written itself and then claimed is gone when it is undone.
-func claimInTxUndone(t *testing.T, s storage.Store) {
+// A rollback removes both a write and a claim of the same record.
+func claimInTxRollback(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
 		r, err := tx.Get(jobs, test1, "a")
@@ -263,7 +301,7 @@ func claimClocks(t *testing.T, s storage.Store) {
 	})
 }
 
-func claimAhead(t *testing.T, s storage.Store) {
+func claimBesideTestClock(t *testing.T, s storage.Store) {
 	const day = 24 * 60 * 60
 	insert(t, s, jobs, job(test1, "a", second(day)))
 	equal(t, "by the real clock", ids(claim(t, s, 0, 0, 9, nil)), []string{})
@@ -329,7 +367,7 @@ func claimRollback(t *testing.T, s storage.Store) {
 	equal(t, "claimed afterwards", ids(claim(t, s, 0, 0, 9, nil)), []string{"a"})
 }
 
-func claimOwn(t *testing.T, s storage.Store) {
+func claimSeesWrites(t *testing.T, s storage.Store) {
 	update(t, s, func(tx storage.Tx) error {
 		if err := tx.Insert(jobs, job(test1, "a", noon)); err != nil {
 			return err
@@ -346,8 +384,8 @@ func claimOwn(t *testing.T, s storage.Store) {
 	})
 }
 
-// claimWhole reads back what was claimed, which is the record as it stands.
-func claimWhole(t *testing.T, s storage.Store) {
+// claimWholeRecords compares claimed records with those that Get returns.
+func claimWholeRecords(t *testing.T, s storage.Store) {
 	for _, scope := range []storage.Scope{test1, live1, {}} {
 		r := job(scope, "a", noon)
 		r.Data = []byte("some\x00thing")
@@ -380,9 +418,9 @@ func claimLimit(t *testing.T, s storage.Store) {
 	equal(t, "when all leases have run out", ids(claim(t, s, 100, 100, 3, nil)), []string{"a", "b", "c"})
 }
 
-// claimLate writes after the lease has run out, while nobody else has claimed: its
+// claimLateWorker writes after the lease has run out, while nobody else has claimed: its
 // version is still the newest, so nothing is lost.
-func claimLate(t *testing.T, s storage.Store) {
+func claimLateWorker(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(0)))
 	for _, r := range claim(t, s, 0, 0, 9, nil) {
 		update(t, s, func(tx storage.Tx) error {
@@ -395,7 +433,7 @@ func claimLate(t *testing.T, s storage.Store) {
 	}
 	equal(t, "claimed", ids(claim(t, s, 1000, 1000, 9, nil)), []string{})
 	equal(t, "version", get(t, s, jobs, test1, "a").Version, int64(3))
-	absent(t, s, jobs, test1, "b")
+	wantAbsent(t, s, jobs, test1, "b")
 }
 
 // claimExact claims around the due time and the end of a lease by less than the
@@ -446,10 +484,10 @@ func claimMoves(t *testing.T, s storage.Store) {
 	equal(t, "one is deleted", ids(claim(t, s, 1000, 1000, 9, nil)), []string{"b"})
 }
 
-// claimHolds does beside a lease what must not end it.
-func claimHolds(t *testing.T, s storage.Store) {
+// claimKeepsLease makes calls beside a lease that must not end it.
+func claimKeepsLease(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	held := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
+	held := single(t, "claimed", claim(t, s, 0, 0, 9, nil))
 	update(t, s, func(tx storage.Tx) error {
 		r := job(test1, "a", second(0))
 		r.Version = 1
@@ -470,7 +508,7 @@ func claimHolds(t *testing.T, s storage.Store) {
 		if err != nil {
 			return err
 		}
-		return tx.Replace(jobs, only(t, "claimed", got))
+		return tx.Replace(jobs, single(t, "claimed", got))
 	})
 	equal(t, "after the write", ids(claim(t, s, 60, 60, 9, nil)), []string{"a"})
 

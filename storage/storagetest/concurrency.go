@@ -12,13 +12,13 @@ import (
 
 var concurrency = tests{
 	"no update is lost":                         noLostUpdate,
-	"of two who insert one wins":                oneInsertWins,
-	"a read and what follows are one":           noWriteSkew,
-	"money that moves is neither lost nor made": moneyMoves,
-	"a limit is never overshot":                 limitHolds,
-	"a stale version from outside is found":     interleaved,
-	"two who try again lose nothing":            retried,
-	"transfers both ways end":                   bothWays,
+	"one of two inserts wins":                   oneInsertWins,
+	"there is no write skew":                    noWriteSkew,
+	"money that moves is neither lost nor made": concurrentTransfers,
+	"a limit is never overshot":                 guardedLimit,
+	"a stale version is a conflict":             staleVersion,
+	"retries lose no update":                    retried,
+	"opposite transfers do not deadlock":        oppositeTransfers,
 }
 
 // noLostUpdate counts up a number that is read and written in one transaction.
@@ -93,9 +93,9 @@ func noWriteSkew(t *testing.T, s storage.Store) {
 	}
 }
 
-// moneyMoves lets many move money among a few guarded accounts, in all
+// concurrentTransfers lets many move money among a few guarded accounts, in all
 // directions, and reads the total beside them.
-func moneyMoves(t *testing.T, s storage.Store) {
+func concurrentTransfers(t *testing.T, s storage.Store) {
 	const accounts, callers, each, begin = 10, 32, 8, 100
 	name := func(i int) string { return fmt.Sprintf("guarded/%02d", i) }
 	for i := range accounts {
@@ -140,8 +140,8 @@ func moneyMoves(t *testing.T, s storage.Store) {
 	checkLedger(t, s)
 }
 
-// limitHolds lets many spend one from an account that has less than they want.
-func limitHolds(t *testing.T, s storage.Store) {
+// guardedLimit lets many spend one from an account that has less than they want.
+func guardedLimit(t *testing.T, s storage.Store) {
 	post(t, s, posting("begin", move("guarded/a", 5), move("open/b", -5)))
 	const callers = 20
 	errs := make([]error, callers)
@@ -170,9 +170,9 @@ func limitHolds(t *testing.T, s storage.Store) {
 	checkLedger(t, s)
 }
 
-// interleaved reads in one transaction and writes in another, with somebody else
+// staleVersion reads in one transaction and writes in another, with somebody else
 // between.
-func interleaved(t *testing.T, s storage.Store) {
+func staleVersion(t *testing.T, s storage.Store) {
 	insert(t, s, items, item(test1, "it_1"))
 	mine := get(t, s, items, test1, "it_1")
 	theirs := get(t, s, items, test1, "it_1")
@@ -190,7 +190,7 @@ func retried(t *testing.T, s storage.Store) {
 	var all sync.WaitGroup
 	for range callers {
 		all.Go(func() {
-			// Whoever is too late was so because of a success of another's.
+			// A conflict means that another writer has succeeded.
 			done := 0
 			for range callers * each {
 				if done == each {
@@ -227,9 +227,9 @@ func retried(t *testing.T, s storage.Store) {
 	equal(t, "count and version", []any{r.Columns[1], r.Version}, []any{int64(callers * each), int64(callers*each + 1)})
 }
 
-// bothWays moves money between the same accounts in opposite directions, so that
+// oppositeTransfers moves money between the same accounts in opposite directions, so that
 // a backend which locks in the order of the calls waits for itself.
-func bothWays(t *testing.T, s storage.Store) {
+func oppositeTransfers(t *testing.T, s storage.Store) {
 	const callers, each = 4, 10
 	a, b := "guarded/a", "guarded/b"
 	post(t, s, posting("begin", move(a, 1000), move(b, 1000), move("open/source", -2000)))

@@ -10,16 +10,16 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// growth is what a later release may add to a kind, and what it may not.
+// growth are the tests of additions to a kind by a later release.
 var growth = tests{
 	"a value of OneOf":                     growOneOf,
 	"a due column":                         growDue,
 	"a unique key":                         growKey,
 	"an index":                             growIndex,
 	"everything at once, of many records":  growAll,
-	"an older declaration is refused":      growNewer,
-	"any other change is refused":          growOtherwise,
-	"one kind that fails changes no other": growTogether,
+	"an older declaration is refused":      growRefusesOlder,
+	"any other change is refused":          growInvalid,
+	"one kind that fails changes no other": growAllOrNothing,
 }
 
 // refused checks that records are no longer read and written by an earlier
@@ -154,7 +154,7 @@ func growKey(t *testing.T, s storage.Store) {
 		}
 		return nil
 	})
-	lastly(t, s, func(t *findings, tx storage.Tx) error {
+	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
 		r := storage.Record{Scope: test1, ID: "c3", Columns: []any{"c", "new", nil, "same"}, Data: []byte("{}")}
 		want(t, "Insert of a taken key", tx.Insert(after, r), storage.ErrExists)
 		return nil
@@ -218,7 +218,7 @@ func growAll(t *testing.T, s storage.Store) {
 	equal(t, "version of what was claimed", get(t, s, after, test1, "c0001").Version, int64(3))
 }
 
-func growNewer(t *testing.T, s storage.Store) {
+func growRefusesOlder(t *testing.T, s storage.Store) {
 	due, key, values := storage.DueBy("due_at"), storage.Unique("owner", "owner"), oneOf("new", "used", "lost")
 	define(t, s, cards(4, due, key, values))
 	for what, old := range map[string]*storage.Kind{
@@ -234,7 +234,7 @@ func growNewer(t *testing.T, s storage.Store) {
 	insert(t, s, now, cardOf(t, now, "c1", card{Due: 1}))
 }
 
-func growOtherwise(t *testing.T, s storage.Store) {
+func growInvalid(t *testing.T, s storage.Store) {
 	declared := func() *storage.Kind {
 		k := cards(4, storage.Unique("owner", "owner"), storage.DueBy("due_at"))
 		k.Columns = append(k.Columns, storage.Column{Name: "other_at", Type: storage.Time, Null: true})
@@ -259,9 +259,9 @@ func growOtherwise(t *testing.T, s storage.Store) {
 	}
 }
 
-// growTogether defines two kinds, of which the second cannot be brought to its
+// growAllOrNothing defines two kinds, of which the second cannot be brought to its
 // declaration.
-func growTogether(t *testing.T, s storage.Store) {
+func growAllOrNothing(t *testing.T, s storage.Store) {
 	before, after := cards(3), cards(4)
 	after.Backfill = func([]byte) ([]any, error) { return nil, errPlanned }
 	define(t, s, before)

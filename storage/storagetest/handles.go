@@ -11,19 +11,19 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// handles are the tests of two stores on one database.
-func handles(again func(*testing.T) storage.Store) tests {
+// twoStores are the tests of two stores on one database.
+func twoStores(again func(*testing.T) storage.Store) tests {
 	return tests{
-		"each sees what the other committed": func(t *testing.T, s storage.Store) { seeEachOther(t, s, again(t)) },
-		"writers on both lose nothing":       func(t *testing.T, s storage.Store) { bothWrite(t, s, again(t)) },
-		"both define a kind at once":         func(t *testing.T, s storage.Store) { bothDefine(t, s, again(t)) },
-		"a wait for the other can be ended":  func(t *testing.T, s storage.Store) { waitEnds(t, s, again(t)) },
-		"a record is replaced unread":        func(t *testing.T, s storage.Store) { replaceUnread(t, s, again(t)) },
+		"each sees the other's commits":         func(t *testing.T, s storage.Store) { seeEachOther(t, s, again(t)) },
+		"writers on both lose nothing":          func(t *testing.T, s storage.Store) { bothWrite(t, s, again(t)) },
+		"both define a kind at once":            func(t *testing.T, s storage.Store) { bothDefine(t, s, again(t)) },
+		"a wait for the other can be cancelled": func(t *testing.T, s storage.Store) { waitCancelled(t, s, again(t)) },
+		"a record is replaced unread":           func(t *testing.T, s storage.Store) { replaceUnread(t, s, again(t)) },
 		"one goes on when the other closes": func(t *testing.T, s storage.Store) {
-			fill(t, s)
+			fillStore(t, s)
 			other := again(t)
 			want(t, "Close", s.Close(), nil)
-			goesOn(t, other)
+			continuesAfterReopen(t, other)
 		},
 	}
 }
@@ -67,55 +67,55 @@ func replaceUnread(t *testing.T, s, other storage.Store) {
 	}
 }
 
-// inTurns runs the tests of a single store on a pair of them.
-func (b *backend) inTurns(t *testing.T) {
+// alternating runs the tests of a single store on a pair of them.
+func (b *backend) alternating(t *testing.T) {
 	turns := &backend{open: func(t *testing.T) storage.Store {
-		p := pair{handles: [2]storage.Store{b.open(t)}, turn: new(atomic.Uint32)}
-		p.handles[1] = b.reopen(t)
-		_, one := p.handles[0].(storage.Reader)
-		_, two := p.handles[1].(storage.Reader)
+		p := alternatingStores{stores: [2]storage.Store{b.open(t)}, turn: new(atomic.Uint32)}
+		p.stores[1] = b.reopen(t)
+		_, one := p.stores[0].(storage.Reader)
+		_, two := p.stores[1].(storage.Reader)
 		if one && two {
-			return readingPair{p}
+			return alternatingReaders{p}
 		}
 		return p
 	}}
-	turns.group(t, "in turns/objects", objects)
-	turns.group(t, "in turns/keys", keys)
-	turns.group(t, "in turns/reader", reader)
-	turns.group(t, "in turns/lists", lists)
-	turns.group(t, "in turns/money", money)
-	turns.group(t, "in turns/sequences", sequences)
-	turns.group(t, "in turns/claims", claims)
-	turns.group(t, "in turns/backlog", backlog)
-	turns.group(t, "in turns/leases", leases)
-	turns.group(t, "in turns/transactions", transactions)
-	turns.group(t, "in turns/concurrency", concurrency)
+	turns.runGroup(t, "alternating stores/objects", objects)
+	turns.runGroup(t, "alternating stores/keys", keys)
+	turns.runGroup(t, "alternating stores/reader", reader)
+	turns.runGroup(t, "alternating stores/lists", lists)
+	turns.runGroup(t, "alternating stores/money", money)
+	turns.runGroup(t, "alternating stores/sequences", sequences)
+	turns.runGroup(t, "alternating stores/claims", claims)
+	turns.runGroup(t, "alternating stores/backlog", backlog)
+	turns.runGroup(t, "alternating stores/leases", leases)
+	turns.runGroup(t, "alternating stores/transactions", transactions)
+	turns.runGroup(t, "alternating stores/concurrency", concurrency)
 }
 
-// pair is two stores on one database, of which each call goes to the one that did
+// alternatingStores is two stores on one database, of which each call goes to the one that did
 // not have the last.
-type pair struct {
-	handles [2]storage.Store
-	turn    *atomic.Uint32
+type alternatingStores struct {
+	stores [2]storage.Store
+	turn   *atomic.Uint32
 }
 
-func (p pair) next() storage.Store { return p.handles[p.turn.Add(1)%2] }
+func (p alternatingStores) next() storage.Store { return p.stores[p.turn.Add(1)%2] }
 
-func (p pair) Define(ctx context.Context, kinds ...*storage.Kind) error {
-	if err := p.handles[0].Define(ctx, kinds...); err != nil {
+func (p alternatingStores) Define(ctx context.Context, kinds ...*storage.Kind) error {
+	if err := p.stores[0].Define(ctx, kinds...); err != nil {
 		return err
 	}
-	return p.handles[1].Define(ctx, kinds...)
+	return p.stores[1].Define(ctx, kinds...)
 }
 
-func (p pair) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+func (p alternatingStores) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 	return p.next().View(ctx, fn)
 }
 
 // Update lets the store catch up with the other one before fn runs. A run that met
 // what the store remembers of before would count for nothing, but the tests of a
 // single store look at every run.
-func (p pair) Update(ctx context.Context, fn func(storage.Tx) error) error {
+func (p alternatingStores) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	s := p.next()
 	err := s.Update(ctx, func(tx storage.Tx) error {
 		_, err := tx.Balances("", 1)
@@ -127,16 +127,18 @@ func (p pair) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return s.Update(ctx, fn)
 }
 
-func (p pair) Close() error { return errors.Join(p.handles[0].Close(), p.handles[1].Close()) }
+func (p alternatingStores) Close() error {
+	return errors.Join(p.stores[0].Close(), p.stores[1].Close())
+}
 
-// readingPair is a pair whose stores have single reads.
-type readingPair struct{ pair }
+// alternatingReaders is a pair whose stores have single reads.
+type alternatingReaders struct{ alternatingStores }
 
-func (p readingPair) GetOne(ctx context.Context, k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
+func (p alternatingReaders) GetOne(ctx context.Context, k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
 	return p.next().(storage.Reader).GetOne(ctx, k, s, id)
 }
 
-func (p readingPair) FindOne(ctx context.Context, k *storage.Kind, key string, s storage.Scope, values ...any) (storage.Record, error) {
+func (p alternatingReaders) FindOne(ctx context.Context, k *storage.Kind, key string, s storage.Scope, values ...any) (storage.Record, error) {
 	return p.next().(storage.Reader).FindOne(ctx, k, key, s, values...)
 }
 
@@ -149,8 +151,8 @@ func seeEachOther(t *testing.T, first, second storage.Store) {
 		var seen [][]any
 		for _, s := range both {
 			var inView, inUpdate []any
-			view(t, s, func(tx storage.ReadTx) error { inView = contents(t, tx); return nil })
-			lastly(t, s, func(t *findings, tx storage.Tx) error { inUpdate = contents(t, tx); return nil })
+			view(t, s, func(tx storage.ReadTx) error { inView = readAll(t, tx); return nil })
+			updateLastRun(t, s, func(t *findings, tx storage.Tx) error { inUpdate = readAll(t, tx); return nil })
 			seen = append(seen, inView, inUpdate)
 			one, err := storage.GetOne(t.Context(), s, items, test1, "it_1")
 			if err != nil && !errors.Is(err, storage.ErrNotFound) {
@@ -165,7 +167,7 @@ func seeEachOther(t *testing.T, first, second storage.Store) {
 		}
 	}
 	same("empty")
-	fill(t, first)
+	fillStore(t, first)
 	same("filled")
 	for n := range 4 {
 		writes, reads := both[n%2], both[1-n%2]
@@ -278,8 +280,8 @@ func bothDefine(t *testing.T, first, second storage.Store) {
 	equal(t, "records", list(t, first, kind, storage.Query{Scope: test1, Limit: 9}), []string{"by 1", "by 0"})
 }
 
-// waitEnds cancels an update that may have to wait for one of the other store.
-func waitEnds(t *testing.T, first, second storage.Store) {
+// waitCancelled cancels an update that may have to wait for one of the other store.
+func waitCancelled(t *testing.T, first, second storage.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var waited error

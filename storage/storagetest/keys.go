@@ -8,12 +8,12 @@ import (
 )
 
 var keys = tests{
-	"hold in their scope":                    uniqueKeys,
-	"hold everywhere if global":              globalKeys,
-	"follow changes":                         keysFollowChanges,
-	"empty text is a value, null is none":    emptyText,
-	"the parts of a key do not run together": keyParts,
-	"an error does not tell the key":         keysStaySecret,
+	"are unique in their scope":            uniqueKeys,
+	"are unique over all scopes if global": globalKeys,
+	"follow changes":                       keysFollowChanges,
+	"empty text is a value, null is none":  emptyText,
+	"columns of a key are kept apart":      keyParts,
+	"errors do not contain keys":           keysStaySecret,
 }
 
 func uniqueKeys(t *testing.T, s storage.Store) {
@@ -22,7 +22,7 @@ func uniqueKeys(t *testing.T, s storage.Store) {
 	}
 	insert(t, s, items, named("it_1", "soap", int64(1)), named("it_2", "soap", int64(2)),
 		named("it_3", "soap", nil), named("it_4", "soap", nil), named("it_5", nil, int64(1)), named("it_6", nil, int64(1)))
-	lastly(t, s, func(t *findings, tx storage.Tx) error {
+	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
 		want(t, "Insert of a taken key", tx.Insert(items, named("it_9", "soap", int64(1))), storage.ErrExists)
 		r, err := tx.Get(items, test1, "it_2")
 		if err != nil {
@@ -34,12 +34,12 @@ func uniqueKeys(t *testing.T, s storage.Store) {
 		want(t, "Find of a free key", err, storage.ErrNotFound)
 		return nil
 	})
-	absent(t, s, items, test1, "it_9")
+	wantAbsent(t, s, items, test1, "it_9")
 }
 
 func globalKeys(t *testing.T, s storage.Store) {
 	insert(t, s, items, with(item(test1, "it_1"), "token", "secret"))
-	lastly(t, s, func(t *findings, tx storage.Tx) error {
+	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
 		want(t, "the token elsewhere", tx.Insert(items, with(item(live1, "it_2"), "token", "secret")), storage.ErrExists)
 		want(t, "the id elsewhere", tx.Insert(items, item(test2, "it_1")), storage.ErrExists)
 		return nil
@@ -105,7 +105,7 @@ func keysFollowChanges(t *testing.T, s storage.Store) {
 // emptyText tells text that is empty from no text, in keys and in filters.
 func emptyText(t *testing.T, s storage.Store) {
 	insert(t, s, items, with(item(test1, "it_1"), "token", ""), item(test1, "it_2"), item(test1, "it_3"))
-	lastly(t, s, func(t *findings, tx storage.Tx) error {
+	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
 		want(t, "Insert of a second empty token", tx.Insert(items, with(item(test2, "it_4"), "token", "")), storage.ErrExists)
 		r, err := tx.Find(items, "token", test1, "")
 		equal(t, "Find", r.ID, "it_1")
@@ -148,7 +148,7 @@ func keyParts(t *testing.T, s storage.Store) {
 func keysStaySecret(t *testing.T, s storage.Store) {
 	const token = "sk_live_do_not_tell"
 	insert(t, s, items, with(item(test1, "it_1"), "token", token), item(test1, "it_2"))
-	lastly(t, s, func(t *findings, tx storage.Tx) error {
+	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
 		for what, err := range map[string]error{
 			"Insert":       tx.Insert(items, with(item(test1, "it_3"), "token", token)),
 			"Replace":      tx.Replace(items, storage.Record{Scope: test1, ID: "it_2", Version: 1, Columns: with(item(test1, ""), "token", token).Columns}),

@@ -8,19 +8,19 @@ import (
 )
 
 var leases = tests{
-	"a lease is renewed":                leaseRenewed,
-	"a lease is ended":                  leaseEnded,
-	"only the holder renews":            leaseFencing,
-	"what is written can be held":       leaseWritten,
-	"what came anew can be held":        leaseAnew,
-	"a lease is undone":                 leaseUndone,
-	"a lease ends to the millisecond":   leaseExact,
-	"what is not due can be held, too":  leaseNotDue,
-	"claims before a lease and after":   leaseInOne,
-	"a lease is for one record":         leaseOne,
-	"the next due times of many scopes": nextDue,
-	"the next due times move":           nextDueMoves,
-	"the next due times, wrong calls":   nextDueInvalid,
+	"a lease is renewed":                     leaseRenewed,
+	"a lease is ended":                       leaseEnded,
+	"only the holder renews":                 leaseFencing,
+	"a written record can be leased":         leaseWritten,
+	"a reinserted record can be leased":      leaseReinserted,
+	"a lease rolls back":                     leaseRollback,
+	"a lease ends to the millisecond":        leaseExact,
+	"a record that is not due can be leased": leaseNotDue,
+	"claims before a lease and after":        leaseBetweenClaims,
+	"a lease is for one record":              leaseSingleRecord,
+	"the next due times of many scopes":      nextDue,
+	"the next due times move":                nextDueMoves,
+	"the next due times, wrong calls":        nextDueInvalid,
 }
 
 // renew holds a record until so many seconds after noon.
@@ -31,7 +31,7 @@ func renew(t *testing.T, s storage.Store, r storage.Record, until int) {
 
 func leaseRenewed(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	r := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
+	r := single(t, "claimed", claim(t, s, 0, 0, 9, nil))
 	renew(t, s, r, 100)
 	equal(t, "the record", get(t, s, jobs, test1, "a"), r)
 	equal(t, "after its first end", ids(claim(t, s, 99, 99, 9, nil)), []string{})
@@ -39,13 +39,13 @@ func leaseRenewed(t *testing.T, s storage.Store) {
 	equal(t, "after its second end", ids(claim(t, s, 199, 199, 9, nil)), []string{})
 	r.Columns = []any{second(150)}
 	update(t, s, func(tx storage.Tx) error { return tx.Replace(jobs, r) })
-	again := only(t, "after a write, which ends it", claim(t, s, 199, 199, 9, nil))
+	again := single(t, "after a write, which ends it", claim(t, s, 199, 199, 9, nil))
 	equal(t, "version", again.Version, r.Version+2)
 }
 
 func leaseEnded(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	r := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
+	r := single(t, "claimed", claim(t, s, 0, 0, 9, nil))
 	renew(t, s, r, 5)
 	equal(t, "before", ids(claim(t, s, 4, 4, 9, nil)), []string{})
 	equal(t, "at its end", ids(claim(t, s, 5, 5, 9, nil)), []string{"a"})
@@ -53,8 +53,8 @@ func leaseEnded(t *testing.T, s storage.Store) {
 
 func leaseFencing(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	stale := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
-	fresh := only(t, "claimed after the lease", claim(t, s, 100, 100, 9, nil))
+	stale := single(t, "claimed", claim(t, s, 0, 0, 9, nil))
+	fresh := single(t, "claimed after the lease", claim(t, s, 100, 100, 9, nil))
 	update(t, s, func(tx storage.Tx) error {
 		want(t, "Lease by the stale worker", tx.Lease(jobs, test1, "a", stale.Version, second(500)), storage.ErrConflict)
 		want(t, "Lease in another scope", tx.Lease(jobs, test2, "a", fresh.Version, second(500)), storage.ErrNotFound)
@@ -69,7 +69,7 @@ func leaseFencing(t *testing.T, s storage.Store) {
 	})
 }
 
-// leaseWritten holds what the same transaction has written.
+// leaseWritten leases a record that the same transaction has written.
 func leaseWritten(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
 	update(t, s, func(tx storage.Tx) error {
@@ -95,9 +95,9 @@ func leaseWritten(t *testing.T, s storage.Store) {
 	equal(t, "after the writes", ids(claim(t, s, 70, 70, 9, nil)), []string{"a", "c"})
 }
 
-// leaseAnew holds a record that has taken the place of another one with its id, of which
+// leaseReinserted holds a record that has taken the place of another one with its id, of which
 // nothing may come back.
-func leaseAnew(t *testing.T, s storage.Store) {
+func leaseReinserted(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(0)))
 	update(t, s, func(tx storage.Tx) error {
 		b := job(test1, "b", second(8))
@@ -112,7 +112,7 @@ func leaseAnew(t *testing.T, s storage.Store) {
 	equal(t, "afterwards", ids(claim(t, s, 50, 50, 9, nil)), []string{"a", "b"})
 }
 
-func leaseUndone(t *testing.T, s storage.Store) {
+func leaseRollback(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
 	want(t, "Update", s.Update(t.Context(), func(tx storage.Tx) error {
 		want(t, "Lease", tx.Lease(jobs, test1, "a", 1, second(500)), nil)
@@ -137,8 +137,8 @@ func leaseNotDue(t *testing.T, s storage.Store) {
 	equal(t, "at the end of the lease", ids(claim(t, s, 30, 30, 9, nil)), []string{"a"})
 }
 
-// leaseInOne claims before and after a lease in one transaction.
-func leaseInOne(t *testing.T, s storage.Store) {
+// leaseBetweenClaims claims before and after a lease in one transaction.
+func leaseBetweenClaims(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(1)))
 	update(t, s, func(tx storage.Tx) error {
 		c := storage.Claim{Due: second(5), Now: second(5), Lease: lease, Limit: 1}
@@ -146,7 +146,7 @@ func leaseInOne(t *testing.T, s storage.Store) {
 		if err != nil {
 			return err
 		}
-		r := only(t, "claimed", got)
+		r := single(t, "claimed", got)
 		want(t, "Lease", tx.Lease(jobs, test1, "a", r.Version, second(200)), nil)
 		want(t, "Lease of b", tx.Lease(jobs, test1, "b", 1, second(100)), nil)
 		got, err = tx.Claim(jobs, c)
@@ -157,14 +157,14 @@ func leaseInOne(t *testing.T, s storage.Store) {
 	equal(t, "when a's has", ids(claim(t, s, 200, 200, 1, nil)), []string{"a"})
 }
 
-func leaseOne(t *testing.T, s storage.Store) {
+func leaseSingleRecord(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(test2, "a", second(0)), job(live1, "a", second(0)))
 	update(t, s, func(tx storage.Tx) error { return tx.Lease(jobs, test1, "a", 1, second(500)) })
 	equal(t, "of others", len(claim(t, s, 0, 0, 9, nil)), 1)
 	equal(t, "of live mode", len(claim(t, s, 0, 0, 9, &live1)), 1)
 }
 
-// nextOf is what NextDue returns.
+// nextOf returns the result of NextDue.
 func nextOf(t *testing.T, s storage.Store, from storage.Scope, limit int) (all []storage.Due) {
 	t.Helper()
 	view(t, s, func(tx storage.ReadTx) (err error) {
@@ -195,7 +195,7 @@ func nextDue(t *testing.T, s storage.Store) {
 
 func nextDueMoves(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(5)))
-	r := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
+	r := single(t, "claimed", claim(t, s, 0, 0, 9, nil))
 	equal(t, "while it is held", nextOf(t, s, test1, 9), []storage.Due{{Scope: test1, At: second(0)}})
 	update(t, s, func(tx storage.Tx) error {
 		r.Columns = []any{nil}

@@ -11,15 +11,15 @@ import (
 )
 
 var lifecycle = tests{
-	"defining again changes nothing":           defineAgain,
-	"many define the same at once":             defineAtOnce,
-	"a lease outlives a new column":            defineBesideLease,
-	"what does not fit a new column or key":    defineUnfit,
-	"a column can be added":                    defineColumn,
-	"a column that is not known is from later": defineNewer,
-	"a wrong kind is refused":                  defineWrong,
-	"a closed store does nothing":              closed,
-	"Close waits for who is inside":            closeWaits,
+	"defining again changes nothing":            defineAgain,
+	"concurrent defines of a kind succeed":      defineAtOnce,
+	"a lease outlives a new column":             defineBesideLease,
+	"records must fit a new column or key":      defineUnfitRecords,
+	"a column can be added":                     defineColumn,
+	"an unknown column is from a newer program": defineNewer,
+	"a wrong kind is refused":                   defineWrong,
+	"calls after Close fail":                    callsAfterClose,
+	"Close waits for running transactions":      closeWaits,
 }
 
 func defineAgain(t *testing.T, s storage.Store) {
@@ -53,7 +53,7 @@ func defineAtOnce(t *testing.T, s storage.Store) {
 // defineBesideLease adds a column while a record is held.
 func defineBesideLease(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
-	held := only(t, "claimed", claim(t, s, 0, 0, 9, nil))
+	held := single(t, "claimed", claim(t, s, 0, 0, 9, nil))
 	longer := *jobs
 	longer.Columns = append([]storage.Column{jobs.Columns[0]}, storage.Column{Name: "note", Type: storage.Text})
 	longer.Backfill = func([]byte) ([]any, error) { return []any{second(0), "added"}, nil }
@@ -73,9 +73,9 @@ func defineBesideLease(t *testing.T, s storage.Store) {
 	equal(t, "version", r.Version, held.Version+1)
 }
 
-// defineUnfit extends a kind by what its records cannot be brought to. All stays
+// defineUnfitRecords extends a kind by what its records cannot be brought to. All stays
 // as it was.
-func defineUnfit(t *testing.T, s storage.Store) {
+func defineUnfitRecords(t *testing.T, s storage.Store) {
 	small := grownKind(1)
 	want(t, "Define", s.Define(t.Context(), small), nil)
 	insert(t, s, small, storage.Record{Scope: test1, ID: "a", Columns: []any{"a"}, Data: []byte(`{"name":"a"}`)})
@@ -138,7 +138,7 @@ func defineColumn(t *testing.T, s storage.Store) {
 		equal(t, "Find", r.ID, "a")
 		return err
 	})
-	lastly(t, s, func(t *findings, tx storage.Tx) error {
+	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
 		want(t, "the old key", tx.Insert(large, storage.Record{Scope: test1, ID: "c", Columns: []any{"a", int64(1)}, Data: []byte("{}")}), storage.ErrExists)
 		return nil
 	})
@@ -168,7 +168,7 @@ func defineWrong(t *testing.T, s storage.Store) {
 	}), storage.ErrInvalid)
 }
 
-func closed(t *testing.T, s storage.Store) {
+func callsAfterClose(t *testing.T, s storage.Store) {
 	insert(t, s, items, item(test1, "it_1"))
 	var all sync.WaitGroup
 	for range 3 {

@@ -29,6 +29,7 @@ var money = tests{
 	"random postings agree with a model":  postingsAgreeWithModel,
 	"a transaction sees its own money":    ownMoney,
 	"a page may be empty":                 emptyPages,
+	"first entries of many accounts":      firstEntries,
 }
 
 // move is a leg on an account, which is guarded by its name.
@@ -292,7 +293,7 @@ func refusedPosting(t *testing.T, s storage.Store) {
 		get(t, s, items, test1, "it_1")
 	} else {
 		want(t, "Update", err, storage.ErrInsufficient)
-		absent(t, s, items, test1, "it_1")
+		wantAbsent(t, s, items, test1, "it_1")
 	}
 	equal(t, "balances", balances(t, s), map[string]int64{"guarded/z": 5, "open/a": -5})
 	view(t, s, func(tx storage.ReadTx) error {
@@ -320,7 +321,7 @@ func ownMoney(t *testing.T, s storage.Store) {
 		if err != nil {
 			return err
 		}
-		equal(t, "Entries", only(t, "Entries", entries).Balance, int64(4))
+		equal(t, "Entries", single(t, "Entries", entries).Balance, int64(4))
 		booked, err := tx.Posting("p1")
 		equal(t, "Posting", len(booked.Entries), 2)
 		return err
@@ -383,17 +384,17 @@ func ledgerPages(t *testing.T, s storage.Store) {
 		if err != nil {
 			return err
 		}
-		equal(t, "Balances after nobody", only(t, "Balances", page).Account, "open/b3")
+		equal(t, "Balances after nobody", single(t, "Balances", page).Account, "open/b3")
 		booked, err := tx.Postings("p2x", 1)
 		if err != nil {
 			return err
 		}
-		equal(t, "Postings after none", only(t, "Postings", booked).ID, "p3")
+		equal(t, "Postings after none", single(t, "Postings", booked).ID, "p3")
 		entries, err := tx.Entries("open/a", 100, 1)
 		if err != nil {
 			return err
 		}
-		equal(t, "Entries before none", only(t, "Entries", entries).Number, int64(7))
+		equal(t, "Entries before none", single(t, "Entries", entries).Number, int64(7))
 		return nil
 	})
 }
@@ -479,4 +480,53 @@ func postingsAgreeWithModel(t *testing.T, s storage.Store) {
 		}
 	})
 	checkLedger(t, s)
+}
+
+// firstEntries compares what is read of many accounts with what is read of each, also
+// where the store reads of one at a time.
+func firstEntries(t *testing.T, s storage.Store) {
+	var names []string
+	for n := range 150 {
+		names = append(names, fmt.Sprintf("open/%03d", (n*77)%150), fmt.Sprintf("none/%03d", n))
+	}
+	update(t, s, func(tx storage.Tx) error {
+		for n := range 300 {
+			err := tx.Post(posting(fmt.Sprintf("p%03d", n), move(fmt.Sprintf("open/%03d", n*n%150), 1), move("open/all", -1)))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	names = append(names, "open/all", "open/all", "")
+	read := func(tx storage.ReadTx) error {
+		found, err := storage.FirstEntries(tx, names, 3)
+		want(t, "FirstEntries", err, nil)
+		n := 0
+		for _, name := range names {
+			entries, err := tx.Entries(name, 4, 3)
+			want(t, "Entries", err, nil)
+			slices.Reverse(entries)
+			if len(entries)+len(found[name]) > 0 {
+				equal(t, "the first entries of "+name, found[name], entries)
+			}
+			n += len(entries)
+		}
+		if n < 100 {
+			t.Errorf("there are %d entries", n)
+		}
+		none, err := storage.FirstEntries(tx, nil, 3)
+		equal(t, "of no account", len(none), 0)
+		return err
+	}
+	view(t, s, read)
+	update(t, s, func(tx storage.Tx) error {
+		err := tx.Post(posting("own", move("open/new", 1), move("open/all", -1)))
+		if err != nil {
+			return err
+		}
+		found, err := storage.FirstEntries(tx, []string{"open/new"}, 3)
+		equal(t, "its own", len(found["open/new"]), 1)
+		return errors.Join(err, read(tx))
+	})
 }

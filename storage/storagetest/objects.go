@@ -10,15 +10,15 @@ import (
 )
 
 var objects = tests{
-	"what is inserted is read back":     insertAndRead,
+	"inserted records are read back":    insertAndRead,
 	"times are kept to the millisecond": timesRounded,
-	"scopes are strangers":              scopesAreStrangers,
+	"scopes are isolated":               scopesAreIsolated,
 	"a taken id is refused":             takenID,
 	"replace compares and swaps":        replaceComparesAndSwaps,
 	"delete compares":                   deleteCompares,
-	"what is returned can be changed":   cloneOnRead,
-	"what was passed can be changed":    cloneOnWrite,
-	"documents and ids are opaque":      opaque,
+	"callers may change results":        cloneOnRead,
+	"callers may change arguments":      cloneOnWrite,
+	"documents and ids are opaque":      documentsAreOpaque,
 }
 
 func insertAndRead(t *testing.T, s storage.Store) {
@@ -36,7 +36,7 @@ func insertAndRead(t *testing.T, s storage.Store) {
 		equal(t, "Find", found, wanted)
 		return err
 	})
-	absent(t, s, items, test1, "it_2")
+	wantAbsent(t, s, items, test1, "it_2")
 
 	insert(t, s, items, item(test1, "it_2")) // with nulls
 	equal(t, "nulls", get(t, s, items, test1, "it_2").Columns, []any{nil, nil, nil, nil, "new", nil})
@@ -67,11 +67,11 @@ func timesRounded(t *testing.T, s storage.Store) {
 	}
 }
 
-func scopesAreStrangers(t *testing.T, s storage.Store) {
+func scopesAreIsolated(t *testing.T, s storage.Store) {
 	a := with(with(item(test1, "it_1"), "name", "soap"), "size", int64(1))
 	insert(t, s, items, a)
 	for _, other := range []storage.Scope{live1, test2, {}} {
-		absent(t, s, items, other, "it_1")
+		wantAbsent(t, s, items, other, "it_1")
 		equal(t, "List elsewhere", list(t, s, items, storage.Query{Scope: other, Limit: 10}), []string{})
 		view(t, s, func(tx storage.ReadTx) error {
 			_, err := tx.Find(items, "name_size", other, "soap", int64(1))
@@ -96,7 +96,7 @@ func scopesAreStrangers(t *testing.T, s storage.Store) {
 
 func takenID(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", nil))
-	lastly(t, s, func(t *findings, tx storage.Tx) error {
+	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
 		want(t, "Insert", tx.Insert(jobs, job(test1, "a", noon)), storage.ErrExists)
 		want(t, "Insert elsewhere", tx.Insert(jobs, job(live1, "a", nil)), nil)
 		return nil
@@ -132,7 +132,7 @@ func deleteCompares(t *testing.T, s storage.Store) {
 		want(t, "Delete of nothing", tx.Delete(items, test1, "it_2", 1), storage.ErrNotFound)
 		return tx.Delete(items, test1, "it_1", 1)
 	})
-	absent(t, s, items, test1, "it_1")
+	wantAbsent(t, s, items, test1, "it_1")
 	insert(t, s, items, item(test1, "it_1"))
 	equal(t, "version of a new one", get(t, s, items, test1, "it_1").Version, int64(1))
 }
@@ -175,7 +175,7 @@ func cloneOnRead(t *testing.T, s storage.Store) {
 		if err != nil {
 			return err
 		}
-		clear(only(t, "Postings", all).Entries)
+		clear(single(t, "Postings", all).Entries)
 		balances, err := tx.Balances("", 9)
 		if err != nil {
 			return err
@@ -295,8 +295,8 @@ func cloneOnWrite(t *testing.T, s storage.Store) {
 	checkLedger(t, s)
 }
 
-// opaque stores ids, merchants and documents that look like something else.
-func opaque(t *testing.T, s storage.Store) {
+// documentsAreOpaque stores ids, merchants and documents that look like something else.
+func documentsAreOpaque(t *testing.T, s storage.Store) {
 	every := make([]byte, 256)
 	for i := range every {
 		every[i] = byte(i)

@@ -78,7 +78,7 @@ func readsAsViews(t *testing.T, s storage.Store) {
 	same("deleted")
 }
 
-// keyed is what a record has in a column of a key.
+// keyed returns a record's value in a column of a key.
 func keyed(column string) any {
 	if column == "id" {
 		return "keyed"

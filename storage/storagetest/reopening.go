@@ -7,7 +7,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// reopening are the tests of what is kept beyond Close.
+// reopening are the tests of the data after Close.
 func reopening(again func(*testing.T) storage.Store) tests {
 	// reopen closes a store and opens its database.
 	reopen := func(t *testing.T, s storage.Store) storage.Store {
@@ -16,17 +16,17 @@ func reopening(again func(*testing.T) storage.Store) tests {
 		return again(t)
 	}
 	return tests{
-		"everything is there": func(t *testing.T, s storage.Store) {
-			fill(t, s)
+		"committed data is there": func(t *testing.T, s storage.Store) {
+			fillStore(t, s)
 			var before, after []any
-			view(t, s, func(tx storage.ReadTx) error { before = contents(t, tx); return nil })
+			view(t, s, func(tx storage.ReadTx) error { before = readAll(t, tx); return nil })
 			s = reopen(t, s)
-			view(t, s, func(tx storage.ReadTx) error { after = contents(t, tx); return nil })
+			view(t, s, func(tx storage.ReadTx) error { after = readAll(t, tx); return nil })
 			equal(t, "after reopening", after, before)
-			goesOn(t, s)
+			continuesAfterReopen(t, s)
 		},
-		"what was undone is not there": func(t *testing.T, s storage.Store) {
-			undone(t, s, func() error { return errPlanned })
+		"rolled back data is not there": func(t *testing.T, s storage.Store) {
+			rollsBackEverything(t, s, func() error { return errPlanned })
 			s = reopen(t, s)
 			equal(t, "records", list(t, s, items, storage.Query{Scope: test1, Limit: 9}), []string{"it_4", "it_3", "it_2", "it_1"})
 			checkLedger(t, s)
@@ -62,8 +62,8 @@ func reopening(again func(*testing.T) storage.Store) tests {
 	}
 }
 
-// fill writes one of everything: what goesOn and contents look for.
-func fill(t *testing.T, s storage.Store) {
+// fillStore writes one of everything that continuesAfterReopen and readAll look for.
+func fillStore(t *testing.T, s storage.Store) {
 	t.Helper()
 	whole := item(test1, "it_1")
 	whole.Columns = []any{"Ɛsi \"'\\", int64(-7), true, noon, "old", "a"}
@@ -84,10 +84,10 @@ func fill(t *testing.T, s storage.Store) {
 	equal(t, "claimed", ids(claim(t, s, 0, 0, 9, nil)), []string{"held"})
 }
 
-// goesOn uses what fill wrote.
-func goesOn(t *testing.T, s storage.Store) {
+// continuesAfterReopen uses the data of fillStore.
+func continuesAfterReopen(t *testing.T, s storage.Store) {
 	t.Helper()
-	lastly(t, s, func(t *findings, tx storage.Tx) error {
+	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
 		want(t, "Insert of a taken id", tx.Insert(items, item(live1, "li_1")), storage.ErrExists)
 		want(t, "Insert of a taken key", tx.Insert(items, with(item(test2, "it_4"), "token", "a")), storage.ErrExists)
 		want(t, "Post of a taken id", tx.Post(posting("p1", move("open/b", 1), move("open/d", -1))), storage.ErrExists)
@@ -99,18 +99,18 @@ func goesOn(t *testing.T, s storage.Store) {
 	equal(t, "sequence", next(t, s, "seq"), int64(2))
 	stale := get(t, s, jobs, test1, "held")
 	equal(t, "within the lease", ids(claim(t, s, 1, 59, 9, nil)), []string{"due"})
-	equal(t, "after the lease", only(t, "claimed", claim(t, s, 1, 60, 9, nil)).Version, stale.Version+1)
+	equal(t, "after the lease", single(t, "claimed", claim(t, s, 1, 60, 9, nil)).Version, stale.Version+1)
 	want(t, "Replace by the first worker", s.Update(t.Context(), func(tx storage.Tx) error { return tx.Replace(jobs, stale) }), storage.ErrConflict)
 	insert(t, s, items, item(test1, "it_3"))
 	checkLedger(t, s)
 }
 
-// contents reads by every method, those of storage.Scanner included.
-func contents(t tester, tx storage.ReadTx) (seen []any) {
+// readAll reads by every method, those of storage.Scanner included.
+func readAll(t tester, tx storage.ReadTx) (seen []any) {
 	t.Helper()
 	add := func(v any, err error) {
 		if err != nil {
-			v = class(err)
+			v = errorClass(err)
 		}
 		seen = append(seen, v)
 	}
@@ -153,8 +153,8 @@ func contents(t tester, tx storage.ReadTx) (seen []any) {
 	return seen
 }
 
-// class is what two stores' errors have in common.
-func class(err error) string {
+// errorClass returns the part of an error that is the same for all stores.
+func errorClass(err error) string {
 	if errors.Is(err, storage.ErrNotFound) {
 		return "not found"
 	}

@@ -14,10 +14,10 @@ import (
 // scans checks a store whose transactions are a storage.Scanner and a
 // storage.SequenceSetter, which storage.Copy needs.
 var scans = tests{
-	"every record once, in one order":     scanPages,
-	"a scan sees the transaction's own":   scanOwn,
-	"sequences page by name":              scanSequences,
-	"a sequence goes on from what is set": setSequence,
+	"every record once, in one order":   scanPages,
+	"a scan sees the transaction's own": scanSeesWrites,
+	"sequences page by name":            scanSequences,
+	"SetSequence sets the last number":  setSequence,
 }
 
 // scanner is the transaction as a storage.Scanner, or else the test is skipped.
@@ -85,7 +85,7 @@ func scanPages(t *testing.T, s storage.Store) {
 		middle := all[len(all)/2]
 		rest, err := scanner(t, tx).Scan(items, middle.Scope, middle.ID, 99)
 		want(t, "Scan", err, nil)
-		elsewhere(func() {
+		inGoroutine(func() {
 			update(t, s, func(tx storage.Tx) error { return tx.Delete(items, middle.Scope, middle.ID, 1) })
 		})
 		view(t, s, func(tx storage.ReadTx) error {
@@ -99,7 +99,7 @@ func scanPages(t *testing.T, s storage.Store) {
 	})
 }
 
-func scanOwn(t *testing.T, s storage.Store) {
+func scanSeesWrites(t *testing.T, s storage.Store) {
 	insert(t, s, items, item(test1, "a"), item(test1, "b"), item(test1, "c"))
 	update(t, s, func(tx storage.Tx) error {
 		r, err := tx.Get(items, test1, "a")

@@ -1,6 +1,6 @@
-// Package storagetest is the contract of package storage as a test suite. A
-// backend that passes all of it is a store that the library can be trusted to
-// run on; the shipped ones do, and a host's own can:
+// Package storagetest is the contract of package storage as a test suite. The library can
+// be trusted to run on a backend that passes all of it. The stores of this module do, and
+// a host's own can:
 //
 //	func TestContract(t *testing.T) {
 //		var dir string
@@ -9,13 +9,12 @@
 //			storagetest.Reopens(func(t *testing.T) storage.Store { return mystore.Open(dir) }))
 //	}
 //
-// A store that does not keep its data beyond Close says so with [Forgets]; without
-// either option Run fails. What the suite cannot see is how much a store reads to
-// give an answer: that claims and lists do not walk through all records is for
-// tests of the backend, which can look at its plans.
+// A store that does not keep its data after Close says so with [InMemory]; without either
+// option Run fails. The suite cannot see how much a store reads for an answer. A
+// backend's own tests should check its plans: claims and lists must not read all records.
 //
-// The suite uses the public interface alone, waits for nothing but what it
-// started, and needs the backend to be right, not fast.
+// The suite uses only the public interface. It waits only for what it started, and needs
+// the backend to be right, not fast.
 package storagetest
 
 import (
@@ -35,67 +34,66 @@ import (
 // tests are the tests of one file by name.
 type tests map[string]func(*testing.T, storage.Store)
 
-// Option tells Run what more a backend does, or does not do.
+// Option tells Run what else a backend does, or does not do.
 type Option func(*backend)
 
 type backend struct {
-	open, reopen    func(t *testing.T) storage.Store
-	forgets, single bool
+	open, reopen     func(t *testing.T) storage.Store
+	inMemory, single bool
 }
 
-// Reopens gives Run a function that opens, once more, the database of the store that
-// open returned last. With it Run checks that what was committed is there after
-// Close, and that two stores on one database are as one.
+// Reopens gives Run a function that opens once more the database that open returned last.
+// Run then checks that committed data is there after Close, and that two stores on one
+// database act as one.
 func Reopens(reopen func(t *testing.T) storage.Store) Option {
 	return func(b *backend) { b.reopen = reopen }
 }
 
-// Forgets says that the data of a store is gone when it is closed, as that of a store
-// in memory is. Run then does not ask for it.
-func Forgets() Option { return func(b *backend) { b.forgets = true } }
+// InMemory says that closing a store drops its data. Run then does not test reopening.
+func InMemory() Option { return func(b *backend) { b.inMemory = true } }
 
-// SingleHandle says that a database can be open only once at a time. Run then
-// reopens it after Close only.
+// SingleHandle says that only one store at a time can have a database open. Run then
+// reopens it only after Close.
 func SingleHandle() Option { return func(b *backend) { b.single = true } }
 
-// Run runs the whole suite. open returns a new, empty store each time it is
-// called; Run closes it. The tests run one after another, always in the same
-// order. Exactly one of the options [Reopens] and [Forgets] must be given.
+// Run runs the whole suite. open returns a new, empty store each time; Run closes it. The
+// tests run one after another, always in the same order. Give exactly one of the options
+// [Reopens] and [InMemory].
 func Run(t *testing.T, open func(t *testing.T) storage.Store, options ...Option) {
 	b := &backend{open: open}
 	for _, option := range options {
 		option(b)
 	}
-	b.group(t, "objects", objects)
-	b.group(t, "keys", keys)
-	b.group(t, "calls", calls)
-	b.group(t, "reader", reader)
-	b.group(t, "lists", lists)
-	b.group(t, "scans", scans)
-	b.group(t, "money", money)
-	b.group(t, "sequences", sequences)
-	b.group(t, "claims", claims)
-	b.group(t, "backlog", backlog)
-	b.group(t, "leases", leases)
-	b.group(t, "transactions", transactions)
-	b.group(t, "concurrency", concurrency)
-	b.group(t, "lifecycle", lifecycle)
-	b.group(t, "growth", growth)
-	if (b.reopen == nil) != b.forgets {
-		t.Error("Run needs to know whether data is kept: give it either Reopens, or Forgets for a store whose data ends with it")
+	b.runGroup(t, "objects", objects)
+	b.runGroup(t, "keys", keys)
+	b.runGroup(t, "calls", calls)
+	b.runGroup(t, "reader", reader)
+	b.runGroup(t, "lists", lists)
+	b.runGroup(t, "scans", scans)
+	b.runGroup(t, "money", money)
+	b.runGroup(t, "sequences", sequences)
+	b.runGroup(t, "claims", claims)
+	b.runGroup(t, "backlog", backlog)
+	b.runGroup(t, "leases", leases)
+	b.runGroup(t, "transactions", transactions)
+	b.runGroup(t, "concurrency", concurrency)
+	b.runGroup(t, "lifecycle", lifecycle)
+	b.runGroup(t, "growth", growth)
+	if (b.reopen == nil) != b.inMemory {
+		t.Error("Run needs to know whether data is kept after Close: give it either Reopens or InMemory")
 	}
 	if b.reopen == nil {
 		return
 	}
-	b.group(t, "reopening", reopening(b.again))
+	b.runGroup(t, "reopening", reopening(b.again))
 	if !b.single {
-		b.group(t, "two handles", handles(b.again))
-		b.inTurns(t)
+		b.runGroup(t, "two stores", twoStores(b.again))
+		b.alternating(t)
 	}
 }
 
-// group runs tests, each on a new store.
-func (b *backend) group(t *testing.T, name string, all tests) {
+// runGroup runs tests, each on a new store.
+func (b *backend) runGroup(t *testing.T, name string, all tests) {
 	for _, test := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name+"/"+test, func(t *testing.T) { all[test](t, ready(t, b.open(t))) })
 	}
@@ -155,7 +153,7 @@ var (
 	noon  = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 )
 
-// errPlanned is what a function fails with on purpose.
+// errPlanned is the error of a function that fails on purpose.
 var errPlanned = errors.New("planned")
 
 // item returns a record of items with a state and nothing else.
@@ -181,10 +179,10 @@ func update(t *testing.T, s storage.Store, fn func(storage.Tx) error) {
 	}
 }
 
-// lastly runs an update whose function meets what a backend may find out only when
-// it commits, and then runs the function again: what its last run finds is what
-// counts.
-func lastly(t *testing.T, s storage.Store, fn func(*findings, storage.Tx) error) {
+// updateLastRun runs an update and reports the findings of its function's last run. A
+// backend may find out at the commit that a run does not count, and run the function
+// again.
+func updateLastRun(t *testing.T, s storage.Store, fn func(*findings, storage.Tx) error) {
 	t.Helper()
 	var last *findings
 	update(t, s, func(tx storage.Tx) error {
@@ -196,7 +194,7 @@ func lastly(t *testing.T, s storage.Store, fn func(*findings, storage.Tx) error)
 	}
 }
 
-// findings are what one run of a function finds wrong.
+// findings are the failed checks of one run of a function.
 type findings struct{ all []string }
 
 func (f *findings) Helper() {}
@@ -205,7 +203,7 @@ func (f *findings) Errorf(format string, args ...any) {
 	f.all = append(f.all, fmt.Sprintf(format, args...))
 }
 
-// tester is what checks need of a *testing.T.
+// tester is the part of a *testing.T that checks need.
 type tester interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -243,8 +241,8 @@ func get(t *testing.T, s storage.Store, k *storage.Kind, scope storage.Scope, id
 	return r
 }
 
-// absent checks that there is no such record.
-func absent(t *testing.T, s storage.Store, k *storage.Kind, scope storage.Scope, id string) {
+// wantAbsent checks that there is no such record.
+func wantAbsent(t *testing.T, s storage.Store, k *storage.Kind, scope storage.Scope, id string) {
 	t.Helper()
 	view(t, s, func(tx storage.ReadTx) error {
 		_, err := tx.Get(k, scope, id)
@@ -268,8 +266,8 @@ func equal(t tester, what string, got, wanted any) {
 	}
 }
 
-// only returns the one element that there must be.
-func only[T any](t *testing.T, what string, all []T) T {
+// single returns the one element that there must be.
+func single[T any](t *testing.T, what string, all []T) T {
 	t.Helper()
 	if len(all) != 1 {
 		t.Fatalf("%s: got %d, want 1", what, len(all))
@@ -300,9 +298,8 @@ func list(t *testing.T, s storage.Store, k *storage.Kind, q storage.Query) []str
 	return got
 }
 
-// elsewhere runs fn in a goroutine of its own, as another caller would, and
-// waits for it.
-func elsewhere(fn func()) {
+// inGoroutine runs fn in a goroutine, as another caller would, and waits for it.
+func inGoroutine(fn func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done) // also when fn panics or calls runtime.Goexit

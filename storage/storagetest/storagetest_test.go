@@ -115,7 +115,7 @@ func run(t *testing.T, prepare func(h *handle, reopened bool)) {
 }
 
 // A store that does everything right passes, over several handles, too.
-func TestSuite(t *testing.T) { run(t, func(*handle, bool) {}) }
+func TestSuitePassesCorrectStore(t *testing.T) { run(t, func(*handle, bool) {}) }
 
 // The parts that mutants replace.
 type (
@@ -214,7 +214,7 @@ var mutants = map[string]struct {
 		if reopened {
 			h.database = memory.New()
 		}
-	}, "reopening/everything is there"},
+	}, "reopening/committed data is there"},
 	"begins its sequences again": {func(h *handle, reopened bool) {
 		last := map[string]int64{}
 		if reopened {
@@ -225,21 +225,21 @@ var mutants = map[string]struct {
 		if reopened {
 			h.writes = func(tx writeTx) storage.Tx { return noLeases{tx} }
 		}
-	}, "reopening/everything is there"},
+	}, "reopening/committed data is there"},
 	"remembers what it read": {func(h *handle, _ bool) {
 		kept := map[string]storage.Record{}
 		h.reads = func(tx readTx) storage.ReadTx { return staleReads{tx, kept} }
-	}, "two handles/each sees what the other committed"},
+	}, "two stores/each sees the other's commits"},
 	"checks keys in one handle": {func(h *handle, reopened bool) {
 		if reopened {
 			h.writes = func(tx writeTx) storage.Tx { return noKeys{tx} }
 		}
-	}, "two handles/one goes on when the other closes"},
+	}, "two stores/one goes on when the other closes"},
 	"claims in one handle": {func(h *handle, reopened bool) {
 		if reopened {
 			h.writes = func(tx writeTx) storage.Tx { return noLeases{tx} }
 		}
-	}, "in turns/claims/nobody claims what another has"},
+	}, "alternating stores/claims/concurrent claims do not overlap"},
 	"scans what was before": {func(h *handle, _ bool) {
 		h.writes = func(tx writeTx) storage.Tx { return committedScan{tx, h.database} }
 	}, "scans/a scan sees the transaction's own"},
@@ -254,7 +254,7 @@ var mutants = map[string]struct {
 	}, "scans/sequences page by name"},
 	"sets no sequence": {func(h *handle, _ bool) {
 		h.writes = func(tx writeTx) storage.Tx { return sequencesNotSet{tx} }
-	}, "scans/a sequence goes on from what is set"},
+	}, "scans/SetSequence sets the last number"},
 	"runs under an older declaration": {tolerates(storage.ErrNewer), "growth/an older declaration is refused"},
 	"changes what was declared":       {tolerates(storage.ErrInvalid), "growth/any other change is refused"},
 	"lets records share a new key":    {tolerates(storage.ErrExists), "growth/a unique key"},

@@ -13,12 +13,14 @@ import (
 )
 
 var transactions = tests{
-	"an error undoes everything":          func(t *testing.T, s storage.Store) { undone(t, s, func() error { return errPlanned }) },
-	"a panic undoes everything":           func(t *testing.T, s storage.Store) { undone(t, s, func() error { panic(errPlanned) }) },
-	"Goexit undoes everything":            func(t *testing.T, s storage.Store) { undone(t, s, func() error { runtime.Goexit(); return nil }) },
-	"an update reads what it has written": ownWrites,
-	"an update sees those before it":      seesEarlier,
-	"a swallowed error leaves no trace":   swallowed,
+	"an error undoes everything": func(t *testing.T, s storage.Store) { rollsBackEverything(t, s, func() error { return errPlanned }) },
+	"a panic undoes everything":  func(t *testing.T, s storage.Store) { rollsBackEverything(t, s, func() error { panic(errPlanned) }) },
+	"Goexit undoes everything": func(t *testing.T, s storage.Store) {
+		rollsBackEverything(t, s, func() error { runtime.Goexit(); return nil })
+	},
+	"an update reads what it has written": readsOwnWrites,
+	"an update sees earlier updates":      seesEarlier,
+	"an ignored error leaves no writes":   ignoredError,
 	"a view is a snapshot":                snapshot,
 	"a view waits for no writer":          viewBesideUpdate,
 	"a view ends as its function does":    viewEnds,
@@ -27,14 +29,14 @@ var transactions = tests{
 	"a context that ends in the queue":    contextEndsWaiting,
 }
 
-// undone does one of everything in an update that ends badly, and looks for
+// rollsBackEverything does one of everything in an update that ends badly, and looks for
 // traces of it.
-func undone(t *testing.T, s storage.Store, end func() error) {
+func rollsBackEverything(t *testing.T, s storage.Store, end func() error) {
 	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), item(test1, "it_2"))
 	insert(t, s, jobs, job(test1, "job", noon))
 	post(t, s, posting("p1", move("guarded/a", 10), move("open/b", -10)))
 
-	elsewhere(func() { // Goexit ends the goroutine
+	inGoroutine(func() { // Goexit ends the goroutine
 		defer func() {
 			if p := recover(); p != nil && p != any(errPlanned) {
 				t.Errorf("panic came out as %v", p)
@@ -63,7 +65,7 @@ func undone(t *testing.T, s storage.Store, end func() error) {
 	equal(t, "balances", balances(t, s), map[string]int64{"guarded/a": 10, "open/b": -10})
 	equal(t, "sequence", next(t, s, "seq"), int64(1))
 	equal(t, "job", get(t, s, jobs, test1, "job").Version, int64(1))
-	// What was taken inside is free again.
+	// The keys and ids taken inside are free again.
 	insert(t, s, items, with(item(test1, "it_4"), "token", "b"), with(item(test1, "it_3"), "token", "c"))
 	post(t, s, posting("p2", move("guarded/a", -10), move("open/b", 10)))
 	view(t, s, func(tx storage.ReadTx) error {
@@ -73,8 +75,8 @@ func undone(t *testing.T, s storage.Store, end func() error) {
 	})
 }
 
-// ownWrites asks every method of ReadTx for what the transaction itself did.
-func ownWrites(t *testing.T, s storage.Store) {
+// readsOwnWrites asks every method of ReadTx for what the transaction itself did.
+func readsOwnWrites(t *testing.T, s storage.Store) {
 	insert(t, s, items, item(test1, "it_1"), item(test1, "it_2"))
 	insert(t, s, jobs, job(test1, "job", noon))
 	post(t, s, posting("p1", move("guarded/a", 10), move("open/b", -10)))
@@ -125,7 +127,7 @@ func ownWrites(t *testing.T, s storage.Store) {
 		equal(t, "accounts", len(all), 3)
 		entries, err := tx.Entries("guarded/a", 0, 1)
 		want(t, "Entries", err, nil)
-		equal(t, "newest entry's posting", only(t, "Entries", entries).Posting, "p2")
+		equal(t, "newest entry's posting", single(t, "Entries", entries).Posting, "p2")
 		_, err = tx.Posting("p2")
 		want(t, "Posting", err, nil)
 		booked, err := tx.Postings("p1", 9)
@@ -156,12 +158,12 @@ func seesEarlier(t *testing.T, s storage.Store) {
 	}
 }
 
-// swallowed ignores errors of methods and goes on: none of them may have done
+// ignoredError ignores errors of methods and goes on: none of them may have done
 // half of its work, nor keep the rest from being stored.
-func swallowed(t *testing.T, s storage.Store) {
+func ignoredError(t *testing.T, s storage.Store) {
 	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), with(item(test1, "it_2"), "token", "b"))
 	post(t, s, posting("p1", move("guarded/a", 5), move("open/b", -5)))
-	lastly(t, s, func(t *findings, tx storage.Tx) error {
+	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
 		r, err := tx.Get(items, test1, "it_2")
 		if err != nil {
 			return err
@@ -203,7 +205,7 @@ func viewBesideUpdate(t *testing.T, s storage.Store) {
 		if err := tx.Post(posting("p1", move("guarded/a", 1), move("open/b", -1))); err != nil {
 			return err
 		}
-		elsewhere(func() {
+		inGoroutine(func() {
 			equal(t, "records beside the writer", list(t, s, items, storage.Query{Scope: test1, Limit: 9}), []string{"it_1"})
 			equal(t, "balances beside the writer", balances(t, s), map[string]int64{})
 		})
@@ -249,7 +251,7 @@ func snapshot(t *testing.T, s storage.Store) {
 			return seen
 		}
 		before := look()
-		elsewhere(func() {
+		inGoroutine(func() {
 			insert(t, s, items, with(item(test1, "it_3"), "token", "c"))
 			post(t, s, posting("p2", move("guarded/a", 1), move("open/c", -1)))
 			update(t, s, func(tx storage.Tx) error {
@@ -270,7 +272,7 @@ func snapshot(t *testing.T, s storage.Store) {
 func viewEnds(t *testing.T, s storage.Store) {
 	want(t, "View", s.View(t.Context(), func(storage.ReadTx) error { return errPlanned }), errPlanned)
 	for range 10 { // more often than a backend may have connections
-		elsewhere(func() {
+		inGoroutine(func() {
 			defer func() {
 				if p := recover(); p != any(errPlanned) {
 					t.Errorf("panic came out as %v", p)
@@ -278,7 +280,7 @@ func viewEnds(t *testing.T, s storage.Store) {
 			}()
 			_ = s.View(t.Context(), func(storage.ReadTx) error { panic(errPlanned) })
 		})
-		elsewhere(func() {
+		inGoroutine(func() {
 			_ = s.View(t.Context(), func(storage.ReadTx) error { runtime.Goexit(); return nil })
 			t.Error("View came back from runtime.Goexit")
 		})
@@ -320,12 +322,12 @@ func contextEndsInside(t *testing.T, s storage.Store) {
 			return returned // the function does not say so
 		})
 		want(t, "Update", err, context.Canceled)
-		absent(t, s, items, test1, "it_1")
+		wantAbsent(t, s, items, test1, "it_1")
 	}
 	insert(t, s, items, item(test1, "it_1"))
 }
 
-// watched is a context that tells when somebody waits for its end.
+// watched is a context that reports when a goroutine waits for its end.
 type watched struct {
 	context.Context
 	once  *sync.Once
@@ -379,5 +381,5 @@ func contextEndsWaiting(t *testing.T, s storage.Store) {
 		want(t, "Define", defined, context.Canceled)
 	}
 	equal(t, "records", list(t, s, items, storage.Query{Scope: test1, Limit: 9}), wanted)
-	insert(t, s, items, item(test1, "it_3")) // nobody stands in the queue for ever
+	insert(t, s, items, item(test1, "it_3")) // no call waits for ever
 }

@@ -1,5 +1,5 @@
-// Package schema keeps what the table of a kind was made from, and says whether a
-// changed description of the kind may follow it.
+// Package schema encodes the declaration of a kind, and decides whether a changed
+// declaration may replace a stored one.
 package schema
 
 import (
@@ -10,8 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Declaration is what storage_kinds keeps of a kind, as JSON: what its table was made
-// from.
+// Declaration is the declaration of a kind as storage_kinds stores it, as JSON.
 type Declaration struct {
 	Columns []column `json:"columns"`
 	Keys    []key    `json:"keys,omitempty"`
@@ -43,9 +42,9 @@ func Of(k *storage.Kind) Declaration {
 	return d
 }
 
-// Compare says whether a kept table must be made anew for what is wanted, or
-// why it cannot be.
-func Compare(kept, wanted Declaration) (copying bool, err error) {
+// Compare reports whether the table must change from the declaration kept to the wanted
+// one. It returns an error if that is not allowed.
+func Compare(kept, wanted Declaration) (changed bool, err error) {
 	for i, was := range kept.Columns {
 		if i >= len(wanted.Columns) {
 			return false, fmt.Errorf("%w: column %s is not known here", storage.ErrNewer, was.Name)
@@ -58,7 +57,7 @@ func Compare(kept, wanted Declaration) (copying bool, err error) {
 		switch was, is := was.OneOf, is.OneOf; {
 		case slices.Equal(was, is):
 		case len(was) > 0 && len(is) > len(was) && slices.Equal(was, is[:len(was)]):
-			copying = true
+			changed = true
 		case len(is) > 0 && len(was) > len(is) && slices.Equal(is, was[:len(is)]):
 			return false, fmt.Errorf("%w: column %s may hold %v, which is not known here",
 				storage.ErrNewer, wanted.Columns[i].Name, was[len(is):])
@@ -80,17 +79,17 @@ func Compare(kept, wanted Declaration) (copying bool, err error) {
 	switch {
 	case kept.Due == wanted.Due:
 	case kept.Due == "":
-		copying = true
+		changed = true
 	case wanted.Due == "":
 		return false, fmt.Errorf("%w: due column %s is not known here", storage.ErrNewer, kept.Due)
 	default:
 		return false, fmt.Errorf("%w: the due column is %s in the database and %s in the program",
 			storage.ErrInvalid, kept.Due, wanted.Due)
 	}
-	return copying || len(wanted.Columns) > len(kept.Columns), nil
+	return changed || len(wanted.Columns) > len(kept.Columns), nil
 }
 
-// Same reports whether two descriptions of a kind say the same.
+// Same reports whether two kinds are declared alike.
 func Same(a, b *storage.Kind) bool {
 	if a == b {
 		return true
@@ -113,8 +112,8 @@ var typeName = map[storage.Type]string{
 	storage.Text: "text", storage.Int: "int", storage.Bool: "bool", storage.Time: "time",
 }
 
-// Backfill gives a record the columns that follow from its document. An error names no
-// value, since it may be a person's.
+// Backfill sets a record's columns from its document. Its error contains no value,
+// because a value may be personal data.
 func Backfill(k *storage.Kind, r *storage.Record) error {
 	if k.Backfill == nil {
 		return fmt.Errorf("%w: kind %s has new columns and no Backfill", storage.ErrInvalid, k.Name)

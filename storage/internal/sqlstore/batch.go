@@ -11,44 +11,44 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// batch is what shares a transaction.
+// batch is a group of calls that share a transaction.
 type batch struct {
-	calls   []*call
-	alone   bool
-	defines bool    // changes tables, and so need not know what is there
-	session Session // nil before the database is asked
-	written *writeSet
-	below   *writeSet // of the batch before, while that is being committed
-	changes changes
-	base    Commit // on top of which it runs
-	commit  Commit
-	wrote   bool // whether anything has reached the database
+	calls           []*call
+	singleCall      bool
+	definesKinds    bool    // changes tables, so the schema version is not checked
+	session         Session // nil until a call queries the database
+	buffered        *writeSet
+	previous        *writeSet // of the batch before, while its commit runs
+	changes         changedHashes
+	base            Commit // the commit that the batch is based on
+	commit          Commit
+	wroteToDatabase bool // whether any write has reached the database
 
-	broken error  // what the transaction will not survive
-	doomed string // a table in which an insert cannot have been possible
+	failure          error  // why the batch cannot be committed
+	keyConflictTable string // the table of an insert that cannot succeed
 
-	done      chan struct{} // closed when the commit has come back
-	landed    bool          // whether it has; under the writer's mutex
-	outcome   error         // nil, or why the batch must run again
-	committed bool
+	done       chan struct{} // closed when the commit has ended
+	commitDone bool          // whether the commit has ended; guarded by writer.mu
+	outcome    error         // nil, or why the batch must run again
+	committed  bool
 
-	err error // what its calls are told
+	err error // the result of its calls
 }
 
-// takes reports whether a call may join the batch.
-func (b *batch) takes(c *call, most int) bool {
-	return b.broken == nil && len(b.calls) < most && !b.alone && !c.alone
+// accepts reports whether a call may join the batch.
+func (b *batch) accepts(c *call, most int) bool {
+	return b.failure == nil && len(b.calls) < most && !b.singleCall && !c.singleCall
 }
 
-// waits reports whether a call waits for the outcome.
-func (b *batch) waits() bool {
-	return slices.ContainsFunc(b.calls, func(c *call) bool { return !c.left })
+// hasWaitingCalls reports whether any call depends on the outcome.
+func (b *batch) hasWaitingCalls() bool {
+	return slices.ContainsFunc(b.calls, func(c *call) bool { return !c.finished })
 }
 
-// join makes the call that has the turn part of the open batch, or opens one.
-func (w *writer) join(c *call) error {
+// joinBatch adds the call that has the turn to the open batch, or opens one.
+func (w *writer) joinBatch(c *call) error {
 	if w.open == nil {
-		b, err := w.begin(c)
+		b, err := w.openBatch(c)
 		if err != nil {
 			return err
 		}
@@ -59,101 +59,102 @@ func (w *writer) join(c *call) error {
 	return nil
 }
 
-// patience bounds the wait for other processes, and for a connection, where no
-// caller's context does: every other update waits as well.
-const patience = 10 * time.Second
+// lockTimeout bounds the wait for the lock, and for a connection, where no caller's
+// context does: all other updates wait meanwhile.
+const lockTimeout = 10 * time.Second
 
-// ErrStale is what a batch meets that ran on top of a commit which is not the newest.
-var ErrStale = errors.New("others have committed meanwhile")
+// ErrStale says that the commit on which a batch is based is not the newest any more.
+var ErrStale = errors.New("another process has committed meanwhile")
 
-// errDoomed is what a batch meets in which a key was taken before it was free.
-var errDoomed = errors.New("a key was taken before it was free")
+// errKeyConflict fails a batch in which one record took a key before another gave it up.
+var errKeyConflict = errors.New("a key was taken before it was free")
 
-// eagerFor is how many batches lock before they run once another process was met.
-const eagerFor = 16
+// pessimisticBatches is how many batches take the lock first after another process
+// committed.
+const pessimisticBatches = 16
 
-// begin opens a batch. ctx of its first call bounds the wait for others.
-func (w *writer) begin(c *call) (*batch, error) {
-	b := &batch{alone: c.alone, defines: c.defines, done: make(chan struct{})}
-	b.changes.ignored = !w.store.Logs
-	eager := c.alone || w.eager > 0
-	if f := w.committing; f != nil && (eager || f.broken != nil || f.doomed != "") {
+// openBatch opens a batch. The context of its first call bounds the wait for other
+// processes.
+func (w *writer) openBatch(c *call) (*batch, error) {
+	b := &batch{singleCall: c.singleCall, definesKinds: c.definesKinds, done: make(chan struct{})}
+	b.changes.disabled = !w.store.KeepsCommitLog
+	eager := c.singleCall || w.pessimistic > 0
+	if f := w.committing; f != nil && (eager || f.failure != nil || f.keyConflictTable != "") {
 		select {
 		case <-f.done:
 		case <-c.ctx.Done():
 			return nil, c.ctx.Err()
 		}
 	}
-	w.look()
+	w.pollCommit()
 	f := w.committing
-	if n := len(w.spare); n > 0 {
-		b.written, w.spare = w.spare[n-1], w.spare[:n-1]
+	if n := len(w.spareSets); n > 0 {
+		b.buffered, w.spareSets = w.spareSets[n-1], w.spareSets[:n-1]
 	} else {
-		b.written = new(writeSet)
+		b.buffered = new(writeSet)
 	}
-	if eager || f == nil && (!w.cache.known || w.cache.at == Commit{}) {
-		w.eager = max(w.eager-1, 0)
-		return b, w.lock(c.ctx, b)
+	if eager || f == nil && (!w.cache.valid || w.cache.commit == Commit{}) {
+		w.pessimistic = max(w.pessimistic-1, 0)
+		return b, w.lockAndSync(c.ctx, b)
 	}
-	b.base = w.cache.at
+	b.base = w.cache.commit
 	if f != nil {
-		b.below, b.base = f.written, f.base
-		if f.writes() {
+		b.previous, b.base = f.buffered, f.base
+		if f.hasWrites() {
 			b.base = f.commit
 		}
 	}
-	b.commit = following(b.base)
+	b.commit = nextCommit(b.base)
 	return b, nil
 }
 
-// following names a commit after another one.
-func following(c Commit) Commit { return Commit{c.Number + 1, rand.Int64()} }
+// nextCommit returns a name for the commit after c.
+func nextCommit(c Commit) Commit { return Commit{c.Number + 1, rand.Int64()} }
 
-// look takes in what has become of the batch that was being committed, if that is known.
-func (w *writer) look() {
+// pollCommit processes the outcome of the running commit, if it has ended.
+func (w *writer) pollCommit() {
 	f := w.committing
 	if f == nil {
 		return
 	}
 	select {
 	case <-f.done:
-		w.note(f)
+		w.commitReturned(f)
 	default:
 	}
 }
 
-// writes reports whether there is anything to commit.
-func (b *batch) writes() bool { return b.wrote || b.written.unwritten() }
+// hasWrites reports whether there is anything to commit.
+func (b *batch) hasWrites() bool { return b.wroteToDatabase || b.buffered.hasUnwritten() }
 
-// sessionOf returns the session of a batch, which it opens when a call asks the
-// database for the first time.
-func (w *writer) sessionOf(b *batch) (Session, error) {
+// batchSession returns the session of a batch. It opens the session for the first query.
+func (w *writer) batchSession(b *batch) (Session, error) {
 	if b.session != nil {
 		return b.session, nil
 	}
-	if b.broken != nil {
-		return nil, b.broken
+	if b.failure != nil {
+		return nil, b.failure
 	}
-	if err := w.connect(b); err != nil {
-		b.broken = err
+	if err := w.openSession(b); err != nil {
+		b.failure = err
 		return nil, err
 	}
 	return b.session, nil
 }
 
-// connect opens the session of a batch that runs already.
-func (w *writer) connect(b *batch) error {
+// openSession opens the session of a batch whose functions already run.
+func (w *writer) openSession(b *batch) error {
 	if f := w.committing; f != nil {
 		<-f.done
-		if f.outcome != nil { // which is for pass to look at, when no function runs
+		if f.outcome != nil { // passTurn processes it when no function runs
 			return ErrStale
 		}
-		w.note(f)
+		w.commitReturned(f)
 	}
 	base := b.base
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
-	if err := w.lock(ctx, b); err != nil {
+	if err := w.lockAndSync(ctx, b); err != nil {
 		return err
 	}
 	if b.base != base {
@@ -162,165 +163,166 @@ func (w *writer) connect(b *batch) error {
 	return nil
 }
 
-// lock opens the session of a batch, and forgets what others have changed since this
-// process last had the lock. ctx bounds the wait for a connection and for others.
-func (w *writer) lock(ctx context.Context, b *batch) error {
+// lockAndSync opens the session of a batch under the lock, and evicts from the cache what
+// other processes have changed. ctx bounds the wait for a connection and for the lock.
+func (w *writer) lockAndSync(ctx context.Context, b *batch) error {
 	c := &w.cache
-	had, knew := c.at, c.known
-	session, log, err := w.store.driver.Lock(ctx, had)
-	if err == nil && !b.defines {
-		if err = w.store.upToDate(ctx, session, log.Schema); err != nil {
+	had, knew := c.commit, c.valid
+	session, log, err := w.store.driver.BeginWrite(ctx, had)
+	if err == nil && !b.definesKinds {
+		if err = w.store.checkVersion(ctx, session, log.SchemaVersion); err != nil {
 			session.Close()
 		}
 	}
 	if errors.Is(err, storage.ErrNewer) {
-		c.forget() // the next batch, too, has to ask first
+		c.clear() // so the next batch takes the lock first, too
 		return Final{fmt.Errorf("%s: %w", w.store.Name, err)}
 	}
 	if err != nil {
 		if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
 			return ended
 		}
-		if isOutcome(err) {
+		if isFinalOutcome(err) {
 			return err
 		}
-		if fault, _ := w.store.driver.Fault(err); fault == Transient || fault == Lost {
-			return Dropped{fmt.Errorf("begin: %w", err)}
+		if class, _ := w.store.driver.Classify(err); class == Transient || class == ConnectionLost {
+			return Retryable{fmt.Errorf("begin: %w", err)}
 		}
 		return fmt.Errorf("%s: begin: %w", w.store.Name, err)
 	}
-	c.follow(log)
-	b.session, b.base, b.commit = session, c.at, following(c.at)
-	if knew && had != c.at {
-		w.eager = eagerFor
+	c.advance(log)
+	b.session, b.base, b.commit = session, c.commit, nextCommit(c.commit)
+	if knew && had != c.commit {
+		w.pessimistic = pessimisticBatches
 	}
 	return nil
 }
 
-// note takes in what has become of the batch that was being committed. If that is
-// nothing, it runs again.
-func (w *writer) note(f *batch) {
+// commitReturned processes the outcome of a commit. After a failure it runs the batch
+// again.
+func (w *writer) commitReturned(f *batch) {
 	w.committing = nil
 	b := w.open
 	if b != nil {
-		b.below = nil
+		b.previous = nil
 	}
 	if f.outcome == nil {
-		w.remember(f)
+		w.cacheCommitted(f)
 		return
 	}
-	if b != nil && b.broken == nil {
-		b.broken = ErrStale
+	if b != nil && b.failure == nil {
+		b.failure = ErrStale
 	}
-	w.finish(f, w.repeat(f, f.outcome))
+	w.endCalls(f, w.rerunBatch(f, f.outcome))
 }
 
-// repeat runs a batch again, after what went wrong, until it is durable, or drops it,
-// and returns the outcome. The turn stays until then.
-func (w *writer) repeat(b *batch, err error) error {
+// rerunBatch runs a batch again after an error, until it is committed or dropped, and
+// returns the outcome. The turn is held meanwhile.
+func (w *writer) rerunBatch(b *batch, err error) error {
 	for round := 1; err != nil; round++ {
-		w.cache.forget()
-		if isOutcome(err) {
+		w.cache.clear()
+		if isFinalOutcome(err) {
 			return err
 		}
-		fault, table := w.fault(err)
+		class, table := w.classify(err)
 		switch {
-		case fault == Lost || round > 4:
-			return Dropped{err}
-		case fault == Refused && round > 3 && len(b.calls) == 1:
+		case class == ConnectionLost || round > 4:
+			return Retryable{err}
+		case class == Rejected && round > 3 && len(b.calls) == 1:
 			return Final{fmt.Errorf("%s: %w", w.store.Name, err)}
 		}
-		if fault == Transient {
-			w.eager = eagerFor
+		if class == Transient {
+			w.pessimistic = pessimisticBatches
 		}
 		w.store.counters.reruns.Add(int64(len(b.calls)))
-		if b.doomed != "" {
-			table = b.doomed
+		if b.keyConflictTable != "" {
+			table = b.keyConflictTable
 		}
-		b.prepare(round, fault, table)
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		err = w.lock(ctx, b)
+		b.resetForRerun(round, class, table)
+		ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
+		err = w.lockAndSync(ctx, b)
 		cancel()
-		if err != nil && !isOutcome(err) {
-			err = Dropped{err}
+		if err != nil && !isFinalOutcome(err) {
+			err = Retryable{err}
 		}
 		if err != nil {
 			return err
 		}
 		for _, c := range b.calls {
-			if c.left || b.broken != nil {
+			if c.finished || b.failure != nil {
 				continue
 			}
-			if c.ran == nil {
-				c.ran = make(chan struct{}, 1)
+			if c.rerunDone == nil {
+				c.rerunDone = make(chan struct{}, 1)
 			}
-			c.turn <- again
-			<-c.ran
+			c.signals <- rerunRequested
+			<-c.rerunDone
 		}
-		err = w.settle(b)
+		err = w.writeAndCommit(b)
 	}
-	w.remember(b)
+	w.cacheCommitted(b)
 	return nil
 }
 
-// isOutcome reports whether an error says what becomes of a batch.
-func isOutcome(err error) bool {
-	_, dropped := errors.AsType[Dropped](err)
+// isFinalOutcome reports whether an error ends a batch: it is [Retryable] or [Final].
+func isFinalOutcome(err error) bool {
+	_, dropped := errors.AsType[Retryable](err)
 	_, final := errors.AsType[Final](err)
 	return dropped || final
 }
 
-// fault classifies why a batch comes to nothing.
-func (w *writer) fault(err error) (Fault, string) {
+// classify returns the class of the error that failed a batch, and the table of a taken
+// key.
+func (w *writer) classify(err error) (ErrorClass, string) {
 	switch {
 	case errors.Is(err, ErrStale):
 		return Transient, ""
-	case errors.Is(err, errDoomed):
-		return Taken, ""
+	case errors.Is(err, errKeyConflict):
+		return UniqueViolation, ""
 	}
-	return w.store.driver.Fault(err)
+	return w.store.driver.Classify(err)
 }
 
-// prepare empties a batch that must run again, and makes its calls find out what went
-// wrong.
-func (b *batch) prepare(round int, fault Fault, table string) {
-	strict := round > 2 || table == "" && fault != Transient
+// resetForRerun empties a batch, and sets the checks of its calls by the error of the
+// last run.
+func (b *batch) resetForRerun(round int, class ErrorClass, table string) {
+	strict := round > 2 || table == "" && class != Transient
 	for _, c := range b.calls {
-		c.strict = strict
+		c.writeThrough = strict
 		careful := map[string]bool{table: true}
-		for name := range c.careful {
+		for name := range c.checkTables {
 			careful[name] = true
 		}
-		c.careful = careful
+		c.checkTables = careful
 	}
-	b.written, b.below, b.session = new(writeSet), nil, nil
-	b.changes = changes{ignored: b.changes.ignored}
-	b.wrote, b.broken, b.doomed = false, nil, ""
+	b.buffered, b.previous, b.session = new(writeSet), nil, nil
+	b.changes = changedHashes{disabled: b.changes.disabled}
+	b.wroteToDatabase, b.failure, b.keyConflictTable = false, nil, ""
 }
 
-// settle writes what the batch has, and commits. The transaction is over when it
-// returns, whatever it returns.
-func (w *writer) settle(b *batch) (err error) {
-	defer w.release(b)
+// writeAndCommit writes what the batch has buffered, and commits. It ends the
+// transaction, also when it fails.
+func (w *writer) writeAndCommit(b *batch) (err error) {
+	defer w.closeSession(b)
 	defer func() {
-		// A hook of the host's, say. Others wait for the outcome.
+		// The panic may come from a hook of the host. Other calls wait for the outcome.
 		if p := recover(); p != nil {
 			err = Final{fmt.Errorf("%s: commit: panic: %v", w.store.Name, p)}
 		}
 	}()
 	switch {
-	case b.broken != nil:
-		return b.broken
-	case b.doomed != "":
-		return errDoomed
-	case !b.writes() && b.session == nil:
-		return w.current(b)
-	case !b.writes():
+	case b.failure != nil:
+		return b.failure
+	case b.keyConflictTable != "":
+		return errKeyConflict
+	case !b.hasWrites() && b.session == nil:
+		return w.checkBaseIsNewest(b)
+	case !b.hasWrites():
 		return nil
 	}
-	err = w.store.writing(b.written, &b.changes, func(rows *Writes) error {
+	err = w.store.withWrites(b.buffered, &b.changes, func(rows *Writes) error {
 		if b.session == nil {
-			return w.store.driver.CommitOnto(b.base, b.commit, rows)
+			return w.store.driver.CommitIfNewest(b.base, b.commit, rows)
 		}
 		return b.session.Commit(b.commit, rows)
 	})
@@ -333,9 +335,9 @@ func (w *writer) settle(b *batch) (err error) {
 	return nil
 }
 
-// current reports whether a batch that has written nothing ran on what is committed.
-func (w *writer) current(b *batch) error {
-	newest, err := w.store.driver.Newest()
+// checkBaseIsNewest returns ErrStale if a batch without writes ran on an old commit.
+func (w *writer) checkBaseIsNewest(b *batch) error {
+	newest, err := w.store.driver.NewestCommit()
 	if err != nil {
 		return err
 	}
@@ -345,32 +347,32 @@ func (w *writer) current(b *batch) error {
 	return nil
 }
 
-// remember takes what a batch has committed into the cache.
-func (w *writer) remember(b *batch) {
+// cacheCommitted copies the writes of a committed batch into the cache.
+func (w *writer) cacheCommitted(b *batch) {
 	if b.committed {
-		b.written.written()
-		w.cache.take(b.written)
-		w.cache.known, w.cache.at = true, b.commit
+		b.buffered.markWritten()
+		w.cache.merge(b.buffered)
+		w.cache.valid, w.cache.commit = true, b.commit
 	}
-	if len(w.spare) < 2 { // one is committed while another is open
-		b.written.clear()
-		w.spare = append(w.spare, b.written)
+	if len(w.spareSets) < 2 { // one batch commits while another is open
+		b.buffered.clear()
+		w.spareSets = append(w.spareSets, b.buffered)
 	}
-	b.written = nil
+	b.buffered = nil
 }
 
-// finish tells the calls the outcome.
-func (w *writer) finish(b *batch, err error) {
+// endCalls gives the outcome to the calls that wait for it.
+func (w *writer) endCalls(b *batch, err error) {
 	b.err = err
 	for _, c := range b.calls {
-		if !c.left {
-			c.turn <- over
+		if !c.finished {
+			c.signals <- batchEnded
 		}
 	}
 }
 
-// release ends the session of a batch.
-func (w *writer) release(b *batch) {
+// closeSession ends the session of a batch.
+func (w *writer) closeSession(b *batch) {
 	if b.session != nil {
 		b.session.Close()
 		b.session = nil

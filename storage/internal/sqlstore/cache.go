@@ -1,80 +1,82 @@
 package sqlstore
 
+import "encoding/binary"
+
 const (
-	// maxCached bounds how many records, accounts and sequences a generation of the
-	// cache holds, and maxCachedBytes the length of the documents among them.
+	// maxCached bounds the records, accounts and sequences of a generation of the
+	// cache, and maxCachedBytes the total length of its documents.
 	maxCached      = 32768
 	maxCachedBytes = 16 << 20
 )
 
-// cache is what the writer remembers of the committed state, so that a busy
-// merchant, code or account is not read again for every payment. It belongs to the
-// call that has the write turn.
+// cache holds part of the committed state in memory, so that the writer does not read a
+// busy merchant, code or account again for every payment. The call that has the write
+// turn owns it.
 //
-// It is right as of the commit at. The first call of a batch learns, under the lock,
-// which commits came after that and what they changed, and the cache forgets it.
+// The cache is right as of the commit in its field commit. The first call of a batch
+// reads, under the lock, which later commits there are, and evicts what they changed.
 //
-// A full young generation becomes the old one, and what was old is forgotten. A
-// value that is used is young again, so that busy records stay however much is
-// written beside them.
+// When the young generation is full, it becomes the old one, and the old one is dropped.
+// A read moves a value to the young generation, so busy records stay.
 type cache struct {
-	known bool // whether at says anything
-	at    Commit
+	valid  bool // whether commit is set
+	commit Commit
 
 	young, old generation
 }
 
 type generation struct {
-	records   map[Key]State
-	owners    map[string]Key // of unique keys, when they were read
+	records   map[RecordKey]RecordState
+	keyOwners map[string]RecordKey // by unique key, as of the time of the read
 	accounts  map[string]Account
 	sequences map[string]int64
 	bytes     int
-	byHash    map[uint64]cached
+	byHash    map[uint64]cacheRef
 }
 
-// cached is a value in the cache that has a hash.
-type cached struct {
-	record            Key
+// cacheRef names the cached value that has a hash.
+type cacheRef struct {
+	record            RecordKey
 	account, sequence string
 }
 
-// forget empties the cache. The commit stays, which may be found missing in the history.
-func (c *cache) forget() { *c = cache{at: c.at} }
+// clear empties the cache. It keeps the commit, so that advance can find it missing in
+// the history.
+func (c *cache) clear() { *c = cache{commit: c.commit} }
 
-// follow moves the cache to the newest commit of a log, and forgets what was changed
+// advance moves the cache to the newest commit of a log, and evicts what has changed
 // since.
-func (c *cache) follow(log Log) {
-	forget := !c.known || !log.Known
+func (c *cache) advance(log CommitLog) {
+	forget := !c.valid || !log.Found
 	for _, hashes := range log.Changed {
 		forget = forget || hashes == nil
 	}
 	if forget {
-		c.forget()
+		c.clear()
 	} else {
 		for _, hashes := range log.Changed {
 			for ; len(hashes) >= 8; hashes = hashes[8:] {
-				c.changed(hashOf(hashes))
+				c.evict(binary.BigEndian.Uint64(hashes))
 			}
 		}
 	}
-	c.known, c.at = true, log.Newest
+	c.valid, c.commit = true, log.Newest
 }
 
-// makeRoom makes sure that n more values have room beside each other.
+// makeRoom makes sure that n more values fit into the young generation.
 func (c *cache) makeRoom(n int) {
-	if len(c.young.byHash)+n > maxCached || c.young.bytes > maxCachedBytes || len(c.young.owners) > maxCached {
+	if len(c.young.byHash)+n > maxCached || c.young.bytes > maxCachedBytes || len(c.young.keyOwners) > maxCached {
 		c.old, c.young = c.young, generation{}
 	}
 }
 
-// changed forgets what bears a hash.
-func (c *cache) changed(hash uint64) {
-	c.young.changed(hash)
-	c.old.changed(hash)
+// evict removes the value that has a hash.
+func (c *cache) evict(hash uint64) {
+	c.young.evict(hash)
+	c.old.evict(hash)
 }
 
-func (g *generation) changed(hash uint64) {
+func (g *generation) evict(hash uint64) {
 	f, ok := g.byHash[hash]
 	if !ok {
 		return
@@ -91,14 +93,14 @@ func (g *generation) changed(hash uint64) {
 	}
 }
 
-// name makes a value that is about to be kept the one with its hash.
-func (c *cache) name(hash uint64, f cached) {
-	c.changed(hash)
-	set(&c.young.byHash, hash, f)
+// setHash notes which value a hash stands for, and evicts the one before.
+func (c *cache) setHash(hash uint64, f cacheRef) {
+	c.evict(hash)
+	putMap(&c.young.byHash, hash, f)
 }
 
-// recall finds a value in either generation, and moves it to the young one.
-func recall[K comparable, V any](young, old map[K]V, key K, keep func(K, V)) (V, bool) {
+// promote finds a value in either generation and moves it to the young one.
+func promote[K comparable, V any](young, old map[K]V, key K, keep func(K, V)) (V, bool) {
 	v, ok := young[key]
 	if ok {
 		return v, true
@@ -109,22 +111,21 @@ func recall[K comparable, V any](young, old map[K]V, key K, keep func(K, V)) (V,
 	return v, ok
 }
 
-func (c *cache) record(key Key) (State, bool) {
-	return recall(c.young.records, c.old.records, key, c.keepRecord)
+func (c *cache) record(key RecordKey) (RecordState, bool) {
+	return promote(c.young.records, c.old.records, key, c.storeRecord)
 }
 
 func (c *cache) account(name string) (Account, bool) {
-	return recall(c.young.accounts, c.old.accounts, name, c.keepAccount)
+	return promote(c.young.accounts, c.old.accounts, name, c.storeAccount)
 }
 
 func (c *cache) sequence(name string) (int64, bool) {
-	return recall(c.young.sequences, c.old.sequences, name, c.keepSequence)
+	return promote(c.young.sequences, c.old.sequences, name, c.storeSequence)
 }
 
-// owner returns the record that has a unique key, if it is remembered and still has
-// the key.
-func (c *cache) owner(t *Table, i int, key string) (Key, bool) {
-	owner, ok := recall(c.young.owners, c.old.owners, key, c.keepOwner)
+// keyOwner returns the record that has a unique key, if both are cached and agree.
+func (c *cache) keyOwner(t *Table, i int, key string) (RecordKey, bool) {
+	owner, ok := promote(c.young.keyOwners, c.old.keyOwners, key, c.storeKeyOwner)
 	if !ok {
 		return owner, false
 	}
@@ -132,52 +133,52 @@ func (c *cache) owner(t *Table, i int, key string) (Key, bool) {
 	if !ok || s.Record.Version == 0 {
 		return owner, false
 	}
-	has, ok := t.keyOf(i, &s.Record)
+	has, ok := t.uniqueKey(i, &s.Record)
 	return owner, ok && has == key
 }
 
-// keep remembers a record as it is committed.
-func (c *cache) keep(key Key, s State) {
+// putRecord caches a committed record.
+func (c *cache) putRecord(key RecordKey, s RecordState) {
 	c.makeRoom(1)
-	c.keepRecord(key, s)
+	c.storeRecord(key, s)
 }
 
-// The following remember a value for which there is room.
+// The following methods cache a value after makeRoom.
 
-func (c *cache) keepRecord(key Key, s State) {
-	c.name(key.hash(), cached{record: key})
-	set(&c.young.records, key, s)
+func (c *cache) storeRecord(key RecordKey, s RecordState) {
+	c.setHash(key.hash(), cacheRef{record: key})
+	putMap(&c.young.records, key, s)
 	c.young.bytes += len(s.Record.Data)
 }
 
-func (c *cache) keepOwner(key string, owner Key) { set(&c.young.owners, key, owner) }
+func (c *cache) storeKeyOwner(key string, owner RecordKey) { putMap(&c.young.keyOwners, key, owner) }
 
-func (c *cache) keepAccount(name string, a Account) {
-	c.name(accountHash(name), cached{account: name})
-	set(&c.young.accounts, name, a)
+func (c *cache) storeAccount(name string, a Account) {
+	c.setHash(accountHash(name), cacheRef{account: name})
+	putMap(&c.young.accounts, name, a)
 }
 
-func (c *cache) keepSequence(name string, n int64) {
-	c.name(sequenceHash(name), cached{sequence: name})
-	set(&c.young.sequences, name, n)
+func (c *cache) storeSequence(name string, n int64) {
+	c.setHash(sequenceHash(name), cacheRef{sequence: name})
+	putMap(&c.young.sequences, name, n)
 }
 
-// take remembers what a batch has committed, but for records that are new: most are
-// events and answers, which are never written again.
-func (c *cache) take(w *writeSet) {
+// merge caches the writes of a committed batch, except new records: most of those are
+// events and idempotency answers, which are never written again.
+func (c *cache) merge(w *writeSet) {
 	c.makeRoom(len(w.records.keys) + len(w.accounts.keys) + len(w.sequences.keys))
 	for i := range w.records.keys {
 		key, s := w.records.keys[i], w.records.values[i]
 		if s.Record.Version == 1 {
-			c.changed(key.hash()) // the cache may know it as absent
+			c.evict(key.hash()) // the cache may hold it as absent
 			continue
 		}
-		c.keepRecord(key, s)
+		c.storeRecord(key, s)
 	}
 	for i, name := range w.accounts.keys {
-		c.keepAccount(name, w.accounts.values[i])
+		c.storeAccount(name, w.accounts.values[i])
 	}
 	for i, name := range w.sequences.keys {
-		c.keepSequence(name, w.sequences.values[i].Value)
+		c.storeSequence(name, w.sequences.values[i].Value)
 	}
 }

@@ -12,9 +12,9 @@ func TestCacheIsBounded(t *testing.T) {
 	var c cache
 	for i := range 3 * maxCached {
 		name := fmt.Sprint(i)
-		c.keep(Key{ID: name}, State{Record: storage.Record{Data: []byte("x")}})
+		c.putRecord(RecordKey{ID: name}, RecordState{Record: storage.Record{Data: []byte("x")}})
 		c.makeRoom(1)
-		c.keepAccount(name, Account{Balance: storage.Balance{Account: name}})
+		c.storeAccount(name, Account{Balance: storage.Balance{Account: name}})
 	}
 	for what, g := range map[string]*generation{"young": &c.young, "old": &c.old} {
 		if n := len(g.byHash); n > maxCached || n != len(g.records)+len(g.accounts) {
@@ -23,7 +23,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	big := bytes.Repeat([]byte("x"), maxCachedBytes/4)
 	for i := range 20 {
-		c.keep(Key{ID: fmt.Sprint("big", i)}, State{Record: storage.Record{Data: big}})
+		c.putRecord(RecordKey{ID: fmt.Sprint("big", i)}, RecordState{Record: storage.Record{Data: big}})
 		for what, g := range map[string]*generation{"young": &c.young, "old": &c.old} {
 			sum := 0
 			for _, s := range g.records {
@@ -39,30 +39,30 @@ func TestCacheIsBounded(t *testing.T) {
 // TestCacheFollowsTheLog forgets what another process changed, and nothing else.
 func TestCacheFollowsTheLog(t *testing.T) {
 	first, second := Commit{1, 11}, Commit{2, 22}
-	changed := Key{Kind: "notes", ID: "changed"}
-	var hashes changes
+	changed := RecordKey{Kind: "notes", ID: "changed"}
+	var hashes changedHashes
 	hashes.add(changed.hash)
 	for name, test := range map[string]struct {
-		log  Log
+		log  CommitLog
 		kept int
 	}{
-		"nothing new":        {Log{Newest: first, Known: true}, 3},
-		"one change":         {Log{Newest: second, Known: true, Changed: [][]byte{hashes.bytes()}}, 2},
-		"everything changed": {Log{Newest: second, Known: true, Changed: [][]byte{nil}}, 0},
-		"another history":    {Log{Newest: second}, 0},
+		"nothing new":        {CommitLog{Newest: first, Found: true}, 3},
+		"one change":         {CommitLog{Newest: second, Found: true, Changed: [][]byte{hashes.bytes()}}, 2},
+		"everything changed": {CommitLog{Newest: second, Found: true, Changed: [][]byte{nil}}, 0},
+		"another history":    {CommitLog{Newest: second}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c cache
-			c.follow(Log{Newest: first})
-			c.keep(changed, State{})
-			c.keep(Key{Kind: "notes", ID: "same"}, State{})
-			c.keepSequence("same", 1)
-			c.follow(test.log)
+			c.advance(CommitLog{Newest: first})
+			c.putRecord(changed, RecordState{})
+			c.putRecord(RecordKey{Kind: "notes", ID: "same"}, RecordState{})
+			c.storeSequence("same", 1)
+			c.advance(test.log)
 			if got := len(c.young.byHash); got != test.kept {
 				t.Errorf("%d values are kept, want %d", got, test.kept)
 			}
-			if c.at != test.log.Newest {
-				t.Errorf("at %v, want %v", c.at, test.log.Newest)
+			if c.commit != test.log.Newest {
+				t.Errorf("at %v, want %v", c.commit, test.log.Newest)
 			}
 		})
 	}

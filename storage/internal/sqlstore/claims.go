@@ -8,29 +8,29 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// due returns the records that a claim takes over.
-func (t *readTx) due(b *Table, c storage.Claim) ([]storage.Record, error) {
+// claimable returns the records that a claim takes over.
+func (t *readTx) claimable(table *Table, c storage.Claim) ([]storage.Record, error) {
 	if len(c.Clocks) == 0 {
-		return t.records(b, c.Limit, b.Kind.Columns, nil, nil, b.due, c.Live, c.Due.UnixMilli(), c.Now.UnixMilli(), c.Limit)
+		return t.records(table, c.Limit, table.Kind.Columns, nil, nil, table.claimDue, c.Live, c.Due.UnixMilli(), c.Now.UnixMilli(), c.Limit)
 	}
 	var all []storage.Record
 	for clocks := c.Clocks; len(clocks) > 0 && len(all) < c.Limit; {
-		text, n := b.byClock, 1
+		text, n := table.claimByClock, 1
 		if len(clocks) > 1 {
-			text, n = b.byClocks, clocksAtOnce
+			text, n = table.claimByClocks, clocksAtOnce
 		}
 		left := c.Limit - len(all)
 		args := make([]any, 0, 5*n+1)
 		for i := range n {
-			// What is missing is filled with clocks by which nothing is due.
+			// Clocks by which nothing is due fill the rest of the statement.
 			merchant, due, limit := "", int64(math.MinInt64), left
-			if i < len(clocks) && t.store.storable(clocks[i].Scope.Merchant) {
+			if i < len(clocks) && t.store.validText(clocks[i].Scope.Merchant) {
 				merchant, due = clocks[i].Scope.Merchant, clocks[i].Now.UnixMilli()
 				limit = min(cmp.Or(clocks[i].Limit, left), left)
 			}
 			args = append(args, c.Live, merchant, due, c.Now.UnixMilli(), limit)
 		}
-		records, err := t.records(b, left, b.Kind.Columns, nil, nil, text, append(args, left)...)
+		records, err := t.records(table, left, table.Kind.Columns, nil, nil, text, append(args, left)...)
 		if err != nil {
 			return nil, err
 		}
@@ -41,14 +41,14 @@ func (t *readTx) due(b *Table, c storage.Claim) ([]storage.Record, error) {
 
 // Backlog implements [storage.ReadTx].
 func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Backlog, error) {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err != nil {
 		return storage.Backlog{}, err
 	}
 	if err := k.CheckBacklog(due, limit); err != nil {
 		return storage.Backlog{}, err
 	}
-	if err := t.settled(k.Name); err != nil {
+	if err := t.flushBefore(k.Name); err != nil {
 		return storage.Backlog{}, err
 	}
 	var all storage.Backlog
@@ -59,12 +59,12 @@ func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Bac
 			if err := row.Scan(&count, &oldest); err != nil || count == 0 {
 				return err
 			}
-			if at := moment(oldest); all.Count == 0 || at.Before(all.Oldest) {
+			if at := fromMillis(oldest); all.Count == 0 || at.Before(all.Oldest) {
 				all.Oldest = at
 			}
 			all.Count = min(all.Count+count, limit)
 			return nil
-		}, b.backlog, live, due.UnixMilli(), limit)
+		}, table.backlog, live, due.UnixMilli(), limit)
 		if err != nil {
 			return storage.Backlog{}, err
 		}
@@ -74,14 +74,14 @@ func (t *readTx) Backlog(k *storage.Kind, due time.Time, limit int) (storage.Bac
 
 // NextDue implements [storage.ReadTx].
 func (t *readTx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]storage.Due, error) {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err != nil {
 		return nil, err
 	}
 	if err := k.CheckNextDue(limit); err != nil {
 		return nil, err
 	}
-	if err := t.settled(k.Name); err != nil {
+	if err := t.flushBefore(k.Name); err != nil {
 		return nil, err
 	}
 	var next []storage.Due
@@ -91,9 +91,9 @@ func (t *readTx) NextDue(k *storage.Kind, from storage.Scope, limit int) ([]stor
 		if err := row.Scan(&merchant, &due); err != nil {
 			return err
 		}
-		next = append(next, storage.Due{Scope: storage.Scope{Merchant: merchant, Live: from.Live}, At: moment(due)})
+		next = append(next, storage.Due{Scope: storage.Scope{Merchant: merchant, Live: from.Live}, At: fromMillis(due)})
 		return t.ctx.Err()
-	}, b.nextDue, from.Live, t.store.cursor(from.Merchant), from.Live, from.Live, limit)
+	}, table.nextDue, from.Live, t.store.cursorText(from.Merchant), from.Live, from.Live, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -10,41 +10,40 @@ import (
 	"github.com/seed-7082ffec/payments/storage/internal/schema"
 )
 
-// The table of a kind is made from its declaration, and not from SQL written beside
-// it. So a column is declared once, and cannot differ between the code that fills it,
-// the statement that filters by it and the table that holds it. A host's kinds get
-// the same constraints as ours. What a table was made from is kept in storage_kinds,
-// with which the next Define compares.
+// Define makes the table of a kind from its declaration. So a column is declared once, and
+// the code that fills it, the statements that filter by it and the table agree. A host's
+// kinds get the same constraints as the library's. storage_kinds stores each declaration,
+// and the next Define compares with it.
 
-// Tables changes the tables of a database, inside a transaction.
-type Tables interface {
-	// Declaration returns what is kept of a kind, "" for nothing.
+// SchemaTx is a transaction that changes tables.
+type SchemaTx interface {
+	// Declaration returns the stored declaration of a kind, "" for none.
 	Declaration(kind string) (string, error)
-	// SetDeclaration keeps it.
+	// SetDeclaration stores the declaration of a kind.
 	SetDeclaration(kind, declaration string) error
-	// HasIndex reports whether there is an index of that name.
+	// HasIndex reports whether an index of that name exists.
 	HasIndex(name string) (bool, error)
-	// CreateTable makes the table of a kind, without indexes.
+	// CreateTable creates the table of a kind, without indexes.
 	CreateTable(k *storage.Kind) error
-	// AlterTable brings a table to what is wanted. What is stored stays as it is to
-	// the letter; only new columns come from [storage.Kind.Backfill]. tell is told
-	// how many rows are done.
+	// AlterTable changes a table from the declaration kept to that of k. Stored values
+	// stay as they are; [storage.Kind.Backfill] fills new columns. AlterTable reports to
+	// tell how many rows are done.
 	AlterTable(k *storage.Kind, kept schema.Declaration, tell func(done int64)) error
-	// CreateIndex makes an index of a kind's table.
+	// CreateIndex creates an index of a kind's table.
 	CreateIndex(k *storage.Kind, i Index) error
-	// DropIndex removes an index of that name.
+	// DropIndex removes the index of that name.
 	DropIndex(name string) error
 }
 
-// Define brings the table of a kind up to date and reports whether it changed
-// anything. progress, unless it is nil, is told how far that has come.
-func Define(s Tables, k *storage.Kind, progress func(storage.Progress)) (changed bool, err error) {
+// Define brings the table of a kind up to date and reports whether it changed anything.
+// It reports its progress to progress, if not nil.
+func Define(s SchemaTx, k *storage.Kind, progress func(storage.Progress)) (changed bool, err error) {
 	tell := func(done int64) {
 		if progress != nil {
 			progress(storage.Progress{What: k.Name, Done: done})
 		}
 	}
-	kept, text, err := Kept(s, k)
+	kept, text, err := StoredDeclaration(s, k)
 	if err != nil {
 		return false, err
 	}
@@ -83,7 +82,7 @@ func Define(s Tables, k *storage.Kind, progress func(storage.Progress)) (changed
 			return false, err
 		}
 	}
-	for _, name := range Replaced(k) {
+	for _, name := range ObsoleteIndexes(k) {
 		there, err := s.HasIndex(name)
 		if err != nil {
 			return false, err
@@ -103,9 +102,9 @@ func Define(s Tables, k *storage.Kind, progress func(storage.Progress)) (changed
 	return true, s.SetDeclaration(k.Name, string(is))
 }
 
-// Missing reports whether Define would change anything.
-func Missing(s Tables, k *storage.Kind) (bool, error) {
-	kept, text, err := Kept(s, k)
+// NeedsDefine reports whether Define would change anything.
+func NeedsDefine(s SchemaTx, k *storage.Kind) (bool, error) {
+	kept, text, err := StoredDeclaration(s, k)
 	if text == "" || err != nil {
 		return true, err
 	}
@@ -123,7 +122,7 @@ func Missing(s Tables, k *storage.Kind) (bool, error) {
 			return true, err
 		}
 	}
-	for _, name := range Replaced(k) {
+	for _, name := range ObsoleteIndexes(k) {
 		if there, err := s.HasIndex(name); there || err != nil {
 			return true, err
 		}
@@ -131,10 +130,11 @@ func Missing(s Tables, k *storage.Kind) (bool, error) {
 	return false, nil
 }
 
-// Known returns [storage.ErrNewer] if more is kept of the kinds than they declare.
-func Known(s Tables, kinds []*storage.Kind) error {
+// CheckVersion returns [storage.ErrNewer] if the stored declarations contain more than
+// the kinds declare.
+func CheckVersion(s SchemaTx, kinds []*storage.Kind) error {
 	for _, k := range kinds {
-		kept, text, err := Kept(s, k)
+		kept, text, err := StoredDeclaration(s, k)
 		if err == nil && text != "" {
 			_, err = schema.Compare(kept, schema.Of(k))
 		}
@@ -145,8 +145,8 @@ func Known(s Tables, kinds []*storage.Kind) error {
 	return nil
 }
 
-// Kept returns what the table of a kind was made from, and as which text that is kept.
-func Kept(s Tables, k *storage.Kind) (d schema.Declaration, text string, err error) {
+// StoredDeclaration returns the stored declaration of a kind and its text, "" for none.
+func StoredDeclaration(s SchemaTx, k *storage.Kind) (d schema.Declaration, text string, err error) {
 	text, err = s.Declaration(k.Name)
 	if err == nil && text != "" {
 		if err = json.Unmarshal([]byte(text), &d); err != nil {
@@ -156,8 +156,8 @@ func Kept(s Tables, k *storage.Kind) (d schema.Declaration, text string, err err
 	return d, text, err
 }
 
-// Migrations are numbered SQL files, counted from 1 without holes. A released file is
-// never edited.
+// Migrations are SQL files, numbered from 1 without gaps. A released file is never
+// edited.
 type Migrations struct{ names, texts []string }
 
 // ReadMigrations reads migrations/*.sql.
@@ -174,15 +174,15 @@ func ReadMigrations(files fs.FS) (m Migrations) {
 		m.names, m.texts = append(m.names, strings.TrimPrefix(name, "migrations/")), append(m.texts, string(text))
 	}
 	if err != nil {
-		panic(err) // the files are embedded: a test has read them
+		panic(err) // the files are embedded, and every test reads them
 	}
 	return m
 }
 
-// Len returns how many there are.
+// Len returns the number of migrations.
 func (m Migrations) Len() int { return len(m.names) }
 
-// Check returns ErrNewer if more have been applied than there are.
+// Check returns ErrNewer if the database has more migrations than this program.
 func (m Migrations) Check(applied int) error {
 	if applied > len(m.names) {
 		return fmt.Errorf("%w: its tables are version %d, this program knows %d", storage.ErrNewer, applied, len(m.names))
@@ -190,7 +190,7 @@ func (m Migrations) Check(applied int) error {
 	return nil
 }
 
-// Apply calls run with each that has not been applied.
+// Apply calls run with each migration that has not been applied.
 func (m Migrations) Apply(applied int, run func(number int, name, text string) error) error {
 	for i := applied; i < len(m.names); i++ {
 		if err := run(i+1, m.names[i], m.texts[i]); err != nil {

@@ -7,47 +7,48 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// How what a call has written in memory reaches the database, or is undone.
+// This file writes a call's buffered writes to the database, or undoes them.
 
-// maxBuffered bounds the bytes that a call, and that a batch, keeps in memory
-// before they are written.
+// maxBuffered bounds the bytes that a call, and a batch, buffers before they are written.
 const maxBuffered = 4 << 20
 
-// wrote follows every write.
-func (t *tx) wrote() error {
-	if !t.strict && t.own.bytes <= maxBuffered {
+// afterWrite follows every write. It flushes if the call writes through or has buffered
+// too much.
+func (t *tx) afterWrite() error {
+	if !t.writeThrough && t.own.bytes <= maxBuffered {
 		return nil
 	}
 	return t.flushAll()
 }
 
-// flushAll writes to the database what the call has written, and the calls before it,
-// so that a query meets it.
+// flushAll writes the buffered writes of the call, and of the calls before it, to the
+// database.
 func (t *tx) flushAll() error {
-	if err := t.flushBatch(); err != nil || !t.own.unwritten() {
+	if err := t.flushBatch(); err != nil || !t.own.hasUnwritten() {
 		return err
 	}
-	if err := t.mark(); err != nil {
+	if err := t.ensureSavepoint(); err != nil {
 		return err
 	}
-	return t.send(t.own)
+	return t.writeBuffered(t.own)
 }
 
-// flushBatch does so for the calls before. It comes before a savepoint, to which this
-// call may have to go back.
+// flushBatch writes the buffered writes of the calls before to the database. It comes
+// before the savepoint to which this call may roll back.
 func (t *tx) flushBatch() error {
-	if !t.batch.written.unwritten() {
+	if !t.batch.buffered.hasUnwritten() {
 		return nil
 	}
-	if err := t.send(t.batch.written); err != nil {
+	if err := t.writeBuffered(t.batch.buffered); err != nil {
 		return err
 	}
-	t.own.rebase(t.batch.written)
+	t.own.rebase(t.batch.buffered)
 	return nil
 }
 
-// mark makes a savepoint, if there is none, behind what the calls before have written.
-func (t *tx) mark() error {
+// ensureSavepoint sets a savepoint after the writes of the calls before, if there is
+// none.
+func (t *tx) ensureSavepoint() error {
 	if t.savepoint {
 		return nil
 	}
@@ -65,77 +66,77 @@ func (t *tx) mark() error {
 	return nil
 }
 
-// flushFor is flush for a question about a kind, the ledger, or, if what is "", anything.
-func (t *tx) flushFor(what string) error {
-	if t.own.touches(what) || t.batch.written.touches(what) {
+// flushKind flushes everything if the database lacks a write to a kind, to the ledger for
+// flushLedger, or any write for "".
+func (t *tx) flushKind(what string) error {
+	if t.own.hasUnwrittenOf(what) || t.batch.buffered.hasUnwrittenOf(what) {
 		return t.flushAll()
 	}
 	return nil
 }
 
-func (t *tx) send(w *writeSet) error {
+func (t *tx) writeBuffered(w *writeSet) error {
 	s, err := t.session()
 	if err == nil {
-		err = t.store.writing(w, &t.batch.changes, func(rows *Writes) error { return s.Write(t.io, rows) })
+		err = t.store.withWrites(w, &t.batch.changes, func(rows *Writes) error { return s.Write(t.ioCtx, rows) })
 	}
 	if err == nil {
-		w.written()
-		t.batch.wrote = true
+		w.markWritten()
+		t.batch.wroteToDatabase = true
 		return nil
 	}
 	t.failed = fmt.Errorf("%s: write: %w", t.store.Name, err)
-	switch fault, _ := t.store.driver.Fault(err); {
-	case !t.strict || w != t.own || fault == Lost || fault == Transient:
-		t.batch.broken, t.blameless = err, true
-	case fault == Taken: // a key that only a newer process knows of
+	switch class, _ := t.store.driver.Classify(err); {
+	case !t.writeThrough || w != t.own || class == ConnectionLost || class == Transient:
+		t.batch.failure, t.retryable = err, true
+	case class == UniqueViolation: // a unique key of a newer declaration
 		t.failed = fmt.Errorf("%w: %w", storage.ErrExists, t.failed)
 	}
 	return t.failed
 }
 
-// trouble learns of an error that is no answer. The transaction is of no use to the
-// others in the batch either, unless a savepoint keeps it from them.
-func (t *tx) trouble(err error) {
+// transactionFailed notes an error of the database. It fails the whole batch, unless the
+// savepoint protects the other calls.
+func (t *tx) transactionFailed(err error) {
 	if ended := t.ctx.Err(); ended != nil && errors.Is(err, ended) {
 		return
 	}
-	switch fault, _ := t.store.driver.Fault(err); {
-	case fault == Lost || fault == Transient:
-		t.batch.broken, t.blameless = err, true
+	switch class, _ := t.store.driver.Classify(err); {
+	case class == ConnectionLost || class == Transient:
+		t.batch.failure, t.retryable = err, true
 	case !t.savepoint:
-		t.batch.broken = err
+		t.batch.failure = err
 	}
 }
 
-// undo takes back what the call wrote. What is in its own write set is simply
-// forgotten.
-func (t *tx) undo() {
-	if !t.savepoint || t.batch.broken != nil {
+// rollback undoes the call's writes. Those in its own write set are simply dropped.
+func (t *tx) rollback() {
+	if !t.savepoint || t.batch.failure != nil {
 		return
 	}
 	s, err := t.session()
 	if err == nil {
-		err = s.Undo(t.failed != nil)
+		err = s.RollbackToSavepoint(t.failed != nil)
 	}
 	if err != nil {
-		t.batch.broken = err
+		t.batch.failure = err
 	}
 }
 
-// join makes what the call wrote part of the batch.
-func (t *tx) join() error {
+// mergeIntoBatch makes the call's writes part of the batch.
+func (t *tx) mergeIntoBatch() error {
 	if t.savepoint {
 		s, err := t.session()
 		if err == nil {
 			err = s.Release()
 		}
 		if err != nil {
-			t.batch.broken, t.blameless = err, true
+			t.batch.failure, t.retryable = err, true
 			return t.fail("release", "savepoint", err)
 		}
 	}
-	t.batch.written.take(t.own)
-	if t.batch.written.bytes > maxBuffered {
+	t.batch.buffered.merge(t.own)
+	if t.batch.buffered.bytes > maxBuffered {
 		return t.flushBatch()
 	}
 	return nil

@@ -7,20 +7,20 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Quote returns a name as SQL has it. [storage.Kind.Validate] has limited the names of
-// kinds and columns to letters, digits and underscores.
+// Quote returns a quoted SQL name. [storage.Kind.Validate] limits the names of kinds and
+// columns to letters, digits and underscores.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// Stored returns a column's value as a database keeps it: times are Unix milliseconds.
-func Stored(v any) any {
+// Encode returns a column's value as a database stores it: times are Unix milliseconds.
+func Encode(v any) any {
 	if at, ok := v.(time.Time); ok {
 		return at.UnixMilli()
 	}
 	return v
 }
 
-// Ceiling returns the first instant that is stored and not before t.
-func Ceiling(t time.Time) int64 {
+// CeilMillis returns a time in Unix milliseconds, rounded up.
+func CeilMillis(t time.Time) int64 {
 	n := t.UnixMilli()
 	if time.UnixMilli(n).Before(t) {
 		n++
@@ -30,16 +30,17 @@ func Ceiling(t time.Time) int64 {
 
 // Index is an index of a kind.
 type Index struct {
-	// Name begins with the kind's. No kind can have it, because of the dots.
+	// Name begins with the kind's name. No kind can have the same name, because of the
+	// dots.
 	Name   string
 	Unique bool
-	// On is what follows the name of the table: the columns, and which rows are in it.
-	On string
+	// Definition is the text after the table's name: the columns and the WHERE condition.
+	Definition string
 }
 
-// Indexes returns the indexes that a kind's table has, beside the one of its ids. Rows
-// with a null are in none that has the column, so that what is due, or open, is found
-// without a long history beside it.
+// Indexes returns the indexes of a kind's table, besides the one of its ids. An index of
+// a nullable column leaves out nulls, so that it finds due or open records without a long
+// history beside them.
 func Indexes(k *storage.Kind) []Index {
 	var all []Index
 	add := func(name string, unique bool, columns, nullable []string) {
@@ -73,23 +74,31 @@ func Indexes(k *storage.Kind) []Index {
 		add("by."+c.Name, false, []string{"merchant", "live", Quote(c.Name), "id"}, nullable)
 	}
 	if k.Due != "" {
-		// In both the mode comes first: the backlog of one is not between the records of
-		// the other. The second is for claims by clocks, and to find whose work is due.
+		// The mode comes first in both, so that a search in one mode skips the other. The
+		// second index serves claims by clocks and NextDue.
 		add("due.mode", false, []string{"live", Quote(k.Due), "id"}, []string{Quote(k.Due)})
-		add("due.scope", false, []string{"live", "merchant", Quote(k.Due), "id"}, []string{Quote(k.Due)})
+		if !k.OneQueue {
+			add("due.scope", false, []string{"live", "merchant", Quote(k.Due), "id"}, []string{Quote(k.Due)})
+		}
 	}
 	return all
 }
 
-// Replaced names the indexes that earlier releases made of a kind's table, and that others
-// have taken the place of.
-func Replaced(k *storage.Kind) []string { return []string{k.Name + ".due", k.Name + ".due.test"} }
+// ObsoleteIndexes returns the indexes of earlier releases that newer indexes replace, or
+// that no query needs any more.
+func ObsoleteIndexes(k *storage.Kind) []string {
+	names := []string{k.Name + ".due", k.Name + ".due.test"}
+	if k.OneQueue {
+		names = append(names, k.Name+".due.scope")
+	}
+	return names
+}
 
-// Create returns the statement that makes an index of a table, under a name.
-func (i Index) Create(name, table string) string {
+// CreateStatement returns the statement that creates the index of a table under a name.
+func (i Index) CreateStatement(name, table string) string {
 	unique := ""
 	if i.Unique {
 		unique = "UNIQUE "
 	}
-	return "CREATE " + unique + "INDEX " + Quote(name) + " ON " + table + " " + i.On
+	return "CREATE " + unique + "INDEX " + Quote(name) + " ON " + table + " " + i.Definition
 }

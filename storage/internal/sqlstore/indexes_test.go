@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,10 +21,10 @@ var tasks = &storage.Kind{
 	Due:  "due",
 }
 
-func TestIndexes(t *testing.T) {
+func TestIndexesOfKind(t *testing.T) {
 	var got []string
 	for _, i := range sqlstore.Indexes(tasks) {
-		got = append(got, i.Create(i.Name, "tasks"))
+		got = append(got, i.CreateStatement(i.Name, "tasks"))
 	}
 	want := []string{
 		`CREATE UNIQUE INDEX "tasks.key.code" ON tasks ("code") WHERE "code" IS NOT NULL`,
@@ -35,5 +36,17 @@ func TestIndexes(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("indexes (-want +got):\n%s", diff)
+	}
+}
+
+// What is due in one queue has one index for that. The other one, if there is one, goes.
+func TestIndexesOfOneQueue(t *testing.T) {
+	k := storage.Kind{Name: "ends", Columns: []storage.Column{{Name: "due", Type: storage.Time, Null: true}}, Due: "due", OneQueue: true}
+	all := sqlstore.Indexes(&k)
+	if len(all) != 1 || all[0].Name != "ends.due.mode" || !slices.Contains(sqlstore.ObsoleteIndexes(&k), "ends.due.scope") {
+		t.Errorf("indexes %v in place of %v", all, sqlstore.ObsoleteIndexes(&k))
+	}
+	if slices.Contains(sqlstore.ObsoleteIndexes(tasks), "tasks.due.scope") {
+		t.Errorf("a kind with turns loses %v", sqlstore.ObsoleteIndexes(tasks))
 	}
 }

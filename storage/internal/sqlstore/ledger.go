@@ -3,29 +3,31 @@ package sqlstore
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ledgerSQL are the statements that read what does not depend on kinds.
+// ledgerSQL holds the statements that read the ledger and the sequences.
 type ledgerSQL struct {
 	accounts          func(n int) string
 	allAccounts       string
 	entries           string
+	firstEntries      func(n int) string
 	posting, postings string
 	sequence          string
 	sequences         string
-	existsPosting     string
+	postingExists     string
 }
 
 func newLedgerSQL(d *Dialect) ledgerSQL {
-	accounts, postings, entries := d.table("ledger_accounts"), d.table("ledger_postings"), d.table("ledger_entries")
+	accounts, postings, entries := d.tableName("ledger_accounts"), d.tableName("ledger_postings"), d.tableName("ledger_entries")
 	one, two, three := d.Parameter(1), d.Parameter(2), d.Parameter(3)
 	balances := "SELECT name, guarded, balance, entries FROM " + accounts
 	booked := func(which string) string {
 		return "SELECT p.id, p.type, p.ref, p.at, a.name, e.number, e.amount, e.balance FROM (SELECT * FROM " + postings + which + ") AS p " +
-			d.Straight + " " + entries + " AS e ON e.posting = p.id " + d.Straight + " " + accounts + " AS a ON a.id = e.account ORDER BY p.id, a.name"
+			d.OrderedJoin + " " + entries + " AS e ON e.posting = p.id " + d.OrderedJoin + " " + accounts + " AS a ON a.id = e.account ORDER BY p.id, a.name"
 	}
 	return ledgerSQL{
 		accounts: func(n int) string {
@@ -36,14 +38,23 @@ func newLedgerSQL(d *Dialect) ledgerSQL {
 			return balances + " WHERE name IN (" + strings.Join(names, ", ") + ")"
 		},
 		allAccounts: balances + " WHERE name > " + one + " ORDER BY name LIMIT " + d.Limit(two),
-		entries: "SELECT e.number, e.amount, e.balance, p.id, p.type, p.ref, p.at FROM " + entries + " AS e " + d.Straight + " " + postings +
+		entries: "SELECT e.number, e.amount, e.balance, p.id, p.type, p.ref, p.at FROM " + entries + " AS e " + d.OrderedJoin + " " + postings +
 			" AS p ON p.id = e.posting WHERE e.account = (SELECT id FROM " + accounts + " WHERE name = " + one + ") AND e.number < " + two +
 			" ORDER BY e.number DESC LIMIT " + d.Limit(three),
+		firstEntries: func(n int) string {
+			names := make([]string, n)
+			for i := range names {
+				names[i] = d.Parameter(i + 2)
+			}
+			return "SELECT a.name, e.number, e.amount, e.balance, p.id, p.type, p.ref, p.at FROM " + accounts + " AS a " + d.OrderedJoin + " " + entries +
+				" AS e ON e.account = a.id AND e.number <= " + one + " " + d.OrderedJoin + " " + postings +
+				" AS p ON p.id = e.posting WHERE a.name IN (" + strings.Join(names, ", ") + ") ORDER BY a.name, e.number"
+		},
 		posting:       booked(" WHERE id = " + one),
 		postings:      booked(" WHERE id > " + one + " ORDER BY id LIMIT " + d.Limit(two)),
-		sequence:      "SELECT value FROM " + d.table("storage_sequences") + " WHERE name = " + one,
-		sequences:     "SELECT name, value FROM " + d.table("storage_sequences") + " WHERE name > " + one + " ORDER BY name LIMIT " + d.Limit(two),
-		existsPosting: "SELECT 1 FROM " + postings + " WHERE id = " + one,
+		sequence:      "SELECT value FROM " + d.tableName("storage_sequences") + " WHERE name = " + one,
+		sequences:     "SELECT name, value FROM " + d.tableName("storage_sequences") + " WHERE name > " + one + " ORDER BY name LIMIT " + d.Limit(two),
+		postingExists: "SELECT 1 FROM " + postings + " WHERE id = " + one,
 	}
 }
 
@@ -63,12 +74,12 @@ func (t *readTx) Balance(name string) (storage.Balance, error) {
 	return b, nil
 }
 
-// balances reads the accounts of these names that there are.
+// balances reads those of the named accounts that exist.
 func (t *readTx) balances(names []string) ([]storage.Balance, error) {
 	args := make([]any, len(names))
 	for i, name := range names {
-		if !t.store.storable(name) {
-			return nil, t.store.errText("account")
+		if !t.store.validText(name) {
+			return nil, t.store.errInvalidText("account")
 		}
 		args[i] = name
 	}
@@ -91,15 +102,15 @@ func (t *readTx) accounts(query string, args ...any) ([]storage.Balance, error) 
 
 // Balances implements [storage.ReadTx].
 func (t *readTx) Balances(after string, limit int) ([]storage.Balance, error) {
-	if err := t.settled(ledger); err != nil || limit < 1 {
+	if err := t.flushBefore(flushLedger); err != nil || limit < 1 {
 		return nil, err
 	}
-	return t.accounts(t.store.ledger.allAccounts, t.store.cursor(after), limit)
+	return t.accounts(t.store.ledger.allAccounts, t.store.cursorText(after), limit)
 }
 
 // Entries implements [storage.ReadTx].
 func (t *readTx) Entries(name string, before int64, limit int) ([]storage.Entry, error) {
-	if err := t.settled(ledger); err != nil || limit < 1 || !t.store.storable(name) {
+	if err := t.flushBefore(flushLedger); err != nil || limit < 1 || !t.store.validText(name) {
 		return nil, err
 	}
 	if before == 0 {
@@ -110,7 +121,7 @@ func (t *readTx) Entries(name string, before int64, limit int) ([]storage.Entry,
 		e := storage.Entry{Account: name}
 		var at int64
 		err := row.Scan(&e.Number, &e.Amount, &e.Balance, &e.Posting, &e.Type, &e.Ref, &at)
-		e.At = moment(at)
+		e.At = fromMillis(at)
 		entries = append(entries, e)
 		return err
 	}, t.store.ledger.entries, name, before, limit)
@@ -120,12 +131,46 @@ func (t *readTx) Entries(name string, before int64, limit int) ([]storage.Entry,
 	return entries, nil
 }
 
+// accountsAtOnce is how many accounts one statement reads the entries of.
+const accountsAtOnce = 128
+
+// FirstEntries implements [storage.EntriesReader].
+func (t *readTx) FirstEntries(names []string, upTo int64) ([]storage.Entry, error) {
+	if err := t.flushBefore(flushLedger); err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !t.store.validText(name) })
+	slices.Sort(names)
+	var all []storage.Entry
+	for part := range slices.Chunk(slices.Compact(names), accountsAtOnce) {
+		if err := t.usable(); err != nil {
+			return nil, err
+		}
+		args := []any{upTo}
+		for i := 0; i < len(part) || i&(i-1) != 0; i++ { // some lengths, so that there are few statements
+			args = append(args, part[min(i, len(part)-1)])
+		}
+		err := t.query("read", "entries", func(row Row) error {
+			var e storage.Entry
+			var at int64
+			err := row.Scan(&e.Account, &e.Number, &e.Amount, &e.Balance, &e.Posting, &e.Type, &e.Ref, &at)
+			e.At = fromMillis(at)
+			all = append(all, e)
+			return err
+		}, t.store.ledger.firstEntries(len(args)-1), args...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // Posting implements [storage.ReadTx].
 func (t *readTx) Posting(id string) (storage.Booked, error) {
-	if err := t.settled(ledger); err != nil {
+	if err := t.flushBefore(flushLedger); err != nil {
 		return storage.Booked{}, err
 	}
-	if t.store.storable(id) {
+	if t.store.validText(id) {
 		booked, err := t.booked(t.store.ledger.posting, id)
 		if err != nil {
 			return storage.Booked{}, err
@@ -139,13 +184,13 @@ func (t *readTx) Posting(id string) (storage.Booked, error) {
 
 // Postings implements [storage.ReadTx].
 func (t *readTx) Postings(after string, limit int) ([]storage.Booked, error) {
-	if err := t.settled(ledger); err != nil || limit < 1 {
+	if err := t.flushBefore(flushLedger); err != nil || limit < 1 {
 		return nil, err
 	}
-	return t.booked(t.store.ledger.postings, t.store.cursor(after), limit)
+	return t.booked(t.store.ledger.postings, t.store.cursorText(after), limit)
 }
 
-// booked reads postings with their entries, which stand together.
+// booked reads postings with their entries. The entries of a posting follow each other.
 func (t *readTx) booked(query string, args ...any) ([]storage.Booked, error) {
 	var all []storage.Booked
 	err := t.query("read", "postings", func(row Row) error {
@@ -155,7 +200,7 @@ func (t *readTx) booked(query string, args ...any) ([]storage.Booked, error) {
 		if err := row.Scan(&b.ID, &b.Type, &b.Ref, &at, &e.Account, &e.Number, &e.Amount, &e.Balance); err != nil {
 			return err
 		}
-		b.At = moment(at)
+		b.At = fromMillis(at)
 		if len(all) == 0 || all[len(all)-1].ID != b.ID {
 			all = append(all, b)
 		}
@@ -172,7 +217,7 @@ func (t *readTx) booked(query string, args ...any) ([]storage.Booked, error) {
 
 // Sequences implements [storage.Scanner].
 func (t *readTx) Sequences(after string, limit int) ([]storage.Sequence, error) {
-	if err := t.settled(""); err != nil || limit < 1 {
+	if err := t.flushBefore(""); err != nil || limit < 1 {
 		return nil, err
 	}
 	var all []storage.Sequence
@@ -181,7 +226,7 @@ func (t *readTx) Sequences(after string, limit int) ([]storage.Sequence, error) 
 		err := row.Scan(&s.Name, &s.Value)
 		all = append(all, s)
 		return err
-	}, t.store.ledger.sequences, t.store.cursor(after), limit)
+	}, t.store.ledger.sequences, t.store.cursorText(after), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -193,28 +238,28 @@ func (t *tx) Balance(name string) (storage.Balance, error) {
 	if err := t.usable(); err != nil {
 		return storage.Balance{}, err
 	}
-	if err := t.load([]string{name}); err != nil {
+	if err := t.loadAccounts([]string{name}); err != nil {
 		return storage.Balance{}, err
 	}
 	a, _ := t.account(name)
 	return a.Balance, nil
 }
 
-// account returns what is known of an account.
+// account returns a buffered or cached account.
 func (t *tx) account(name string) (Account, bool) {
-	a, below := find(t, func(w *writeSet) *ordered[string, Account] { return &w.accounts }, name)
+	a, inPrevious := findBuffered(t, func(w *writeSet) *orderedMap[string, Account] { return &w.accounts }, name)
 	switch {
-	case below:
-		return a.inDatabase(), true
+	case inPrevious:
+		return a.afterWrite(), true
 	case a != nil:
 		return *a, true
 	}
 	return t.cache.account(name)
 }
 
-// load makes accounts known, by one question at most.
-func (t *tx) load(names []string) error {
-	t.cache.makeRoom(len(names)) // first, since it may forget what was known
+// loadAccounts caches accounts, with one query at most.
+func (t *tx) loadAccounts(names []string) error {
+	t.cache.makeRoom(len(names)) // first, because it may drop cached accounts
 	var unknown []string
 	for _, name := range names {
 		if _, ok := t.account(name); !ok {
@@ -229,16 +274,16 @@ func (t *tx) load(names []string) error {
 		return err
 	}
 	for _, name := range unknown {
-		t.cache.keepAccount(name, Account{Balance: storage.Balance{Account: name}})
+		t.cache.storeAccount(name, Account{Balance: storage.Balance{Account: name}})
 	}
 	for _, b := range all {
-		t.cache.keepAccount(b.Account, Account{Balance: b, Stored: b.Entries})
+		t.cache.storeAccount(b.Account, Account{Balance: b, StoredEntries: b.Entries})
 	}
 	return nil
 }
 
-// Post implements [storage.Tx]. A posting that is refused has written nothing, and
-// one whose id is taken is ErrExists whether or not it could be booked.
+// Post implements [storage.Tx]. A refused posting writes nothing. A taken id is
+// ErrExists, whether or not the posting could be booked otherwise.
 func (t *tx) Post(p storage.Posting) error {
 	if err := t.usable(); err != nil {
 		return err
@@ -246,32 +291,32 @@ func (t *tx) Post(p storage.Posting) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
-	if !t.store.storable(p.ID, p.Type, p.Ref) {
-		return t.store.errText("posting")
+	if !t.store.validText(p.ID, p.Type, p.Ref) {
+		return t.store.errInvalidText("posting")
 	}
 	names := make([]string, len(p.Moves))
 	for i, m := range p.Moves {
 		names[i] = m.Account
 	}
-	if err := t.load(names); err != nil {
+	if err := t.loadAccounts(names); err != nil {
 		return err
 	}
-	if t.buffered(p.ID) {
-		return t.errBooked()
+	if t.isBuffered(p.ID) {
+		return t.errPostingExists()
 	}
-	if t.isCareful("ledger_postings") {
-		if err := t.lookPosting(p.ID, nil); err != nil {
+	if t.mustCheck("ledger_postings") {
+		if err := t.checkPostingFree(p.ID, nil); err != nil {
 			return err
 		}
 	} else {
-		t.assumed = true
+		t.skippedCheck = true
 	}
 	accounts := make([]Account, len(p.Moves))
 	for i, m := range p.Moves {
 		a, _ := t.account(m.Account)
 		var err error
 		if a.Balance, err = storage.Apply(a.Balance, m); err != nil {
-			return t.lookPosting(p.ID, err)
+			return t.checkPostingFree(p.ID, err)
 		}
 		accounts[i] = a
 	}
@@ -284,44 +329,44 @@ func (t *tx) Post(p storage.Posting) error {
 	t.own.bytes += 256 * (1 + len(accounts))
 	p.Moves = nil
 	t.own.postings.put(p.ID, p)
-	return t.wrote()
+	return t.afterWrite()
 }
 
-// buffered reports whether a posting is booked in a write set.
-func (t *tx) buffered(id string) bool {
-	p, _ := find(t, func(w *writeSet) *ordered[string, storage.Posting] { return &w.postings }, id)
+// isBuffered reports whether a write set has the posting.
+func (t *tx) isBuffered(id string) bool {
+	p, _ := findBuffered(t, func(w *writeSet) *orderedMap[string, storage.Posting] { return &w.postings }, id)
 	return p != nil
 }
 
-func (t *tx) errBooked() error {
+func (t *tx) errPostingExists() error {
 	return fmt.Errorf("%s: posting: %w", t.store.Name, storage.ErrExists)
 }
 
-// lookPosting returns ErrExists if a posting is in the database, else the reason for
-// which it cannot be booked.
-func (t *tx) lookPosting(id string, reason error) error {
+// checkPostingFree returns ErrExists if the database has the posting, else the given
+// reason for which the posting cannot be booked.
+func (t *tx) checkPostingFree(id string, reason error) error {
 	taken := false
 	err := t.query("read", "posting", func(Row) error {
 		taken = true
 		return nil
-	}, t.store.ledger.existsPosting, id)
+	}, t.store.ledger.postingExists, id)
 	switch {
 	case err != nil:
 		return err
 	case taken:
-		return t.errBooked()
+		return t.errPostingExists()
 	case reason != nil:
 		return fmt.Errorf("%s: posting: %w", t.store.Name, reason)
 	}
 	return nil
 }
 
-// sequence returns what is known of a sequence.
+// sequence returns a buffered or cached sequence.
 func (t *tx) sequence(name string) (Sequence, bool) {
-	s, below := find(t, func(w *writeSet) *ordered[string, Sequence] { return &w.sequences }, name)
+	s, inPrevious := findBuffered(t, func(w *writeSet) *orderedMap[string, Sequence] { return &w.sequences }, name)
 	switch {
-	case below:
-		return s.inDatabase(), true
+	case inPrevious:
+		return s.afterWrite(), true
 	case s != nil:
 		return *s, true
 	}
@@ -329,15 +374,15 @@ func (t *tx) sequence(name string) (Sequence, bool) {
 	return Sequence{storage.Sequence{Name: name, Value: n}, n}, ok
 }
 
-// setSequence gives a sequence the value that follows from the one it has, and returns
-// it. The database compares that one when it is written, so that a number is not given
-// twice whatever was remembered.
-func (t *tx) setSequence(name string, value func(has int64) int64) (int64, error) {
+// updateSequence sets a sequence to next of its current value, and returns the new value.
+// The write to the database compares the current value, so that no number is given twice
+// even if the cache is wrong.
+func (t *tx) updateSequence(name string, next func(current int64) int64) (int64, error) {
 	if err := t.usable(); err != nil {
 		return 0, err
 	}
-	if !t.store.storable(name) {
-		return 0, t.store.errText("sequence")
+	if !t.store.validText(name) {
+		return 0, t.store.errInvalidText("sequence")
 	}
 	s, ok := t.sequence(name)
 	if !ok {
@@ -345,21 +390,21 @@ func (t *tx) setSequence(name string, value func(has int64) int64) (int64, error
 		if err != nil {
 			return 0, err
 		}
-		s.Stored = s.Value
+		s.StoredValue = s.Value
 	}
-	s.Value = value(s.Value)
+	s.Value = next(s.Value)
 	t.own.sequences.put(name, s)
 	t.own.bytes += 64 + len(name)
-	return s.Value, t.wrote()
+	return s.Value, t.afterWrite()
 }
 
 // Next implements [storage.Tx].
 func (t *tx) Next(name string) (int64, error) {
-	return t.setSequence(name, func(has int64) int64 { return has + 1 })
+	return t.updateSequence(name, func(current int64) int64 { return current + 1 })
 }
 
 // SetSequence implements [storage.SequenceSetter].
 func (t *tx) SetSequence(name string, value int64) error {
-	_, err := t.setSequence(name, func(int64) int64 { return value })
+	_, err := t.updateSequence(name, func(int64) int64 { return value })
 	return err
 }

@@ -8,70 +8,67 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// A list is in the order of ids. An index of a column has that order among equal values
-// only, so that a list with further conditions has to search among records that are
-// none of its own. There are two ways to find them, and which one is shorter depends on
-// what is stored: to walk through the ids, as far as the page reaches, or to walk
-// through the range of an indexed time, to its end. A search takes both by turns, a
-// window at a time, and ends with the one that ends first. Thus it takes about twice as
-// long as the shorter way, whichever that is. That ids and times ascend together is
-// never assumed: test clocks move the times alone.
+// A list is ordered by id. An index of a column has that order among equal values only, so
+// a list with further conditions must search among records that do not match. It can walk
+// through the ids until the page is full, or through the whole range of an indexed time.
+// Which is shorter depends on the data. A search does both in turns, a window at a time,
+// and ends with the walk that ends first. So it takes about twice as long as the shorter
+// walk. It never assumes that ids and times ascend together: test clocks move only times.
 //
-// No statement reads more than a window, so that a caller whose context ends waits for
-// no more than that, also inside Update, where others share the transaction.
+// No statement reads more than a window. So a list ends soon after its context, also in an
+// Update, where other calls share the transaction.
 
-// The sizes of windows, in records. They grow, since a search that was short is over.
+// The sizes of windows, in records. Windows grow, because only long searches go on.
 const (
 	firstWindow = 128
 	maxWindow   = 4096
-	// perRecord is how many entries of an index are read in the time of a record.
-	perRecord = 4
+	// indexEntriesPerRecord is how many index entries take as long to read as a record.
+	indexEntriesPerRecord = 4
 )
 
-// list is how a query is answered.
-type list struct {
+// listQuery is the plan of one query.
+type listQuery struct {
 	*readTx
-	table    *Table
-	query    storage.Query
-	seek     int  // of query.Where, the condition that an index answers; -1 for none
-	ranged   int  // of query.Range, the one that an index answers; -1 for none
-	searches bool // whether there are conditions beyond seek
-	wanted   []storage.Column
-	// found and bytes are how many records were found, and what their documents have.
+	table        *Table
+	query        storage.Query
+	seekWhere    int  // index in query.Where of the condition that an index answers; -1 for none
+	seekRange    int  // index in query.Range of the range that an index answers; -1 for none
+	filtered     bool // whether there are conditions besides seekWhere
+	columns      []storage.Column
 	found, bytes int
 }
 
-// ends counts a record that was found, and reports whether it ends the list.
-func (s *list) ends(r *storage.Record) bool {
+// countFound counts a record, and reports whether it completes the list.
+func (s *listQuery) countFound(r *storage.Record) bool {
 	s.found++
 	s.bytes += len(r.Data)
-	return s.query.Ends(s.found, s.bytes)
+	return s.query.IsFull(s.found, s.bytes)
 }
 
-// list returns how a checked query is answered.
-func (t *readTx) list(b *Table, q storage.Query) *list {
-	s := &list{readTx: t, table: b, query: q, seek: -1, ranged: -1}
+// newListQuery plans a checked query.
+func (t *readTx) newListQuery(table *Table, q storage.Query) *listQuery {
+	s := &listQuery{readTx: t, table: table, query: q, seekWhere: -1, seekRange: -1}
 	if !q.Bare {
-		s.wanted = b.Kind.Columns
+		s.columns = table.Kind.Columns
 	}
 	best := math.MaxInt
 	for i, e := range q.Where {
-		c := b.Kind.Columns[b.Kind.Column(e.Column)]
-		if rank := breadth(&c); c.Indexed && e.Value != nil && rank < best {
-			s.seek, best = i, rank
+		c := table.Kind.Columns[table.Kind.Column(e.Column)]
+		if rank := selectivity(&c); c.Indexed && e.Value != nil && rank < best {
+			s.seekWhere, best = i, rank
 		}
 	}
 	for i, r := range q.Range {
-		if s.ranged < 0 && b.Kind.Columns[b.Kind.Column(r.Column)].Indexed && !(r.From.IsZero() && r.Until.IsZero()) {
-			s.ranged = i
+		if s.seekRange < 0 && table.Kind.Columns[table.Kind.Column(r.Column)].Indexed && !(r.From.IsZero() && r.Until.IsZero()) {
+			s.seekRange = i
 		}
 	}
-	s.searches = len(q.Range) > 0 || len(q.Where) > 1 || len(q.Where) > 0 && s.seek < 0
+	s.filtered = len(q.Range) > 0 || len(q.Where) > 1 || len(q.Where) > 0 && s.seekWhere < 0
 	return s
 }
 
-// breadth ranks columns by how many records have one value.
-func breadth(c *storage.Column) int {
+// selectivity ranks columns: the lower, the fewer records share a value.
+func selectivity(c *storage.Column) int {
 	switch {
 	case c.Type == storage.Bool:
 		return 1
@@ -81,13 +78,13 @@ func breadth(c *storage.Column) int {
 	return 0
 }
 
-// page returns the records, in the order in which they were found.
-func (s *list) page() ([]storage.Record, error) {
+// page returns the records in the order of the search.
+func (s *listQuery) page() ([]storage.Record, error) {
 	var page []storage.Record
 	var ids []string
 	at := s.query.After + s.query.Before // at most one is set
-	if !s.searches {
-		return s.within(at, "", s.query.Limit)
+	if !s.filtered {
+		return s.recordsBetween(at, "", s.query.Limit)
 	}
 	from, until := s.bounds()
 	for window := firstWindow; ; window = min(2*window, maxWindow) {
@@ -98,22 +95,22 @@ func (s *list) page() ([]storage.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := s.within(at, edge, s.query.Limit-len(page))
+		found, err := s.recordsBetween(at, edge, s.query.Limit-len(page))
 		if err != nil {
 			return nil, err
 		}
 		page = append(page, found...)
-		if s.query.Ends(s.found, s.bytes) || edge == "" {
+		if s.query.IsFull(s.found, s.bytes) || edge == "" {
 			return page, nil
 		}
 		at = edge
-		if s.ranged < 0 {
+		if s.seekRange < 0 {
 			continue
 		}
 		if err := s.usable(); err != nil {
 			return nil, err
 		}
-		next, err := s.timeBefore(from, until, perRecord*window)
+		next, err := s.timeBefore(from, until, indexEntriesPerRecord*window)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +118,7 @@ func (s *list) page() ([]storage.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		ids = s.first(append(ids, more...))
+		ids = s.firstPage(append(ids, more...))
 		if next == from {
 			s.found, s.bytes = 0, 0
 			return s.byIDs(ids)
@@ -130,29 +127,29 @@ func (s *list) page() ([]storage.Record, error) {
 	}
 }
 
-// place is a place in the index of a time.
-type place struct {
+// timePosition is a position in the index of a time column.
+type timePosition struct {
 	at int64
 	id string
 }
 
-// bounds returns where the range begins and where it ends.
-func (s *list) bounds() (from, until place) {
-	from, until = place{at: math.MinInt64}, place{at: math.MaxInt64}
-	if s.ranged >= 0 {
-		r := s.query.Range[s.ranged]
+// bounds returns the begin and the end of the range that an index answers.
+func (s *listQuery) bounds() (from, until timePosition) {
+	from, until = timePosition{at: math.MinInt64}, timePosition{at: math.MaxInt64}
+	if s.seekRange >= 0 {
+		r := s.query.Range[s.seekRange]
 		if !r.From.IsZero() {
-			from.at = Ceiling(r.From)
+			from.at = CeilMillis(r.From)
 		}
 		if !r.Until.IsZero() {
-			until.at = Ceiling(r.Until)
+			until.at = CeilMillis(r.Until)
 		}
 	}
 	return from, until
 }
 
-// first returns those ids that come first in the list, at most a page of them.
-func (s *list) first(ids []string) []string {
+// firstPage sorts ids by the order of the list, and returns at most a page of them.
+func (s *listQuery) firstPage(ids []string) []string {
 	slices.Sort(ids)
 	if s.query.Before == "" {
 		slices.Reverse(ids)
@@ -160,24 +157,24 @@ func (s *list) first(ids []string) []string {
 	return ids[:min(len(ids), s.query.Limit)]
 }
 
-// statement is one that is being written.
+// statement is a statement under construction.
 type statement struct {
-	*list
+	*listQuery
 	text strings.Builder
 	args []any
 }
 
-// selecting begins a statement. index names the one that it is read by, or is empty.
-func (s *list) selecting(columns, index string) *statement {
-	st := &statement{list: s}
+// newStatement begins a statement. index is the index to read by, "" for any.
+func (s *listQuery) newStatement(columns, index string) *statement {
+	st := &statement{listQuery: s}
 	if index != "" {
-		index = s.store.index(index)
+		index = s.store.indexHint(index)
 	}
 	st.add("SELECT "+columns+" FROM "+s.table.Name+index+" WHERE merchant = ? AND live = ?", s.query.Scope.Merchant, s.query.Scope.Live)
 	return st
 }
 
-// add adds text with its arguments, for each of which it has a question mark.
+// add appends text, in which each question mark stands for an argument.
 func (st *statement) add(text string, args ...any) {
 	for i, part := range strings.Split(text, "?") {
 		if i > 0 {
@@ -188,88 +185,90 @@ func (st *statement) add(text string, args ...any) {
 	}
 }
 
-// limit adds LIMIT or OFFSET.
-func (st *statement) limit(word string, n int) {
+// addLimit appends LIMIT or OFFSET.
+func (st *statement) addLimit(word string, n int) {
 	st.args = append(st.args, n)
 	st.text.WriteString(" " + word + " " + st.store.Limit(st.store.Parameter(len(st.args))))
 }
 
-// The order of a list, and the comparison of ids that come later in it.
-func (s *list) order() (later, earlierOrEqual, direction string) {
+// order returns the operators that compare ids by the order of the list, and its
+// direction.
+func (s *listQuery) order() (later, earlierOrEqual, direction string) {
 	if s.query.Before != "" {
 		return ">", "<=", ""
 	}
 	return "<", ">=", " DESC"
 }
 
-// idAfter returns the id that is so many after another one, "" if there is none. It
-// counts those of the index alone.
-func (s *list) idAfter(at string, n int) (id string, err error) {
+// idAfter returns the id that is n positions after at, or "" if there is none. It counts
+// the records that match seekWhere.
+func (s *listQuery) idAfter(at string, n int) (id string, err error) {
 	later, _, direction := s.order()
-	st := s.selecting("id", "")
-	st.seeking()
+	st := s.newStatement("id", "")
+	st.addSeekCondition()
 	if at != "" {
-		st.add(" AND id "+later+" ?", s.store.cursor(at))
+		st.add(" AND id "+later+" ?", s.store.cursorText(at))
 	}
 	st.text.WriteString(" ORDER BY id" + direction + " LIMIT 1")
-	st.limit("OFFSET", n-1)
+	st.addLimit("OFFSET", n-1)
 	return id, st.query(func(row Row) error { return row.Scan(&id) })
 }
 
-// within returns the records after an id and up to another one, or to the end.
-func (s *list) within(at, edge string, limit int) ([]storage.Record, error) {
+// recordsBetween returns the matching records after the id at, up to the id edge or, if
+// edge is "", to the end.
+func (s *listQuery) recordsBetween(at, edge string, limit int) ([]storage.Record, error) {
 	later, earlierOrEqual, direction := s.order()
-	st := s.selecting(s.selected(), "")
-	st.seeking()
-	st.filtering(s.seek, -1)
+	st := s.newStatement(s.selectList(), "")
+	st.addSeekCondition()
+	st.addFilters(s.seekWhere, -1)
 	if at != "" {
-		st.add(" AND id "+later+" ?", s.store.cursor(at))
+		st.add(" AND id "+later+" ?", s.store.cursorText(at))
 	}
 	if edge != "" {
 		st.add(" AND id "+earlierOrEqual+" ?", edge)
 	}
 	st.text.WriteString(" ORDER BY id" + direction)
-	st.limit("LIMIT", limit)
-	return s.records(s.table, limit, s.wanted, &s.query.Scope, s.ends, st.text.String(), st.args...)
+	st.addLimit("LIMIT", limit)
+	return s.records(s.table, limit, s.columns, &s.query.Scope, s.countFound, st.text.String(), st.args...)
 }
 
-func (s *list) selected() string {
+func (s *listQuery) selectList() string {
 	if s.query.Bare {
-		return bareColumns
+		return columnsWithoutPromoted
 	}
-	return s.table.columns
+	return s.table.listColumns
 }
 
-// rangeColumn returns the column of the range that an index answers, and the index.
-func (s *list) rangeColumn() (quoted, index string) {
-	name := s.query.Range[s.ranged].Column
+// rangeColumn returns the column of seekRange and its index.
+func (s *listQuery) rangeColumn() (quoted, index string) {
+	name := s.query.Range[s.seekRange].Column
 	return Quote(name), s.table.Kind.Name + ".by." + name
 }
 
-// timeBefore returns the place that is so many before the end of a range, or the range's
-// beginning, if that is nearer.
-func (s *list) timeBefore(from, until place, n int) (place, error) {
+// timeBefore returns the position that is n before the end of a range, or the begin of
+// the range if that is nearer.
+func (s *listQuery) timeBefore(from, until timePosition, n int) (timePosition, error) {
 	column, index := s.rangeColumn()
-	st := s.selecting(column+", id", index)
-	st.between(column, from, until)
+	st := s.newStatement(column+", id", index)
+	st.addTimeRange(column, from, until)
 	st.text.WriteString(" ORDER BY " + column + " DESC, id DESC LIMIT 1")
-	st.limit("OFFSET", n-1)
+	st.addLimit("OFFSET", n-1)
 	found := from
 	return found, st.query(func(row Row) error { return row.Scan(&found.at, &found.id) })
 }
 
-// idsBetween returns the ids of a range that come first in the list, at most a page.
-func (s *list) idsBetween(from, until place) (ids []string, err error) {
+// idsBetween returns the first page of the matching ids in a range.
+func (s *listQuery) idsBetween(from, until timePosition) (ids []string, err error) {
 	later, _, direction := s.order()
 	column, index := s.rangeColumn()
-	st := s.selecting("id", index)
-	st.between(column, from, until)
-	st.filtering(-1, s.ranged)
+	st := s.newStatement("id", index)
+	st.addTimeRange(column, from, until)
+	st.addFilters(-1, s.seekRange)
 	if at := s.query.After + s.query.Before; at != "" {
-		st.add(" AND id || '' "+later+" ?", s.store.cursor(at))
+		st.add(" AND id || '' "+later+" ?", s.store.cursorText(at))
 	}
 	st.text.WriteString(" ORDER BY id || ''" + direction)
-	st.limit("LIMIT", s.query.Limit)
+	st.addLimit("LIMIT", s.query.Limit)
 	err = st.query(func(row Row) error {
 		var id string
 		err := row.Scan(&id)
@@ -279,19 +278,19 @@ func (s *list) idsBetween(from, until place) (ids []string, err error) {
 	return ids, err
 }
 
-// byIDs returns records by their ids.
-func (s *list) byIDs(ids []string) ([]storage.Record, error) {
+// byIDs returns the records with these ids.
+func (s *listQuery) byIDs(ids []string) ([]storage.Record, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	_, _, direction := s.order()
-	st := s.selecting(s.selected(), "")
+	st := s.newStatement(s.selectList(), "")
 	st.add(" AND id IN (?", ids[0])
-	for i := 1; i < len(ids) || i&(i-1) != 0; i++ { // some lengths, so that there are few statements
+	for i := 1; i < len(ids) || i&(i-1) != 0; i++ { // powers of two, so that there are few statements
 		st.add(", ?", ids[min(i, len(ids)-1)])
 	}
 	st.text.WriteString(") ORDER BY id" + direction)
-	return s.records(s.table, len(ids), s.wanted, &s.query.Scope, s.ends, st.text.String(), st.args...)
+	return s.records(s.table, len(ids), s.columns, &s.query.Scope, s.countFound, st.text.String(), st.args...)
 }
 
 // query runs the statement.
@@ -299,30 +298,30 @@ func (st *statement) query(scan func(Row) error) error {
 	return st.readTx.query("read", st.table.Kind.Name, scan, st.text.String(), st.args...)
 }
 
-// seeking adds the condition that an index answers.
-func (st *statement) seeking() {
-	if st.seek >= 0 {
-		e := st.list.query.Where[st.seek]
-		st.add(" AND "+Quote(e.Column)+" = ?", Stored(e.Value))
+// addSeekCondition appends the condition of seekWhere.
+func (st *statement) addSeekCondition() {
+	if st.seekWhere >= 0 {
+		e := st.listQuery.query.Where[st.seekWhere]
+		st.add(" AND "+Quote(e.Column)+" = ?", Encode(e.Value))
 	}
 }
 
-// between adds a range of places. It leaves out nulls.
-func (st *statement) between(column string, from, until place) {
+// addTimeRange appends a range of positions. Nulls are outside it.
+func (st *statement) addTimeRange(column string, from, until timePosition) {
 	st.add(" AND ("+column+", id) >= (?, ?) AND ("+column+", id) < (?, ?)", from.at, from.id, until.at, until.id)
 }
 
-// filtering adds the conditions except those. They are written as expressions, so that
-// the planner does not choose another index by them, whose records are in no window.
-func (st *statement) filtering(seek, ranged int) {
-	q := &st.list.query
+// addFilters appends all conditions but the given ones. It writes them as expressions, so
+// that the planner does not read by another index, which would leave the window.
+func (st *statement) addFilters(seek, ranged int) {
+	q := &st.listQuery.query
 	for i, e := range q.Where {
 		switch {
 		case i == seek:
 		case e.Value == nil:
 			st.add(" AND " + Quote(e.Column) + " IS NULL")
 		default:
-			st.add(" AND "+st.unindexed(e.Column)+" = ?", Stored(e.Value))
+			st.add(" AND "+st.unindexedExpression(e.Column)+" = ?", Encode(e.Value))
 		}
 	}
 	for i, r := range q.Range {
@@ -333,16 +332,16 @@ func (st *statement) filtering(seek, ranged int) {
 			st.add(" AND " + Quote(r.Column) + " IS NOT NULL")
 		}
 		if !r.From.IsZero() {
-			st.add(" AND "+st.unindexed(r.Column)+" >= ?", Ceiling(r.From))
+			st.add(" AND "+st.unindexedExpression(r.Column)+" >= ?", CeilMillis(r.From))
 		}
 		if !r.Until.IsZero() {
-			st.add(" AND "+st.unindexed(r.Column)+" < ?", Ceiling(r.Until))
+			st.add(" AND "+st.unindexedExpression(r.Column)+" < ?", CeilMillis(r.Until))
 		}
 	}
 }
 
-// unindexed returns an expression that has a column's value and no index.
-func (st *statement) unindexed(column string) string {
+// unindexedExpression returns an expression for a column's value that no index serves.
+func (st *statement) unindexedExpression(column string) string {
 	quoted := Quote(column)
 	switch k := st.table.Kind; k.Columns[k.Column(column)].Type {
 	case storage.Text:

@@ -11,33 +11,34 @@ import (
 
 // readTx reads in one session.
 type readTx struct {
-	ctx   context.Context // the caller's, which is checked between statements
-	io    context.Context // the statements'
+	ctx   context.Context // of the caller; checked between statements
+	ioCtx context.Context // of the statements
 	store *Store
-	// session opens the transaction, if it is not open yet.
+	// session returns the session, and opens it first if need be.
 	session func() (Session, error)
-	// flush writes what is buffered of a kind, of all kinds for "", or of the ledger;
-	// broke learns of trouble. Both are nil where nothing is written.
-	flush func(what string) error
-	broke func(error)
-	ended bool
-	// failed is the first error that is not an answer but trouble. Every method
-	// fails after it, and nothing of the transaction is kept.
+	// flushBuffered writes to the database what is buffered of a kind, of all kinds for
+	// "", or of the ledger for flushLedger. onFailure is called after an error of the
+	// database. Both are nil in a View.
+	flushBuffered func(what string) error
+	onFailure     func(error)
+	ended         bool
+	// failed is the first error of the database. All later methods fail with it, and the
+	// transaction writes nothing.
 	failed error
 }
 
-// ledger is what flush is told for a question about entries.
-const ledger = "ledger_entries"
+// flushLedger makes flushBuffered write the ledger.
+const flushLedger = "ledger_entries"
 
-// settled makes sure that the database has what a question is about.
-func (t *readTx) settled(what string) error {
-	if err := t.usable(); err != nil || t.flush == nil {
+// flushBefore writes what a query depends on to the database; see flushBuffered.
+func (t *readTx) flushBefore(what string) error {
+	if err := t.usable(); err != nil || t.flushBuffered == nil {
 		return err
 	}
-	return t.flush(what)
+	return t.flushBuffered(what)
 }
 
-// usable reports why a method must not go on.
+// usable returns the error with which all methods fail, or nil.
 func (t *readTx) usable() error {
 	if t.ended {
 		return fmt.Errorf("%s: the transaction has ended: %w", t.store.Name, storage.ErrClosed)
@@ -48,7 +49,7 @@ func (t *readTx) usable() error {
 	return t.failed
 }
 
-// table returns what Define made of a kind.
+// table returns the table of a defined kind.
 func (t *readTx) table(k *storage.Kind) (*Table, error) {
 	if err := t.usable(); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (t *readTx) table(k *storage.Kind) (*Table, error) {
 func (t *readTx) query(doing, what string, scan func(Row) error, text string, args ...any) error {
 	s, err := t.session()
 	if err == nil {
-		err = s.Query(t.io, scan, text, args...)
+		err = s.Query(t.ioCtx, scan, text, args...)
 	}
 	if err != nil {
 		return t.fail(doing, what, err)
@@ -68,15 +69,15 @@ func (t *readTx) query(doing, what string, scan func(Row) error, text string, ar
 	return nil
 }
 
-// fail ends the usefulness of the transaction.
+// fail makes the transaction unusable after an error of the database.
 func (t *readTx) fail(doing, what string, err error) error {
-	if ended := t.ctx.Err(); ended != nil && t.io.Err() != nil {
+	if ended := t.ctx.Err(); ended != nil && t.ioCtx.Err() != nil {
 		t.failed = ended
 	} else {
 		t.failed = fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, what, err)
 	}
-	if t.broke != nil {
-		t.broke(err)
+	if t.onFailure != nil {
+		t.onFailure(err)
 	}
 	return t.failed
 }
@@ -86,20 +87,20 @@ func (t *readTx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Recor
 	if err := t.usable(); err != nil {
 		return storage.Record{}, err
 	}
-	q, err := t.store.AskGet(k, s, id)
+	q, err := t.store.GetQuery(k, s, id)
 	if err != nil {
 		return storage.Record{}, err
 	}
-	return t.answer(&q)
+	return t.queryRecord(&q)
 }
 
-// ErrAbsent returns what a record that is not there is answered with.
-func (s *Store) ErrAbsent(b *Table) error {
-	return fmt.Errorf("%s: %s: %w", s.Name, b.Kind.Name, storage.ErrNotFound)
+// ErrNotFound returns the error for a record that does not exist.
+func (s *Store) ErrNotFound(table *Table) error {
+	return fmt.Errorf("%s: %s: %w", s.Name, table.Kind.Name, storage.ErrNotFound)
 }
 
-func (s *Store) errText(what string) error {
-	return fmt.Errorf("%w: %s has text that is not UTF-8, or has the character zero", storage.ErrInvalid, what)
+func (s *Store) errInvalidText(what string) error {
+	return fmt.Errorf("%w: %s has text that is not UTF-8 or contains the character zero", storage.ErrInvalid, what)
 }
 
 // Find implements [storage.ReadTx].
@@ -107,11 +108,11 @@ func (t *readTx) Find(k *storage.Kind, key string, s storage.Scope, values ...an
 	if err := t.usable(); err != nil {
 		return storage.Record{}, err
 	}
-	q, err := t.store.AskFind(k, key, s, values)
+	q, err := t.store.FindQuery(k, key, s, values)
 	if err != nil {
 		return storage.Record{}, err
 	}
-	return t.answer(&q)
+	return t.queryRecord(&q)
 }
 
 func (t *Table) keyIndex(name string) int {
@@ -120,25 +121,25 @@ func (t *Table) keyIndex(name string) int {
 
 // List implements [storage.ReadTx].
 func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error) {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err != nil {
 		return nil, err
 	}
 	if err := k.CheckQuery(q); err != nil {
 		return nil, err
 	}
-	if !t.store.storable(q.Scope.Merchant) {
+	if !t.store.validText(q.Scope.Merchant) {
 		return nil, nil
 	}
 	for _, e := range q.Where {
-		if !t.store.storable(e.Value) {
+		if !t.store.validText(e.Value) {
 			return nil, nil
 		}
 	}
-	if err := t.settled(k.Name); err != nil {
+	if err := t.flushBefore(k.Name); err != nil {
 		return nil, err
 	}
-	records, err := t.list(b, q).page()
+	records, err := t.newListQuery(table, q).page()
 	if q.Before != "" {
 		slices.Reverse(records)
 	}
@@ -147,50 +148,50 @@ func (t *readTx) List(k *storage.Kind, q storage.Query) ([]storage.Record, error
 
 // Scan implements [storage.Scanner].
 func (t *readTx) Scan(k *storage.Kind, after storage.Scope, id string, limit int) ([]storage.Record, error) {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err == nil {
-		err = t.settled(k.Name)
+		err = t.flushBefore(k.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return t.records(b, limit, k.Columns, nil, nil, b.scan, t.store.cursor(after.Merchant), after.Live, t.store.cursor(id), limit)
+	return t.records(table, limit, k.Columns, nil, nil, table.scan, t.store.cursorText(after.Merchant), after.Live, t.store.cursorText(id), limit)
 }
 
-// answer reads one record.
-func (t *readTx) answer(q *Question) (storage.Record, error) {
+// queryRecord reads one record.
+func (t *readTx) queryRecord(q *RowQuery) (storage.Record, error) {
 	var r storage.Record
 	err := t.query("read", q.Table.Kind.Name, func(row Row) (err error) {
-		r, err = q.Load(row)
+		r, err = q.Decode(row)
 		return err
-	}, q.Text, q.Args...)
+	}, q.SQL, q.Args...)
 	if err != nil {
 		return storage.Record{}, err
 	}
 	if r.Version == 0 {
-		return storage.Record{}, t.store.ErrAbsent(q.Table)
+		return storage.Record{}, t.store.ErrNotFound(q.Table)
 	}
 	return r, nil
 }
 
-// records reads the rows of a query, which are at most limit, up to the first of which
-// enough, if there is such a function, says so.
-func (t *readTx) records(b *Table, limit int, wanted []storage.Column, scope *storage.Scope, enough func(*storage.Record) bool, query string, args ...any) ([]storage.Record, error) {
+// records reads at most limit rows of a query. If isLast is not nil, it stops after the
+// first record for which isLast returns true.
+func (t *readTx) records(table *Table, limit int, wanted []storage.Column, scope *storage.Scope, isLast func(*storage.Record) bool, query string, args ...any) ([]storage.Record, error) {
 	var records []storage.Record
-	err := t.query("read", b.Kind.Name, func(row Row) error {
+	err := t.query("read", table.Kind.Name, func(row Row) error {
 		if records == nil {
 			records = make([]storage.Record, 0, min(limit, 128))
 		}
 		if err := t.ctx.Err(); err != nil {
 			return err
 		}
-		r, err := Load(row, wanted, scope)
+		r, err := DecodeRow(row, wanted, scope)
 		if err != nil {
 			return err
 		}
 		records = append(records, r)
-		if enough != nil && enough(&r) {
-			return ErrEnough
+		if isLast != nil && isLast(&r) {
+			return ErrStopScan
 		}
 		return nil
 	}, query, args...)
@@ -200,49 +201,49 @@ func (t *readTx) records(b *Table, limit int, wanted []storage.Column, scope *st
 	return records, nil
 }
 
-// moment is a time as it is kept.
-func moment(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+// fromMillis is the inverse of milliseconds in [Encode].
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// Question is a read of one record, for drivers that answer several at once.
-type Question struct {
+// RowQuery is a query for one record. Drivers may send several together.
+type RowQuery struct {
 	Table *Table
-	Text  string
+	SQL   string
 	Args  []any
 
-	scope *storage.Scope // nil to read it
+	scope *storage.Scope // nil if the row has it
 }
 
-// Load reads the row that answers the question.
-func (q *Question) Load(row Row) (storage.Record, error) {
-	return Load(row, q.Table.Kind.Columns, q.scope)
+// Decode reads the row.
+func (q *RowQuery) Decode(row Row) (storage.Record, error) {
+	return DecodeRow(row, q.Table.Kind.Columns, q.scope)
 }
 
-// AskGet returns the question that [storage.ReadTx] answers by Get. The error is the
-// answer, where the database need not be asked.
-func (s *Store) AskGet(k *storage.Kind, scope storage.Scope, id string) (Question, error) {
-	b, err := s.Table(k)
-	if err == nil && !s.storable(scope.Merchant, id) {
-		err = s.ErrAbsent(b)
+// GetQuery returns the query of [storage.ReadTx].Get. If the answer needs no query, the
+// error is the answer.
+func (s *Store) GetQuery(k *storage.Kind, scope storage.Scope, id string) (RowQuery, error) {
+	table, err := s.Table(k)
+	if err == nil && !s.validText(scope.Merchant, id) {
+		err = s.ErrNotFound(table)
 	}
 	if err != nil {
-		return Question{}, err
+		return RowQuery{}, err
 	}
-	return Question{Table: b, Text: b.get, Args: []any{scope.Merchant, scope.Live, id}, scope: &scope}, nil
+	return RowQuery{Table: table, SQL: table.get, Args: []any{scope.Merchant, scope.Live, id}, scope: &scope}, nil
 }
 
-// AskFind returns the question that [storage.ReadTx] answers by Find.
-func (s *Store) AskFind(k *storage.Kind, key string, scope storage.Scope, values []any) (Question, error) {
-	b, err := s.Table(k)
+// FindQuery returns the query of [storage.ReadTx].Find, as GetQuery does.
+func (s *Store) FindQuery(k *storage.Kind, key string, scope storage.Scope, values []any) (RowQuery, error) {
+	table, err := s.Table(k)
 	if err != nil {
-		return Question{}, err
+		return RowQuery{}, err
 	}
 	values = slices.Clone(values)
 	declared, err := k.CheckKey(key, values)
-	if err == nil && (!s.storable(scope.Merchant) || !s.storable(values...)) {
-		err = s.ErrAbsent(b)
+	if err == nil && (!s.validText(scope.Merchant) || !s.validText(values...)) {
+		err = s.ErrNotFound(table)
 	}
 	if err != nil {
-		return Question{}, err
+		return RowQuery{}, err
 	}
-	return Question{Table: b, Text: b.find[b.keyIndex(key)], Args: findArgs(declared, scope, values)}, nil
+	return RowQuery{Table: table, SQL: table.find[table.keyIndex(key)], Args: findArgs(declared, scope, values)}, nil
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,13 +14,13 @@ import (
 // Store is a [storage.Store] over a [Driver].
 type Store struct {
 	*Dialect
-	driver   Driver
-	writer   writer
-	tables   atomic.Pointer[map[*storage.Kind]*Table]
-	counters counters
-	ledger   ledgerSQL
-	room     atomic.Pointer[Writes] // nil while a call has it
-	schema   atomic.Pointer[int64]  // the last that held nothing unknown; nil for none
+	driver        Driver
+	writer        writer
+	tables        atomic.Pointer[map[*storage.Kind]*Table]
+	counters      counters
+	ledger        ledgerSQL
+	spareWrites   atomic.Pointer[Writes] // for reuse; nil while in use
+	checkedSchema atomic.Pointer[int64]  // the last version that passed CheckVersion; nil for none
 
 	mu      sync.Mutex
 	closed  bool
@@ -30,24 +29,24 @@ type Store struct {
 
 // Stats counts what a store has done since it was opened.
 type Stats struct {
-	// Commits counts the transactions that wrote something, Updates the callers that
-	// were in them. Updates/Commits is the mean size of a batch.
+	// Commits counts the transactions that wrote something, Updates the calls in them.
+	// Updates/Commits is the mean size of a batch.
 	Updates, Commits int64
-	// Reruns counts functions that ran again because of what others did.
+	// Reruns counts reruns of functions after another transaction interfered.
 	Reruns int64
 }
 
 type counters struct{ updates, commits, reruns atomic.Int64 }
 
-// New returns a store. maxBatch is how many updates share a commit at most.
+// New returns a store. maxBatch bounds how many updates share a commit.
 func New(driver Driver, dialect *Dialect, maxBatch int) *Store {
 	s := &Store{Dialect: dialect, driver: driver, ledger: newLedgerSQL(dialect)}
 	s.tables.Store(&map[*storage.Kind]*Table{})
-	s.writer = writer{store: s, max: maxBatch}
+	s.writer = writer{store: s, maxBatchSize: maxBatch}
 	return s
 }
 
-// Table returns what Define made of a kind.
+// Table returns the table of a defined kind.
 func (s *Store) Table(k *storage.Kind) (*Table, error) {
 	if b, ok := (*s.tables.Load())[k]; ok {
 		return b, nil
@@ -64,16 +63,16 @@ func (s *Store) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 	return s.ViewEntered(ctx, fn)
 }
 
-// ViewEntered is View between Enter and Leave.
+// ViewEntered is View for a caller that has called Enter.
 func (s *Store) ViewEntered(ctx context.Context, fn func(storage.ReadTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	session, err := s.driver.Snapshot(ctx)
+	session, err := s.driver.BeginRead(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: view: %w", s.Name, err)
 	}
-	t := &readTx{ctx: ctx, io: ctx, store: s, session: func() (Session, error) { return session, nil }}
+	t := &readTx{ctx: ctx, ioCtx: ctx, store: s, session: func() (Session, error) { return session, nil }}
 	defer func() {
 		t.ended = true
 		session.Close()
@@ -107,38 +106,35 @@ func (s *Store) Define(ctx context.Context, kinds ...*storage.Kind) error {
 		if err != nil {
 			return err
 		}
-		// A batch that has not written is rolled back.
+		// Without a write the batch would be rolled back.
 		changed, err := s.driver.Define(ctx, session, kinds)
 		if err == nil && changed {
-			t.batch.wrote, t.batch.changes.all = true, true // what is remembered has other columns
+			t.batch.wroteToDatabase, t.batch.changes.everything = true, true // cached records have the old columns
 		}
 		return err
 	}, true)
 	if err == nil {
-		s.learn(kinds)
+		s.Register(kinds)
 	}
 	return err
 }
 
-// upToDate returns [storage.ErrNewer] if a newer program has changed the tables so that
-// this one must not write any more. It asks the database only when the number of the
-// schema is another one.
-func (s *Store) upToDate(ctx context.Context, session Session, schema int64) error {
-	if known := s.schema.Load(); known != nil && *known == schema {
+// checkVersion returns [storage.ErrNewer] if a newer program has changed the tables, so
+// that this one must not write any more. It queries the database only for a schema
+// version that it has not checked.
+func (s *Store) checkVersion(ctx context.Context, session Session, schema int64) error {
+	if known := s.checkedSchema.Load(); known != nil && *known == schema {
 		return nil
 	}
 	kinds := slices.Collect(maps.Keys(*s.tables.Load()))
-	if err := s.driver.Known(ctx, session, kinds); err != nil {
+	if err := s.driver.CheckVersion(ctx, session, kinds); err != nil {
 		return err
 	}
-	s.schema.Store(&schema)
+	s.checkedSchema.Store(&schema)
 	return nil
 }
 
-// Learn makes kinds known whose tables are there.
-func (s *Store) Learn(kinds []*storage.Kind) { s.learn(kinds) }
-
-// CheckKinds refuses kinds that no table can be made for.
+// CheckKinds refuses kinds for which no table can be made.
 func CheckKinds(kinds []*storage.Kind) error {
 	for _, k := range kinds {
 		if err := k.Validate(); err != nil {
@@ -156,25 +152,26 @@ func (s *Store) Stats() Stats {
 	return Stats{Updates: s.counters.updates.Load(), Commits: s.counters.commits.Load(), Reruns: s.counters.reruns.Load()}
 }
 
-// Waiting returns how many updates wait for the write turn.
-func (s *Store) Waiting() int {
+// QueueLength returns how many updates wait for the write turn.
+func (s *Store) QueueLength() int {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	return len(s.writer.queue)
 }
 
-// Shut lets no further call in. It reports whether it is the first to do so.
-func (s *Store) Shut() (first bool) {
+// StopAccepting makes all later calls fail with ErrClosed. It reports whether it is the
+// first call of StopAccepting.
+func (s *Store) StopAccepting() (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first, s.closed = !s.closed, true
 	return first
 }
 
-// Wait waits for the calls that run.
+// Wait waits for the running calls.
 func (s *Store) Wait() { s.running.Wait() }
 
-// Enter counts the caller as running, until Leave, or returns ErrClosed.
+// Enter counts the caller as a running call until Leave, or returns ErrClosed.
 func (s *Store) Enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,10 +182,8 @@ func (s *Store) Enter() error {
 	return nil
 }
 
-// Leave ends what Enter began.
+// Leave ends the call that Enter began.
 func (s *Store) Leave() { s.running.Done() }
 
-// Go runs f in a goroutine that Close waits for. The caller has entered.
+// Go runs f in a goroutine that Close waits for. The caller has called Enter.
 func (s *Store) Go(f func()) { s.running.Go(f) }
-
-func hashOf(b []byte) uint64 { return binary.BigEndian.Uint64(b) }

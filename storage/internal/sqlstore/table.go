@@ -10,37 +10,37 @@ import (
 	"github.com/seed-7082ffec/payments/storage/internal/schema"
 )
 
-// Table is a defined kind with the statements that read its table. Values are
-// always bound. Only names are spliced into the text, and [storage.Kind.Validate]
-// has limited those to letters, digits and underscores.
+// Table is a defined kind with the statements that read its table. Statements bind all
+// values. Only names are spliced into the text, and [storage.Kind.Validate] limits names
+// to letters, digits and underscores.
 type Table struct {
 	Kind *storage.Kind
-	// Name is the name of the table, quoted, with its schema.
+	// Name is the quoted name of the table with its schema.
 	Name string
-	// Own holds the driver's own statements.
-	Own any
+	// DriverSQL holds the driver's own statements.
+	DriverSQL any
 
-	get      string
-	find     []string // by index of the key
-	scan     string
-	backlog  string
-	due      string
-	byClock  string // for one clock
-	byClocks string // for clocksAtOnce
-	nextDue  string
-	columns  string // that a list reads
+	get           string
+	find          []string // by the index of the key in Kind.Keys
+	scan          string
+	backlog       string
+	claimDue      string
+	claimByClock  string // for one clock
+	claimByClocks string // for clocksAtOnce
+	nextDue       string
+	listColumns   string // that a list reads
 }
 
-// record is the condition that selects one record.
-func record(d *Dialect) string {
+// recordCondition is the condition that selects one record.
+func recordCondition(d *Dialect) string {
 	return "merchant = " + d.Parameter(1) + " AND live = " + d.Parameter(2) + " AND id = " + d.Parameter(3)
 }
 
 func newTable(d *Dialect, k *storage.Kind) *Table {
-	name := d.table(k.Name)
+	name := d.tableName(k.Name)
 	all, scoped := columns(k, false), columns(k, true)
-	t := &Table{Kind: k, Name: name, columns: scoped}
-	t.get = "SELECT " + scoped + " FROM " + name + " WHERE " + record(d)
+	t := &Table{Kind: k, Name: name, listColumns: scoped}
+	t.get = "SELECT " + scoped + " FROM " + name + " WHERE " + recordCondition(d)
 	t.scan = "SELECT " + all + " FROM " + name + " WHERE (merchant, live, id) > (" + d.Parameter(1) + ", " + d.Parameter(2) + ", " +
 		d.Parameter(3) + ") ORDER BY merchant, live, id LIMIT " + d.Limit(d.Parameter(4))
 	for _, key := range k.Keys {
@@ -58,26 +58,29 @@ func newTable(d *Dialect, k *storage.Kind) *Table {
 		t.find = append(t.find, "SELECT "+all+" FROM "+name+" WHERE "+strings.Join(conditions, " AND "))
 	}
 	if k.Due != "" {
-		due, index := Quote(k.Due), d.index(k.Name+".due.mode")
-		// The index has all that is counted; no row is read.
+		due, index := Quote(k.Due), d.indexHint(k.Name+".due.mode")
+		// The index alone answers it; no row is read.
 		t.backlog = "SELECT count(*), coalesce(min(" + due + "), 0) FROM (SELECT " + due + " FROM " + name + index +
 			" WHERE live = " + d.Parameter(1) + " AND " + due + " <= " + d.Parameter(2) +
 			" ORDER BY " + due + " LIMIT " + d.Limit(d.Parameter(3)) + ") AS found"
-		t.due = "SELECT " + all + " FROM " + name + index + " WHERE live = " + d.Parameter(1) + " AND " + due + " <= " + d.Parameter(2) +
+		t.claimDue = "SELECT " + all + " FROM " + name + index + " WHERE live = " + d.Parameter(1) + " AND " + due + " <= " + d.Parameter(2) +
 			" AND lease <= " + d.Parameter(3) + " ORDER BY " + due + ", id LIMIT " + d.Limit(d.Parameter(4))
-		t.byClock, t.byClocks = t.claimBy(d, 1), t.claimBy(d, clocksAtOnce)
-		t.nextDue = t.nextDueOf(d)
+		if !k.OneQueue {
+			t.claimByClock, t.claimByClocks = t.claimByClocksSQL(d, 1), t.claimByClocksSQL(d, clocksAtOnce)
+			t.nextDue = t.nextDueSQL(d)
+		}
 	}
 	return t
 }
 
-// clocksAtOnce is how many clocks one statement claims by, where there is more than one.
+// clocksAtOnce is how many clocks one statement claims by, if there is more than one.
 const clocksAtOnce = 16
 
-// claimBy returns the statement that claims by n clocks. Its arguments are those of each
-// clock: mode, merchant, due time, the time of leases, limit; and the limit of all.
-func (t *Table) claimBy(d *Dialect, n int) string {
-	all, due, index := columns(t.Kind, false), Quote(t.Kind.Due), d.index(t.Kind.Name+".due.scope")
+// claimByClocksSQL returns the statement that claims by n clocks. Its arguments are, for
+// each clock, the mode, the merchant, the due time, the current time and the limit; and
+// then the total limit.
+func (t *Table) claimByClocksSQL(d *Dialect, n int) string {
+	all, due, index := columns(t.Kind, false), Quote(t.Kind.Due), d.indexHint(t.Kind.Name+".due.scope")
 	var s strings.Builder
 	for i := range n {
 		if i > 0 {
@@ -91,13 +94,13 @@ func (t *Table) claimBy(d *Dialect, n int) string {
 	return s.String() + " LIMIT " + d.Limit(d.Parameter(5*n+1))
 }
 
-// nextDueOf returns the statement that goes from one merchant of a mode to the next, by a
-// look into the index for each. Its arguments are the mode, the first merchant, the mode
-// again twice, and the limit.
-func (t *Table) nextDueOf(d *Dialect) string {
+// nextDueSQL returns the statement that walks from one merchant of a mode to the next,
+// with one index lookup for each. Its arguments are the mode, the first merchant, the
+// mode twice more, and the limit.
+func (t *Table) nextDueSQL(d *Dialect) string {
 	due := Quote(t.Kind.Due)
 	first := func(what, from string) string {
-		return "(SELECT " + what + " FROM " + t.Name + d.index(t.Kind.Name+".due.scope") + " WHERE live = " + from +
+		return "(SELECT " + what + " FROM " + t.Name + d.indexHint(t.Kind.Name+".due.scope") + " WHERE live = " + from +
 			" AND " + due + " IS NOT NULL ORDER BY merchant, " + due + " LIMIT 1)"
 	}
 	return "WITH RECURSIVE found(merchant) AS (SELECT " + first("merchant", d.Parameter(1)+" AND merchant >= "+d.Parameter(2)) +
@@ -107,12 +110,12 @@ func (t *Table) nextDueOf(d *Dialect) string {
 		" FROM found WHERE merchant IS NOT NULL LIMIT " + d.Limit(d.Parameter(5))
 }
 
-// bareColumns names what is read of a record whose columns nobody looks at. More
-// than half of the time of a list goes into its values' way through the driver.
-const bareColumns = "id, version, data"
+// columnsWithoutPromoted are the columns that a list reads for a query that is Bare. The
+// promoted columns take more than half of the time of a list.
+const columnsWithoutPromoted = "id, version, data"
 
-// columns names what [Table.load] reads. A scope that the caller knows is not among
-// it.
+// columns returns the columns that [DecodeRow] reads. With scoped it leaves out the
+// scope, which the caller knows.
 func columns(k *storage.Kind, scoped bool) string {
 	var s strings.Builder
 	s.WriteString("id, version, ")
@@ -126,32 +129,32 @@ func columns(k *storage.Kind, scoped bool) string {
 	return s.String()
 }
 
-// Load reads a row of what columns or bareColumns names; wanted are the promoted
-// columns among it. A nil scope is read, too.
-func Load(row Row, wanted []storage.Column, scope *storage.Scope) (storage.Record, error) {
+// DecodeRow reads a row of columns or columnsWithoutPromoted. promoted are the promoted
+// columns in it. With a nil scope the row has the scope.
+func DecodeRow(row Row, promoted []storage.Column, scope *storage.Scope) (storage.Record, error) {
 	v, err := row.Values()
 	if err != nil {
 		return storage.Record{}, err
 	}
-	n := len(wanted)
+	n := len(promoted)
 	r := storage.Record{ID: v[0].(string), Version: v[1].(int64), Data: v[2+n].([]byte)}
 	if n > 0 {
 		r.Columns = v[2 : 2+n : 2+n]
 	}
-	for i, c := range wanted {
-		r.Columns[i] = loaded(c.Type, r.Columns[i])
+	for i, c := range promoted {
+		r.Columns[i] = decode(c.Type, r.Columns[i])
 	}
 	if scope != nil {
 		r.Scope = *scope
 	} else {
-		live, _ := loaded(storage.Bool, v[4+n]).(bool)
+		live, _ := decode(storage.Bool, v[4+n]).(bool)
 		r.Scope = storage.Scope{Merchant: v[3+n].(string), Live: live}
 	}
 	return r, nil
 }
 
-// loaded is the inverse of [Stored].
-func loaded(is storage.Type, v any) any {
+// decode is the inverse of [Encode].
+func decode(is storage.Type, v any) any {
 	if n, ok := v.(int64); ok {
 		switch is {
 		case storage.Bool:
@@ -163,30 +166,30 @@ func loaded(is storage.Type, v any) any {
 	return v
 }
 
-// findArgs returns the arguments of the statement that finds a unique key.
+// findArgs returns the arguments of the statement that finds a record by a unique key.
 func findArgs(key *storage.Key, s storage.Scope, values []any) []any {
 	args := make([]any, 0, 8)
 	if !key.Global {
 		args = append(args, s.Merchant, s.Live)
 	}
 	for _, v := range values {
-		args = append(args, Stored(v))
+		args = append(args, Encode(v))
 	}
 	return args
 }
 
-// eachKey calls f with every unique key that a record has, under a text that is its
-// alone.
-func (t *Table) eachKey(r *storage.Record, f func(i int, key string)) {
+// eachUniqueKey calls f with the index and the encoding of each unique key of a record.
+func (t *Table) eachUniqueKey(r *storage.Record, f func(i int, key string)) {
 	for i := range t.Kind.Keys {
-		if key, ok := t.keyOf(i, r); ok {
+		if key, ok := t.uniqueKey(i, r); ok {
 			f(i, key)
 		}
 	}
 }
 
-// keyOf returns false when a null keeps the record out of the key.
-func (t *Table) keyOf(i int, r *storage.Record) (string, bool) {
+// uniqueKey returns the encoding of a record's unique key, or false if a null keeps the
+// record out of the key.
+func (t *Table) uniqueKey(i int, r *storage.Record) (string, bool) {
 	k := &t.Kind.Keys[i]
 	var buffer [8]any
 	values := buffer[:0]
@@ -199,13 +202,13 @@ func (t *Table) keyOf(i int, r *storage.Record) (string, bool) {
 		if v == nil {
 			return "", false
 		}
-		values = append(values, Stored(v))
+		values = append(values, Encode(v))
 	}
-	return t.keyText(i, r.Scope, values), true
+	return t.encodeKey(i, r.Scope, values), true
 }
 
-// keyText writes a unique key as one text. values are as stored.
-func (t *Table) keyText(i int, s storage.Scope, values []any) string {
+// encodeKey encodes a unique key as a text that no other key has. values are encoded.
+func (t *Table) encodeKey(i int, s storage.Scope, values []any) string {
 	k := &t.Kind.Keys[i]
 	text := make([]byte, 0, 96)
 	add := func(s string) {
@@ -238,10 +241,9 @@ func appendBool(b []byte, v bool) []byte {
 	return append(b, 0)
 }
 
-// learn makes kinds known to transactions that begin from now on, and forgets
-// descriptions of the same kind that say something else. A description that says the
-// same shares the table.
-func (s *Store) learn(kinds []*storage.Kind) {
+// Register makes kinds known to transactions that begin from now on. It forgets differing
+// declarations of the same kind, and shares the table among equal ones.
+func (s *Store) Register(kinds []*storage.Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tables := maps.Clone(*s.tables.Load())
@@ -258,10 +260,10 @@ func (s *Store) learn(kinds []*storage.Kind) {
 		}
 		if table == nil {
 			table = newTable(s.Dialect, k)
-			s.driver.Prepare(table)
+			s.driver.PrepareTable(table)
 		}
 		tables[k] = table
 	}
 	s.tables.Store(&tables)
-	s.schema.Store(nil)
+	s.checkedSchema.Store(nil)
 }

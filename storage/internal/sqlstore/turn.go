@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// The write turn goes from call to call. The call that has it runs its function, and
-// owns the batches and the cache until it passes the turn on.
+// The calls pass the write turn around. The call that has the turn runs its function and
+// owns the batches and the cache.
 
-// take waits for the write turn.
-func (w *writer) take(c *call) error {
+// acquireTurn waits for the write turn.
+func (w *writer) acquireTurn(c *call) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
 	w.mu.Lock()
-	if !w.held && len(w.queue) == 0 && (w.open == nil || w.open.takes(c, w.max)) {
-		w.held = true
+	if !w.turnTaken && len(w.queue) == 0 && (w.open == nil || w.open.accepts(c, w.maxBatchSize)) {
+		w.turnTaken = true
 		w.mu.Unlock()
 		return nil
 	}
@@ -23,9 +23,9 @@ func (w *writer) take(c *call) error {
 	w.mu.Unlock()
 
 	select {
-	case <-c.turn:
+	case <-c.signals:
 		if err := c.ctx.Err(); err != nil {
-			w.pass()
+			w.passTurn()
 			return err
 		}
 		return nil
@@ -37,80 +37,80 @@ func (w *writer) take(c *call) error {
 		w.queue = slices.Delete(w.queue, i, i+1)
 	}
 	w.mu.Unlock()
-	if i < 0 { // the turn is on its way
-		<-c.turn
-		w.pass()
+	if i < 0 { // passTurn has chosen this call
+		<-c.signals
+		w.passTurn()
 	}
 	return c.ctx.Err()
 }
 
-// pass gives the turn to the next call, if the open batch takes it. If not, and no
-// other commit is under way, the open batch is committed.
-func (w *writer) pass() {
+// passTurn gives the turn to the next call if the open batch accepts it. Otherwise it
+// commits the open batch, unless another commit is running.
+func (w *writer) passTurn() {
 	yielded := false
 	for {
 		w.mu.Lock()
 		b, f := w.open, w.committing
 		switch {
-		case f != nil && f.landed:
+		case f != nil && f.commitDone:
 			w.mu.Unlock()
 			if f.outcome == nil {
-				w.note(f)
+				w.commitReturned(f)
 				continue
 			}
-			// Its calls run again, each in its own goroutine. This one may be among them.
+			// The calls of the batch run again in their own goroutines, perhaps this one too.
 			w.store.Go(func() {
-				w.note(f)
-				w.pass()
+				w.commitReturned(f)
+				w.passTurn()
 			})
 			return
-		case len(w.queue) > 0 && (b == nil || b.takes(w.queue[0], w.max)):
+		case len(w.queue) > 0 && (b == nil || b.accepts(w.queue[0], w.maxBatchSize)):
 			next := w.queue[0]
 			w.queue = slices.Delete(w.queue, 0, 1)
 			w.mu.Unlock()
-			next.turn <- begin
+			next.signals <- turnGranted
 			return
 		case b == nil || f != nil:
-			w.held = false
+			w.turnTaken = false
 			w.mu.Unlock()
 			return
 		}
 		w.mu.Unlock()
 		if !yielded && len(b.calls) > 1 {
-			// The callers of the last batch are about to come back.
+			// The callers of the last batch may be about to call again.
 			yielded = true
 			runtime.Gosched()
 			continue
 		}
 		w.open = nil
 		switch {
-		case !b.waits(): // all calls have their answers, and nothing was written
-			w.release(b)
-		case w.store.Local:
+		case !b.hasWaitingCalls(): // no call depends on the outcome
+			w.closeSession(b)
+		case w.store.LocalCommit:
 			w.committing = b
-			w.land(b)
+			w.commitBatch(b)
 		default:
 			w.committing = b
 			w.store.Go(func() {
-				if w.land(b) {
-					w.pass()
+				if w.commitBatch(b) {
+					w.passTurn()
 				}
 			})
 		}
 	}
 }
 
-// land commits a batch, and reports whether nobody had the turn when it came back.
-// Then it is the caller's, who has the outcome looked at.
-func (w *writer) land(b *batch) (free bool) {
-	err := w.settle(b)
+// commitBatch commits a batch. It returns true if no call had the turn when the commit
+// ended: then the caller has the turn and must pass it on.
+func (w *writer) commitBatch(b *batch) (free bool) {
+	err := w.writeAndCommit(b)
 	w.mu.Lock()
-	b.landed, b.outcome = true, err
+	b.commitDone, b.outcome = true, err
 	close(b.done)
-	free, w.held = !w.held, true
+	free, w.turnTaken = !w.turnTaken, true
 	w.mu.Unlock()
 	if err == nil {
-		w.finish(b, nil)
+		w.endCalls(b, nil)
 	}
 	return free
 }

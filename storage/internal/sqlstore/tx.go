@@ -10,96 +10,97 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// tx is a call's part of the batch's transaction.
+// tx is the transaction of one call, which is a part of the batch's transaction.
 type tx struct {
 	readTx
 	batch     *batch
 	cache     *cache
 	own       *writeSet
 	savepoint bool
-	// careful names the tables in which the call looks before it inserts, because a
-	// key was taken there when the batch ran before. It is nil when the batch runs for
-	// the first time.
-	careful map[string]bool
-	// strict sends every write at once, so that its error belongs to it.
-	strict bool
-	// lookFirst makes the call careful of all tables.
-	lookFirst bool
-	// assumed says that the call has written what a look might have forbidden.
-	assumed bool
-	// blameless says that failed is trouble which another run may be spared.
-	blameless bool
+	// checkTables names the tables that the call queries before it inserts, because a key
+	// was taken there in an earlier run. It is nil in the first run.
+	checkTables map[string]bool
+	// writeThrough sends every write at once, so that an error belongs to the write that
+	// caused it.
+	writeThrough bool
+	// checkAllTables makes the call query every table before it inserts.
+	checkAllTables bool
+	// skippedCheck says that a write of the call skipped its check.
+	skippedCheck bool
+	// retryable says that another run may not meet the error failed.
+	retryable bool
 }
 
-// find looks for a key in the write sets over the cache. below says that it is in the
-// set of the batch before, whose values are in the database when the next batch's are
+// findBuffered looks for a key in the write sets. inPrevious says that the previous
+// batch's set has it: the database has that set's values before the next batch is
 // written.
-func find[K comparable, V any](t *tx, in func(*writeSet) *ordered[K, V], key K) (v *V, below bool) {
+func findBuffered[K comparable, V any](t *tx, in func(*writeSet) *orderedMap[K, V], key K) (v *V, inPrevious bool) {
 	if v = in(t.own).find(key); v != nil {
 		return v, false
 	}
-	if v = in(t.batch.written).find(key); v != nil || t.batch.below == nil {
+	if v = in(t.batch.buffered).find(key); v != nil || t.batch.previous == nil {
 		return v, false
 	}
-	v = in(t.batch.below).find(key)
+	v = in(t.batch.previous).find(key)
 	return v, v != nil
 }
 
-// lookup returns what is known of a record.
-func (t *tx) lookup(key Key) (State, bool) {
-	s, below := find(t, func(w *writeSet) *ordered[Key, State] { return &w.records }, key)
+// lookup returns a buffered or cached record.
+func (t *tx) lookup(key RecordKey) (RecordState, bool) {
+	s, inPrevious := findBuffered(t, func(w *writeSet) *orderedMap[RecordKey, RecordState] { return &w.records }, key)
 	switch {
-	case below:
-		return s.inDatabase(), true
+	case inPrevious:
+		return s.afterWrite(), true
 	case s != nil:
 		return *s, true
 	}
 	return t.cache.record(key)
 }
 
-// owner returns the record that has a unique key, the zero Key if it is free; false
-// when only the database knows.
-func (t *tx) owner(key string) (Key, bool) {
-	k, _ := find(t, func(w *writeSet) *ordered[string, Key] { return &w.owners }, key)
+// keyOwner returns the record that has a unique key according to the write sets, the zero
+// RecordKey if the key is free, or false if they do not know.
+func (t *tx) keyOwner(key string) (RecordKey, bool) {
+	k, _ := findBuffered(t, func(w *writeSet) *orderedMap[string, RecordKey] { return &w.keyOwners }, key)
 	if k == nil {
-		return Key{}, false
+		return RecordKey{}, false
 	}
 	return *k, true
 }
 
-// now returns a record as it stands, and reads it if need be.
-func (t *tx) now(b *Table, key Key) (State, error) {
+// state returns a record's state. It reads the record if it is neither buffered nor
+// cached.
+func (t *tx) state(table *Table, key RecordKey) (RecordState, error) {
 	if s, ok := t.lookup(key); ok {
 		return s, nil
 	}
-	r, err := t.readTx.Get(b.Kind, key.Scope, key.ID)
+	r, err := t.readTx.Get(table.Kind, key.Scope, key.ID)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
-		return State{}, err
+		return RecordState{}, err
 	}
-	s := State{Table: b, Record: r, Stored: r.Version}
-	t.cache.keep(key, s)
+	s := RecordState{Table: table, Record: r, StoredVersion: r.Version}
+	t.cache.putRecord(key, s)
 	return s, nil
 }
 
 // Get implements [storage.ReadTx].
 func (t *tx) Get(k *storage.Kind, s storage.Scope, id string) (storage.Record, error) {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err != nil {
 		return storage.Record{}, err
 	}
-	now, err := t.now(b, Key{k.Name, s, id})
+	now, err := t.state(table, RecordKey{k.Name, s, id})
 	if err != nil {
 		return storage.Record{}, err
 	}
 	if now.Record.Version == 0 {
-		return storage.Record{}, t.store.ErrAbsent(b)
+		return storage.Record{}, t.store.ErrNotFound(table)
 	}
 	return copyRecord(now.Record), nil
 }
 
 // Find implements [storage.ReadTx].
 func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (storage.Record, error) {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err != nil {
 		return storage.Record{}, err
 	}
@@ -109,38 +110,38 @@ func (t *tx) Find(k *storage.Kind, key string, s storage.Scope, values ...any) (
 	}
 	at := make([]any, len(values))
 	for i, v := range values {
-		at[i] = Stored(v)
+		at[i] = Encode(v)
 	}
-	i := b.keyIndex(key)
-	text := b.keyText(i, s, at)
-	owner, ok := t.owner(text)
+	i := table.keyIndex(key)
+	text := table.encodeKey(i, s, at)
+	owner, ok := t.keyOwner(text)
 	if !ok {
-		owner, ok = t.cache.owner(b, i, text)
+		owner, ok = t.cache.keyOwner(table, i, text)
 	}
 	if ok {
 		if now, _ := t.lookup(owner); now.Record.Version > 0 {
 			return copyRecord(now.Record), nil
 		}
-		return storage.Record{}, t.store.ErrAbsent(b)
+		return storage.Record{}, t.store.ErrNotFound(table)
 	}
-	// No call of the batch has taken or freed the key: the row is as it is.
+	// No call of the batch has taken or freed the key, so the database's answer is right.
 	r, err := t.readTx.Find(k, key, s, values...)
 	if err != nil {
 		return storage.Record{}, err
 	}
-	found := Key{k.Name, r.Scope, r.ID}
+	found := RecordKey{k.Name, r.Scope, r.ID}
 	now, ok := t.lookup(found)
 	if !ok {
-		now = State{Table: b, Record: r, Stored: r.Version}
-		t.cache.keep(found, now)
+		now = RecordState{Table: table, Record: r, StoredVersion: r.Version}
+		t.cache.putRecord(found, now)
 	}
-	t.cache.keepOwner(text, found)
+	t.cache.storeKeyOwner(text, found)
 	return copyRecord(now.Record), nil
 }
 
 // Insert implements [storage.Tx].
 func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err != nil {
 		return err
 	}
@@ -148,85 +149,87 @@ func (t *tx) Insert(k *storage.Kind, r storage.Record) error {
 	if err := k.Check(&r); err != nil {
 		return err
 	}
-	if !t.store.storable(r.Scope.Merchant, r.ID) || !t.store.storable(r.Columns...) {
-		return t.store.errText("insert of " + k.Name)
+	if !t.store.validText(r.Scope.Merchant, r.ID) || !t.store.validText(r.Columns...) {
+		return t.store.errInvalidText("insert of " + k.Name)
 	}
-	key := Key{k.Name, r.Scope, r.ID}
+	key := RecordKey{k.Name, r.Scope, r.ID}
 	was, ok := t.lookup(key)
 	if was.Record.Version > 0 {
-		return t.errExists("insert", b)
+		return t.errExists("insert", table)
 	}
-	keys, assumed, err := t.free(b, key, &r, nil, !ok)
+	keys, assumed, err := t.checkKeysFree(table, key, &r, nil, !ok)
 	if err != nil {
 		return err
 	}
 	r.Version = 1
-	t.write(key, State{Table: b, Record: r, Stored: was.Stored, anew: was.Stored > 0, assumed: was.assumed || assumed})
+	t.putRecord(key, RecordState{Table: table, Record: r, StoredVersion: was.StoredVersion, reinserted: was.StoredVersion > 0, unverified: was.unverified || assumed})
 	for _, unique := range keys {
-		t.own.owners.put(unique, key)
+		t.own.keyOwners.put(unique, key)
 	}
-	return t.wrote()
+	return t.afterWrite()
 }
 
-// write notes a record as it now stands.
-func (t *tx) write(key Key, s State) {
+// putRecord buffers a record's new state.
+func (t *tx) putRecord(key RecordKey, s RecordState) {
 	if s.Record.Version > 0 && s.Record.Data == nil {
 		s.Record.Data = []byte{} // nil would be NULL
 	}
-	t.own.write(key, s)
+	t.own.putRecord(key, s)
 }
 
-// free makes sure that a record can have its unique keys, and returns those that it
-// does not have yet. was is the record before, if there is one. Unless the call is
-// careful, a key that no call of the batch has is assumed to be free: if it is not,
-// the write fails.
-func (t *tx) free(b *Table, key Key, r, was *storage.Record, unknown bool) (keys []string, assumed bool, err error) {
+// checkKeysFree checks that a record can have its unique keys, and returns those that it
+// gains. was is the record before, nil for none. unknown says that the id may be taken.
+// Unless mustCheck holds, it skips the query for keys that the batch has not touched: if
+// one is taken, the write fails.
+func (t *tx) checkKeysFree(table *Table, key RecordKey, r, was *storage.Record, unknown bool) (keys []string, assumed bool, err error) {
 	var look []int
 	taken := false
-	b.eachKey(r, func(i int, unique string) {
+	table.eachUniqueKey(r, func(i int, unique string) {
 		if was != nil {
-			if had, ok := b.keyOf(i, was); ok && had == unique {
+			if had, ok := table.uniqueKey(i, was); ok && had == unique {
 				return
 			}
 		}
 		keys = append(keys, unique)
-		switch owner, ok := t.owner(unique); {
+		switch owner, ok := t.keyOwner(unique); {
 		case !ok:
 			look = append(look, i)
-		case owner != (Key{}) && owner != key:
+		case owner != (RecordKey{}) && owner != key:
 			taken = true
 		}
 	})
 	if !taken && (len(look) > 0 || unknown) {
-		if !t.isCareful(b.Kind.Name) {
-			t.assumed = true
+		if !t.mustCheck(table.Kind.Name) {
+			t.skippedCheck = true
 			return keys, true, nil
 		}
-		if taken, err = t.look(b, r, unknown, look); err != nil {
+		if taken, err = t.queryTaken(table, r, unknown, look); err != nil {
 			return nil, false, err
 		}
 	}
 	if taken {
-		return nil, false, t.errExists("write", b)
+		return nil, false, t.errExists("write", table)
 	}
 	return keys, false, nil
 }
 
-func (t *tx) isCareful(table string) bool { return t.strict || t.lookFirst || t.careful[table] }
+func (t *tx) mustCheck(table string) bool {
+	return t.writeThrough || t.checkAllTables || t.checkTables[table]
+}
 
-// look asks the database whether a record's id, or one of its unique keys, is taken.
-func (t *tx) look(b *Table, r *storage.Record, id bool, keys []int) (taken bool, err error) {
+// queryTaken queries whether a record's id, or one of its unique keys, is taken.
+func (t *tx) queryTaken(table *Table, r *storage.Record, id bool, keys []int) (taken bool, err error) {
 	var text strings.Builder
 	var args []any
 	where := func(column string, v any) {
-		args = append(args, Stored(v))
+		args = append(args, Encode(v))
 		text.WriteString(" AND " + column + " = " + t.store.Parameter(len(args)))
 	}
 	branch := func(scoped bool) {
 		if text.Len() > 0 {
 			text.WriteString(" UNION ALL ")
 		}
-		text.WriteString("SELECT 1 FROM " + b.Name + " WHERE true")
+		text.WriteString("SELECT 1 FROM " + table.Name + " WHERE true")
 		if scoped {
 			where("merchant", r.Scope.Merchant)
 			where("live", r.Scope.Live)
@@ -237,30 +240,30 @@ func (t *tx) look(b *Table, r *storage.Record, id bool, keys []int) (taken bool,
 		where("id", r.ID)
 	}
 	for _, i := range keys {
-		key := b.Kind.Keys[i]
+		key := table.Kind.Keys[i]
 		branch(!key.Global)
 		for _, column := range key.Columns {
 			if column == "id" {
 				where("id", r.ID)
 			} else {
-				where(Quote(column), r.Columns[b.Kind.Column(column)])
+				where(Quote(column), r.Columns[table.Kind.Column(column)])
 			}
 		}
 	}
-	err = t.query("read", b.Kind.Name, func(Row) error {
+	err = t.query("read", table.Kind.Name, func(Row) error {
 		taken = true
 		return nil
 	}, text.String()+" LIMIT 1", args...)
 	return taken, err
 }
 
-func (t *tx) errExists(doing string, b *Table) error {
-	return fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, b.Kind.Name, storage.ErrExists)
+func (t *tx) errExists(doing string, table *Table) error {
+	return fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, table.Kind.Name, storage.ErrExists)
 }
 
 // Replace implements [storage.Tx].
 func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err != nil {
 		return err
 	}
@@ -268,164 +271,163 @@ func (t *tx) Replace(k *storage.Kind, r storage.Record) error {
 	if err := k.Check(&r); err != nil {
 		return err
 	}
-	if !t.store.storable(r.Columns...) {
-		return t.store.errText("replace of " + k.Name)
+	if !t.store.validText(r.Columns...) {
+		return t.store.errInvalidText("replace of " + k.Name)
 	}
-	key := Key{k.Name, r.Scope, r.ID}
-	was, ok := t.unread(b, key, r.Version)
+	key := RecordKey{k.Name, r.Scope, r.ID}
+	was, ok := t.assumeVersion(table, key, r.Version)
 	if !ok {
-		if was, err = t.current("replace", b, key, r.Version); err != nil {
+		if was, err = t.stateAtVersion("replace", table, key, r.Version); err != nil {
 			return err
 		}
 	}
-	keys, assumed, err := t.free(b, key, &r, &was.Record, false)
+	keys, assumed, err := t.checkKeysFree(table, key, &r, &was.Record, false)
 	if err != nil {
 		return err
 	}
 	var freed []string
-	b.eachKey(&was.Record, func(i int, had string) {
-		if has, ok := b.keyOf(i, &r); !ok || has != had {
+	table.eachUniqueKey(&was.Record, func(i int, had string) {
+		if has, ok := table.uniqueKey(i, &r); !ok || has != had {
 			freed = append(freed, had)
 		}
 	})
 	if len(freed) > 0 {
-		if was, err = t.settle(b, key, was); err != nil {
+		if was, err = t.verifyState(table, key, was); err != nil {
 			return err
 		}
 	}
-	t.release(b, key, freed)
+	t.releaseKeys(table, key, freed)
 	r.Version++
-	was.Record, was.Leased, was.Lease, was.assumed = r, false, 0, was.assumed || assumed
-	t.write(key, was)
+	was.Record, was.LeaseOnly, was.Lease, was.unverified = r, false, 0, was.unverified || assumed
+	t.putRecord(key, was)
 	for _, unique := range keys {
-		t.own.owners.put(unique, key)
+		t.own.keyOwners.put(unique, key)
 	}
-	return t.wrote()
+	return t.afterWrite()
 }
 
 // Delete implements [storage.Tx].
 func (t *tx) Delete(k *storage.Kind, s storage.Scope, id string, version int64) error {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err != nil {
 		return err
 	}
-	key := Key{k.Name, s, id}
-	was, err := t.current("delete", b, key, version)
+	key := RecordKey{k.Name, s, id}
+	was, err := t.stateAtVersion("delete", table, key, version)
 	if err != nil {
 		return err
 	}
-	if was, err = t.settle(b, key, was); err != nil {
+	if was, err = t.verifyState(table, key, was); err != nil {
 		return err
 	}
 	var freed []string
-	b.eachKey(&was.Record, func(_ int, had string) { freed = append(freed, had) })
-	t.release(b, key, freed)
-	t.write(key, State{Table: b, Stored: was.Stored})
-	return t.wrote()
+	table.eachUniqueKey(&was.Record, func(_ int, had string) { freed = append(freed, had) })
+	t.releaseKeys(table, key, freed)
+	t.putRecord(key, RecordState{Table: table, StoredVersion: was.StoredVersion})
+	return t.afterWrite()
 }
 
-// unread returns a record that is about to be replaced, and of which nothing is known,
-// as if it had the version: if it does not, the write fails, and the batch runs again.
-// A record with unique keys is read, for the keys that it gives up.
-func (t *tx) unread(b *Table, key Key, version int64) (State, bool) {
-	if version < 1 || len(b.Kind.Keys) > 0 || t.careful != nil || t.isCareful(b.Kind.Name) {
-		return State{}, false
+// assumeVersion returns the state of an unread record as if it had the version that
+// Replace expects. If it has another, the write fails and the batch runs again. A record
+// with unique keys must be read, because Replace may release keys.
+func (t *tx) assumeVersion(table *Table, key RecordKey, version int64) (RecordState, bool) {
+	if version < 1 || len(table.Kind.Keys) > 0 || t.checkTables != nil || t.mustCheck(table.Kind.Name) {
+		return RecordState{}, false
 	}
 	if _, known := t.lookup(key); known {
-		return State{}, false
+		return RecordState{}, false
 	}
-	t.assumed = true
+	t.skippedCheck = true
 	r := storage.Record{Scope: key.Scope, ID: key.ID, Version: version}
-	return State{Table: b, Record: r, Stored: version, assumed: true}, true
+	return RecordState{Table: table, Record: r, StoredVersion: version, unverified: true}, true
 }
 
-// current returns a record that must have a version.
-func (t *tx) current(doing string, b *Table, key Key, version int64) (State, error) {
-	was, err := t.now(b, key)
+// stateAtVersion returns the state of a record that must have the given version.
+func (t *tx) stateAtVersion(doing string, table *Table, key RecordKey, version int64) (RecordState, error) {
+	was, err := t.state(table, key)
 	if err != nil {
-		return State{}, err
+		return RecordState{}, err
 	}
 	switch was.Record.Version {
 	case 0:
-		return State{}, fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, b.Kind.Name, storage.ErrNotFound)
+		return RecordState{}, fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, table.Kind.Name, storage.ErrNotFound)
 	case version:
 		return was, nil
 	}
-	return State{}, fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, b.Kind.Name, storage.ErrConflict)
+	return RecordState{}, fmt.Errorf("%s: %s %s: %w", t.store.Name, doing, table.Kind.Name, storage.ErrConflict)
 }
 
-// settle makes sure that a write which was only assumed to be possible is known to be,
-// before the record gives up the keys by which the database would refuse it.
-func (t *tx) settle(b *Table, key Key, was State) (State, error) {
-	if !was.assumed {
+// verifyState flushes an unverified write before the record releases its unique keys, by
+// which the database would reject the write.
+func (t *tx) verifyState(table *Table, key RecordKey, was RecordState) (RecordState, error) {
+	if !was.unverified {
 		return was, nil
 	}
 	if err := t.flushAll(); err != nil {
 		return was, err
 	}
-	return t.now(b, key)
+	return t.state(table, key)
 }
 
-// release notes that a record gives up unique keys. If another record of the batch
-// was assumed to be able to have one of them, it was not: the batch runs again.
-func (t *tx) release(b *Table, key Key, freed []string) {
+// releaseKeys notes that a record releases unique keys. If another record of the batch
+// took one of them before, that write cannot succeed, and the batch runs again.
+func (t *tx) releaseKeys(table *Table, key RecordKey, freed []string) {
 	for _, unique := range freed {
-		if owner, ok := t.owner(unique); ok && owner != key && owner != (Key{}) {
-			t.batch.doomed = b.Kind.Name
+		if owner, ok := t.keyOwner(unique); ok && owner != key && owner != (RecordKey{}) {
+			t.batch.keyConflictTable = table.Kind.Name
 		}
-		t.own.owners.put(unique, Key{})
+		t.own.keyOwners.put(unique, RecordKey{})
 	}
 }
 
-// Claim implements [storage.Tx]. The leases are buffered like every other write: the
-// lock keeps other writers from the same records.
+// Claim implements [storage.Tx]. It buffers the leases like other writes: the lock keeps
+// other writers from claiming the same records.
 func (t *tx) Claim(k *storage.Kind, c storage.Claim) ([]storage.Record, error) {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err != nil {
 		return nil, err
 	}
 	if err := k.CheckClaim(c); err != nil {
 		return nil, err
 	}
-	if err := t.settled(k.Name); err != nil {
+	if err := t.flushBefore(k.Name); err != nil {
 		return nil, err
 	}
-	records, err := t.due(b, c)
+	records, err := t.claimable(table, c)
 	if err != nil {
 		return nil, err
 	}
 	for i, r := range records {
-		key, s := Key{k.Name, r.Scope, r.ID}, State{Table: b, Record: copyRecord(r), Stored: r.Version}
+		key, s := RecordKey{k.Name, r.Scope, r.ID}, RecordState{Table: table, Record: copyRecord(r), StoredVersion: r.Version}
 		if c.InTx {
-			if _, ok := t.lookup(key); !ok { // they are about to be written
-				t.cache.keep(key, s)
+			if _, ok := t.lookup(key); !ok { // the caller is about to write them
+				t.cache.putRecord(key, s)
 			}
 			continue
 		}
 		s.Record.Version++
-		s.Leased, s.Lease = true, Ceiling(c.Now.Add(c.Lease))
-		t.own.write(key, s)
+		s.LeaseOnly, s.Lease = true, CeilMillis(c.Now.Add(c.Lease))
+		t.own.putRecord(key, s)
 		records[i].Version++
 	}
-	return records, t.wrote()
+	return records, t.afterWrite()
 }
 
-// Lease implements [storage.Tx]. The lease of a row that is yet to be written is written
-// with it.
+// Lease implements [storage.Tx]. A row that is not written yet is written with its lease.
 func (t *tx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, until time.Time) error {
-	b, err := t.table(k)
+	table, err := t.table(k)
 	if err != nil {
 		return err
 	}
 	if err := k.CheckLease(until); err != nil {
 		return err
 	}
-	key := Key{k.Name, s, id}
-	was, err := t.current("lease", b, key, version)
+	key := RecordKey{k.Name, s, id}
+	was, err := t.stateAtVersion("lease", table, key, version)
 	if err != nil {
 		return err
 	}
-	was.Leased, was.Lease = was.Leased || was.Stored == was.Record.Version && !was.anew, Ceiling(until)
-	t.write(key, was)
-	return t.wrote()
+	was.LeaseOnly, was.Lease = was.LeaseOnly || was.StoredVersion == was.Record.Version && !was.reinserted, CeilMillis(until)
+	t.putRecord(key, was)
+	return t.afterWrite()
 }

@@ -12,93 +12,89 @@ import (
 
 // writer runs the updates of this process, many in one transaction.
 //
-// Whatever writes holds one lock of the database until its commit. So transactions
-// run one after another, over all processes, and no isolation level, retry or list
-// of row locks has to be argued about. It is fast because the lock is taken for many:
-// the updates that wait share a transaction, a batch, in which each sees what those
-// before it wrote.
+// A writer of the database holds one lock until its commit. So transactions run one after
+// another, over all processes, and the design needs no argument about isolation levels or
+// row locks. It is fast because many updates share the lock: waiting updates form a
+// batch, which is one transaction. Each update sees the writes of those before it.
 //
-// There is a write turn (see turn.go), and each call runs its own function, in its own
-// goroutine, while it has the turn. What the function writes stays in
-// memory (see writeset.go), and what it reads by id comes from there or from the cache
-// (see cache.go), so a function rarely waits for the database. When no call waits for
-// the turn, or the batch is full, the batch goes out, few statements for each table,
-// with the commit behind them (see batch.go).
+// The calls pass a write turn around (see turn.go). The call that has the turn runs its
+// function, in its own goroutine. Writes stay in memory (see writeset.go). Reads by id
+// come from there or from the cache (see cache.go), so a function rarely waits for the
+// database. The batch is committed when it is full or no call waits for the turn (see
+// batch.go). It then takes few statements for each table.
 //
-// A batch that has not asked the database anything needs no transaction before that.
-// Its commit says on top of which commit it ran. If another process has committed
-// since, nothing of the batch is kept, and its functions run again in a transaction
-// that holds the lock from the first.
+// A batch is optimistic: until it queries the database it needs no transaction. Its
+// commit names the commit that it is based on. If another process has committed since,
+// the writer drops the batch's writes and runs its functions again, pessimistically: in a
+// transaction that holds the lock from the beginning.
 //
-// While a server commits a batch the next one runs, on top of what the first has
-// written, and goes out when the first is there. If the first comes to nothing, the
-// next runs again after it. Measured with `-bench HTTP ./storage/postgres`, that is a
-// fifth more at 16 connections and a tenth at 64. Where the commit is this process's
-// own work, see [Dialect], it gains nothing and makes batches smaller.
+// While a server commits a batch, the next one runs on top of its writes, and is
+// committed after it. If the first fails, the next runs again. With `-bench HTTP
+// ./storage/postgres` this gains a fifth at 16 connections and a tenth at 64. It gains
+// nothing where this process does the work of the commit; see [Dialect].
 //
-// That an insert meets a taken key shows only at the end. Nothing of the batch is
-// kept then, and its functions run again in the same order. Those that insert into
-// the table where it happened look first, so that one of them gets
-// [storage.ErrExists]. The third time every write goes out at once. Trouble of the
-// connection makes the callers try once more, each in a batch of its own.
+// An insert of a taken key fails only at the commit. The functions of the batch then run
+// again in the same order, and calls that insert into that table query it first, so that
+// one of them gets [storage.ErrExists]. From the third run on, every write goes to the
+// database at once. If the connection fails, each call tries again in a batch of its own.
 type writer struct {
-	store *Store
-	max   int // calls of a batch
+	store        *Store
+	maxBatchSize int // in calls
 
-	mu    sync.Mutex
-	held  bool // whether a call has the turn
-	queue []*call
+	mu        sync.Mutex
+	turnTaken bool // a call has the turn
+	queue     []*call
 
 	// The call that has the turn owns the rest.
 
-	open       *batch // that further calls may join
-	committing *batch // whose commit is under way, or has come back and was not looked at
-	cache      cache
-	own        writeSet    // of the call that runs, kept to spare allocations
-	spare      []*writeSet // of batches that have ended, for the next ones
-	eager      int         // so many batches, from now on, lock before they run
+	open        *batch // accepts further calls
+	committing  *batch // its commit is running, or its outcome was not processed yet
+	cache       cache
+	callWrites  writeSet    // of the running call, reused
+	spareSets   []*writeSet // of ended batches, for reuse
+	pessimistic int         // how many of the next batches take the lock before they run
 }
 
-// call is a caller of Update.
+// call is a call of Update.
 type call struct {
-	ctx   context.Context
-	fn    func(*tx) error
-	alone bool // wants a batch of its own
-	// defines says that the function changes tables.
-	defines bool
-	batch   *batch
+	ctx        context.Context
+	fn         func(*tx) error
+	singleCall bool // needs a batch of its own
+	// definesKinds says that the function changes tables.
+	definesKinds bool
+	batch        *batch
 
-	turn chan order
-	ran  chan struct{} // receives when a further run is through
+	signals   chan signal
+	rerunDone chan struct{} // receives after each rerun
 
-	careful map[string]bool
-	strict  bool
-	left    bool  // it has its answer, and does not take part any more
-	err     error // what its function answered
+	checkTables  map[string]bool
+	writeThrough bool
+	finished     bool  // its result no longer depends on the batch
+	err          error // the result of its function
 }
 
-// order is what a waiting call is told.
-type order int
+// signal tells a waiting call how it goes on.
+type signal int
 
 const (
-	begin order = iota // the turn is yours
-	again              // run once more; the turn is another's
-	over               // the batch has ended
+	turnGranted    signal = iota // the call has the turn
+	rerunRequested               // the call runs its function once more; another call has the turn
+	batchEnded                   // the batch has its outcome
 )
 
-// attempts is how often an update runs in batches that are dropped.
-const attempts = 6
+// maxAttempts bounds how many dropped batches an update takes part in.
+const maxAttempts = 6
 
-// update is Update for a store that is known to be open. One that defines has a batch
-// of its own.
+// update is Update for a store that is open. A call that defines kinds gets a batch of
+// its own.
 func (w *writer) update(ctx context.Context, fn func(*tx) error, defines bool) error {
 	alone := defines
 	for n := 1; ; n++ {
-		c := &call{ctx: ctx, fn: fn, alone: alone, defines: defines, turn: make(chan order, 1)}
-		err := w.once(c)
-		dropped, ok := errors.AsType[Dropped](err)
-		if !ok || n == attempts || n > 2 && !w.isTransient(dropped.Cause) {
-			return w.named(err)
+		c := &call{ctx: ctx, fn: fn, singleCall: alone, definesKinds: defines, signals: make(chan signal, 1)}
+		err := w.runInBatch(c)
+		dropped, ok := errors.AsType[Retryable](err)
+		if !ok || n == maxAttempts || n > 2 && !w.isTransient(dropped.Cause) {
+			return w.publicError(err)
 		}
 		w.store.counters.reruns.Add(1)
 		alone = true
@@ -108,10 +104,10 @@ func (w *writer) update(ctx context.Context, fn func(*tx) error, defines bool) e
 	}
 }
 
-// named puts the name of the store before an error that has none yet.
-func (w *writer) named(err error) error {
+// publicError returns the error that the caller of Update gets.
+func (w *writer) publicError(err error) error {
 	switch err := err.(type) {
-	case Dropped:
+	case Retryable:
 		return &unavailable{w.store.Name, err.Cause}
 	case Final:
 		return err.Cause
@@ -130,11 +126,12 @@ func (e *unavailable) Unwrap() error        { return e.err }
 func (e *unavailable) Is(target error) bool { return target == storage.ErrUnavailable }
 
 func (w *writer) isTransient(err error) bool {
-	fault, _ := w.store.driver.Fault(err)
-	return err != nil && fault == Transient
+	class, _ := w.store.driver.Classify(err)
+	return err != nil && class == Transient
 }
 
-// Pause waits a little, and longer each time, so that two that met do not meet again.
+// Pause waits a random time that grows with n, so that two writers that collided do not
+// collide again.
 func Pause(ctx context.Context, n int) error {
 	select {
 	case <-ctx.Done():
@@ -144,91 +141,91 @@ func Pause(ctx context.Context, n int) error {
 	}
 }
 
-// once takes part in one batch.
-func (w *writer) once(c *call) error {
-	if err := w.take(c); err != nil {
+// runInBatch joins a batch, runs the call, and waits for the outcome.
+func (w *writer) runInBatch(c *call) error {
+	if err := w.acquireTurn(c); err != nil {
 		return err
 	}
-	if err := w.join(c); err != nil {
-		w.pass()
+	if err := w.joinBatch(c); err != nil {
+		w.passTurn()
 		return err
 	}
-	w.first(c)
-	for !c.left && <-c.turn == again {
-		w.rerun(c)
+	w.runFirst(c)
+	for !c.finished && <-c.signals == rerunRequested {
+		w.runAgain(c)
 	}
-	if c.left || c.batch.err == nil {
+	if c.finished || c.batch.err == nil {
 		return c.err
 	}
 	return c.batch.err
 }
 
-// first runs a call's function, and passes the turn on, whatever becomes of it.
-func (w *writer) first(c *call) {
-	defer w.pass()
-	w.run(c)
+// runFirst runs a call's function and passes the turn on, even if the function panics.
+func (w *writer) runFirst(c *call) {
+	defer w.passTurn()
+	w.runCall(c)
 }
 
-// rerun runs it once more, for the batch that is repeated.
-func (w *writer) rerun(c *call) {
-	defer func() { c.ran <- struct{}{} }()
-	w.run(c)
+// runAgain runs a call's function once more, when its batch runs again.
+func (w *writer) runAgain(c *call) {
+	defer func() { c.rerunDone <- struct{}{} }()
+	w.runCall(c)
 }
 
-// run runs a call's function. A call has left when its answer does not depend on
-// what becomes of the batch.
-func (w *writer) run(c *call) {
-	t := w.tx(c)
+// runCall runs a call's function, and marks the call as finished if its result does not
+// depend on the batch's outcome.
+func (w *writer) runCall(c *call) {
+	t := w.newTx(c)
 	returned := false
 	defer func() {
 		t.ended = true
 		if returned {
 			return
 		}
-		// A panic or runtime.Goexit, which goes on from here.
-		c.left = true
-		t.undo()
+		// The function panicked or called runtime.Goexit.
+		c.finished = true
+		t.rollback()
 	}()
 	c.err = c.fn(t)
-	if c.err != nil && t.assumed && t.failed == nil && c.ctx.Err() == nil {
-		// It gave up, perhaps because of an insert that was only assumed to be
-		// possible and will not be sent. It runs again, and looks first.
+	if c.err != nil && t.skippedCheck && t.failed == nil && c.ctx.Err() == nil {
+		// The function failed after a write that skipped its check. The failure may be
+		// a consequence, so the function runs again and checks first.
 		t.ended = true
-		t.undo()
-		t = w.tx(c)
-		t.lookFirst = true
+		t.rollback()
+		t = w.newTx(c)
+		t.checkAllTables = true
 		c.err = c.fn(t)
 	}
 	returned = true
 	if c.err == nil && t.failed == nil && c.ctx.Err() == nil {
-		if t.join() == nil {
+		if t.mergeIntoBatch() == nil {
 			return
 		}
 	}
-	t.undo()
+	t.rollback()
 	switch ended := c.ctx.Err(); {
 	case ended != nil:
-		c.left = true
+		c.finished = true
 		if !errors.Is(c.err, ended) {
 			c.err = ended
 		}
-	case t.failed != nil && !t.blameless:
-		c.left, c.err = true, t.failed
+	case t.failed != nil && !t.retryable:
+		c.finished, c.err = true, t.failed
 	}
 }
 
-// tx returns a call's part of the batch's transaction.
-func (w *writer) tx(c *call) *tx {
+// newTx returns the transaction of a call within its batch.
+func (w *writer) newTx(c *call) *tx {
 	b := c.batch
-	w.own.clear()
+	w.callWrites.clear()
 	t := &tx{
 		readTx: readTx{
-			ctx: c.ctx, io: context.Background(), store: w.store,
-			session: func() (Session, error) { return w.sessionOf(b) },
+			ctx: c.ctx, ioCtx: context.Background(), store: w.store,
+			session: func() (Session, error) { return w.batchSession(b) },
 		},
-		batch: b, cache: &w.cache, own: &w.own,
-		careful: c.careful, strict: c.strict,
+		batch: b, cache: &w.cache, own: &w.callWrites,
+		checkTables: c.checkTables, writeThrough: c.writeThrough,
 	}
-	t.flush, t.broke = t.flushFor, t.trouble
+	t.flushBuffered, t.onFailure = t.flushKind, t.transactionFailed
 	return t
 }

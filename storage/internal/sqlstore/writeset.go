@@ -8,131 +8,130 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// A writeSet is what a transaction has written, and what of it the database does
-// not have yet. There are up to three of them, each over the next: the set of the
-// call that runs, the set of the calls before it in the batch, and the set of the
-// batch before, while that is being committed. Under them is the cache. A read
-// looks through them from the top. A write goes to the call's own set, so that
-// undoing it is forgetting it. It reaches the database together with all others
-// when the batch commits, or before a question that only the database can answer.
+// writeSet holds the writes of a transaction, and notes which of them the database lacks.
+// There are up to three write sets: that of the running call, above that of the batch's
+// earlier calls, above that of the previous batch while its commit runs. The cache is
+// below them. A read searches from the top. A write goes to the call's own set, so the
+// writer undoes a call by dropping its set. All writes go to the database with the
+// commit, or before a query that the write sets and the cache cannot answer.
 type writeSet struct {
-	records   ordered[Key, State]
-	owners    ordered[string, Key] // of unique keys; the zero Key for a key that is free
-	accounts  ordered[string, Account]
-	sequences ordered[string, Sequence]
-	postings  ordered[string, storage.Posting]
-	entries   []storage.Entry // that the database does not have yet
-	bytes     int             // of what it does not have, roughly
+	records   orderedMap[RecordKey, RecordState]
+	keyOwners orderedMap[string, RecordKey] // by unique key; the zero RecordKey for a free key
+	accounts  orderedMap[string, Account]
+	sequences orderedMap[string, Sequence]
+	postings  orderedMap[string, storage.Posting]
+	entries   []storage.Entry // that the database lacks
+	bytes     int             // rough size of the writes that the database lacks
 }
 
-// Key names a record.
-type Key struct {
+// RecordKey identifies a record.
+type RecordKey struct {
 	Kind  string
 	Scope storage.Scope
 	ID    string
 }
 
-// State is a record as it now stands, and its row in the database. It is never
-// changed, only replaced.
-type State struct {
+// RecordState is a record as the transaction sees it, and what the database holds of it.
+// It is replaced, never changed.
+type RecordState struct {
 	Table  *Table
-	Record storage.Record // without Version when it is not there
-	// Stored is the version of the row in the database as the transaction sees it,
+	Record storage.Record // Version is 0 if there is no such record
+	// StoredVersion is the version of the row in the database as the transaction sees it;
 	// 0 when there is none.
-	Stored int64
-	// Leased says that only the version and the lease of the row change, and Lease
-	// until when it is held, in Unix milliseconds; 0 when it is not.
-	Leased bool
-	Lease  int64
-	// anew says that the record was deleted and inserted again, so that the row has nothing
-	// of it, be the versions alike.
-	anew bool
-	// assumed says that the database was not asked whether the id, or a unique key, is
-	// taken: it is free, or the write fails.
-	assumed bool
+	StoredVersion int64
+	// LeaseOnly says that only the version and the lease of the row change. Lease is the
+	// end of the lease in Unix milliseconds; 0 for none.
+	LeaseOnly bool
+	Lease     int64
+	// reinserted says that the record was deleted and inserted again. Its row then
+	// differs even if the versions are equal.
+	reinserted bool
+	// unverified says that the write skipped the query for a taken id or unique key, or
+	// for the version. If one of them is wrong, the write to the database fails.
+	unverified bool
 }
 
-// inDatabase returns the state when the database has it.
-func (s State) inDatabase() State {
-	return State{Table: s.Table, Record: s.Record, Stored: s.Record.Version}
+// afterWrite returns the state once the database has it.
+func (s RecordState) afterWrite() RecordState {
+	return RecordState{Table: s.Table, Record: s.Record, StoredVersion: s.Record.Version}
 }
 
-// Account is a ledger account. Stored is the number of entries in its row, 0 when
-// there is none.
+// Account is a ledger account. StoredEntries is the number of entries in its row; 0 if
+// there is no row.
 type Account struct {
 	storage.Balance
-	Stored int64
+	StoredEntries int64
 }
 
-func (a Account) inDatabase() Account {
-	a.Stored = a.Entries
+func (a Account) afterWrite() Account {
+	a.StoredEntries = a.Entries
 	return a
 }
 
-// Sequence is a sequence. Stored is the value of its row, 0 when there is none.
+// Sequence is a sequence. StoredValue is the value of its row; 0 if there is no row.
 type Sequence struct {
 	storage.Sequence
-	Stored int64
+	StoredValue int64
 }
 
-func (s Sequence) inDatabase() Sequence {
-	s.Stored = s.Value
+func (s Sequence) afterWrite() Sequence {
+	s.StoredValue = s.Value
 	return s
 }
 
-// unwritten reports whether the database lacks anything.
-func (w *writeSet) unwritten() bool {
+// hasUnwritten reports whether the database lacks any write.
+func (w *writeSet) hasUnwritten() bool {
 	return len(w.records.unwritten)+len(w.postings.unwritten)+len(w.accounts.unwritten)+len(w.sequences.unwritten) > 0
 }
 
-// touches reports whether the database lacks a change of a kind, of the ledger, or, if
-// what is "", any.
-func (w *writeSet) touches(what string) bool {
+// hasUnwrittenOf reports whether the database lacks a write to a kind, to the ledger for
+// flushLedger, or any write for "".
+func (w *writeSet) hasUnwrittenOf(what string) bool {
 	switch what {
 	case "":
-		return w.unwritten()
-	case ledger:
+		return w.hasUnwritten()
+	case flushLedger:
 		return len(w.accounts.unwritten) > 0
 	}
 	return slices.ContainsFunc(w.records.unwritten, func(i int) bool { return w.records.keys[i].Kind == what })
 }
 
-// take makes what a set above holds part of this one, and empties that.
-func (w *writeSet) take(above *writeSet) {
-	w.records.take(&above.records)
-	w.owners.take(&above.owners)
-	w.accounts.take(&above.accounts)
-	w.sequences.take(&above.sequences)
-	w.postings.take(&above.postings)
+// merge moves the writes of the set above into this one.
+func (w *writeSet) merge(above *writeSet) {
+	w.records.merge(&above.records)
+	w.keyOwners.merge(&above.keyOwners)
+	w.accounts.merge(&above.accounts)
+	w.sequences.merge(&above.sequences)
+	w.postings.merge(&above.postings)
 	w.entries = append(w.entries, above.entries...)
 	w.bytes += above.bytes
 	above.clear()
 }
 
-// rebase notes that what a set below holds is in the database now, which changes the
-// rows under what this one holds.
+// rebase updates the stored versions of this set after the set below was written to the
+// database.
 func (w *writeSet) rebase(below *writeSet) {
 	for _, i := range w.records.unwritten {
 		if s := below.records.find(w.records.keys[i]); s != nil {
-			w.records.values[i].Stored = s.Stored
+			w.records.values[i].StoredVersion = s.StoredVersion
 		}
 	}
 	for _, i := range w.accounts.unwritten {
 		if a := below.accounts.find(w.accounts.keys[i]); a != nil {
-			w.accounts.values[i].Stored = a.Stored
+			w.accounts.values[i].StoredEntries = a.StoredEntries
 		}
 	}
 	for _, i := range w.sequences.unwritten {
 		if s := below.sequences.find(w.sequences.keys[i]); s != nil {
-			w.sequences.values[i].Stored = s.Stored
+			w.sequences.values[i].StoredValue = s.StoredValue
 		}
 	}
 }
 
-// clear empties the set, and keeps its room.
+// clear empties the set and keeps its memory.
 func (w *writeSet) clear() {
 	w.records.clear()
-	w.owners.clear()
+	w.keyOwners.clear()
 	w.accounts.clear()
 	w.sequences.clear()
 	w.postings.clear()
@@ -140,19 +139,19 @@ func (w *writeSet) clear() {
 	w.entries, w.bytes = w.entries[:0], 0
 }
 
-// written marks everything as being in the database.
-func (w *writeSet) written() {
-	w.records.written(State.inDatabase)
-	w.owners.written(nil)
-	w.accounts.written(Account.inDatabase)
-	w.sequences.written(Sequence.inDatabase)
-	w.postings.written(nil)
+// markWritten notes that the database has everything.
+func (w *writeSet) markWritten() {
+	w.records.markWritten(RecordState.afterWrite)
+	w.keyOwners.markWritten(nil)
+	w.accounts.markWritten(Account.afterWrite)
+	w.sequences.markWritten(Sequence.afterWrite)
+	w.postings.markWritten(nil)
 	clear(w.entries)
 	w.entries, w.bytes = w.entries[:0], 0
 }
 
-// write notes a record as it now stands.
-func (w *writeSet) write(k Key, s State) {
+// putRecord sets the state of a record.
+func (w *writeSet) putRecord(k RecordKey, s RecordState) {
 	w.records.put(k, s)
 	w.bytes += len(s.Record.Data) + 256
 }
@@ -166,14 +165,14 @@ func copyRecord(r storage.Record) storage.Record {
 // Writes are the rows that a write set sends to the database.
 type Writes struct {
 	Tables []*TableWrites
-	// Accounts are new where Stored is 0.
+	// Accounts are inserted where StoredEntries is 0, and else updated.
 	Accounts []*Account
 	Postings []storage.Posting
 	Entries  []storage.Entry
-	// Sequences are new where Stored is 0.
+	// Sequences are inserted where StoredValue is 0, and else updated.
 	Sequences []*Sequence
-	// Hashes are of all that the transaction has changed, for the log of commits;
-	// nil stands for everything.
+	// Hashes cover all changes of the transaction, for the commit log; nil stands for
+	// everything.
 	Hashes []byte
 
 	tables map[*Table]*TableWrites
@@ -182,15 +181,15 @@ type Writes struct {
 // TableWrites are the rows of one table.
 type TableWrites struct {
 	Table *Table
-	// Remove, Replace and Lease change the row with the version that is Stored.
+	// Remove, Replace and Lease change the row that has StoredVersion.
 	Remove, Replace, Lease, Insert []RowWrite
 	used                           bool
 }
 
 // RowWrite is one row.
 type RowWrite struct {
-	*Key
-	*State
+	*RecordKey
+	*RecordState
 }
 
 // Empty reports whether there is nothing to write.
@@ -198,11 +197,11 @@ func (w *Writes) Empty() bool {
 	return len(w.Tables)+len(w.Accounts)+len(w.Postings)+len(w.Sequences) == 0
 }
 
-// add adds what a set has that the database lacks.
-func (w *Writes) add(set *writeSet, changed *changes) {
+// add adds the writes of a set that the database lacks.
+func (w *Writes) add(set *writeSet, changed *changedHashes) {
 	for _, i := range set.records.unwritten {
 		key, state := &set.records.keys[i], &set.records.values[i]
-		w.of(state.Table).add(key, state)
+		w.tableWrites(state.Table).add(key, state)
 		changed.add(key.hash)
 	}
 	for _, i := range set.accounts.unwritten {
@@ -220,12 +219,12 @@ func (w *Writes) add(set *writeSet, changed *changes) {
 	w.Hashes = changed.bytes()
 }
 
-// of returns the rows of a table.
-func (w *Writes) of(t *Table) *TableWrites {
+// tableWrites returns the writes of a table.
+func (w *Writes) tableWrites(t *Table) *TableWrites {
 	rows := w.tables[t]
 	if rows == nil {
 		rows = &TableWrites{Table: t}
-		set(&w.tables, t, rows)
+		putMap(&w.tables, t, rows)
 	}
 	if !rows.used {
 		rows.used = true
@@ -234,74 +233,74 @@ func (w *Writes) of(t *Table) *TableWrites {
 	return rows
 }
 
-func (w *TableWrites) add(k *Key, s *State) {
+func (w *TableWrites) add(k *RecordKey, s *RecordState) {
 	row := RowWrite{k, s}
 	switch {
-	case s.Record.Version == 0 && s.Stored == 0:
+	case s.Record.Version == 0 && s.StoredVersion == 0:
 	case s.Record.Version == 0:
 		w.Remove = append(w.Remove, row)
-	case s.Stored == 0:
+	case s.StoredVersion == 0:
 		w.Insert = append(w.Insert, row)
-	case s.Leased:
+	case s.LeaseOnly:
 		w.Lease = append(w.Lease, row)
 	default:
 		w.Replace = append(w.Replace, row)
 	}
 }
 
-// clear empties the writes, and keeps their room.
+// clear empties the writes and keeps their memory.
 func (w *Writes) clear() {
 	for _, t := range w.Tables {
 		t.used = false
-		t.Remove, t.Replace, t.Lease, t.Insert = emptied(t.Remove), emptied(t.Replace), emptied(t.Lease), emptied(t.Insert)
+		t.Remove, t.Replace, t.Lease, t.Insert = truncate(t.Remove), truncate(t.Replace), truncate(t.Lease), truncate(t.Insert)
 	}
-	w.Tables, w.Accounts, w.Postings = emptied(w.Tables), emptied(w.Accounts), emptied(w.Postings)
-	w.Entries, w.Sequences, w.Hashes = emptied(w.Entries), emptied(w.Sequences), nil
+	w.Tables, w.Accounts, w.Postings = truncate(w.Tables), truncate(w.Accounts), truncate(w.Postings)
+	w.Entries, w.Sequences, w.Hashes = truncate(w.Entries), truncate(w.Sequences), nil
 }
 
-func emptied[T any](s []T) []T {
+func truncate[T any](s []T) []T {
 	clear(s)
 	return s[:0]
 }
 
-// writing calls use with the writes of a set, in room that is kept between calls.
-func (s *Store) writing(set *writeSet, changed *changes, use func(*Writes) error) error {
-	w := s.room.Swap(nil)
+// withWrites calls use with the writes of a set. It reuses the memory of earlier calls.
+func (s *Store) withWrites(set *writeSet, changed *changedHashes, use func(*Writes) error) error {
+	w := s.spareWrites.Swap(nil)
 	if w == nil {
 		w = &Writes{}
 	}
 	defer func() {
 		w.clear()
-		s.room.Store(w)
+		s.spareWrites.Store(w)
 	}()
 	w.add(set, changed)
 	return use(w)
 }
 
-// changes are hashes of what a transaction changes, for other processes that
-// remember it. Two things with one hash are forgotten together, which does no harm.
-type changes struct {
-	ignored bool // by a driver that keeps no log
-	all     bool // too many, or what no hash can say
-	hashes  map[uint64]bool
+// changedHashes are the hashes of what a transaction changes. Other processes evict from
+// their caches what has these hashes. A collision evicts too much, which does no harm.
+type changedHashes struct {
+	disabled   bool // the driver keeps no commit log
+	everything bool // too many changes, or a change of tables
+	hashes     map[uint64]bool
 }
 
-// maxChanges is how many changes of one commit are told apart.
-const maxChanges = 4096
+// maxChangedHashes bounds the hashes of one commit.
+const maxChangedHashes = 4096
 
-func (c *changes) add(hash func() uint64) {
-	if c.all || c.ignored {
+func (c *changedHashes) add(hash func() uint64) {
+	if c.everything || c.disabled {
 		return
 	}
-	if len(c.hashes) >= maxChanges {
-		c.all, c.hashes = true, nil
+	if len(c.hashes) >= maxChangedHashes {
+		c.everything, c.hashes = true, nil
 		return
 	}
-	set(&c.hashes, hash(), true)
+	putMap(&c.hashes, hash(), true)
 }
 
-func (c *changes) bytes() []byte {
-	if c.all || c.ignored {
+func (c *changedHashes) bytes() []byte {
+	if c.everything || c.disabled {
 		return nil
 	}
 	b := make([]byte, 0, 8*len(c.hashes))
@@ -311,7 +310,7 @@ func (c *changes) bytes() []byte {
 	return b
 }
 
-func (k *Key) hash() uint64 {
+func (k *RecordKey) hash() uint64 {
 	h := fnv.New64a()
 	var text [256]byte
 	b := append(text[:0], k.Kind...)
@@ -333,7 +332,7 @@ func nameHash(what, name string) uint64 {
 	return h.Sum64()
 }
 
-func set[K comparable, V any](m *map[K]V, k K, v V) {
+func putMap[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}
 	}

@@ -75,12 +75,12 @@ func Store(t testing.TB) *postgres.Store {
 
 var schemas atomic.Int64
 
-// deadlock is what a DROP may meet beside the last statement of a process that a test has
-// killed, and no longer when the server has ended that.
+// deadlock is the error of a DROP beside the last statement of a killed process. It
+// passes when the server has ended that statement.
 const deadlock = "40P01"
 
-// Schema returns the name of a schema that nobody else uses. It is dropped at the
-// end of the test.
+// Schema returns the name of a schema that no other test uses. It is dropped at the end
+// of the test.
 func Schema(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d_%d_%d", os.Getpid(), time.Now().UnixNano(), schemas.Add(1))

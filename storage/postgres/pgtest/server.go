@@ -161,8 +161,8 @@ func (s *Server) Start(t testing.TB, settings ...string) {
 	}
 }
 
-// Freeze stops every process of the server, whose kernel goes on to accept what is
-// sent to it. Thaw lets them go on.
+// Freeze stops every process of the server. The kernel goes on to accept connections and
+// data. Thaw lets the processes go on.
 func (s *Server) Freeze(t testing.TB) {
 	t.Helper()
 	s.signal(t, syscall.SIGSTOP)
@@ -244,8 +244,7 @@ func (s *Server) launch(settings ...string) error {
 			return err
 		}
 	}
-	// Benchmarks wait for the disk, tests need not: no test ends the machine and
-	// looks what is left.
+	// Benchmarks wait for the disk; tests need not, because no test loses the machine.
 	fsync := "off"
 	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
 		fsync = "on"
@@ -276,7 +275,7 @@ func (s *Server) launch(settings ...string) error {
 	return s.await()
 }
 
-// stop ends the server and keeps what it has written.
+// stop ends the server and keeps its data.
 func (s *Server) stop() {
 	if s.shell == nil {
 		return
@@ -287,10 +286,10 @@ func (s *Server) stop() {
 	s.shell, s.input = nil, nil
 }
 
-// remove ends the server and deletes what it has written.
+// remove ends the server and deletes its data.
 func (s *Server) remove() {
 	s.stop()
-	_ = os.RemoveAll(s.dir) // of no use to anybody
+	_ = os.RemoveAll(s.dir) // the test has ended
 }
 
 // await waits until the server answers.

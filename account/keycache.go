@@ -1,0 +1,83 @@
+package account
+
+import (
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+const (
+	// keyCacheTTL is how long a key is believed to be what it was when it was read. It is
+	// real time, whatever the clock of the service says.
+	keyCacheTTL = time.Second
+	// maxCachedKeys bounds the memory, at some 300 bytes each.
+	maxCachedKeys = 10_000
+)
+
+// keyCache holds the keys that were read within the last second. So a busy merchant's key
+// is read once a second, and not with every call.
+//
+// A call that ends a key in this process empties the cache before it returns. Other
+// processes see a revoked key after at most one second. No store has to pass a message on,
+// and no message can be lost.
+type keyCache struct {
+	mu   sync.RWMutex
+	keys map[keyHash]cachedKey
+	// forgotten counts, so that what was read before is not remembered after.
+	forgotten int64
+}
+
+// keyHash is the SHA-256 of a secret.
+type keyHash [sha256.Size]byte
+
+type cachedKey struct {
+	access   Access
+	lastUsed time.Time
+	ends     *api.Time
+	until    time.Time // by the real clock
+}
+
+// find returns a key that works at the time now of the service, and whose use need not
+// be noted.
+func (k *keyCache) find(hash keyHash, now time.Time) (Access, bool) {
+	k.mu.RLock()
+	known, ok := k.keys[hash]
+	k.mu.RUnlock()
+	if !ok || !time.Now().Before(known.until) || now.Sub(known.lastUsed) >= lastUsedStep || known.ends != nil && !now.Before(known.ends.Time) {
+		return Access{}, false
+	}
+	return known.access, true
+}
+
+// begin is called before a key is read.
+func (k *keyCache) begin() (reading int64, at time.Time) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.forgotten, time.Now()
+}
+
+// keep remembers what was read since begin, unless a key has ended meanwhile.
+func (k *keyCache) keep(reading int64, hash keyHash, key cachedKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if reading != k.forgotten {
+		return
+	}
+	if len(k.keys) >= maxCachedKeys {
+		clear(k.keys)
+	}
+	if k.keys == nil {
+		k.keys = make(map[keyHash]cachedKey)
+	}
+	k.keys[hash] = key
+}
+
+// forget is called when a key has ended. Keys seldom do.
+func (k *keyCache) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.forgotten++
+	clear(k.keys)
+}

@@ -1,0 +1,159 @@
+package account_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// watched counts reads, and lets a test act between what a read has found and its end.
+type watched struct {
+	storage.Store
+	views atomic.Int64
+	found func()
+}
+
+func (w *watched) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	w.views.Add(1)
+	err := w.Store.View(ctx, fn)
+	if found := w.found; found != nil {
+		w.found = nil
+		found()
+	}
+	return err
+}
+
+// newWatched is a merchant with a key in one process, and the same database in another.
+func newWatched(t *testing.T) (here, there *bench, store *watched, caller api.Caller, key *account.Key) {
+	there = newBench(t, nil)
+	here = newBench(t, func(storage.Store) storage.Store {
+		store = &watched{Store: there.engine.Store}
+		return store
+	})
+	caller = api.Caller{Merchant: here.merchant(t)}
+	key, err := here.CreateKey(t.Context(), caller, account.CreateKeyParams{Resources: []string{"payouts"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return here, there, store, caller, key
+}
+
+func TestKeysAreReadOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, _, store, _, key := newWatched(t)
+		mustAuthenticate(t, here, key.Secret)
+		before := store.views.Load()
+		for range 10 {
+			access, err := here.Authenticate(t.Context(), key.Secret)
+			if err != nil || !access.Allows("payouts", true) || access.Allows("payments", false) {
+				t.Fatalf("access %+v, %v", access, err)
+			}
+			access.Resources[0] = "payments" // is the caller's
+		}
+		if n := store.views.Load() - before; n != 0 {
+			t.Errorf("read %d times more within the second", n)
+		}
+		time.Sleep(time.Second)
+		mustAuthenticate(t, here, key.Secret)
+		if n := store.views.Load() - before; n != 1 {
+			t.Errorf("read %d times after a second", n)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := here.Authenticate(ended, key.Secret); !errors.Is(err, context.Canceled) {
+			t.Errorf("with an ended context: %v", err)
+		}
+	})
+}
+
+func TestEndedKeysAreForgotten(t *testing.T) {
+	refused := func(t *testing.T, what string, b *bench, secret string) {
+		t.Helper()
+		_, err := b.Authenticate(t.Context(), secret)
+		wantCode(t, what, err, api.APIKeyInvalid)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		here, there, _, caller, key := newWatched(t)
+		mustAuthenticate(t, here, key.Secret)
+		mustAuthenticate(t, there, key.Secret)
+		if err := here.RevokeKey(t.Context(), caller, key.ID); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, "revoked in this process", here, key.Secret)
+		time.Sleep(time.Second)
+		refused(t, "revoked in another, a second later", there, key.Secret)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		here, _, _, caller, key := newWatched(t)
+		mustAuthenticate(t, here, key.Secret)
+		if _, err := here.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		mustAuthenticate(t, here, key.Secret)
+		here.advance(time.Minute) // of the service's clock; no real time passes
+		refused(t, "at the end of the overlap", here, key.Secret)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		here, _, store, caller, key := newWatched(t)
+		mustAuthenticate(t, here, key.Secret) // notes the use
+		time.Sleep(time.Second)
+		store.found = func() {
+			if err := here.RevokeKey(t.Context(), caller, key.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		mustAuthenticate(t, here, key.Secret) // was asked before
+		refused(t, "revoked while it was being read", here, key.Secret)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		here, there, _, caller, key := newWatched(t)
+		mustAuthenticate(t, here, key.Secret)
+		in := here.engine.In(there.engine.Store)
+		own, _ := account.New(in, account.Config{Outer: here.inside})
+		if err := own.RevokeKey(t.Context(), caller, key.ID); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, "inside the host's transaction", &bench{Service: own}, key.Secret)
+		in.HostCommitted()
+		refused(t, "once the host has committed", here, key.Secret)
+	})
+}
+
+// What is seen inside the host's transaction may be rolled back.
+func TestHostTransactionCachesNoKeys(t *testing.T) {
+	here, there, _, caller, _ := newWatched(t)
+	in := here.engine.In(there.engine.Store)
+	own, _ := account.New(in, account.Config{Outer: here.inside})
+	key, err := own.CreateKey(t.Context(), caller, account.CreateKeyParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAuthenticate(t, &bench{Service: own}, key.Secret)
+	here.engine.Store = newBench(t, nil).engine.Store // as if all had been rolled back
+	_, err = here.Authenticate(t.Context(), key.Secret)
+	wantCode(t, "a key that never was", err, api.APIKeyInvalid)
+}
+
+// A key that another process has revoked, and this one still knows, is refused here
+// once it is revoked here, too.
+func TestRevocationAfterAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there, _, caller, key := newWatched(t)
+		mustAuthenticate(t, here, key.Secret)
+		if err := there.RevokeKey(t.Context(), caller, key.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := here.RevokeKey(t.Context(), caller, key.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err := here.Authenticate(t.Context(), key.Secret)
+		wantCode(t, "a key that was revoked twice", err, api.APIKeyInvalid)
+	})
+}

@@ -1,0 +1,108 @@
+package account
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+const (
+	// maxPINAttempts wrong entries within pinAttemptWindow lock a PIN. A right entry starts the count
+	// anew.
+	maxPINAttempts   = 5
+	pinAttemptWindow = 24 * time.Hour
+	// maxPINAttemptsPerAddress wrong entries from one address within pinAttemptWindow lock that address out.
+	// It is less than maxPINAttempts, so that one stranger cannot lock the holder out.
+	maxPINAttemptsPerAddress = maxPINAttempts - 1
+)
+
+// pinLockDurations are how long one lock after the other lasts. The lock after these lasts until
+// the operator unlocks the PIN: 25 guesses find one PIN of four digits in 400.
+var pinLockDurations = []time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
+
+// pinAttempts are the entries of a PIN since the last right one. They include those that are
+// being compared: a try is counted before it is compared, in a transaction of its own,
+// so that no refusal and no crash takes it back.
+type pinAttempts struct {
+	// Recent are the tries within pinAttemptWindow.
+	Recent []pinAttempt `json:"recent,omitempty"`
+	// Locks is how often the PIN was locked.
+	Locks int `json:"locks,omitempty"`
+	// LockedUntil is set with the try that uses up the last one. It is nil for a lock that
+	// only the operator ends.
+	LockedUntil *api.Time `json:"locked_until,omitempty"`
+}
+
+type pinAttempt struct {
+	At api.Time `json:"at"`
+	// From stands for the network address of a stranger; "" for a client of the host's.
+	From string `json:"from,omitempty"`
+	// Lock is the number of locks before it. Tries from before a lock count for their
+	// address alone.
+	Lock int `json:"lock,omitempty"`
+}
+
+// count counts one try, and locks the PIN with the last one. It refuses a try that must
+// not be compared.
+func (t *pinAttempts) count(now time.Time, from string) *api.Error {
+	if refusal := t.locked(now); refusal != nil {
+		return refusal
+	}
+	t.LockedUntil = nil
+	t.Recent = slices.DeleteFunc(t.Recent, func(old pinAttempt) bool { return !now.Before(old.At.Add(pinAttemptWindow)) })
+	var here []pinAttempt
+	open := 1
+	for _, old := range t.Recent {
+		if old.From == from {
+			here = append(here, old)
+		}
+		if old.Lock == t.Locks {
+			open++
+		}
+	}
+	if from != "" && len(here) >= maxPINAttemptsPerAddress {
+		e := api.Errorf(api.PINLocked, "pin", "There were too many wrong entries from this connection. Try again later, or from another one.")
+		e.RetryAfter = here[0].At.Add(pinAttemptWindow).Sub(now)
+		return e
+	}
+	t.Recent = append(t.Recent, pinAttempt{At: api.At(now), From: from, Lock: t.Locks})
+	if open < maxPINAttempts {
+		return nil
+	}
+	if t.Locks++; t.Locks <= len(pinLockDurations) {
+		t.LockedUntil = api.AtOrNil(now.Add(pinLockDurations[t.Locks-1]))
+	}
+	return nil
+}
+
+// locked refuses every try while the PIN is locked.
+func (t *pinAttempts) locked(now time.Time) *api.Error {
+	switch {
+	case t.Locks > len(pinLockDurations):
+		return api.Errorf(api.PINLocked, "pin", "The PIN is locked after too many wrong entries. Its holder can have it unlocked by customer care.")
+	case t.LockedUntil != nil && now.Before(t.LockedUntil.Time):
+		e := api.Errorf(api.PINLocked, "pin", "The PIN is locked after too many wrong entries. Try again later.")
+		e.RetryAfter = t.LockedUntil.Sub(now)
+		return e
+	}
+	return nil
+}
+
+// lockNotice is what the holder is told of a lock.
+func (t *pinAttempts) lockNotice() string {
+	const happened = "The PIN of your wallet was entered wrongly too often and is locked"
+	const advice = "If this was not you, tell customer care."
+	if t.Locks > len(pinLockDurations) {
+		return happened + " until customer care unlocks it. " + advice
+	}
+	d := pinLockDurations[t.Locks-1]
+	long := fmt.Sprintf("%d minutes", int(d.Minutes()))
+	if d == time.Hour {
+		long = "an hour"
+	} else if d > time.Hour {
+		long = fmt.Sprintf("%d hours", int(d.Hours()))
+	}
+	return fmt.Sprintf("%s for %s. %s", happened, long, advice)
+}

@@ -1,0 +1,79 @@
+package event_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// An event that is leased is fanned out again unless it is closed in time. A process that
+// comes too late cannot close it. Subscribers are told of it once.
+func TestLeasedEventIsFannedOutAgainUnlessClosed(t *testing.T) {
+	d := newDiary(t)
+	caller := api.Caller{Merchant: "mer_1"}
+	d.subscribe(t, caller, "we_1", "we_2")
+	heard := 0
+	d.Subscribe("ledger", func(context.Context, api.Caller, event.Event) error { heard++; return nil })
+	var leased []*event.Fanout
+	var repeated []bool
+	d.runner = &work.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
+	d.runner.Add(work.Job{Kind: d.internal.Kind(), Timeout: time.Minute, Batch: 1, Do: func(ctx context.Context, claimed storage.Record) error {
+		return d.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			f, err := d.internal.NewFanout(claimed)
+			if err != nil {
+				return err
+			}
+			leased, repeated = append(leased, f), append(repeated, f.WasLeased())
+			return d.internal.Lease(tx, f, 2)
+		})
+	}})
+	d.runner.Add(d.internal.NotifySubscribers())
+	e := d.record(t, caller, struct{}{})
+	pending := func(when string, want int) {
+		t.Helper()
+		got, err := d.Get(t.Context(), caller, e.ID)
+		if err != nil || got.PendingWebhooks != want {
+			t.Errorf("%s: %+v, %v; want %d pending", when, got, err, want)
+		}
+	}
+	pending("before the fan-out", 2)
+	d.pass(t, 0)
+	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		return d.deliver(tx, e.ID, "we_1", event.DeliveryDelivered)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pending("leased, with one delivery written", 1)
+	d.pass(t, work.Lease-time.Millisecond)
+	if len(repeated) != 1 {
+		t.Errorf("fanned out %d times while it was leased", len(repeated))
+	}
+	d.pass(t, time.Millisecond)
+	closed := func(f *event.Fanout) error {
+		return d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return d.internal.Close(tx, f) })
+	}
+	if diff := cmp.Diff([]bool{false, true}, repeated); diff != "" {
+		t.Fatalf("fanned out again (-want +got)\n%s", diff)
+	}
+	if err := closed(leased[0]); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("the lease was over, and it was closed: %v", err)
+	}
+	if err := closed(leased[1]); err != nil {
+		t.Error(err)
+	}
+	d.pass(t, time.Hour)
+	if len(repeated) != 2 || heard != 1 {
+		t.Errorf("fanned out %d times, and told %d times", len(repeated), heard)
+	}
+	pending("closed", 0)
+}

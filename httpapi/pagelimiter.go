@@ -1,0 +1,105 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// payLimit bounds the payments that one client address tries: five a second, a hundred at
+// once. So no client can try one PIN on many wallets. It is always on.
+var payLimit = RateLimit{PerSecond: 5, Burst: 100}
+
+// The limits on failed PINs of one client address: on one page ten at once, then one every
+// two minutes; on all pages together a hundred at once, then one every ten seconds. Package
+// account locks each PIN. These limits slow a client that tries many wallets, or that
+// learns the right PIN from payments that cannot succeed.
+const (
+	maxFailedPINs             = 10
+	failedPINInterval         = 2 * time.Minute
+	maxFailedPINsAllPages     = 100
+	failedPINIntervalAllPages = 10 * time.Second
+)
+
+// pageLimiter bounds the payments that one client may try. All hosted pages share one.
+type pageLimiter struct {
+	limiter *limiter
+	// failedPINs counts by address and page, failedPINsAllPages by address.
+	failedPINs, failedPINsAllPages *limiter
+	clientIP                       func(*http.Request) string
+}
+
+func newPageLimiter(config Config) *pageLimiter {
+	return &pageLimiter{
+		limiter:    newLimiter(payLimit),
+		failedPINs: newTokenLimiter(rate.Every(failedPINInterval), maxFailedPINs), failedPINsAllPages: newTokenLimiter(rate.Every(failedPINIntervalAllPages), maxFailedPINsAllPages),
+		clientIP: config.clientIP(),
+	}
+}
+
+// checkRate refuses a client that sends too many requests, and returns lookupErr otherwise.
+// lookupErr is the error of looking up the page. Missing pages count separately, so a client
+// that guesses addresses blocks no other client with the same address.
+func (v *pageLimiter) checkRate(r *request, lookupErr error) error {
+	client := v.clientIP(r.Request)
+	if api.CodeOf(lookupErr) == api.ResourceMissing {
+		client = "missing " + client
+	}
+	if err := v.limiter.take(storage.Scope{Merchant: client}, time.Now()); err != nil {
+		return err
+	}
+	return lookupErr
+}
+
+// payWithPIN runs a payment that a payer confirms with a PIN on the page of r. It refuses the
+// client after too many failed PINs, on this page or on all pages. Only failed PINs count,
+// after they fail, so payers behind one address do not block each other. Concurrent
+// payments all run; each that fails delays the next.
+//
+// pay receives the client's address for account's own limits. It is never empty, because
+// empty stands for a client of the host's. For IPv6 it is the network of 48 bits.
+func (v *pageLimiter) payWithPIN(r *request, pay func(from string) error) error {
+	from := "page " + clientNetwork(v.clientIP(r.Request), 48)
+	address := storage.Scope{Merchant: from}
+	page := storage.Scope{Merchant: r.URL.Path + " " + from}
+	now := time.Now()
+	if wait := max(v.failedPINs.wait(page, now), v.failedPINsAllPages.wait(address, now)); wait > 0 {
+		return rateLimitError(wait, "There were too many failed entries from this connection. Try again later.")
+	}
+	err := pay(from)
+	if isFailedPIN(err) {
+		now = time.Now()
+		v.failedPINs.charge(page, now)
+		v.failedPINsAllPages.charge(address, now)
+	}
+	return err
+}
+
+// isFailedPIN reports a refusal that follows the comparison of the PIN: the PIN was wrong, or it
+// was right and the payment failed.
+func isFailedPIN(err error) bool {
+	switch api.CodeOf(err) {
+	case api.PINInvalid, api.PINLocked, api.InsufficientBalance, api.WalletNotActive:
+		return true
+	}
+	return false
+}
+
+const formTokenLength = 22
+
+// newFormToken returns a token by which a form that is posted twice pays once.
+func newFormToken() string { return ids.Secret(rand.Reader, formTokenLength) }
+
+// formToken returns the token of a posted form, or a new one if given is no token.
+func formToken(given string) string {
+	if !ids.IsBase62(given) || len(given) != formTokenLength {
+		return newFormToken()
+	}
+	return given
+}

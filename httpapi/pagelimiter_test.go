@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+var errWrongPIN = api.Errorf(api.PINInvalid, "pin", "The PIN is wrong.")
+
+// enterAs enters a PIN on a page from an address.
+func enterAs(v *pageLimiter, page, address string, pay func(string) error) error {
+	r := newRequest("POST", "/pay/"+page, "")
+	r.RemoteAddr = address
+	return v.payWithPIN(&request{Request: r}, pay)
+}
+
+func wrong(string) error { return errWrongPIN }
+
+// waitOf returns how long a refusal has the client wait, or 0 for anything else.
+func waitOf(err error) time.Duration {
+	if api.CodeOf(err) != api.RateLimited {
+		return 0
+	}
+	return asAPIError(err).RetryAfter
+}
+
+// An address that fails on many pages is slowed on all of them. Of IPv6 the networks of
+// one line are one address.
+func TestFailedPINsOnManyPagesLimitTheAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newPageLimiter(Config{})
+		for i := range 100 {
+			if err := enterAs(v, fmt.Sprint("qr_", i), fmt.Sprintf("[2001:db8:1:%x::1]:1", i), wrong); err != errWrongPIN {
+				t.Fatalf("entry %d: %v", i+1, err)
+			}
+		}
+		if got := waitOf(enterAs(v, "qr_new", "[2001:db8:1:ffff::1]:1", wrong)); got.Round(time.Second) != 10*time.Second {
+			t.Errorf("the next one waits for %v", got)
+		}
+		if err := enterAs(v, "qr_new", "[2001:db8:2::1]:1", wrong); err != errWrongPIN {
+			t.Errorf("another network: %v", err)
+		}
+		time.Sleep(11 * time.Second)
+		if err := enterAs(v, "qr_new", "[2001:db8:1:ffff::1]:1", wrong); err != errWrongPIN {
+			t.Errorf("11 seconds later: %v", err)
+		}
+	})
+}
+
+// Payers behind one address who pay at the same time do not refuse each other. Entries
+// at the same time that fail gain nothing over entries one after the other.
+func TestConcurrentPINsAllRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newPageLimiter(Config{})
+		var together func(n int, end error) error
+		together = func(n int, end error) error {
+			return enterAs(v, "qr_1", here, func(string) error {
+				if n > 1 {
+					if err := together(n-1, end); err != end {
+						return err
+					}
+				}
+				return end
+			})
+		}
+		if err := together(30, nil); err != nil {
+			t.Errorf("30 payers: %v", err)
+		}
+		if err := together(30, errWrongPIN); err != errWrongPIN {
+			t.Errorf("30 wrong entries: %v", err)
+		}
+		if got := waitOf(enterAs(v, "qr_1", here, wrong)); got.Round(time.Second) != 21*2*time.Minute {
+			t.Errorf("the next one waits for %v", got)
+		}
+	})
+}
+
+// Package account takes an entry from nowhere for one by the host's own client.
+func TestPagesPassClientAddress(t *testing.T) {
+	for name, want := range map[string]string{
+		"": "page ", "192.0.2.1": "page 192.0.2.1", "2001:db8:1:2::/64": "page 2001:db8:1::/48", "[2001:db8:1:3::9]:7": "page 2001:db8:1::/48",
+	} {
+		v := newPageLimiter(Config{ClientIP: func(*http.Request) string { return name }})
+		_ = enterAs(v, "qr_1", here, func(from string) error {
+			if from != want {
+				t.Errorf("%q is %q, want %q", name, from, want)
+			}
+			return nil
+		})
+	}
+}

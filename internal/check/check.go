@@ -1,0 +1,117 @@
+// Package check holds the rules for parameters that many nouns share: texts, e-mail
+// addresses, the currency, times and metadata. It refuses with an [api.Error] that names
+// the parameter. Rules of one noun alone stand with that noun.
+package check
+
+import (
+	"encoding/json"
+	"net/mail"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/money"
+)
+
+// Text refuses text that is too long, is not UTF-8 or holds control
+// characters other than line breaks.
+func Text(param, s string, limit int) error {
+	if !utf8.ValidString(s) {
+		return api.Invalid(param, "%s is not valid UTF-8.", param)
+	}
+	if utf8.RuneCountInString(s) > limit {
+		return api.Invalid(param, "%s may have at most %d characters.", param, limit)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' }) {
+		return api.Invalid(param, "%s must not hold control characters other than line breaks.", param)
+	}
+	return nil
+}
+
+// Email refuses what is not one plain e-mail address. It accepts the
+// empty address: the caller refuses that where one is required.
+func Email(param, address string) error {
+	if address == "" {
+		return nil
+	}
+	if err := Text(param, address, api.MaxName); err != nil {
+		return err
+	}
+	a, err := mail.ParseAddress(address)
+	if err != nil || a.Address != address || strings.ContainsAny(address, "\r\n") {
+		return api.Invalid(param, "%s must be an e-mail address, such as ama@example.com.", param)
+	}
+	return nil
+}
+
+// Currency refuses any currency but GHS; empty stands for GHS.
+func Currency(currency string) error {
+	if currency != "" && currency != api.Currency {
+		return api.Errorf(api.CurrencyNotSupported, "currency", "The only currency is %s; leave currency out or send %s.", api.Currency, api.Currency)
+	}
+	return nil
+}
+
+// Ahead refuses a time that is not in the future.
+func Ahead(param string, t, now time.Time) error {
+	if !t.After(now) {
+		return api.Invalid(param, "%s must lie in the future.", param)
+	}
+	return nil
+}
+
+// Limits of metadata.
+const (
+	maxMetadataKeys  = 50
+	maxMetadataKey   = 40
+	maxMetadataValue = 500
+)
+
+// Metadata refuses metadata beyond the limits. Null values are allowed only in an
+// update, where they drop a key.
+func Metadata(m api.Metadata, update bool) error {
+	if len(m) > maxMetadataKeys {
+		return api.Invalid("metadata", "metadata may have at most %d keys.", maxMetadataKeys)
+	}
+	for k, v := range m {
+		param := "metadata." + k
+		if n := len([]rune(k)); n == 0 || n > maxMetadataKey {
+			return api.Invalid("metadata", "A metadata key must have 1 to %d characters.", maxMetadataKey)
+		}
+		if err := Text("metadata", k, maxMetadataKey); err != nil {
+			return err
+		}
+		switch v := v.(type) {
+		case string:
+			if err := Text(param, v, maxMetadataValue); err != nil {
+				return err
+			}
+		case json.Number:
+			if len(v) > maxMetadataValue {
+				return api.Invalid(param, "A number in metadata may have at most %d characters.", maxMetadataValue)
+			}
+		case bool, int, int64:
+		case nil:
+			if !update {
+				return api.Invalid(param, "A metadata value must be a string, a number or a boolean.")
+			}
+		default:
+			return api.Invalid(param, "A metadata value must be a string, a number or a boolean; nested values are not kept.")
+		}
+	}
+	return nil
+}
+
+// Amount returns an amount of GHS in pesewas. It refuses one that is not above zero, has
+// more than two decimals or exceeds GHS 999,999.99.
+func Amount(param string, ghs decimal.Decimal) (int64, error) {
+	pesewas, err := money.Pesewas(ghs)
+	if err != nil || pesewas < 1 || pesewas > money.Max {
+		return 0, api.Invalid(param, "%s must be an amount in GHS from 0.01 to %s, with at most two decimals.", param, money.Text(money.Max)).WithCause(err)
+	}
+	return pesewas, nil
+}

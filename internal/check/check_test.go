@@ -1,0 +1,72 @@
+package check_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/check"
+)
+
+func TestTexts(t *testing.T) {
+	for _, fine := range []string{"", "ɛɔŋ ₵", "two\nlines\r\n", strings.Repeat("ɛ", 10)} {
+		if err := check.Text("name", fine, 10); err != nil && len([]rune(fine)) <= 10 {
+			t.Errorf("%q: %v", fine, err)
+		}
+	}
+	for _, wrong := range []string{strings.Repeat("a", 11), "a\x00", "a\tb", "a\x1b[0m", "\xff", "a\u0085"} {
+		if err := check.Text("name", wrong, 10); api.CodeOf(err) != api.ParameterInvalid {
+			t.Errorf("%q: got %v", wrong, err)
+		}
+	}
+	for currency, want := range map[string]api.Code{"": "", "GHS": "", "ghs": api.CurrencyNotSupported, "USD": api.CurrencyNotSupported} {
+		if got := api.CodeOf(check.Currency(currency)); got != want {
+			t.Errorf("%q: got %q", currency, got)
+		}
+	}
+	now := time.Now()
+	if err := check.Ahead("expires_at", now, now); api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("now: %v", err)
+	}
+	if err := check.Ahead("expires_at", now.Add(1), now); err != nil {
+		t.Errorf("later: %v", err)
+	}
+}
+
+func TestEmail(t *testing.T) {
+	for address, good := range map[string]bool{
+		"": true, "ama@example.com": true, "a.b+c@sub.example.com": true,
+		"ama": false, "ama@": false, "Ama <ama@example.com>": false, "a@example.com,b@example.com": false,
+		"a@example.com\r\nBcc: b@example.com": false, "a b@example.com": false, strings.Repeat("x", 260) + "@example.com": false,
+	} {
+		if err := check.Email("email", address); (err == nil) != good {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	fine := api.Metadata{"a": json.Number("1.10"), "b": true, "c": "<x> & ɛ", "d": json.Number("12345678901234567890")}
+	if err := check.Metadata(fine, false); err != nil {
+		t.Error(err)
+	}
+	many := api.Metadata{}
+	for i := range 51 {
+		many[fmt.Sprint(i)] = "x"
+	}
+	for name, wrong := range map[string]api.Metadata{
+		"many": many, "a long key": {strings.Repeat("k", 41): ""}, "no key": {"": "x"}, "a long value": {"k": strings.Repeat("ɛ", 501)},
+		"a list": {"k": []any{}}, "an object": {"k": map[string]any{}}, "null": {"k": nil}, "a bell": {"k": "\a"}, "a bell in a key": {"\a": "x"},
+		"a float": {"k": 1.5}, "a long number": {"k": json.Number(strings.Repeat("9", 501))},
+	} {
+		if err := check.Metadata(wrong, false); api.CodeOf(err) != api.ParameterInvalid {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if err := check.Metadata(api.Metadata{"k": nil, strings.Repeat("ɛ", 40): strings.Repeat("ɛ", 500)}, true); err != nil {
+		t.Errorf("an update: %v", err)
+	}
+}

@@ -1,0 +1,356 @@
+package crash_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/race"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+var kills = flag.Int("kills", 0, "how often the crash loop kills the server; 0 for a few")
+
+// crashers are the databases of the crash loop: what -db names, and how it is
+// opened beside, while no server runs.
+var crashers = []struct {
+	name string
+	few  int
+	db   func(t *testing.T) (db string, open func() storage.Store)
+}{
+	{"sqlite", 8, func(t *testing.T) (string, func() storage.Store) {
+		path := filepath.Join(t.TempDir(), "payments.db")
+		return path, func() storage.Store {
+			store, err := sqlite.Open(context.Background(), path, sqlite.Config{})
+			check(err)
+			return store
+		}
+	}},
+	{"postgres", 4, func(t *testing.T) (string, func() storage.Store) {
+		db, err := url.Parse(pgtest.URL(t))
+		check(err)
+		pool, schema := pgtest.Pool(t, 16), pgtest.Schema(t)
+		query := db.Query()
+		query.Set("search_path", schema)
+		db.RawQuery = query.Encode()
+		return db.String(), func() storage.Store {
+			store, err := postgres.Open(context.Background(), pool, postgres.Config{Schema: schema})
+			check(err)
+			return store
+		}
+	}},
+}
+
+// TestCrashes kills a real server at random, under the load of clients who
+// repeat with the same key what was not answered. After each death the ledger
+// verifies, and all that was acknowledged is there; in the end every request has
+// had its effect once.
+//
+//	go test ./internal/crash -run TestCrashes -kills 300 -timeout 60m
+func TestCrashes(t *testing.T) {
+	if testing.Short() || race.Detector || runtime.GOOS == "windows" {
+		t.Skip("it kills processes")
+	}
+	binary := filepath.Join(t.TempDir(), "quickstart")
+	if out, err := exec.Command("go", "build", "-o", binary, "github.com/seed-7082ffec/payments/examples/quickstart").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	for _, on := range crashers {
+		t.Run(on.name, func(t *testing.T) {
+			n := on.few
+			if *kills > 0 {
+				n = *kills
+			}
+			db, open := on.db(t)
+			l := &crashLoop{t: t, binary: binary, db: db, open: open, dice: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3))}
+			l.run(n)
+		})
+	}
+}
+
+// crashLoop is one server that dies again and again, and its clients.
+type crashLoop struct {
+	t          *testing.T
+	binary, db string
+	open       func() storage.Store
+	dice       *rand.Rand
+
+	address string // stays the same over all starts
+	shop    struct {
+		BaseURL    string `json:"base_url"`
+		MerchantID string `json:"merchant_id"`
+		TestKey    string `json:"test_key"`
+	}
+	server   *exec.Cmd
+	consumer string // acc_…
+	code     string
+
+	// seen are the acknowledged objects by kind, one for each key.
+	mu   sync.Mutex
+	seen map[string][]string
+	made atomic.Int64 // requests that were acknowledged
+}
+
+func (l *crashLoop) run(n int) {
+	t := l.t
+	l.seen = map[string][]string{}
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
+	check(err)
+	l.address = listener.Addr().String()
+	check(listener.Close())
+	// Deaths in the first start, while everything is being made.
+	for range 3 {
+		l.launch()
+		time.Sleep(time.Duration(l.dice.IntN(400)) * time.Millisecond)
+		l.kill()
+	}
+	l.start()
+	l.fund()
+
+	const clients = 8
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for c := range clients {
+		all.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+					l.request(c, i)
+				}
+			}
+		})
+	}
+	for range n {
+		// So long a life that requests are answered in most, and few in some.
+		time.Sleep(time.Duration(20+l.dice.IntN(800)) * time.Millisecond)
+		l.kill()
+		l.inspect(false)
+		l.start()
+		if t.Failed() {
+			break
+		}
+	}
+	close(done)
+	all.Wait() // every client has the answer to its last request
+	l.kill()
+	l.inspect(true)
+	t.Logf("%d kills, %d requests acknowledged", n+3, l.made.Load())
+	if l.made.Load() == 0 {
+		t.Error("nothing was acknowledged")
+	}
+}
+
+// launch starts the server without waiting for it.
+func (l *crashLoop) launch() (out io.Reader, says *bytes.Buffer) {
+	says = &bytes.Buffer{}
+	l.server = exec.Command(l.binary, "-db", l.db, "-addr", l.address, "-base-url", "http://pay.example.com", "-json")
+	l.server.Stderr = says
+	out, err := l.server.StdoutPipe()
+	check(err)
+	check(l.server.Start())
+	return out, says
+}
+
+// start starts the server and waits until it serves.
+func (l *crashLoop) start() {
+	out, says := l.launch()
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		_ = l.server.Wait()
+		l.t.Fatalf("it does not start again: %v\n%s", err, says.String())
+	}
+	// Keys of earlier starts go on working: the first one is used throughout.
+	if l.shop.TestKey == "" {
+		check(json.Unmarshal(line, &l.shop))
+	}
+}
+
+func (l *crashLoop) kill() {
+	check(l.server.Process.Signal(os.Kill))
+	_ = l.server.Wait()
+}
+
+// fund gives the merchant money, and finds a consumer and a code.
+func (l *crashLoop) fund() {
+	l.must("POST", "/v1/test_helpers/balance", "fund", `{"amount":900000}`)
+	data := l.must("POST", "/v1/test_helpers/consumers", "", `{"name":"C","phone_number":"0249999999","pin":"1234","balance":900000}`)
+	var consumer struct {
+		ID string `json:"account_id"`
+	}
+	check(json.Unmarshal(data, &consumer))
+	l.consumer = consumer.ID
+	var code struct{ ID string }
+	check(json.Unmarshal(l.must("POST", "/v1/qr_codes", "code", `{"amount":100,"reference":"all"}`), &code))
+	l.code = code.ID
+}
+
+// must sends a request until it is answered, always with the same key.
+func (l *crashLoop) must(method, path, key, body string) []byte {
+	for {
+		r, err := http.NewRequest(method, "http://"+l.address+path, strings.NewReader(body))
+		check(err)
+		r.Header.Set("Authorization", "Bearer "+l.shop.TestKey)
+		r.Header.Set("Content-Type", "application/json")
+		if key != "" {
+			r.Header.Set("Idempotency-Key", key)
+		}
+		r.Close = true
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			time.Sleep(5 * time.Millisecond) // it is dead
+			continue
+		}
+		data, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode == http.StatusServiceUnavailable {
+			continue
+		}
+		if response.StatusCode != http.StatusOK {
+			l.t.Errorf("%s: %d %s", path, response.StatusCode, data)
+			time.Sleep(50 * time.Millisecond)
+		}
+		return data
+	}
+}
+
+// request makes one request, whatever dies meanwhile.
+func (l *crashLoop) request(client, i int) {
+	key := fmt.Sprintf("client-%d-%d", client, i)
+	kind, path, body := "", "", ""
+	switch i % 4 {
+	case 0:
+		kind, path = "disbursements", "/v1/disbursements"
+		body = fmt.Sprintf(`{"amount":1,"reference":%q,"destination":{"type":"service_wallet","account_id":%q}}`, key, l.consumer)
+	case 1:
+		kind, path = "disbursements", "/v1/disbursements"
+		body = fmt.Sprintf(`{"amount":2,"reference":%q,"destination":{"type":"mobile_money","phone_number":"0241234567"}}`, key)
+	case 2:
+		kind, path, body = "qr_codes", "/v1/qr_codes", fmt.Sprintf(`{"reference":%q}`, key)
+	default:
+		kind, path = "payments", "/v1/test_helpers/qr_codes/"+l.code+"/pay"
+		body = fmt.Sprintf(`{"account_id":%q,"pin":"1234"}`, l.consumer)
+	}
+	var object struct{ ID string }
+	if err := json.Unmarshal(l.must("POST", path, key, body), &object); err != nil || object.ID == "" {
+		l.t.Errorf("%s: %v", path, err)
+		return
+	}
+	l.made.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen[kind] = append(l.seen[kind], object.ID)
+}
+
+// inspect opens the database while no server runs.
+func (l *crashLoop) inspect(end bool) {
+	t, ctx := l.t, l.t.Context()
+	l.mu.Lock()
+	seen := map[string][]string{}
+	for kind, ids := range l.seen {
+		seen[kind] = append([]string(nil), ids...)
+	}
+	l.mu.Unlock()
+
+	store := l.open()
+	defer func() { check(store.Close()) }()
+	config := payments.Config{Sandbox: true}
+	if end { // the leases of the dead have run out
+		config.Clock = func() time.Time { return time.Now().Add(time.Hour) }
+	}
+	svc := servicetest.New(t, store, config)
+	if end {
+		check(svc.Drain(ctx)) // what the last server left
+	}
+	v, err := svc.Accounts.Verify(ctx)
+	if err != nil || len(v.Problems) > 0 {
+		t.Errorf("after a death: %+v, %v", v, err)
+	}
+	// Each death may leave a try of the PIN counted, and five deaths without a payment
+	// between them would lock it.
+	check(svc.Accounts.SetPIN(ctx, api.Caller{}, l.consumer, account.SetPINParams{PIN: "1234"}))
+	caller := api.Caller{Merchant: l.shop.MerchantID}
+	found := map[string]map[string]bool{"disbursements": {}, "qr_codes": {}, "payments": {}}
+	references := map[string]bool{}
+	note := func(kind, id, reference string) {
+		found[kind][id] = true
+		if reference != "" && references[kind+reference] {
+			t.Errorf("%s %s was made twice", kind, reference)
+		}
+		references[kind+reference] = true
+	}
+	sent := decimal.Zero
+	for _, d := range servicetest.All(func(p api.Page) (*api.List[payout.Transfer], error) {
+		return svc.Disbursements.List(ctx, caller, payout.ListParams{Page: p})
+	}, func(d *payout.Transfer) string { return d.ID }) {
+		note("disbursements", d.ID, *d.Reference)
+		if sent = sent.Add(d.Amount.Decimal).Add(d.Fee.Decimal); end && d.Status != payout.Completed {
+			t.Errorf("%s is %s", d.ID, d.Status)
+		}
+	}
+	for _, q := range servicetest.All(func(p api.Page) (*api.List[qrcode.QRCode], error) {
+		return svc.QRCodes.List(ctx, caller, qrcode.ListParams{Page: p})
+	}, func(q *qrcode.QRCode) string { return q.ID }) {
+		note("qr_codes", q.ID, q.Reference)
+	}
+	got := decimal.Zero
+	for _, p := range servicetest.All(func(p api.Page) (*api.List[payment.Payment], error) {
+		return svc.Payments.List(ctx, caller, payment.ListParams{Page: p})
+	}, func(p *payment.Payment) string { return p.ID }) {
+		note("payments", p.ID, "")
+		got = got.Add(decimal.New(p.Amount, -2))
+	}
+	for kind, ids := range seen {
+		for _, id := range ids {
+			if !found[kind][id] {
+				t.Errorf("%s was acknowledged, and is lost", id)
+			}
+		}
+		if end && kind != "qr_codes" && len(found[kind]) != len(ids) {
+			t.Errorf("%d %s were acknowledged, and there are %d", len(ids), kind, len(found[kind]))
+		}
+	}
+	b, err := svc.Accounts.Balance(ctx, caller)
+	check(err)
+	if want := decimal.NewFromInt(900_000).Add(got).Sub(sent); !b.Available.Equal(want) {
+		t.Errorf("the merchant has %s, want %s", b.Available, want)
+	}
+	check(store.View(ctx, func(tx storage.ReadTx) error {
+		reserved, err := tx.Balance(ledger.Reserved(l.shop.MerchantID, false).Name)
+		if end && reserved.Amount != 0 {
+			t.Errorf("%d pesewas stay reserved", reserved.Amount)
+		}
+		return err
+	}))
+}

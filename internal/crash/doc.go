@@ -1,0 +1,8 @@
+// Package crash kills a real server at random, under the load of clients, and checks that
+// all it acknowledged is there. It has tests only.
+//
+// A test that kills processes stands here. One that kills a database stands in
+// storage/postgres.
+//
+//	go test ./internal/crash -run TestCrashes -kills 300 -timeout 60m
+package crash

@@ -1,0 +1,138 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Decision is what a provider's result means for an order.
+type Decision int
+
+// The decisions.
+const (
+	// Repeat means that the order has ended and the result says nothing new.
+	Repeat Decision = iota
+	// Wait means that the order has no outcome yet. The next poll is set; the caller
+	// writes the record.
+	Wait
+	// Settle means that the money has moved. The caller books it.
+	Settle
+	// Release means that the money will never move. The caller gives the reserve back.
+	Release
+	// Contradict means that the result is the opposite of what is booked. The index notes
+	// it; the caller books nothing.
+	Contradict
+)
+
+// Booked is the outcome of an order that has ended.
+type Booked struct {
+	Outcome provider.Outcome // Paid or Refused; empty while the order is on its way
+	Status  string           // what the record calls it
+}
+
+// Decide says what a result means. The zero result stands for an answer that was lost.
+func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r provider.Result) (Decision, error) {
+	paid, refused := r.Outcome == provider.Paid, r.Outcome == provider.Refused
+	switch {
+	case booked.Outcome != "":
+		if paid && booked.Outcome != provider.Paid || refused && booked.Outcome != provider.Refused {
+			how := fmt.Sprintf("%s, and now %s", booked.Status, r.Outcome)
+			return Contradict, o.contradict(ctx, tx, how)
+		}
+		return Repeat, nil
+	case paid:
+		return Settle, nil
+	case refused:
+		return Release, nil
+	}
+	o.Wait(ctx, tx, r.PollAfter)
+	return Wait, nil
+}
+
+// Contradicted is what the observer is told of a contradiction.
+var Contradicted = work.Outcome{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
+
+// contradict notes a contradiction. After the commit it tells the log, and the observer,
+// unless ctx belongs to work whose end the observer is told anyway. Providers repeat their
+// reports: of a contradiction that is noted, or resolved, already it tells the observer
+// alone.
+func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error {
+	entry := Entry{Object: o.Object, Contradiction: how}
+	if o.Record != o.ID {
+		entry.RecordID = o.Record
+	}
+	known, err := o.Kind.Index.contradict(tx, o.ID, entry)
+	if err != nil {
+		return err
+	}
+	caller, queue, word, id := tx.Caller, o.Records.Name, o.Kind.Name, o.ID
+	tx.OnCommit(func() {
+		if !known {
+			tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+word+" is listed as stuck",
+				word, id, "merchant", caller.Merchant, "live", caller.Live, "how", how)
+		}
+		said := Contradicted
+		said.RequestID = caller.RequestID
+		if !work.Report(ctx, said) {
+			tx.Observe(ctx, work.Work{Queue: queue, ID: id, Scope: engine.Scope(caller), Records: 1, Outcome: said})
+		}
+	})
+	return nil
+}
+
+// contradict notes how an order was contradicted, and reports that it was known.
+func (x *Index) contradict(tx *engine.Tx, id string, e Entry) (known bool, err error) {
+	scope := storage.Scope{Live: tx.Caller.Live}
+	found, err := x.orders.Get(tx, scope, id)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		e.Merchant, e.CreatedAt = tx.Caller.Merchant, api.At(tx.Now)
+		_, err = x.orders.Insert(tx, scope, id, e)
+	case err == nil && (same(e.Contradiction, found.Value.Contradiction) || same(e.Contradiction, found.Value.Resolved)):
+		known = true
+	case err == nil:
+		found.Value.Contradiction = e.Contradiction
+		err = x.orders.Replace(tx, found)
+	}
+	if err != nil {
+		return false, fmt.Errorf("dispatch: note contradiction: %w", err)
+	}
+	return known, nil
+}
+
+// earlierWords turns the words of earlier releases for contradictions of charges and
+// refunds into those of today.
+var earlierWords = strings.NewReplacer("declined", "refused", "charged", "paid", "refunded", "paid")
+
+// same reports whether two texts tell the same contradiction.
+func same(now, noted string) bool { return now == earlierWords.Replace(noted) }
+
+// Resolve takes a contradicted order off the list, to which a repetition of the report
+// does not bring it back. An order that is not contradicted is resource_missing.
+func (k *Kind) Resolve(ctx context.Context, e *engine.Engine, id string) error {
+	word := "contradicted " + k.Name
+	_, caller, err := k.Find(ctx, e, id, word)
+	if err != nil {
+		return err
+	}
+	return e.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := k.Index.orders.Get(tx, storage.Scope{Live: caller.Live}, id)
+		if o, err = engine.OrMissing(o, err, word); err != nil {
+			return err
+		}
+		if o.Value.Contradiction == "" {
+			return api.NoSuch(word)
+		}
+		o.Value.Contradiction, o.Value.Resolved = "", o.Value.Contradiction
+		return k.Index.orders.Replace(tx, o)
+	})
+}

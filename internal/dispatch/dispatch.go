@@ -1,0 +1,222 @@
+// Package dispatch holds the steps by which an order reaches a provider: submit it once
+// under its id, poll until the outcome is conclusive, and book that once.
+//
+// A provider's answer may be lost, so the outcome of an order may be unknown, which is
+// never the same as failed. An order is asked about again, under the same id, until the
+// answer is conclusive.
+//
+// The steps work in their caller's transaction, on the [Submission] that is part of the
+// caller's record and on the [Index] of orders. payout, refund and invoice call them
+// beside their own rules. Package providers, above those, runs the loop.
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Kind is one kind of orders.
+type Kind struct {
+	// Name is what an order is called in the log and in refusals.
+	Name  string
+	Index *Index
+	// Backoff is how long to wait between polls.
+	Backoff Backoff
+	// NoProvider names, for the log, the outcome of work that finds no provider.
+	NoProvider string
+}
+
+// The kinds of orders.
+var (
+	Transfers = &Kind{Name: "transfer", Index: newIndex("rail_orders"), Backoff: pollBackoff, NoProvider: "no_rail"}
+	Refunds   = &Kind{Name: "refund", Index: newIndex("refund_orders"), Backoff: pollBackoff, NoProvider: "no_rail"}
+	Charges   = &Kind{Name: "charge", Index: newIndex("charge_orders"), Backoff: ChargeBackoff, NoProvider: "no_charger"}
+)
+
+// All are the kinds of orders.
+var All = []*Kind{Transfers, Refunds, Charges}
+
+// Kinds are the kinds of records that this package stores.
+func Kinds() []*storage.Kind {
+	kinds := make([]*storage.Kind, len(All))
+	for i, k := range All {
+		kinds[i] = k.Index.orders.Kind()
+	}
+	return kinds
+}
+
+// Ref names an order and the record that it is part of.
+type Ref struct {
+	// Object is what the record is: "payout", "disbursement", "refund" or "invoice".
+	Object string
+	// ID is the order's, under which the provider knows it.
+	ID string
+	// Record is the id of the record; that of the order, but for charges.
+	Record string
+}
+
+// Submission is what a record keeps of its order.
+type Submission struct {
+	// Request and Key are of the call that made the order. Events that happen later name
+	// them.
+	Request string `json:"request,omitempty"`
+	Key     string `json:"key,omitempty"`
+	// Attempts counts how often the order was submitted or asked about.
+	Attempts int `json:"asked,omitempty"`
+	// SubmittedAt is when the provider was first called.
+	SubmittedAt *api.Time `json:"submitted_at,omitempty"`
+	// Stuck says that the log has been told.
+	Stuck bool `json:"stuck,omitempty"`
+	// Due is when a worker looks at the order next; nil when there is nothing to do.
+	Due *api.Time `json:"due,omitempty"`
+}
+
+// New returns the submission of an order that the caller makes. It is due at once.
+func New(tx *engine.Tx) Submission {
+	return Submission{Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
+}
+
+// MarkSubmitted notes that the provider has the order, and reports the first time.
+func (s *Submission) MarkSubmitted(now time.Time) (first bool) {
+	if s.SubmittedAt != nil {
+		return false
+	}
+	s.SubmittedAt = api.AtOrNil(now)
+	return true
+}
+
+// Begin counts an attempt. first reports that no attempt and no callback came before, so
+// that the provider cannot know the order.
+func (s *Submission) Begin(now time.Time) (first bool) {
+	first = s.MarkSubmitted(now) && s.Attempts == 0
+	s.Attempts++
+	return first
+}
+
+// Continue lets the events of the transaction name the call that made the order, until
+// restore is called.
+func (s *Submission) Continue(tx *engine.Tx) (restore func()) {
+	caller := tx.Caller
+	tx.Caller.RequestID, tx.Caller.IdempotencyKey = s.Request, s.Key
+	return func() { tx.Caller = caller }
+}
+
+// DueField is the column by which workers claim records of type T.
+func DueField[T any](submission func(*T) *Submission) storage.Field[T] {
+	return storage.Field[T]{
+		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+		Value: func(r *T) any {
+			if due := submission(r).Due; due != nil {
+				return due.Time
+			}
+			return nil
+		},
+	}
+}
+
+// Order is an order in the transaction that drives it.
+type Order struct {
+	*Submission
+	Ref
+	Kind *Kind
+	// Records is what the record is kept in.
+	Records *storage.Kind
+	// Since is when the order was made.
+	Since time.Time
+	// StuckAfter is how long an order may take before the log is told.
+	StuckAfter time.Duration
+}
+
+// Wait sets the next poll: after the provider's own wish, or by the backoff. It tells the
+// log, once, of an order that takes too long.
+func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
+	if pollAfter <= 0 {
+		pollAfter = o.Kind.Backoff.After(o.Attempts)
+	}
+	o.Due = api.AtOrNil(tx.Now.Add(pollAfter))
+	age := tx.Now.Sub(o.Since)
+	if o.Stuck || age < o.StuckAfter {
+		return
+	}
+	o.Stuck = true
+	word, id, attempts := o.Kind.Name, o.ID, o.Attempts
+	tx.OnCommit(func() {
+		tx.Log().ErrorContext(ctx, "a "+word+" is stuck: the provider has not decided", word, id, "age", age.String(), "attempts", attempts)
+	})
+}
+
+// WaitForProvider sets the next look at an order for which the host has configured no
+// provider, and tells the log.
+func (o *Order) WaitForProvider(ctx context.Context, tx *engine.Tx) {
+	o.Wait(ctx, tx, providerWait)
+	word, id, live := o.Kind.Name, o.ID, tx.Caller.Live
+	work.Report(ctx, work.Outcome{Name: o.Kind.NoProvider, RequestID: o.Request})
+	tx.OnCommit(func() {
+		tx.Log().ErrorContext(ctx, "a "+word+" waits, because no provider is configured for it", word, id, "live", live)
+	})
+}
+
+// EndedBefore tells the observer that a callback was faster than the worker.
+func (o *Order) EndedBefore(ctx context.Context) {
+	work.Report(ctx, work.Outcome{Name: "ended_before", RequestID: o.Request})
+}
+
+// Call leases the record, which the caller has written at this version, and returns the
+// call of the provider.
+func (o *Order) Call(tx *engine.Tx, version int64, first bool, submit, status Ask) (*Call, error) {
+	release, err := tx.KeepLease(o.Records, o.Record, version)
+	if err != nil {
+		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Kind.Name, err)
+	}
+	return &Call{
+		Ref: o.Ref, First: first, Submit: submit, Status: status, release: release,
+		Report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
+	}, nil
+}
+
+// Backoff is how long to wait after each attempt that was not conclusive. Its last entry
+// stands for all later ones.
+type Backoff []time.Duration
+
+// After returns the wait after so many attempts.
+func (b Backoff) After(attempts int) time.Duration { return b[min(max(attempts, 1), len(b))-1] }
+
+// pollBackoff is the backoff of transfers and refunds, ChargeBackoff that of charges.
+var (
+	pollBackoff = Backoff{
+		2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute,
+	}
+	ChargeBackoff = Backoff{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
+)
+
+// providerWait is how long an order waits that finds no provider. It takes a new
+// configuration, and so a restart, to change that.
+const providerWait = 15 * time.Minute
+
+// DefaultStuckAfter is how long an order may take, where the host says nothing.
+const DefaultStuckAfter = time.Hour
+
+// What is kept of the provider's references and words, in bytes.
+const (
+	MaxReference = 255
+	MaxReason    = 500
+)
+
+// Truncate shortens a text to at most so many bytes, between characters.
+func Truncate(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && s[most]&0xC0 == 0x80 {
+		most--
+	}
+	return s[:most]
+}

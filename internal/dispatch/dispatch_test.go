@@ -1,0 +1,110 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// script is a provider that answers as written, and notes how it was asked.
+type script struct {
+	submit, status Ask
+	asked          string
+}
+
+func (s *script) call(first bool) *Call {
+	return &Call{
+		First: first,
+		Submit: func(ctx context.Context) (provider.Result, error) {
+			s.asked += "+"
+			return s.submit(ctx)
+		},
+		Status: func(ctx context.Context) (provider.Result, error) {
+			s.asked += "?"
+			return s.status(ctx)
+		},
+	}
+}
+
+func TestAskSubmitsOnce(t *testing.T) {
+	says := func(o provider.Outcome) Ask {
+		return func(context.Context) (provider.Result, error) { return provider.Result{Outcome: o}, nil }
+	}
+	lost := func(context.Context) (provider.Result, error) {
+		return provider.Result{Outcome: provider.Paid}, errors.New("a broken connection")
+	}
+	panics := func(context.Context) (provider.Result, error) { panic("0241234567") }
+	for name, test := range map[string]struct {
+		first          bool
+		submit, status Ask
+		asked          string
+		answer         provider.Outcome // no answer is an error
+	}{
+		"first":                        {true, says("paid"), panics, "+", "paid"},
+		"first and lost":               {true, lost, panics, "+", ""},
+		"first and not found":          {true, says("not_found"), panics, "+", ""},
+		"first and no answer":          {true, says("perhaps"), panics, "+", ""},
+		"first and a panic":            {true, panics, panics, "+", ""},
+		"again":                        {false, panics, says("refused"), "?", "refused"},
+		"again and undecided":          {false, panics, says("in_progress"), "?", "in_progress"},
+		"again and lost":               {false, panics, lost, "?", ""},
+		"again and no answer":          {false, panics, says(""), "?", ""},
+		"again and a panic":            {false, says("paid"), panics, "?", ""},
+		"again and never seen":         {false, says("paid"), says("not_found"), "?+", "paid"},
+		"again, never seen, then lost": {false, lost, says("not_found"), "?+", ""},
+	} {
+		s := &script{submit: test.submit, status: test.status}
+		answer, err := s.call(test.first).Ask(t.Context())
+		if answer.Outcome != test.answer || (err == nil) != (test.answer != "") || s.asked != test.asked {
+			t.Errorf("%s: asked %s, got %q, %v", name, s.asked, answer.Outcome, err)
+		}
+	}
+	// What a host's code panics with may be a number, and the error leaves it out.
+	if _, err := (&script{submit: panics}).call(true).Ask(t.Context()); !errors.Is(err, errPanicked) {
+		t.Errorf("a panic is %v", err)
+	}
+}
+
+func TestBackoffRepeatsItsLast(t *testing.T) {
+	s := Backoff{time.Second, time.Minute}
+	for asked, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: time.Minute, 3: time.Minute, 99: time.Minute} {
+		if got := s.After(asked); got != want {
+			t.Errorf("after %d: %s", asked, got)
+		}
+	}
+}
+
+func TestTruncateKeepsCharacters(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aɛ", 2, "a"}, {"ɛɛ", 3, "ɛ"}, {"ɛ", 1, ""}, {"₵₵", 5, "₵"},
+	} {
+		if got := Truncate(test.text, test.most); got != test.want {
+			t.Errorf("%q to %d: %q", test.text, test.most, got)
+		}
+	}
+}
+
+// Reports that an earlier release noted in its own words are known, not noted anew.
+func TestEarlierContradictionsAreKnown(t *testing.T) {
+	for noted, now := range map[string]string{
+		"failed, and now refunded":    "failed, and now paid",
+		"succeeded, and now declined": "succeeded, and now refused",
+		"declined, and now charged":   "refused, and now paid",
+		"charged, and now declined":   "paid, and now refused",
+		"completed, and now refused":  "completed, and now refused",
+	} {
+		if !same(now, noted) {
+			t.Errorf("%q is not known as %q", now, noted)
+		}
+		if same(now, "") || same(now, "failed, and now nothing") {
+			t.Errorf("%q is known as something else", now)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Entry is the operator's record of an order, over all merchants. Its id is the order's.
+type Entry struct {
+	// Object is what the order's record is; see [Ref].
+	Object   string `json:"noun"`
+	Merchant string `json:"merchant"`
+	// Open says that the order is on its way.
+	Open bool `json:"open"`
+	// Contradiction says how the provider contradicted what is booked of an order that has
+	// ended; empty if it did not, or once that is resolved.
+	Contradiction string `json:"contradiction,omitempty"`
+	// Resolved is the contradiction that was resolved last.
+	Resolved string `json:"resolved,omitempty"`
+	// RecordID is the id of the record where it is not that of the order.
+	RecordID  string   `json:"of,omitempty"`
+	CreatedAt api.Time `json:"created_at"`
+}
+
+// Ref names the order of an entry.
+func (e *Entry) Ref(id string) Ref {
+	ref := Ref{Object: e.Object, ID: id, Record: id}
+	if e.RecordID != "" {
+		ref.Record = e.RecordID
+	}
+	return ref
+}
+
+// Index is the operator's list of the orders of one kind. A callback, which knows the id
+// alone, finds its record through it, and all merchants' orders are listed together.
+type Index struct{ orders *storage.Collection[Entry] }
+
+// newIndex declares an index in a table of its own.
+func newIndex(table string) *Index {
+	return &Index{storage.NewCollection(table, []storage.Field[Entry]{
+		{
+			// True while the order is on its way, false when it has ended and was
+			// contradicted since. Null for all others, which keeps the
+			// column's index small.
+			Column: storage.Column{Name: "open", Type: storage.Bool, Null: true, Indexed: true},
+			Value: func(o *Entry) any {
+				switch {
+				case o.Open:
+					return true
+				case o.Contradiction != "":
+					return false
+				}
+				return nil
+			},
+		},
+		{
+			Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
+			Value:  func(o *Entry) any { return o.CreatedAt.Time },
+		},
+	})}
+}
+
+// Open indexes an order of the caller's that has been on its way since a time.
+func (k *Kind) Open(tx *engine.Tx, ref Ref, since time.Time) error {
+	e := Entry{Object: ref.Object, Merchant: tx.Caller.Merchant, Open: true, CreatedAt: api.At(since)}
+	if ref.Record != ref.ID {
+		e.RecordID = ref.Record
+	}
+	if _, err := k.Index.orders.Insert(tx, storage.Scope{Live: tx.Caller.Live}, ref.ID, e); err != nil {
+		return fmt.Errorf("dispatch: index order: %w", err)
+	}
+	return nil
+}
+
+// Close notes that an order has ended.
+func (k *Kind) Close(tx *engine.Tx, id string) error {
+	o, err := k.Index.orders.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+	if err == nil {
+		o.Value.Open = false
+		err = k.Index.orders.Replace(tx, o)
+	}
+	if err != nil {
+		return fmt.Errorf("dispatch: close order: %w", err)
+	}
+	return nil
+}
+
+// Drop removes the entry of an open order that an earlier release kept under the id of its
+// record.
+func (k *Kind) Drop(tx *engine.Tx, id string) error {
+	o, err := k.Index.orders.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+	if err == nil {
+		err = k.Index.orders.Delete(tx, o)
+	}
+	if err != nil {
+		return fmt.Errorf("dispatch: drop order: %w", err)
+	}
+	return nil
+}
+
+// Find returns the entry of an order, and its merchant. word is what it is called in the
+// refusal when there is none.
+func (k *Kind) Find(ctx context.Context, e *engine.Engine, id, word string) (entry *Entry, caller api.Caller, err error) {
+	err = e.Store.View(ctx, func(tx storage.ReadTx) error {
+		found, err := k.Index.orders.Get(tx, storage.Scope{Live: true}, id)
+		if errors.Is(err, storage.ErrNotFound) {
+			found, err = k.Index.orders.Get(tx, storage.Scope{}, id)
+		}
+		if found, err = engine.OrMissing(found, err, word); err != nil {
+			return err
+		}
+		entry, caller = &found.Value, api.Caller{Merchant: found.Value.Merchant, Live: found.Scope.Live}
+		return nil
+	})
+	return entry, caller, err
+}
+
+// orderPage is how many orders are read in one transaction, so that a long list
+// holds a snapshot for a moment only.
+const orderPage = 200
+
+// Each calls do for every order of a mode that the query selects, newest first, each
+// in a View of its merchant's.
+func (k *Kind) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+	q.Scope, q.Limit = storage.Scope{Live: live}, orderPage
+	for more := true; more; {
+		var page []*storage.Object[Entry]
+		err := e.Store.View(ctx, func(tx storage.ReadTx) error {
+			var err error
+			page, more, err = k.Index.orders.List(tx, q)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, o := range page {
+			q.After = o.ID
+			err := e.View(ctx, api.Caller{Merchant: o.Value.Merchant, Live: live}, func(tx *engine.ReadTx) error {
+				return do(tx, o.Value.Ref(o.ID), &o.Value)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// openOnly selects the orders that are on their way.
+var openOnly = []storage.Equal{{Column: "open", Value: true}}
+
+// contradictedOnly selects the orders that have ended, and were contradicted since.
+var contradictedOnly = []storage.Equal{{Column: "open", Value: false}}
+
+// EachStuck calls do, as [Kind.Each] does, for the contradicted orders of a mode, and then
+// for those that have been open for so long.
+func (k *Kind) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+	if err := k.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, do); err != nil {
+		return err
+	}
+	return k.Each(ctx, e, live, storage.Query{Where: openOnly}, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
+		if tx.Now.Sub(e.CreatedAt.Time) < after {
+			return nil
+		}
+		return do(tx, ref, e)
+	})
+}
+
+// CountStuck counts the orders of a mode that are contradicted, or have been open for so
+// long, up to limit. It reads what is contradicted, and of what is open, the oldest first, and in live mode no more than what is
+// stuck; test mode has as many clocks as merchants, so that up to limit open ones
+// are looked at there.
+func (k *Kind) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
+	stuck, err := k.countContradicted(tx, live, limit)
+	if err != nil {
+		return 0, err
+	}
+	seen := stuck
+	q := storage.Query{
+		Scope: storage.Scope{Live: live}, Where: openOnly,
+		Before: " ", Limit: orderPage, // before every id, so that the oldest come first
+	}
+	for more := true; more && seen < limit; {
+		page, left, err := k.Index.orders.List(tx, q)
+		if err != nil {
+			return 0, fmt.Errorf("dispatch: count stuck orders: %w", err)
+		}
+		for _, ordered := range slices.Backward(page) { // a page is newest first
+			if seen++; seen > limit {
+				break
+			}
+			now, err := e.NowTx(tx, api.Caller{Merchant: ordered.Value.Merchant, Live: live})
+			if err != nil {
+				return 0, err
+			}
+			switch {
+			case now.Sub(ordered.Value.CreatedAt.Time) >= after:
+				stuck++
+			case live:
+				return stuck, nil // all that follow are younger
+			}
+		}
+		if more = left; more {
+			q.Before = page[0].ID
+		}
+	}
+	return stuck, nil
+}
+
+// countContradicted counts the contradicted orders of a mode, up to limit.
+func (k *Kind) countContradicted(tx storage.ReadTx, live bool, limit int) (n int, err error) {
+	q := storage.Query{Scope: storage.Scope{Live: live}, Where: contradictedOnly, Limit: orderPage}
+	for more := true; more && n < limit; {
+		page, left, err := k.Index.orders.List(tx, q)
+		if err != nil {
+			return 0, fmt.Errorf("dispatch: count contradicted orders: %w", err)
+		}
+		n += len(page)
+		if more = left; more {
+			q.After = page[len(page)-1].ID
+		}
+	}
+	return min(n, limit), nil
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/document"
+)
+
+func TestEmbeddedFontsAreUpToDate(t *testing.T) {
+	for name, font := range sources {
+		want, err := subset(font, document.Common)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		got, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s differs from what the generator makes: run go generate in internal/document", name)
+		}
+	}
+}

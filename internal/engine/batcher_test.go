@@ -1,0 +1,116 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/engine"
+)
+
+// The first runs alone; those who come meanwhile run together, in groups of at most
+// so many.
+func TestGroupJoins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var runs [][]int
+		g := engine.NewBatcher(4, 1, func(members []int) error {
+			runs = append(runs, slices.Clone(members))
+			time.Sleep(time.Second) // of the bubble's clock
+			return nil
+		})
+		var all sync.WaitGroup
+		do := func(i int) { all.Go(func() { _ = g.Do(i) }) }
+		do(0)
+		synctest.Wait()
+		for i := range 6 {
+			do(i + 1)
+		}
+		all.Wait()
+		var sizes []int
+		seen := map[int]int{}
+		for _, members := range runs {
+			sizes = append(sizes, len(members))
+			for _, m := range members {
+				seen[m]++
+			}
+		}
+		slices.Sort(sizes)
+		if !slices.Equal(sizes, []int{1, 2, 4}) || len(seen) != 7 {
+			t.Errorf("runs of %v, members %v", sizes, seen)
+		}
+	})
+}
+
+// As many runs as may be are under way beside each other.
+func TestGroupRunsBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		running, most := 0, 0
+		g := engine.NewBatcher(4, 3, func([]int) error {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			time.Sleep(time.Second) // of the bubble's clock
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return nil
+		})
+		start := time.Now()
+		var all sync.WaitGroup
+		for i := range 15 {
+			all.Go(func() { _ = g.Do(i) })
+			synctest.Wait()
+		}
+		all.Wait()
+		// Three alone, and then three of four each.
+		if took := time.Since(start); most != 3 || took != 2*time.Second {
+			t.Errorf("%d beside each other, in %s", most, took)
+		}
+	})
+}
+
+// Nobody fails, or falls with a panic, for another's sake.
+func TestGroupIsolates(t *testing.T) {
+	var mu sync.Mutex
+	done := map[int]int{}
+	g := engine.NewBatcher(16, 1, func(members []int) error {
+		for _, m := range members {
+			switch m % 10 {
+			case 3:
+				return fmt.Errorf("%d fails", m)
+			case 7:
+				panic(m)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, m := range members {
+			done[m]++
+		}
+		return nil
+	})
+	var all sync.WaitGroup
+	errs := make([]error, 500)
+	for i := range errs {
+		all.Go(func() { errs[i] = g.Do(i) })
+	}
+	all.Wait()
+	for i, err := range errs {
+		bad := i%10 == 3 || i%10 == 7
+		if bad != (err != nil) || !bad && done[i] != 1 || bad && done[i] != 0 {
+			t.Errorf("%d: done %d times, %v", i, done[i], err)
+		}
+	}
+	if errs[13] == nil || errs[13].Error() != "13 fails" {
+		t.Errorf("another's error: %v", errs[13])
+	}
+	if err := g.Do(1); err != nil {
+		t.Error(errors.Unwrap(err))
+	}
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Listing reads the objects of one kind for callers: one by id, or a page. It returns them
+// as Go values (Get, List) or writes their JSON (GetJSON, ListJSON).
+type Listing[T, O any] struct {
+	Collection *storage.Collection[T]
+	// Noun names an object in the refusal when there is none.
+	Noun string
+	// URL is the path of the list; empty for lists that /v1 does not have.
+	URL string
+	// Show turns a stored value into the object that callers get. It must depend on
+	// nothing that changes while the program runs, and all listings of a kind must show
+	// the same: [jsoncache.Cache] remembers the result.
+	Show func(*T) O
+	// Passthrough says that Show returns the T, or what the T embeds first, unchanged.
+	// GetJSON and ListJSON then copy the stored JSON where [jsoncache.Passthrough] can.
+	Passthrough bool
+}
+
+// maxPage bounds the bytes of documents on a page; a larger document stands alone.
+const maxPage = 1 << 20
+
+// Get reads one of the caller's objects.
+func (l Listing[T, O]) Get(ctx context.Context, e *Engine, caller api.Caller, id string) (*O, error) {
+	o, err := Get(ctx, e, caller, l.Collection, id, l.Noun)
+	if err != nil {
+		return nil, err
+	}
+	v := l.Show(&o.Value)
+	return &v, nil
+}
+
+// List reads one page.
+func (l Listing[T, O]) List(ctx context.Context, e *Engine, q storage.Query, p api.Page) (list *api.List[O], err error) {
+	err = e.Store.View(ctx, func(tx storage.ReadTx) error {
+		list, err = l.ListTx(tx, q, p)
+		return err
+	})
+	return list, err
+}
+
+// ListTx is List in a transaction. The cursor must be an object of q's scope: ListTx
+// refuses the id of a deleted object rather than skip it.
+func (l Listing[T, O]) ListTx(tx storage.ReadTx, q storage.Query, p api.Page) (*api.List[O], error) {
+	records, more, err := l.records(tx, q, p)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]O, len(records))
+	for i := range records {
+		o, err := l.Collection.Decode(records[i])
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", l.Noun, err)
+		}
+		data[i] = l.Show(&o.Value)
+	}
+	return api.NewList(l.URL, data, more), nil
+}
+
+// records checks the page's parameters and reads its records.
+func (l Listing[T, O]) records(tx storage.ReadTx, q storage.Query, p api.Page) (_ []storage.Record, more bool, err error) {
+	if err := p.Check(); err != nil {
+		return nil, false, err
+	}
+	if param, id := p.Cursor(); id != "" {
+		_, err := tx.Get(l.Collection.Kind(), q.Scope, id)
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil, false, api.NoSuchCursor(param, l.Noun)
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("read %s: %w", param, err)
+		}
+	}
+	q.Bytes = maxPage
+	q.Limit, q.After, q.Before = p.Size(), p.StartingAfter, p.EndingBefore
+	records, more, err := l.Collection.Records(tx, q)
+	if err != nil {
+		return nil, false, fmt.Errorf("list %s: %w", l.Noun, err)
+	}
+	return records, more, nil
+}

@@ -1,0 +1,55 @@
+package erasure_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// What an endpoint answered may quote the event that it was told of, and goes with the
+// customer of whom the event tells.
+func TestAnswersOfEndpointsThatQuoteACustomerGo(t *testing.T) {
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(w, r.Body)
+		check(err)
+	}))
+	t.Cleanup(echo.Close)
+	store := memory.New()
+	svc := servicetest.New(t, store, payments.Config{WebhookAllow: paymentstest.Loopback()})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
+	check(err)
+	caller := api.Caller{Merchant: m.ID}
+	_, err = svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: echo.URL, Events: []event.Type{"*"}})
+	check(err)
+	c, err := svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Zenobia"})
+	check(err)
+	check(svc.Drain(t.Context()))
+	quoted := func() bool {
+		for where, text := range servicetest.Contents(t, store, m.ID) {
+			if strings.HasPrefix(where, "webhook_deliveries") && strings.Contains(text, "Zenobia") {
+				return true
+			}
+		}
+		return false
+	}
+	if !quoted() {
+		t.Fatal("no delivery quotes the customer")
+	}
+	_, err = svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID)
+	check(err)
+	check(svc.Drain(t.Context()))
+	if quoted() {
+		t.Error("a delivery still quotes the customer")
+	}
+}

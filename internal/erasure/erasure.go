@@ -1,0 +1,158 @@
+// Package erasure takes people's data out of the copies that the library keeps of it.
+//
+// Package account deletes a customer, and writes an erasure as due work in the same
+// transaction. The job of this package does that work: it knows the packages that keep
+// copies. For the operator it also closes the accounts of consumers and cash agents, and
+// takes their data and that of payees out of the copies.
+//
+// It owns the order of the steps. It does not own what a package deletes of its own
+// records: each of them has a method for that on its Internal. A new noun that copies
+// personal data gets such a method, a call here, and a record in the tests, which look for
+// the data in every row of the database.
+package erasure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/pii"
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+// Config is what the service works with: the packages that keep people's data.
+type Config struct {
+	Accounts      *account.Internal
+	Payments      *payment.Internal
+	Payouts       *payout.Internal
+	Disbursements *disbursement.Internal
+	Invoices      *invoice.Internal
+	Messages      *message.Internal
+	// Webhooks erases from events and from the answers of endpoints.
+	Webhooks *webhook.Internal
+}
+
+// Service erases people's data.
+type Service struct {
+	engine *engine.Engine
+	config Config
+}
+
+// New returns the service.
+func New(e *engine.Engine, c Config) *Service { return &Service{engine: e, config: c} }
+
+// Job goes through the copies of deleted customers.
+func (s *Service) Job() work.Job {
+	const atATime = 4 // each writes a lot
+	return work.Job{Kind: pii.Erasures.Kind(), Timeout: 5 * time.Minute, Batch: atATime, Do: s.eraseCustomer}
+}
+
+// eraseCustomer takes a deleted customer out of all copies: of drafts, events, kept answers
+// and messages. Each package works in transactions of its own, in small steps, and may be
+// asked again.
+func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) error {
+	o, err := pii.Erasures.Decode(claimed)
+	if err != nil {
+		return err
+	}
+	caller := api.Caller{
+		Merchant: o.Scope.Merchant, Live: o.Scope.Live, RequestID: o.Value.Request, IdempotencyKey: o.Value.Key,
+	}
+	if err := s.config.Invoices.Erase(ctx, caller, o.ID); err != nil {
+		return fmt.Errorf("erasure: invoices: %w", err)
+	}
+	if err := s.config.Webhooks.EraseCustomer(ctx, caller, o.ID); err != nil {
+		return fmt.Errorf("erasure: events: %w", err)
+	}
+	if err := s.engine.Erase(ctx, caller, o.ID); err != nil {
+		return fmt.Errorf("erasure: kept answers: %w", err)
+	}
+	if err := s.config.Messages.Erase(ctx, caller, o.ID); err != nil {
+		return fmt.Errorf("erasure: messages: %w", err)
+	}
+	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		done := *o // a run that is undone leaves the claimed version as it is
+		done.Value = pii.Erasure{}
+		return pii.Erasures.Replace(tx, &done)
+	})
+	if errors.Is(err, storage.ErrConflict) {
+		return nil // another worker took it over
+	}
+	return err
+}
+
+// EraseConsumer closes a consumer's account and takes the person's data out of the records
+// and copies of every merchant.
+func (s *Service) EraseConsumer(ctx context.Context, live bool, id string) error {
+	if err := s.config.Accounts.CloseConsumer(ctx, live, id); err != nil {
+		return err
+	}
+	return s.eraseHolder(ctx, live, id)
+}
+
+// EraseAgent is EraseConsumer for a cash agent.
+func (s *Service) EraseAgent(ctx context.Context, live bool, id string) error {
+	if err := s.config.Accounts.CloseAgent(ctx, live, id); err != nil {
+		return err
+	}
+	return s.eraseHolder(ctx, live, id)
+}
+
+func (s *Service) eraseHolder(ctx context.Context, live bool, id string) error {
+	in := engine.Within{Scope: engine.Scope(api.Caller{Live: live}), All: true}
+	ids := map[string]bool{id: true}
+	if err := s.config.Payments.ErasePayer(ctx, live, id, ids); err != nil {
+		return fmt.Errorf("erasure: payer: %w", err)
+	}
+	if err := s.config.Messages.EraseEverywhere(ctx, live, id); err != nil {
+		return fmt.Errorf("erasure: messages: %w", err)
+	}
+	return s.erasePayee(ctx, in, payout.WalletPayee(id), ids)
+}
+
+// ErasePayee takes the payee at a phone or bank account out of the caller's transfers and
+// their copies.
+func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.DestinationParams) error {
+	p, err := s.config.Payouts.ExternalPayee(d)
+	if err != nil {
+		return err
+	}
+	return s.erasePayee(ctx, engine.Within{Scope: engine.Scope(caller)}, p, map[string]bool{})
+}
+
+// erasePayee erases the copies by the ids of the payee's transfers first, and the names by
+// which these are found last, so that a repetition finds what an error has left.
+func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Payee, ids map[string]bool) error {
+	open, err := s.config.Payouts.FindPayee(ctx, in, p, ids)
+	if err != nil {
+		return fmt.Errorf("erasure: find payee: %w", err)
+	}
+	queued, err := s.config.Disbursements.ErasePayee(ctx, in, p, ids)
+	if err != nil {
+		return fmt.Errorf("erasure: payee: %w", err)
+	}
+	if err := s.config.Webhooks.EraseObjects(ctx, in, ids); err != nil {
+		return fmt.Errorf("erasure: events: %w", err)
+	}
+	if err := s.engine.EraseObjects(ctx, in, ids); err != nil {
+		return fmt.Errorf("erasure: kept answers: %w", err)
+	}
+	if err := s.config.Payouts.ErasePayee(ctx, in, ids); err != nil {
+		return fmt.Errorf("erasure: payee: %w", err)
+	}
+	if open+queued > 0 {
+		return api.Invalid("destination", "%d transfers to this payee are still under way. Call this again once they have ended.", open+queued)
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+package erasure_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

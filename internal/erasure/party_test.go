@@ -1,0 +1,210 @@
+package erasure_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// rows returns every row of every table of an SQLite database, as text.
+func rows(t *testing.T, path string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	check(err)
+	defer db.Close()
+	var b strings.Builder
+	read := func(query string) (all [][]any) {
+		found, err := db.QueryContext(t.Context(), query)
+		check(err)
+		defer found.Close()
+		columns, err := found.Columns()
+		check(err)
+		for found.Next() {
+			row, into := make([]any, len(columns)), make([]any, len(columns))
+			for i := range row {
+				into[i] = &row[i]
+			}
+			check(found.Scan(into...))
+			for i := range row {
+				if raw, ok := row[i].([]byte); ok {
+					row[i] = string(raw)
+				}
+			}
+			all = append(all, row)
+		}
+		check(found.Err())
+		return all
+	}
+	for _, table := range read(`SELECT name FROM sqlite_master WHERE type = 'table'`) {
+		for _, row := range read(fmt.Sprintf(`SELECT * FROM %q`, table[0])) {
+			fmt.Fprintln(&b, table[0], row)
+		}
+	}
+	return strings.ToLower(b.String())
+}
+
+// Consumers, cash agents and payees who are erased are in no row of the database, of
+// whichever merchant; the money, and those who have a similar name or number, stay.
+func TestErasedPeopleAreInNoRow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "payments.db")
+	store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
+	check(err)
+	fails := faultstore.New(store)
+	svc := servicetest.New(t, fails, payments.Config{Sandbox: true})
+	ctx := t.Context()
+	consumer, err := svc.Accounts.CreateConsumer(ctx, api.Caller{IdempotencyKey: "c"}, account.CreateHolderParams{Name: "Zenobia Asante", Phone: "0241112221", PIN: "1234"})
+	check(err)
+	agent, err := svc.Accounts.CreateAgent(ctx, api.Caller{IdempotencyKey: "a"}, account.CreateHolderParams{Name: "Kwabena Kiosk", Phone: "0241112222"})
+	check(err)
+	stays, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Adwoa Stays", Phone: "0241112223", PIN: "1234"})
+	check(err)
+	check(svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: consumer.ID, Amount: decimal.NewFromInt(7), Source: "bank"}))
+	var callers []api.Caller
+	key := 0
+	keyed := func(c api.Caller) api.Caller {
+		key++
+		c.IdempotencyKey = fmt.Sprint("k", key)
+		return c
+	}
+	external := payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0551234888", AccountName: "Ofori Payee"}
+	for _, name := range []string{"First", "Second"} {
+		m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: name, Phone: "0301234567"})
+		check(err)
+		caller := api.Caller{Merchant: m.ID}
+		callers = append(callers, caller)
+		check(svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))
+		price := int64(250)
+		code, err := svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{Amount: &price})
+		check(err)
+		_, err = svc.QRCodes.Pay(ctx, keyed(caller), code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"})
+		check(err)
+		// The receipts go to the payer, since the invoices have no number, also that of a customer.
+		customer, err := svc.Accounts.CreateCustomer(ctx, keyed(caller), account.CreateCustomerParams{Name: "Esi Stays"})
+		check(err)
+		for _, f := range []invoice.Fields{{}, {Customer: &customer.ID}} {
+			f.Lines = []invoice.LineParams{{Description: "a", UnitAmount: new(int64(50))}}
+			bill, err := svc.Invoices.Create(ctx, keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f})
+			check(err)
+			_, err = svc.Invoices.PayWallet(ctx, keyed(caller), bill.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"})
+			check(err)
+		}
+		var list []disbursement.RowParams
+		for _, d := range []payout.DestinationParams{
+			{Type: payout.ServiceWallet, AccountID: agent.ID},
+			{Type: payout.ServiceWallet, AccountID: stays.ID},
+			external,
+			{Type: payout.MobileMoney, PhoneNumber: "0551234777", AccountName: "Serwaa Stays"},
+		} {
+			p := disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: d}
+			_, err = svc.Disbursements.Create(ctx, keyed(caller), p)
+			check(err)
+			list = append(list, disbursement.RowParams{CreateParams: p})
+		}
+		_, err = svc.Disbursements.CreateBatch(ctx, keyed(caller), disbursement.CreateBatchParams{Rows: list})
+		check(err)
+		check(svc.Drain(ctx))
+	}
+	if err := svc.EraseAgent(ctx, api.Caller{}, agent.ID); api.CodeOf(err) != api.ParameterInvalid {
+		t.Errorf("an agent with money: %v", err)
+	}
+	before := rows(t, path)
+	for _, word := range []string{"zenobia", "241112221", "024****221", "kwabena", "551234888", "ofori"} {
+		if !strings.Contains(before, word) {
+			t.Errorf("%s was nowhere", word)
+		}
+	}
+
+	check(store.Update(ctx, func(tx storage.Tx) error { // the agent is paid out
+		return tx.Post(storage.Posting{ID: "txn_out", Type: "cash_out", At: time.Now(), Moves: []storage.Move{
+			ledger.Float(agent.ID, false).Move(-400), ledger.Clearing("cash", false).Move(400),
+		}})
+	}))
+	for n, failed := 1, true; failed; n++ { // at each call of the store
+		fails.FailAt(n)
+		err := svc.ErasePayee(ctx, callers[0], external)
+		if failed = fails.Heal(); !failed {
+			check(err)
+		}
+	}
+	for range 2 { // again, as after an error
+		check(svc.EraseConsumer(ctx, api.Caller{}, consumer.ID))
+		check(svc.EraseAgent(ctx, api.Caller{}, agent.ID))
+		for _, caller := range callers {
+			check(svc.ErasePayee(ctx, caller, external))
+		}
+	}
+	after := rows(t, path)
+	for _, word := range []string{"zenobia", "asante", "241112221", "024****221", "kwabena", "241112222", "551234888", "ofori"} {
+		for line := range strings.Lines(after) {
+			if strings.Contains(line, word) {
+				t.Errorf("%s is in %s", word, line)
+			}
+		}
+	}
+	for _, word := range []string{"adwoa stays", "serwaa stays", "551234777", consumer.ID, agent.ID} {
+		if !strings.Contains(after, strings.ToLower(word)) {
+			t.Errorf("%s is gone", word)
+		}
+	}
+	got, err := svc.Accounts.GetConsumer(ctx, api.Caller{}, consumer.ID)
+	if err != nil || got.Status != account.Closed || got.Phone != "" {
+		t.Errorf("the consumer is %+v, %v", got, err)
+	}
+	if v, err := svc.Accounts.Verify(ctx); err != nil || len(v.Problems) > 0 {
+		t.Errorf("the ledger: %+v, %v", v, err)
+	}
+	check(store.Close())
+}
+
+// A payee whose transfer is under way stays until it has ended, since the rail is still to
+// be told the number.
+func TestPayeeOfATransferUnderWayStays(t *testing.T) {
+	store := memory.New()
+	svc := servicetest.New(t, store, payments.Config{Sandbox: true})
+	ctx := t.Context()
+	m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"})
+	check(err)
+	caller := api.Caller{Merchant: m.ID}
+	check(svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(10), Source: "bank"}))
+	waits := payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230903", AccountName: "Ofori Payee"}
+	made, err := svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: waits})
+	check(err)
+	check(svc.Drain(ctx))
+	kept := func() bool {
+		for _, text := range servicetest.Contents(t, store, m.ID) {
+			if strings.Contains(text, "241230903") {
+				return true
+			}
+		}
+		return false
+	}
+	if err := svc.ErasePayee(ctx, caller, waits); api.CodeOf(err) != api.ParameterInvalid || !kept() {
+		t.Errorf("while it is under way: %v, the number is kept: %t", err, kept())
+	}
+	err = svc.Providers.Settle(ctx, caller, made.ID, provider.Result{Outcome: provider.Paid})
+	check(err)
+	check(svc.Drain(ctx))
+	if err := svc.ErasePayee(ctx, caller, waits); err != nil || kept() {
+		t.Errorf("once it has ended: %v, the number is kept: %t", err, kept())
+	}
+}

@@ -1,0 +1,139 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
+)
+
+// agents are who and what the calls of every day are about.
+type agents struct {
+	consumer, customer, code string
+	open                     func() string // makes an open invoice
+}
+
+// everyday are the calls of refunds, customers, batches and statements, as one
+// service, or one process, makes them.
+func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
+	type do = func(ctx context.Context, c api.Caller, n int, id string) (any, error)
+	plain := func(name string, do do) { all = append(all, call{name: name, do: do}) }
+	once := func(name string, do do) { all = append(all, call{name: name, do: do, once: true}) }
+	onceOn := func(name string, prepare func() string, do do) {
+		all = append(all, call{name: name, prepare: prepare, do: do, once: true})
+	}
+	ctx, amount := context.Background(), int64(5)
+	// What is made beforehand is made by the first service, which nothing fails.
+	charged := func(method string) func() string {
+		return func() string {
+			v, err := s.svc.Invoices.Pay(ctx, s.caller, on.open(), invoice.PayParams{PaymentMethod: method})
+			check(err)
+			return v.ID
+		}
+	}
+	paid := func() string {
+		p, err := s.svc.QRCodes.Pay(ctx, s.caller, on.code, qrcode.PayParams{Wallet: account.WalletRef{AccountID: on.consumer}, PIN: "1234", Amount: &amount})
+		check(err)
+		return p.ID
+	}
+	pending := func() string {
+		r, err := s.svc.Refunds.Create(ctx, s.caller, refund.CreateParams{Invoice: charged("pm_refund_slow_1")(), Amount: &amount})
+		check(err)
+		return r.ID
+	}
+	returned := func() string {
+		id := pending()
+		check(s.svc.Providers.Notify(ctx, id, provider.Result{Outcome: provider.Paid}))
+		return id
+	}
+
+	onceOn("refund to a wallet", paid, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Refunds.Create(ctx, c, refund.CreateParams{Payment: id})
+	})
+	onceOn("refund through the charger", charged("pm_1"), func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Refunds.Create(ctx, c, refund.CreateParams{Invoice: id, Amount: &amount})
+	})
+	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {
+		all = append(all, call{name: "callback of a refund: " + string(outcome), prepare: pending, do: func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
+			return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: outcome})
+		}})
+	}
+	plain("refunds", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		return svc.Refunds.List(ctx, c, refund.ListParams{})
+	})
+	all = append(all, call{name: "credit note", prepare: returned, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		if _, err := svc.Refunds.CreditNote(ctx, c, id); err != nil {
+			return nil, err
+		}
+		_, name, err := svc.Invoices.CreditNotePDF(ctx, c, id)
+		return name, err
+	}})
+	onceOn("duplicate invoice", charged("pm_1"), func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Invoices.Duplicate(ctx, c, id)
+	})
+	onceOn("paid outside", on.open, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Invoices.Pay(ctx, c, id, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"})
+	})
+
+	once("update customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		name := fmt.Sprint("Akua ", n)
+		return svc.Accounts.UpdateCustomer(ctx, c, on.customer, account.UpdateCustomerParams{Name: &name})
+	})
+	plain("customers", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		return svc.Accounts.ListCustomers(ctx, c, account.ListCustomersParams{Email: "akua@example.com"})
+	})
+	onceOn("delete customer", func() string {
+		made, err := s.svc.Accounts.CreateCustomer(ctx, s.caller, account.CreateCustomerParams{Email: "kwesi@example.com"})
+		check(err)
+		return made.ID
+	}, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Accounts.DeleteCustomer(ctx, c, id)
+	})
+	once("adjust", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		return svc.Accounts.Adjust(ctx, c, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"})
+	})
+	plain("adjustments", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		return svc.Accounts.ListAdjustments(ctx, c, api.Page{})
+	})
+	plain("statement", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		st, err := svc.Accounts.Statement(ctx, c, api.Times{From: s.now.Add(-time.Hour), Until: s.now.Add(time.Hour)})
+		if err == nil {
+			_, err = st.PDF(ctx)
+		}
+		if err == nil {
+			err = st.CSV(ctx, io.Discard)
+		}
+		return nil, err
+	})
+
+	rows := []disbursement.RowParams{
+		{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"}}},
+		{CreateParams: disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: on.consumer}}},
+	}
+	once("create batch", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+		return svc.Disbursements.CreateBatch(ctx, c, disbursement.CreateBatchParams{Reference: fmt.Sprint(n), Rows: rows})
+	})
+	all = append(all, call{name: "rows of a batch", prepare: func() string {
+		b, err := s.svc.Disbursements.CreateBatch(ctx, s.caller, disbursement.CreateBatchParams{Rows: rows})
+		check(err)
+		return b.ID
+	}, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return svc.Disbursements.ListRows(ctx, c, id, disbursement.ListRowsParams{})
+	}})
+	plain("batches", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+		return svc.Disbursements.ListBatches(ctx, c, disbursement.ListBatchesParams{})
+	})
+	return all
+}

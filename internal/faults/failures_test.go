@@ -1,0 +1,380 @@
+package faults_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/race"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// onSubjects runs a test on a subject of its own over each store.
+func onSubjects(t *testing.T, test func(*testing.T, *subject)) {
+	for _, backend := range servicetest.Backends {
+		t.Run(backend.Name, func(t *testing.T) {
+			store := backend.Open(t)
+			t.Cleanup(func() { check(store.Close()) })
+			s := newSubject(t, store)
+			s.every = backend.Every
+			test(t, s)
+			_, err := s.svc.Accounts.Seal(t.Context()) // the clock has moved, and no worker ran
+			check(err)
+			v, err := s.svc.Accounts.Verify(t.Context())
+			if err != nil || len(v.Problems) > 0 || v.Entries == 0 {
+				t.Errorf("Verify: %+v, %v", v, err)
+			}
+		})
+	}
+}
+
+// oneGoroutine skips a test that the race detector has nothing to find in.
+func oneGoroutine(t *testing.T) {
+	if race.Detector {
+		t.Skip("it runs without the race detector")
+	}
+}
+
+// most is how many operations of one call are made to fail.
+const most = 200
+
+// prepared makes what a call works on.
+func (c *call) prepared() string {
+	if c.prepare == nil {
+		return ""
+	}
+	return c.prepare()
+}
+
+// first is the operation of a call that is tried first.
+func (s *subject) first(i int) int { return 1 + i%s.every }
+
+// named is the caller with a key of its own, whose Replayed tells of repetitions.
+func (s *subject) named(key ...any) api.Caller {
+	c := s.caller
+	c.IdempotencyKey, c.Replayed = fmt.Sprint(key...), new(bool)
+	return c
+}
+
+// shape counts, by kind, what is new or changed between two contents.
+func shape(before, after map[string]string) map[string]int {
+	counts := map[string]int{}
+	before, after = servicetest.Without(before, "payout_days"), servicetest.Without(after, "payout_days") // midnight may pass
+	for key, value := range after {
+		kind, _, _ := strings.Cut(key, " ")
+		if strings.HasPrefix(kind, "txn_") {
+			kind = "posting"
+		}
+		if old, ok := before[key]; !ok {
+			counts["new "+kind]++
+		} else if old != value {
+			counts["changed "+kind]++
+		}
+	}
+	for key := range before {
+		if _, ok := after[key]; !ok {
+			kind, _, _ := strings.Cut(key, " ")
+			counts["gone "+kind]++
+		}
+	}
+	return counts
+}
+
+// effect returns what a call leaves when nothing goes wrong and it is not the
+// first of its kind.
+func (s *subject) effect(t *testing.T, i int) (want map[string]int) {
+	t.Helper()
+	c := s.calls[i]
+	for n := range 2 {
+		id := c.prepared()
+		before := servicetest.Contents(t, s.whole, s.caller.Merchant)
+		if _, err := c.do(t.Context(), s.named("whole-", i, "-", n), 10_000+2*i+n, id); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		want = shape(before, servicetest.Contents(t, s.whole, s.caller.Merchant))
+	}
+	return want
+}
+
+// idOf returns the id in an answer, or its whole where there is none.
+func idOf(answer any) string {
+	data, err := json.Marshal(answer)
+	check(err)
+	var object struct{ ID string }
+	if err := json.Unmarshal(data, &object); err == nil && object.ID != "" {
+		return object.ID
+	}
+	return string(data)
+}
+
+// Whichever operation of the store fails, in whichever call: the call says so, as
+// a fault and not as a refusal of the caller's, nothing of it is written, and the
+// same call succeeds as soon as nothing fails.
+func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+	oneGoroutine(t)
+	onSubjects(t, func(t *testing.T, s *subject) {
+		for i, c := range s.calls {
+			if c.outside {
+				continue // see TestWhatWasBegunIsFinished
+			}
+			id := c.prepared()
+			done := 0
+			before := servicetest.Contents(t, s.whole, s.caller.Merchant)
+			for k := s.first(i); k <= most && done == 0; k += s.every {
+				s.store.FailAt(k)
+				_, err := c.do(t.Context(), s.named("fail-", i), i, id)
+				switch hit := s.store.Heal(); {
+				case !hit && err != nil:
+					t.Fatalf("%s: %v", c.name, err)
+				case !hit:
+					done = k
+					continue
+				case err == nil && c.quiet:
+					continue
+				case !errors.Is(err, faultstore.Err) || api.CodeOf(err) != "":
+					t.Errorf("%s: operation %d failed, and the call said %v", c.name, k, err)
+				}
+				after := servicetest.Contents(t, s.whole, s.caller.Merchant)
+				if diff := cmp.Diff(before, after); diff != "" && !c.stepwise {
+					t.Errorf("%s: operation %d failed, and left\n%s", c.name, k, diff)
+				}
+				before = after
+			}
+			if done < 2 && s.every == 1 {
+				t.Errorf("%s: %d operations; the test wants at least one that can fail", c.name, done-1)
+			}
+		}
+	})
+}
+
+// Whenever a caller goes away: the call either says so and has written nothing,
+// or has succeeded; and the store works on.
+func TestACallerGoesAwayAtAnyOperation(t *testing.T) {
+	oneGoroutine(t)
+	onSubjects(t, func(t *testing.T, s *subject) {
+		for i, c := range s.calls {
+			if c.outside {
+				continue
+			}
+			id, cut := c.prepared(), 0
+			before := servicetest.Without(servicetest.Contents(t, s.whole, s.caller.Merchant), "pins")
+			for k := s.first(i); k <= most; k += s.every {
+				ctx, cancel := context.WithCancel(t.Context())
+				s.store.CallAt(k, cancel)
+				_, err := c.do(ctx, s.named("cancel-", i), i, id)
+				cancel()
+				hit := s.store.Heal()
+				if err == nil {
+					break // there was nothing left to stop
+				}
+				cut++
+				if !hit || !errors.Is(err, context.Canceled) || api.CodeOf(err) != "" {
+					t.Errorf("%s: cancelled at operation %d, the call said %v", c.name, k, err)
+					break
+				}
+				after := servicetest.Without(servicetest.Contents(t, s.whole, s.caller.Merchant), "pins")
+				if diff := cmp.Diff(before, after); diff != "" && !c.stepwise {
+					t.Errorf("%s: cancelled at operation %d, it left\n%s", c.name, k, diff)
+				}
+				before = after
+				// A try of a PIN whose comparison was cut off stays counted.
+				if c.pin {
+					check(s.svc.Accounts.SetPIN(t.Context(), api.Caller{}, s.wallet, account.SetPINParams{PIN: "1234"}))
+				}
+			}
+			if _, err := c.do(t.Context(), s.named("cancel-", i), i, id); err != nil && c.once {
+				t.Errorf("%s, cancelled at %d operations and repeated: %v", c.name, cut, err)
+			}
+		}
+	})
+}
+
+// Whichever commit's answer is lost, a repetition with the same key has the
+// effect once: it answers what the first had done, or does what is left.
+func TestNoLostAnswerDoublesAnEffect(t *testing.T) {
+	oneGoroutine(t)
+	onSubjects(t, func(t *testing.T, s *subject) {
+		for i, c := range s.calls {
+			if !c.once {
+				continue
+			}
+			want := s.effect(t, i)
+			lost := 0
+			for k := 1; k <= most; k++ {
+				id := c.prepared()
+				before := servicetest.Contents(t, s.whole, s.caller.Merchant)
+				caller, n := s.named("lost-", i, "-", k), 20_000+most*i+k
+				s.store.LoseAt(k)
+				_, err := c.do(t.Context(), caller, n, id)
+				if !s.store.Heal() {
+					check(err)
+					break
+				}
+				lost++
+				if err == nil && !c.outside {
+					t.Errorf("%s: the answer to commit %d was lost, and the call has one", c.name, k)
+				}
+				if c.outside {
+					s.now = s.now.Add(10 * time.Minute)
+					check(s.svc.Drain(t.Context()))
+				}
+				if _, err := c.do(t.Context(), caller, n, id); err != nil {
+					t.Errorf("%s: the answer to commit %d was lost, and the repetition said %v", c.name, k, err)
+				}
+				if diff := cmp.Diff(want, shape(before, servicetest.Contents(t, s.whole, s.caller.Merchant))); diff != "" && !c.outside {
+					t.Errorf("%s: the answer to commit %d was lost, and the effect is another\n%s", c.name, k, diff)
+				}
+			}
+			if lost == 0 {
+				t.Errorf("%s: it commits nothing", c.name)
+			}
+		}
+	})
+}
+
+// The same call made again, by this process or another, while the first is at any
+// of its operations, has one effect and one answer with the first.
+func TestNoRaceDoublesAnEffect(t *testing.T) {
+	type outcome struct {
+		answer any
+		err    error
+	}
+	// Side by side, every so many operations of a call are tried.
+	const stride = 4
+	onSubjects(t, func(t *testing.T, s *subject) {
+		for i, c := range s.calls {
+			if !c.once {
+				continue
+			}
+			if race.Detector && c.pin {
+				continue // hashing takes too long under it
+			}
+			want := s.effect(t, i)
+			race := func(k int, twin call, arm func(run func())) (hit bool) {
+				t.Helper()
+				id := c.prepared()
+				before := servicetest.Contents(t, s.whole, s.caller.Merchant)
+				s.races++
+				n, key := 20_000+s.races, fmt.Sprint("twin-", s.races)
+				second := make(chan outcome, 1)
+				arm(func() {
+					answer, err := twin.do(t.Context(), s.named(key), n, id)
+					second <- outcome{answer, err}
+				})
+				first, err := c.do(t.Context(), s.named(key), n, id)
+				if !s.store.Heal() {
+					check(err)
+					return false
+				}
+				other := <-second
+				for _, e := range []error{err, other.err} {
+					if e != nil && api.CodeOf(e) != api.IdempotencyKeyInUse {
+						t.Errorf("%s, twice at %d: %v", c.name, k, e)
+					}
+				}
+				if err == nil && other.err == nil && idOf(first) != idOf(other.answer) {
+					t.Errorf("%s, twice at %d: %s and %s", c.name, k, idOf(first), idOf(other.answer))
+				}
+				if err != nil && other.err != nil {
+					t.Errorf("%s, twice at %d: both were refused", c.name, k)
+				}
+				if diff := cmp.Diff(want, shape(before, servicetest.Contents(t, s.whole, s.caller.Merchant))); diff != "" {
+					t.Errorf("%s, twice at %d: the effect is another\n%s", c.name, k, diff)
+				}
+				return true
+			}
+			// Side by side, in one process.
+			for k := 1 + i%stride; k <= most; k += stride * s.every {
+				if !race(k, c, func(run func()) { s.store.CallAt(k, func() { go run() }) }) {
+					break
+				}
+			}
+			// Another process makes the whole call between two transactions.
+			for k := 1; k <= most; k++ {
+				if !race(k, s.twins[i], func(run func()) { s.store.BetweenAt(k, run) }) {
+					break
+				}
+			}
+		}
+	})
+}
+
+// A call that goes outside may leave what it has begun. Whichever operation
+// fails, the worker and a repetition finish it, and the money moves once.
+func TestWhatWasBegunIsFinished(t *testing.T) {
+	oneGoroutine(t)
+	onSubjects(t, func(t *testing.T, s *subject) {
+		for i, c := range s.calls {
+			if !c.outside {
+				continue
+			}
+			for k := 1; k <= most; k++ {
+				id := c.prepared()
+				before := servicetest.Contents(t, s.whole, s.caller.Merchant)
+				caller := s.named("begun-", i, "-", k)
+				s.store.FailAt(k)
+				_, err := c.do(t.Context(), caller, k, id)
+				if !s.store.Heal() {
+					check(err)
+					if k < 5 {
+						t.Errorf("%s has %d operations only", c.name, k-1)
+					}
+					break
+				}
+				if !errors.Is(err, faultstore.Err) {
+					t.Errorf("%s: operation %d failed, and the call said %v", c.name, k, err)
+				}
+				s.now = s.now.Add(10 * time.Minute)
+				check(s.svc.Drain(t.Context()))
+				if _, err := c.do(t.Context(), caller, k, id); err != nil {
+					t.Errorf("%s: operation %d failed, and the repetition said %v", c.name, k, err)
+				}
+				got := shape(before, servicetest.Contents(t, s.whole, s.caller.Merchant))
+				if got["new payments"] != 1 || got["new posting"] != 1 {
+					t.Errorf("%s: operation %d failed, and in the end there is %v", c.name, k, got)
+				}
+			}
+		}
+	})
+}
+
+var anyID = regexp.MustCompile(`_[0-9A-Za-z]{22}`)
+
+// A database may undo an update and run it again, whenever two meet. Every call has
+// the effect that it has where nothing is undone.
+func TestNoUpdateThatIsRunAgainLeavesATrace(t *testing.T) {
+	oneGoroutine(t)
+	plain, undone := newSubject(t, memory.New()), newSubject(t, faultstore.Undone(memory.New()))
+	// The accounts of the two have other ids.
+	effect := func(s *subject, i int) map[string]int {
+		counts := map[string]int{}
+		for what, n := range s.effect(t, i) {
+			counts[anyID.ReplaceAllString(what, "_…")] += n
+		}
+		return counts
+	}
+	for i, c := range plain.calls {
+		if diff := cmp.Diff(effect(plain, i), effect(undone, i)); diff != "" {
+			t.Errorf("%s has another effect (-once +undone and again)\n%s", c.name, diff)
+		}
+	}
+	for _, s := range []*subject{plain, undone} {
+		s.now = s.now.Add(24 * time.Hour)
+		check(s.svc.Drain(t.Context()))
+		v, err := s.svc.Accounts.Verify(t.Context())
+		if err != nil || len(v.Problems) > 0 || v.Entries == 0 {
+			t.Errorf("Verify: %+v, %v", v, err)
+		}
+	}
+}

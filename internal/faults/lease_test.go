@@ -1,0 +1,131 @@
+package faults_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// cutOff is one process's way to a store that others use, too.
+type cutOff struct {
+	storage.Store
+	down atomic.Bool
+}
+
+func (c *cutOff) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if c.down.Load() {
+		return storage.ErrUnavailable
+	}
+	return c.Store.Update(ctx, fn)
+}
+
+func (c *cutOff) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	if c.down.Load() {
+		return storage.ErrUnavailable
+	}
+	return c.Store.View(ctx, fn)
+}
+
+// lingering is a rail that takes its time for each submission.
+type lingering struct {
+	submit           func()
+	submitted, asked atomic.Int64
+}
+
+func (r *lingering) Submit(context.Context, provider.Transfer) (provider.Result, error) {
+	r.submitted.Add(1)
+	r.submit()
+	return provider.Result{Outcome: provider.Paid}, nil
+}
+
+func (r *lingering) Status(context.Context, provider.Transfer) (provider.Result, error) {
+	r.asked.Add(1)
+	return provider.Result{Outcome: provider.Paid}, nil
+}
+
+// sent has one of two processes make a disbursement, and returns when the rail was
+// called for it.
+func sent(t *testing.T, first *cutOff, rail *lingering, called <-chan struct{}) (svc *payments.Service, caller api.Caller, id string) {
+	t.Helper()
+	svc = servicetest.New(t, first, payments.Config{Live: payments.Providers{Rail: rail}})
+	other := servicetest.New(t, first.Store, payments.Config{Live: payments.Providers{Rail: rail}})
+	t.Cleanup(func() { check(svc.Stop(context.Background())); check(other.Stop(context.Background())) })
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
+	check(err)
+	caller = api.Caller{Merchant: m.ID, Live: true}
+	check(svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(9), Source: "bank"}))
+	made, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
+		Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+	})
+	check(err)
+	svc.Start(t.Context())
+	<-called
+	other.Start(t.Context())
+	return other, caller, made.ID
+}
+
+// A process that loses its database while a rail is being asked leaves the transfer to
+// another one, within seconds.
+func TestTransferCaughtInAFailoverIsTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		called := make(chan struct{}, 1)
+		first := &cutOff{Store: memory.New()}
+		rail := &lingering{submit: func() {
+			first.down.Store(true)
+			called <- struct{}{}
+		}}
+		svc, caller, id := sent(t, first, rail, called)
+		lost := time.Now()
+		for {
+			is, err := svc.Disbursements.Get(t.Context(), caller, id)
+			check(err)
+			if is.Status == payout.Completed {
+				break
+			}
+			if time.Since(lost) > 5*time.Minute {
+				t.Fatal("it stays open")
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if took := time.Since(lost); took > 20*time.Second {
+			t.Errorf("it was taken over after %s", took)
+		}
+		if rail.submitted.Load() != 1 || rail.asked.Load() != 1 {
+			t.Errorf("submitted %d times, asked about %d times", rail.submitted.Load(), rail.asked.Load())
+		}
+		first.down.Store(false)
+	})
+}
+
+// A rail that takes longer than an order is left alone for is not asked by another
+// worker meanwhile.
+func TestSlowRailIsAskedByOneWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		called := make(chan struct{}, 1)
+		rail := &lingering{submit: func() {
+			called <- struct{}{}
+			time.Sleep(29 * time.Second)
+		}}
+		svc, caller, id := sent(t, &cutOff{Store: memory.New()}, rail, called)
+		time.Sleep(40 * time.Second)
+		is, err := svc.Disbursements.Get(t.Context(), caller, id)
+		check(err)
+		if is.Status != payout.Completed || rail.submitted.Load() != 1 || rail.asked.Load() != 0 {
+			t.Errorf("%s, submitted %d times, asked about %d times", is.Status, rail.submitted.Load(), rail.asked.Load())
+		}
+	})
+}

@@ -1,0 +1,114 @@
+package house_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const module = "github.com/seed-7082ffec/payments"
+
+var shrink = flag.Bool("shrink", false, "delete the lines of testdata that name no breach any more")
+
+// pkg is what go list says of a package.
+type pkg struct {
+	ImportPath, Name, Export string
+	Standard                 bool
+	Imports, GoFiles         []string
+}
+
+// short is the package's path in the module; the root's is "payments".
+func (p pkg) short() string { return short(p.ImportPath) }
+
+func short(path string) string {
+	if path == module {
+		return "payments"
+	}
+	return strings.TrimPrefix(path, module+"/")
+}
+
+// packages are those of the module, and all that they import.
+var packages = sync.OnceValues(func() ([]pkg, error) {
+	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,Standard,Imports,GoFiles", module+"/...")
+	list.Stderr = os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		return nil, err
+	}
+	var all []pkg
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+})
+
+// all returns the packages of the module with code that is no test, and every package.
+func all(t *testing.T) (own, every []pkg) {
+	t.Helper()
+	every, err := packages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range every {
+		if (p.ImportPath == module || strings.HasPrefix(p.ImportPath, module+"/")) && len(p.GoFiles) > 0 {
+			own = append(own, p)
+		}
+	}
+	return own, every
+}
+
+// public reports whether a host may import the package.
+func (p pkg) public() bool {
+	return p.Name != "main" && !slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
+}
+
+// compare fails the test for each breach that the file does not list, and for each line
+// of the file that is no breach.
+func compare(t *testing.T, file, rule string, breaches []string) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed, stay []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		listed = append(listed, line)
+		if slices.Contains(breaches, line) {
+			stay = append(stay, line)
+		} else if !*shrink {
+			t.Errorf("%s is no breach any more: delete its line from %s", line, path)
+		}
+	}
+	for _, b := range breaches {
+		if !slices.Contains(listed, b) {
+			t.Errorf("%s: %s", b, rule)
+		}
+	}
+	if *shrink {
+		text := ""
+		for _, line := range stay {
+			text += line + "\n"
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

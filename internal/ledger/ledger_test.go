@@ -1,0 +1,41 @@
+package ledger_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// The names stand in every ledger that was ever written: changing one would cut
+// its account off from its entries.
+func TestNames(t *testing.T) {
+	for _, test := range []struct {
+		got  ledger.Account
+		want ledger.Account
+	}{
+		{ledger.Available("mer_1", true), ledger.Account{Name: "live/merchant/mer_1/available", Guarded: true}},
+		{ledger.Available("mer_1", false), ledger.Account{Name: "test/merchant/mer_1/available", Guarded: true}},
+		{ledger.Reserved("mer_1", true), ledger.Account{Name: "live/merchant/mer_1/reserved", Guarded: true}},
+		{ledger.Wallet("acc_1", true), ledger.Account{Name: "live/wallet/acc_1", Guarded: true}},
+		{ledger.Wallet("acc_1", false), ledger.Account{Name: "test/wallet/acc_1", Guarded: true}},
+		{ledger.Float("cag_1", false), ledger.Account{Name: "test/float/cag_1", Guarded: true}},
+		{ledger.Clearing("bank", true), ledger.Account{Name: "live/clearing/bank"}},
+	} {
+		if diff := cmp.Diff(test.want, test.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.want.Name, diff)
+		}
+	}
+}
+
+func TestMove(t *testing.T) {
+	want := storage.Move{Account: "live/wallet/acc_1", Guarded: true, Amount: -150}
+	if got := ledger.Wallet("acc_1", true).Move(-150); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if ledger.Clearing("bank", true).Move(1).Guarded {
+		t.Error("a clearing account is guarded")
+	}
+}

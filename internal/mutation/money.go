@@ -1,0 +1,246 @@
+package main
+
+// PINs: guesses are few.
+var pinGuards = []guard{
+	{
+		"PIN: a wrong one is refused", "account/pin.go",
+		"case !right:", "", "./account", "TestPINs$",
+	},
+	{
+		"PIN: a locked one is refused", "account/pinattempts.go",
+		"if refusal := t.locked(now); refusal != nil {", "", "./account", "TestPINs$|TestLocksGrow",
+	},
+	{
+		"PIN: five wrong entries lock it", "account/pinattempts.go",
+		"if open < maxPINAttempts {", "if true || open < maxPINAttempts {", "./account", "TestPINs$|TestLocksGrow",
+	},
+	{
+		"PIN: the last lock stays", "account/pinattempts.go",
+		"case t.Locks > len(pinLockDurations):", "", "./account", "TestLocksGrow",
+	},
+	{
+		"PIN: one address is locked out before the holder", "account/pinattempts.go",
+		`if from != "" && len(here) >= maxPINAttemptsPerAddress {`, "", "./account", "TestOneAddressCannotLockAPIN",
+	},
+	{
+		"PIN: one changed meanwhile confirms nothing", "account/pin.go",
+		"if r.Version != p.version {", "", "./account", "PIN|Attempt|Lock",
+	},
+	{
+		"PIN: one locked meanwhile confirms nothing", "account/pin.go",
+		"if now.Locks > p.attempts.Locks {", "", "./account", "TestLockByAnotherProcessHolds",
+	},
+	{
+		"PIN: entries are compared one at a time", "account/pin.go",
+		"s.guard.Lock(ctx, e.Account)", `s.guard.Lock(ctx, fmt.Sprintf("%p", &e))`, "./account", "TestConcurrentRightPINs",
+	},
+	{
+		"PIN: test mode locks it for one merchant", "account/pin.go",
+		"return r.Test[caller.Merchant]", `return r.Test[""]`, "./account", "TestTestClockLocksPINForOneMerchant|TestPINs$|TestLocksGrow",
+	},
+	{
+		"PIN: live mode refuses easy ones", "account/pin.go",
+		"if live && isSequence(pin) {", "", "./account", "TestLiveModeRefusesEasyPINs",
+	},
+	{
+		"wallet: a frozen one does not pay", "account/holder.go",
+		"if c.Status != Active {", "", "./account", "TestOnlyUsableWalletsPay",
+	},
+	{
+		"API key: one that has ended is refused", "account/key.go",
+		"if end := o.Value.ExpiresAt; end != nil && !now.Before(end.Time) {", "", "./account", "TestKeysOfMerchants|TestEndedKeys|TestRights",
+	},
+	{
+		"API key: a known one that has ended is refused", "account/keycache.go",
+		"known.ends != nil && !now.Before(known.ends.Time) {", "false {", "./account", "TestEndedKeys|TestKeysAreReadOnce|TestKeysOfMerchants",
+	},
+	{
+		"API key: a read-only one does not write", "account/key.go",
+		"if write && a.ReadOnly {", "", "./account", "TestRightsOfKeys",
+	},
+}
+
+// One-time codes: guesses are few, lives are short.
+var codeGuards = []guard{
+	{
+		"otp: five guesses of one code", "payout/otp.go",
+		"case o.Guesses >= otpGuesses:", "", "./payout", "TestOTPLimits|TestParallelGuesses",
+	},
+	{
+		"otp: ten wrong guesses a day", "payout/otp.go",
+		"if o.Day != dayOf(now) || o.Failures < otpFailures {", "if true || o.Day != dayOf(now) {", "./payout", "TestOTPLimits",
+	},
+	{
+		"otp: five sends in ten minutes", "payout/otp.go",
+		"if len(recent) >= otpSends {", "", "./payout", "TestOTPLimits",
+	},
+	{
+		"otp: an old code is not compared", "payout/otp.go",
+		"case o.expired(tx.Now):", "", "./payout", "TestOTPLife",
+	},
+	{
+		"otp: a verified code ends", "payout/otp.go",
+		"return !now.Before(o.ValidUntil.Time)", "return false", "./payout", "TestOTPLife",
+	},
+	{
+		"otp: a payout needs a verified code", "payout/otp.go",
+		"if found == nil || found.Value.ValidUntil == nil {", "if found == nil {", "./payout", "TestOTPLife|TestSingleUse",
+	},
+	{
+		"otp: a single-use code is used up", "payout/otp.go",
+		"found.Value.Used = true", "found.Value.Used = false", "./payout", "TestSingleUse",
+	},
+	{
+		"otp: a newer code takes the place of one that was guessed", "payout/otp.go",
+		"o.Code != right || o.Guesses", "o.Guesses", "./payout", "TestNewerCodeReplaces",
+	},
+	{
+		"otp: a used idempotency key guesses for nothing", "payout/otp.go",
+		"if _, wrong := s.checkCode(ctx, caller, purpose, code); wrong != nil {", "if wrong := error(nil); wrong != nil {", "./payout", "TestGuessesUnderAUsedKey",
+	},
+}
+
+// Transfers: limits, fees, the state machine, and the rail.
+var transferGuards = []guard{
+	{
+		"limit: the least of a transfer", "payout/fee.go",
+		"case n < b.min:", "", "./payout", "TestInvalidTransfersAreRefused",
+	},
+	{
+		"limit: the most of a transfer", "payout/fee.go",
+		"case n > b.max:", "", "./payout", "TestInvalidTransfersAreRefused",
+	},
+	{
+		"limit: the most of a day", "payout/internal.go",
+		"if amount > 0 && found.Value.Pesewas > most {", "", "./payout", "TestDailyLimit",
+	},
+	{
+		"limit: a payout that failed counts for no day", "payout/dispatch.go",
+		"in.countDailyTotal(tx, k, r.CreatedAt.Time, -amount)", "in.countDailyTotal(tx, k, r.CreatedAt.Time, 0*amount)", "./payout", "TestDailyLimit|TestModel",
+	},
+	{
+		"limit: names of a day", "payout/namequota.go",
+		"case c.InDay >= quota.Day:", "", "./payout", "TestNamesAreLookedUpWithinAQuota",
+	},
+	{
+		"limit: names of an hour", "payout/namequota.go",
+		"case c.InHour >= quota.Hour:", "", "./payout", "TestNamesAreLookedUpWithinAQuota",
+	},
+	{
+		"limit: digits of an amount", "payout/internal.go",
+		"if money.Writable(amount) {", "if true || money.Writable(amount) {", "./internal/faults", "TestHugeExponents",
+	},
+	{
+		"fee: it is taken", "payout/internal.go",
+		"fee: in.config.Fees.of(d.Destination.Type, amount),", "fee: 0 * in.config.Fees.of(d.Destination.Type, amount),", "./payout", "TestFees",
+	},
+	{
+		"fee: it has a cap", "payout/fee.go",
+		"if most := ghs(f.Cap); most > 0 {", "", "./payout", "TestFees",
+	},
+	{
+		"fee: it is from 0 to all", "payout/fee.go",
+		"if f.Percent.IsNegative() || f.Percent.GreaterThan(decimal.NewFromInt(100)) || f.Percent.Exponent() < -6 {", "", "./payout", "TestConfigRefused",
+	},
+	{
+		"states: a transfer moves by its table", "payout/transfer.go",
+		"if !slices.Contains(transitions[to], r.Status) {", "", "./payout", "TestTransferStates",
+	},
+	{
+		"states: a transfer is not cancelled once the rail knows it", "payout/transfer.go",
+		"{Created, Pending},", "{Created, Pending, Processing},", "./payout", "TestTransferStates|TestModel",
+	},
+	{
+		"states: a name that must match does", "payout/internal.go",
+		"d.MatchName && !in.config.NameMatch(d.AccountName, r.Name) {", "false {", "./payout", "TestMatchNameRefusesOtherNames|TestAccountNames",
+	},
+	{
+		"dispatch: what has ended is booked once", "payout/dispatch.go",
+		"if r.Status.final() {\n\t\treturn order", "if false {\n\t\treturn order", "./payout", "TestNotify|TestContradictions",
+	},
+	{
+		"dispatch: what has ended is not sent", "payout/dispatch.go",
+		"if r.Status.final() { // a callback was faster", "if false {", "./internal/faults", "TestACallbackAtAnyMoment/memory",
+	},
+	{
+		"dispatch: it asks before it submits again", "internal/dispatch/call.go",
+		"if !c.First {", "", "./internal/dispatch", "TestAskSubmitsOnce",
+	},
+	{
+		"dispatch: no answer is no outcome", "internal/dispatch/call.go",
+		"case result.Outcome != provider.NotFound:", "", "./internal/dispatch", "TestAskSubmitsOnce",
+	},
+	{
+		"dispatch: an order is left alone while the rail is asked", "internal/dispatch/dispatch.go",
+		"release, err := tx.KeepLease(o.Records, o.Record, version)", "release, err := func() {}, error(nil)", "./internal/faults", "TestSlowRailIsAskedByOneWorker",
+	},
+	{
+		"dispatch: a contradiction is noted", "internal/dispatch/decide.go",
+		"if paid && booked.Outcome != provider.Paid || refused && booked.Outcome != provider.Refused {", "", "./payout", "TestContradictions|TestNotify",
+	},
+}
+
+// Refunds never exceed what was paid.
+var refundGuards = []guard{
+	{
+		"refund: no more than is left", "payment/refund.go",
+		"case give > left:", "", "./payment", "TestRefunds",
+	},
+	{
+		"refund: nothing of nothing", "payment/refund.go",
+		"case give < 1 && amount != nil:", "", "./payment", "TestRefunds",
+	},
+	{
+		"refund: it is counted", "payment/refund.go",
+		"p.AmountRefunded += give", "p.AmountRefunded += 0 * give", "./payment", "TestRefunds",
+	},
+	{
+		"refund: a failed one takes back what it counted", "payment/refund.go",
+		"if amount < 1 || amount > o.Value.AmountRefunded {", "", "./payment", "TestRefunds",
+	},
+	{
+		"refund: what failed may be refunded again", "refund/dispatch.go",
+		"in.config.Payments.RefundFailed(tx, r.Payment, r.Amount)", "error(nil)", "./refund", "TestRefundThroughCharger|TestNotify|TestLostRefund",
+	},
+	{
+		"refund: only of what was paid", "payment/refund.go",
+		"if p.Status != Completed || p.Amount == 0 {", "", "./payment", "TestRefunds",
+	},
+	{
+		"refund: a contradiction is noted", "internal/dispatch/decide.go",
+		"if paid && booked.Outcome != provider.Paid || refused && booked.Outcome != provider.Refused {", "",
+		"./refund", "TestContradictions|TestNotify",
+	},
+}
+
+// Batches make each row once.
+var batchGuards = []guard{
+	{
+		"batch: a row and its disbursement are one transaction", "disbursement/disbursement.go",
+		"if err == nil && also != nil {", "", "./disbursement", "TestBatch|TestShared",
+	},
+	{
+		"batch: a row whose key was used is settled", "disbursement/batchwork.go",
+		"case err == nil && replayed:", "", "./disbursement", "TestBatch|TestShared",
+	},
+	{
+		"batch: a passing fault refuses no row", "disbursement/batchwork.go",
+		"isTransient(refusal) &&", "false && isTransient(refusal) &&", "./disbursement", "TestRefusedRows|TestBatch",
+	},
+	{
+		"batch: tries of a row are bounded", "disbursement/batchwork.go",
+		"&& o.Value.Attempts < len(retrySchedule):", ":", "./disbursement", "TestRefusedRows|TestBatch",
+	},
+	{
+		"batch: a key stands on one row", "disbursement/batch.go",
+		"if same, ok := keys[r.IdempotencyKey]; ok {", "", "./disbursement", "TestInvalidBatchesAreRefused",
+	},
+	{
+		"batch: rows are bounded", "disbursement/batch.go",
+		"if len(p.Rows) > MaxRows {", "", "./disbursement", "TestInvalidBatchesAreRefused",
+	},
+	{
+		"batch: a settled row keeps no number", "disbursement/batchwork.go",
+		"r.Params, r.Due, r.DisbursementID, r.Status = nil, nil, made, RowMade", "r.Due, r.Made, r.Status = nil, made, RowMade", "./disbursement", "TestSettledRowsKeepNoNumbers",
+	},
+}

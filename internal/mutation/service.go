@@ -1,0 +1,191 @@
+package main
+
+// Erasure leaves nothing of a person.
+var erasureGuards = []guard{
+	{
+		"erasure: events are redacted", "event/erase.go",
+		"changed := !bytes.Equal(kept, o.Value.Data.Object)", "changed := false && !bytes.Equal(kept, o.Value.Data.Object)",
+		"./internal/erasure", "TestErasedPeople",
+	},
+	{
+		"erasure: kept answers are found by their person", "internal/engine/key.go",
+		"Person: person}", "Person: person[:0]}", "./internal/erasure", "TestErasureOfWhatOnceHeldTheCustomer/memory",
+	},
+	{
+		"erasure: messages of every merchant are found", "message/erase.go",
+		"if o.Value.Person == person {", "", "./internal/erasure", "TestErasedPeople",
+	},
+	{
+		"erasure: quoted answers of deliveries go", "webhook/erase.go",
+		`o.Value.Attempts[i].Response = ""`, "_ = i", "./internal/erasure", "TestAnswersOfEndpoints",
+	},
+	{
+		"erasure: names of payees go", "payout/erase.go",
+		`r.To, r.Destination.Name = nil, ""`, "_ = r", "./internal/erasure", "TestErasedPeople",
+	},
+	{
+		"erasure: what is under way is waited for", "payout/erase.go",
+		"case r.Status.final():", "case true || r.Status.final():", "./internal/erasure", "TestPayeeOfATransferUnderWay",
+	},
+	{
+		"erasure: an account with money stays", "account/eraseholder.go",
+		"if b.Amount != 0 {", "", "./internal/erasure", "TestErasedPeople",
+	},
+	{
+		"erasure: numbers of ended transfers go", "payout/dispatch.go",
+		"if keep := in.config.NumberRetention; keep > 0 && !r.CreatedAt.Add(keep).After(tx.Now) {", "",
+		"./internal/erasure", "TestNumbersOfEndedTransfersGo/memory",
+	},
+}
+
+// The host's transaction: what follows waits for its commit, and nothing leaves it.
+var hostGuards = []guard{
+	{
+		"host transaction: what follows waits for the commit", "internal/engine/engine.go",
+		"if e.Host != nil {\n\t\te.Host.add(last)", "if false {\n\t\te.Host.add(last)", "./internal/engine", "TestCommitHooksWaitForTheHost",
+	},
+	{
+		"host transaction: it takes no place among the workers", "internal/engine/host.go",
+		"in.Reserve = nil", "_ = in.Reserve", ".", "TestOwnTransaction",
+	},
+	{
+		"host transaction: no PIN is compared in it", "account/pin.go",
+		"if s.engine.Host != nil {", "", ".", "TestOwnTransactionTakesNoGuess/sqlite",
+	},
+	{
+		"host transaction: no code is compared in it", "payout/otp.go",
+		"if s.engine.Host != nil {\n\t\treturn \"\"", "if false {\n\t\treturn \"\"", ".", "TestOwnTransactionTakesNoGuess/sqlite",
+	},
+	{
+		"host transaction: no rail is asked in it", "payout/internal.go",
+		"if in.engine.Host != nil {", "", ".", "TestOwnTransactionAsksNobody/sqlite",
+	},
+	{
+		"host transaction: no charger is asked in it", "invoice/pay.go",
+		"if s.engine.Host != nil {", "", ".", "TestOwnTransactionAsksNobody/sqlite",
+	},
+	{
+		"host transaction: no name is asked for in it", "payout/name.go",
+		"if s.engine.Host != nil {", "", ".", "TestOwnTransactionAsksNobody/sqlite",
+	},
+	{
+		"transaction: what an undone one wanted is undone", "internal/engine/engine.go",
+		"if !committed {", "", "./internal/engine", "TestPanicRollsBack|TestATransactionMayRunAgain|TestDispatchBeginsAfterCommit",
+	},
+}
+
+// Idempotency keys: a repetition does nothing.
+var keyGuards = []guard{
+	{
+		"idempotency: one key is one request", "internal/engine/key.go",
+		"if o.Value.Fingerprint != digest {", "", "./internal/engine", "TestExecuteReplays",
+	},
+	{
+		"idempotency: an answer is kept", "internal/engine/engine.go",
+		"if err = remember(tx, caller, digest, answer); err == nil {", `if err = remember(tx, caller, "", answer); err == nil {`,
+		"./internal/engine", "TestExecuteReplays|TestConcurrentCallsWithOneKey",
+	},
+	{
+		"idempotency: a repetition is undone", "internal/engine/engine.go",
+		"return errReplayed", "return nil", "./internal/engine", "TestExecuteReplays|TestConcurrentCallsWithOneKey",
+	},
+	{
+		"idempotency: a key ends", "internal/engine/key.go",
+		"if !now.Before(o.Value.Expires.Time) {", "", "./internal/engine", "TestExpiredKeysAreForgotten|TestExecuteReplays",
+	},
+	{
+		"idempotency: a repetition goes nowhere again", "internal/engine/engine.go",
+		"if done, err := Replay[T](ctx, e, caller, call); done != nil || err != nil {", "if done, err := Replay[T](ctx, e, caller, call); err != nil {",
+		"./payout", "TestReplayNeedsNoOTP",
+	},
+	{
+		"idempotency: a key is short", "internal/engine/key.go",
+		`if key == "" || len(key) > maxKey {`, "", "./internal/engine", "TestInvalidKeysAreRefused",
+	},
+}
+
+// Webhooks: who is told, once, and how many at a time.
+var webhookGuards = []guard{
+	{
+		"webhook limiter: a failure narrows the window", "webhook/limiter.go",
+		"case !ok:", "", "./webhook", "TestLanes|TestSharedPlaces|TestPutOff|TestRoom",
+	},
+	{
+		"webhook limiter: an endpoint has a window", "webhook/limiter.go",
+		"ep.inFlight < ep.window && l.inFlight < maxInFlight {\n\t\tep.inFlight++", "l.inFlight < maxInFlight {\n\t\tep.inFlight++",
+		"./webhook", "TestLanes|TestSharedPlaces",
+	},
+	{
+		"webhook limiter: all endpoints share a bound", "webhook/limiter.go",
+		"ep.inFlight < ep.window && l.inFlight < maxInFlight {\n\t\tep.inFlight++", "ep.inFlight < ep.window {\n\t\tep.inFlight++",
+		"./webhook", "TestLanes|TestSharedPlaces",
+	},
+	{
+		"webhook limiter: the window grows to a bound", "webhook/limiter.go",
+		"case ep.window < maxPerEndpoint:", "case true:", "./webhook", "TestLanes|TestSharedPlaces",
+	},
+	{
+		"webhook limiter: waiting deliveries are bounded", "webhook/limiter.go",
+		"if !expected && l.waitingFull(ep) {", "", "./webhook", "TestLanes|TestSharedPlaces|TestPutOff",
+	},
+	{
+		"webhook: live mode goes to the public network", "webhook/address.go",
+		"if live && !isPublicHost(u.Hostname()) {", "", "./webhook", "TestURLs",
+	},
+	{
+		"webhook: live mode goes over TLS", "webhook/address.go",
+		`case u.Scheme != "https" && (live || u.Scheme != "http"):`, `case u.Scheme != "https" && u.Scheme != "http":`, "./webhook", "TestURLs",
+	},
+	{
+		"webhook: a signature is compared", "webhook/signature.go",
+		"if !matches {", "", "./webhook", "TestVerify",
+	},
+	{
+		"webhook: a signature ages", "webhook/signature.go",
+		"age > tolerance || age < -tolerance {", "false && age > tolerance {", "./webhook", "TestVerify",
+	},
+	{
+		"webhook: a receiver handles an event once", "webhook/handler.go",
+		"if err != nil || !fresh {", "if err != nil || false && !fresh {", "./webhook", "TestHandler",
+	},
+	{
+		"webhook: an endpoint is told of nothing before it", "event/subscription.go",
+		"if e.ID <= s.After {", "", "./webhook", "TestEventsBeforeAnEndpoint",
+	},
+}
+
+// Invoices and QR codes are paid once.
+var chargeGuards = []guard{
+	{
+		"invoice: a paid one is not paid again", "invoice/pay.go",
+		"case r.Status == Paid:", "", "./invoice", "TestConcurrentCallsMoveMoneyOnce|TestInvoiceStates|TestStatusAllowsItsCallsOnly",
+	},
+	{
+		"invoice: one charge at a time", "invoice/pay.go",
+		"case r.Attempt != nil:", "", "./invoice", "TestConcurrentCallsMoveMoneyOnce|TestLostChargeBlocksAndIsBookedOnce|TestInvoiceStates",
+	},
+	{
+		"invoice: a charge is booked once", "invoice/dispatch.go",
+		"if r.Attempt == nil || r.Attempt.ID != ref.ID {", "if r.Attempt == nil {", "./invoice", "Charge|Attempt|Contradict",
+	},
+	{
+		"invoice: it moves by its table", "invoice/invoice.go",
+		"if !slices.Contains(transitions[to], r.Status) {", "", "./invoice", "TestInvoiceStates|TestStatusAllowsItsCallsOnly",
+	},
+	{
+		"invoice: it is not voided during a charge", "invoice/actions.go",
+		"if r.Attempt != nil {\n\t\t\treturn r.payable(\"\")", "if false {\n\t\t\treturn r.payable(\"\")", "./invoice", "Test",
+	},
+	{
+		"QR code: its uses are bounded", "qrcode/pay.go",
+		"if c.UsageLimit != nil && c.UsageCount >= *c.UsageLimit {", "", "./qrcode", "TestUsageLimitsUnderConcurrency|TestRefusedPayments",
+	},
+	{
+		"QR code: a fixed amount stands", "qrcode/pay.go",
+		"case entered != nil && *entered != *c.Amount:", "", "./qrcode", "TestRefusedPayments|TestPayRefusesBadParams",
+	},
+	{
+		"QR code: a consumer's payload is authentic", "qrcode/codec.go",
+		"if hmac.Equal(given, mac(key, live, p.Entity, p.Code)) {", "if true || hmac.Equal(given, mac(key, live, p.Entity, p.Code)) {", "./qrcode", "TestCodec",
+	},
+}

@@ -1,0 +1,244 @@
+// Package pii finds the copies of people's data that the library keeps, and
+// takes the data out of them when the person is deleted.
+//
+// Copies arise where an object is kept as it was: in the snapshot of an event and
+// in the answer of an idempotency key. A copy that holds a customer's data is kept
+// with the customer's id, and so it is found again. This package owns that rule and
+// the list of deleted customers; who is deleted, and what happens to the objects
+// themselves, is the business of the packages that have them.
+package pii
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Erasure says that a customer was deleted. Its id is the customer's; it stays
+// for good, and holds no personal data once the work is done.
+type Erasure struct {
+	// Recipients are of an earlier release, which looked for messages by them. The work
+	// that it left undone takes them out.
+	Recipients []string `json:"recipients,omitempty"`
+	// Request and Key are of the call that deleted the customer.
+	Request string `json:"request,omitempty"`
+	Key     string `json:"key,omitempty"`
+	// Due is when the copies are to be gone through; nil when that is done.
+	Due *api.Time `json:"due,omitempty"`
+}
+
+// Erasures are the deleted customers.
+var Erasures = storage.NewCollection("erasures", []storage.Field[Erasure]{
+	storage.NullTimeColumn("due", func(e *Erasure) *api.Time { return e.Due }),
+}, storage.DueBy("due"))
+
+// Holder is an object that may hold the data of a customer whom its JSON does not name.
+type Holder interface {
+	// PersonID returns the id of that customer, or "".
+	PersonID() string
+}
+
+// Copy returns what may be kept of an object as JSON, and whose data it holds; "" for
+// nobody's. Of a customer who was deleted nothing personal is kept.
+func Copy(tx storage.ReadTx, scope storage.Scope, object any, doc []byte) (kept []byte, person string, err error) {
+	if person = Of(doc); person == "" {
+		if holder, ok := object.(Holder); ok {
+			person = holder.PersonID()
+		}
+	}
+	if person == "" {
+		return doc, "", nil
+	}
+	deleted, err := Deleted(tx, scope, person)
+	if err != nil {
+		return nil, "", err
+	}
+	if !deleted {
+		return doc, person, nil
+	}
+	kept, err = Redact(doc)
+	return kept, "", err
+}
+
+// Deleted reports whether a customer was deleted.
+func Deleted(tx storage.ReadTx, scope storage.Scope, id string) (bool, error) {
+	_, err := Erasures.Get(tx, scope, id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("pii: read erasure: %w", err)
+	}
+	return true, nil
+}
+
+// What the JSON of an object with personal data, or of an event with its snapshot,
+// has in it, as this library writes it. Most objects have none, and are not parsed.
+var marks = [][]byte{[]byte(`"object":"customer"`), []byte(`"object":"invoice"`)}
+
+// Of returns the id of the customer whose data the JSON of an object holds, or "".
+func Of(doc []byte) string {
+	if !bytes.Contains(doc, marks[0]) && !bytes.Contains(doc, marks[1]) {
+		return ""
+	}
+	var o struct {
+		Object   string          `json:"object"`
+		ID       json.RawMessage `json:"id"`
+		Customer json.RawMessage `json:"customer"`
+		Data     struct {
+			Object json.RawMessage `json:"object"`
+		} `json:"data"`
+	}
+	// An object of a host's own may be anything.
+	if json.Unmarshal(doc, &o) != nil {
+		return ""
+	}
+	var id string
+	switch o.Object {
+	case "customer":
+		_ = json.Unmarshal(o.ID, &id) // what is no text is no id
+	case "invoice":
+		_ = json.Unmarshal(o.Customer, &id)
+	case "event":
+		return Of(o.Data.Object)
+	}
+	return id
+}
+
+// blanks are the members that hold personal data, by the type of the object, with
+// what stands in their place afterwards.
+var blanks = map[string]map[string]string{
+	"customer": {
+		"name": `""`, "email": `""`, "phone_number": `""`, "address": `""`, "metadata": `{}`,
+	},
+	"invoice": {
+		"customer_name": `null`, "customer_email": `null`, "customer_phone": `null`, "customer_address": `null`,
+	},
+}
+
+// Redact returns the JSON of an object without its personal data. All else, and
+// the order of the members, stays as it is.
+func Redact(doc []byte) ([]byte, error) {
+	var head struct {
+		Object string `json:"object"`
+	}
+	if err := json.Unmarshal(doc, &head); err != nil {
+		return nil, fmt.Errorf("pii: redact: %w", err)
+	}
+	if head.Object == "event" {
+		return edit(doc, func(name string, data json.RawMessage) (json.RawMessage, error) {
+			if name != "data" {
+				return data, nil
+			}
+			return edit(data, func(name string, snapshot json.RawMessage) (json.RawMessage, error) {
+				if name != "object" {
+					return snapshot, nil
+				}
+				return Redact(snapshot)
+			})
+		})
+	}
+	blank := blanks[head.Object]
+	if blank == nil {
+		return doc, nil
+	}
+	return edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
+		if instead := blank[name]; instead != "" {
+			return json.RawMessage(instead), nil
+		}
+		return value, nil
+	})
+}
+
+// RedactObject returns the JSON of a copy without the personal data of the object with one
+// of some ids: of a payment its payer, of a transfer its payee, of an account its holder.
+// It reports whether the copy is of such an object, also one without such data.
+func RedactObject(doc []byte, ids map[string]bool) (kept []byte, is bool, err error) {
+	var head struct {
+		Object  string `json:"object"`
+		ID      string `json:"id"`
+		Account string `json:"account_id"`
+	}
+	if json.Unmarshal(doc, &head) != nil {
+		return doc, false, nil // a host's own
+	}
+	if head.Object == "event" {
+		kept, err = edit(doc, func(name string, data json.RawMessage) (json.RawMessage, error) {
+			if name != "data" {
+				return data, nil
+			}
+			return edit(data, func(name string, snapshot json.RawMessage) (json.RawMessage, error) {
+				if name == "object" {
+					snapshot, is, err = RedactObject(snapshot, ids)
+				}
+				return snapshot, err
+			})
+		})
+		return kept, is, err
+	}
+	holder := head.Object == "" // as the account itself is kept
+	if head.Object == "consumer" || head.Object == "cash_agent" {
+		holder, head.ID = true, head.Account // as a test helper answers it
+	}
+	if !ids[head.ID] {
+		return doc, false, nil
+	}
+	kept, err = edit(doc, func(name string, value json.RawMessage) (json.RawMessage, error) {
+		switch {
+		case head.Object == "payment" && name == "phone":
+			return json.RawMessage(`null`), nil
+		case holder && (name == "name" || name == "phone_number"):
+			return json.RawMessage(`""`), nil
+		case name == "destination" && (head.Object == "payout" || head.Object == "disbursement"):
+			return edit(value, func(name string, value json.RawMessage) (json.RawMessage, error) {
+				if name == "name" {
+					value = json.RawMessage(`""`)
+				}
+				return value, nil
+			})
+		}
+		return value, nil
+	})
+	return kept, true, err
+}
+
+// edit returns a JSON object with its members changed by fn.
+func edit(doc []byte, fn func(name string, value json.RawMessage) (json.RawMessage, error)) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("pii: redact: no object")
+	}
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for d.More() {
+		var value json.RawMessage
+		token, err := d.Token()
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		name, _ := token.(string) // the name of a member always is one
+		if err == nil {
+			value, err = fn(name, value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("pii: redact: %w", err)
+		}
+		key, err := plainjson.Marshal(name)
+		if err != nil {
+			return nil, fmt.Errorf("pii: redact: %w", err)
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}

@@ -1,0 +1,78 @@
+package pii_test
+
+import (
+	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/pii"
+)
+
+func TestRedact(t *testing.T) {
+	for doc, want := range map[string]string{
+		`{"id":"cus_1","object":"customer","name":"A \"B\" ɛ","email":"a@b.c","phone_number":"+2","address":"x","metadata":{"a":{"b":[1]}},"livemode":false}`: `{"id":"cus_1","object":"customer","name":"","email":"","phone_number":"","address":"","metadata":{},"livemode":false}`,
+		`{"customer_name":"A","object":"invoice","customer":"cus_1","total":12345678901234567890,"lines":{"data":[{"name":"kept"}]},"name":"kept"}`:           `{"customer_name":null,"object":"invoice","customer":"cus_1","total":12345678901234567890,"lines":{"data":[{"name":"kept"}]},"name":"kept"}`,
+		`{"object":"customer"}`:              ``,
+		`{"object":"payment","name":"Shop"}`: ``,
+		`{"id":"evt_1","object":"event","data":{"previous":1,"object":{"object":"customer","name":"A"}}}`: `{"id":"evt_1","object":"event","data":{"previous":1,"object":{"object":"customer","name":""}}}`,
+		`{"id":"cus_1","object":"customer" } `: `{"id":"cus_1","object":"customer"}`,
+	} {
+		if want == "" {
+			want = doc
+		}
+		got, err := pii.Redact([]byte(doc))
+		if err != nil || string(got) != want {
+			t.Errorf("%s: got %s, %v", doc, got, err)
+		}
+		again, err := pii.Redact(got)
+		if err != nil || string(again) != want {
+			t.Errorf("%s: redacted again %s, %v", doc, again, err)
+		}
+	}
+	for _, wrong := range []string{``, `[]`, `{"object":"event","data":[]}`, `{"object":"event","data":{"object":5}}`, `{"object":"customer"`, `{"object":5}`} {
+		if _, err := pii.Redact([]byte(wrong)); err == nil {
+			t.Errorf("%q passes", wrong)
+		}
+	}
+}
+
+func TestOf(t *testing.T) {
+	for doc, want := range map[string]string{
+		`{"id":"cus_1","object":"customer"}`:                                               "cus_1",
+		`{"id":"inv_1","object":"invoice","customer":"cus_2"}`:                             "cus_2",
+		`{"id":"inv_1","object":"invoice","customer":null}`:                                "",
+		`{"id":"inv_1","object":"invoice"}`:                                                "",
+		`{"id":5,"object":"customer"}`:                                                     "",
+		`{"id":"evt_1","object":"event","data":{"object":{"id":"a","object":"customer"}}}`: "a",
+		`{"id":"evt_1","object":"event","data":{"object":{"id":"a","object":"payment"}}}`:  "",
+		`{"id":"po_1","object":"payout","metadata":{"object":"customer"}}`:                 "",
+		`{"id":"po_1","object":"payout"}`:                                                  "",
+		`[{"object":"customer"}]`:                                                          "",
+		``:                                                                                 "",
+	} {
+		if got := pii.Of([]byte(doc)); got != want {
+			t.Errorf("%s: got %q", doc, got)
+		}
+	}
+}
+
+func TestRedactObject(t *testing.T) {
+	ids := map[string]bool{"acc_1": true, "pay_1": true}
+	for doc, want := range map[string]string{
+		`{"object":"consumer","account_id":"acc_1","service_id":"SVC1","phone_number":"+233241112221","balance":5}`: `{"object":"consumer","account_id":"acc_1","service_id":"SVC1","phone_number":"","balance":5}`,
+		`{"object":"cash_agent","account_id":"acc_1","phone_number":"+233241112221"}`:                               `{"object":"cash_agent","account_id":"acc_1","phone_number":""}`,
+		`{"id":"acc_1","name":"Ama","phone_number":"+233241112221"}`:                                                `{"id":"acc_1","name":"","phone_number":""}`,
+		`{"id":"pay_1","object":"payment","phone":null}`:                                                            `{"id":"pay_1","object":"payment","phone":null}`,
+		`{"object":"consumer","account_id":"acc_2","phone_number":"+233241112222"}`:                                 ``,
+		`{"object":"other","account_id":"acc_1","phone_number":"+233241112222"}`:                                    ``,
+		`{"id":"acc_1","object":"consumer","account_id":"acc_2","phone_number":"+233241112222"}`:                    ``,
+		`[]`: ``,
+	} {
+		of := want != ""
+		if !of {
+			want = doc
+		}
+		got, is, err := pii.RedactObject([]byte(doc), ids)
+		if err != nil || string(got) != want || is != of {
+			t.Errorf("%s: got %s, %t, %v", doc, got, is, err)
+		}
+	}
+}

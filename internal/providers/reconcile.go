@@ -1,0 +1,105 @@
+package providers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Reconcile implements [provider.Service].
+func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.ReconcileParams) (*provider.Reconciliation, error) {
+	report := &provider.Reconciliation{}
+	seen := map[string]bool{}
+	for {
+		row, err := p.Rows.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("providers: read statement: %w", err)
+		}
+		if seen[row.Reference] {
+			report.Repeated = append(report.Repeated, row)
+			continue
+		}
+		seen[row.Reference] = true
+		order, err := s.findReferenced(ctx, caller.Live, &p, row.Reference)
+		if err != nil {
+			return nil, fmt.Errorf("providers: reconcile: %w", err)
+		}
+		compare(report, &p, provider.Difference{Row: row, Order: order})
+	}
+	q := storage.Query{Range: engine.InTimes(nil, "created", api.Times{From: p.From, Until: p.Until})}
+	for _, k := range coveredKinds(&p) {
+		err := k.Each(ctx, s.engine, caller.Live, q, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
+			order, err := s.info(tx, k, ref, e)
+			if err == nil && !order.SubmittedAt.IsZero() && !seen[order.ID] {
+				report.MissingThere = append(report.MissingThere, provider.Difference{Order: order})
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("providers: reconcile: %w", err)
+		}
+	}
+	return report, nil
+}
+
+// coveredKinds are the kinds of orders that a statement covers.
+func coveredKinds(p *provider.ReconcileParams) []*dispatch.Kind {
+	if len(p.Kinds) == 0 {
+		return dispatch.All
+	}
+	return slices.DeleteFunc(slices.Clone(dispatch.All), func(k *dispatch.Kind) bool {
+		return !slices.Contains(p.Kinds, provider.Kind(k.Name))
+	})
+}
+
+// findReferenced returns the order that a row refers to, or nil.
+func (s *Service) findReferenced(ctx context.Context, live bool, p *provider.ReconcileParams, id string) (*provider.OrderInfo, error) {
+	k := kindOf(id)
+	if !slices.Contains(coveredKinds(p), k) {
+		return nil, nil
+	}
+	var order *provider.OrderInfo
+	entry, owner, err := k.Find(ctx, s.engine, id, k.Name)
+	switch {
+	case api.CodeOf(err) == api.ResourceMissing, err == nil && owner.Live != live:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	err = s.engine.View(ctx, owner, func(tx *engine.ReadTx) (err error) {
+		order, err = s.info(tx, k, entry.Ref(id), entry)
+		return err
+	})
+	return order, err
+}
+
+// compare adds a row and its order to the report.
+func compare(report *provider.Reconciliation, p *provider.ReconcileParams, d provider.Difference) {
+	if d.Order == nil {
+		report.MissingHere = append(report.MissingHere, d)
+		return
+	}
+	amount := d.Row.Amount.Equal(api.Pesewas(d.Order.Amount).Decimal)
+	if !amount {
+		report.AmountDiffers = append(report.AmountDiffers, d)
+	}
+	outcome := p.Outcome(d.Row.Status)
+	status := outcome.Known() && outcome == d.Order.Outcome
+	if !status {
+		report.StatusDiffers = append(report.StatusDiffers, d)
+	}
+	if amount && status {
+		report.Matched++
+	}
+}

@@ -1,0 +1,268 @@
+package retention_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+const day = 24 * time.Hour
+
+// What is older than the host keeps it goes, also where it was there before the host said
+// so: from every merchant and both modes, while what is younger stays.
+func TestRetentionAppliesToExistingRecords(t *testing.T) {
+	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+		config := payments.Config{Clock: func() time.Time { return now }}
+		svc := servicetest.New(t, store, config)
+		var callers []api.Caller
+		for range 3 {
+			m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
+			check(err)
+			callers = append(callers, api.Caller{Merchant: m.ID}, api.Caller{Merchant: m.ID, Live: true})
+		}
+		record := func(n int) {
+			t.Helper()
+			for _, c := range callers[1:] { // of one there is nothing
+				for range n {
+					_, err := svc.Events.Record(t.Context(), c, event.RecordParams{Type: "plan.created", Object: struct{}{}})
+					check(err)
+				}
+			}
+		}
+		kept := func(c api.Caller) (n int) {
+			t.Helper()
+			p := event.ListParams{Page: api.Page{Limit: 100}}
+			for {
+				list, err := svc.Events.List(t.Context(), c, p)
+				check(err)
+				if n += len(list.Data); !list.HasMore {
+					return n
+				}
+				p.StartingAfter = list.Data[99].ID
+			}
+		}
+		want := func(what string, n int) {
+			t.Helper()
+			for i, c := range callers {
+				if got := kept(c); i > 0 && got != n || i == 0 && got != 0 {
+					t.Errorf("%s: of %+v %d are kept, want %d", what, c, got, n)
+				}
+			}
+		}
+		record(230)
+		check(svc.Drain(t.Context()))
+		now = now.Add(20 * day)
+		record(3)
+		check(svc.Drain(t.Context()))
+		now = now.Add(20 * day)
+		record(2)
+		check(svc.Drain(t.Context()))
+		want("nothing is removed", 235)
+
+		// It is switched on, shortened and set longer again.
+		for _, step := range []struct {
+			keep time.Duration
+			left int
+		}{{30 * day, 5}, {10 * day, 2}, {60 * day, 2}} {
+			config.EventRetention = step.keep
+			svc = servicetest.New(t, store, config)
+			now = now.Add(time.Hour + time.Minute)
+			check(svc.Drain(t.Context()))
+			want(step.keep.String(), step.left)
+		}
+		config.EventRetention = 0
+		svc = servicetest.New(t, store, config)
+		now = now.Add(1000 * day)
+		check(svc.Drain(t.Context()))
+		want("kept for good", 2)
+	})
+}
+
+// Deliveries go before their events once they have ended, also those that were there
+// before the host said so; those that are on their way stay.
+func TestRetentionOfDeliveries(t *testing.T) {
+	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+		config := payments.Config{Clock: func() time.Time { return now }, WebhookAllow: paymentstest.Loopback()}
+		svc := servicetest.New(t, store, config)
+		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
+		check(err)
+		caller := api.Caller{Merchant: m.ID}
+		e, err := svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1:1/", Events: []event.Type{"plan.created"}})
+		check(err)
+		record := func() {
+			t.Helper()
+			_, err := svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
+			check(err)
+			check(svc.Drain(t.Context()))
+		}
+		wait := func(d time.Duration) {
+			t.Helper()
+			for end := now.Add(d); now.Before(end); now = now.Add(6 * time.Hour) {
+				check(svc.Drain(t.Context()))
+			}
+		}
+		counts := func() (deliveries, events int) {
+			t.Helper()
+			list, err := svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Endpoint: e.ID, Page: api.Page{Limit: 100}})
+			check(err)
+			all, err := svc.Events.List(t.Context(), caller, event.ListParams{})
+			check(err)
+			return len(list.Data), len(all.Data)
+		}
+		for range 3 {
+			record()
+		}
+		wait(4 * day) // they are given up
+		record()
+		config.DeliveryRetention, config.EventRetention = time.Hour, 30*day
+		svc = servicetest.New(t, store, config)
+		wait(day)
+		if d, e := counts(); d != 1 || e != 4 {
+			t.Errorf("%d deliveries and %d events are kept, want the one under way and 4", d, e)
+		}
+		wait(32 * day)
+		if d, e := counts(); d != 0 || e != 0 {
+			t.Errorf("%d deliveries and %d events are kept, want none", d, e)
+		}
+	})
+}
+
+// A time that a store cannot keep, or that would break a promise, is refused.
+func TestRetentionIsChecked(t *testing.T) {
+	for want, c := range map[string]payments.Config{
+		"EventRetention is -1ns":        {EventRetention: -1},
+		"DeliveryRetention is 59m0s":    {DeliveryRetention: 59 * time.Minute},
+		"MessageRetention is -1s":       {MessageRetention: -time.Second},
+		"IdempotencyRetention is 719h0": {IdempotencyRetention: 30*day - time.Hour},
+	} {
+		if _, err := payments.New(t.Context(), memory.New(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if _, err := payments.New(t.Context(), unscanned{memory.New()}, payments.Config{EventRetention: day}); err == nil || !strings.Contains(err.Error(), "storage.Scanner") {
+		t.Errorf("a store without Scan: %v", err)
+	}
+	if _, err := payments.New(t.Context(), unscanned{memory.New()}, payments.Config{}); err != nil {
+		t.Errorf("a store without Scan, and nothing to remove: %v", err)
+	}
+}
+
+// unscanned is a store that has only what the contract demands.
+type unscanned struct{ storage.Store }
+
+func (u unscanned) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	return u.Store.View(ctx, func(tx storage.ReadTx) error { return fn(struct{ storage.ReadTx }{tx}) })
+}
+
+// A key stands for as long as the host says.
+func TestKeysAreKeptAsTheHostSays(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	svc := servicetest.New(t, memory.New(), payments.Config{Clock: func() time.Time { return now }, IdempotencyRetention: 90 * day})
+	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
+	record := func() string {
+		t.Helper()
+		check(svc.Drain(t.Context()))
+		e, err := svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
+		check(err)
+		return e.ID
+	}
+	first := record()
+	now = now.Add(90*day - time.Millisecond)
+	if record() != first {
+		t.Error("the key was forgotten before its time")
+	}
+	now = now.Add(time.Millisecond)
+	if record() == first {
+		t.Error("the key stands beyond its time")
+	}
+}
+
+// The messages of test mode can be read for as long as the host says, also those that
+// were sent before it said so.
+func TestMessagesAreKeptAsTheHostSays(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	store, config := memory.New(), payments.Config{Clock: func() time.Time { return now }}
+	svc := servicetest.New(t, store, config)
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0241234567"})
+	check(err)
+	caller := api.Caller{Merchant: m.ID}
+	say := func() {
+		t.Helper()
+		_, err := svc.Payouts.RequestOTP(t.Context(), caller, payout.ForPayout)
+		check(err)
+	}
+	want := func(what string, n int) {
+		t.Helper()
+		check(svc.Drain(t.Context()))
+		list, err := svc.Messages.List(t.Context(), caller, message.ListParams{})
+		check(err)
+		if len(list.Data) != n {
+			t.Errorf("%s: %d are there, want %d", what, len(list.Data), n)
+		}
+	}
+	say()
+	now = now.Add(5 * day)
+	say()
+	want("30 days when the host says nothing", 2)
+	config.MessageRetention = 4 * day
+	svc = servicetest.New(t, store, config)
+	now = now.Add(time.Hour + time.Minute)
+	want("shortened", 1)
+	config.MessageRetention = 60 * day
+	svc = servicetest.New(t, store, config)
+	now = now.Add(59 * day)
+	want("set longer", 1)
+	now = now.Add(day)
+	want("its time is over", 0)
+}
+
+// A key is forgotten after thirty days, by the work that is due then.
+func TestKeysAreForgotten(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	svc := servicetest.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller := api.Caller{Merchant: m.ID, IdempotencyKey: "k"}
+	create := func(name string) error {
+		_, err := svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Name: name})
+		return err
+	}
+	for _, step := range []struct {
+		move time.Duration
+		name string
+		want api.Code
+	}{
+		{0, "a", ""}, {30*day - time.Second, "b", api.IdempotencyKeyReused}, {time.Second, "b", ""}, {day, "a", api.IdempotencyKeyReused},
+	} {
+		if _, err := svc.MoveClock(t.Context(), api.Caller{Merchant: m.ID}, payments.ClockParams{By: step.move}); err != nil {
+			t.Fatal(err)
+		}
+		if err := create(step.name); api.CodeOf(err) != step.want {
+			t.Errorf("after %s: got %v, want %q", step.move, err, step.want)
+		}
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

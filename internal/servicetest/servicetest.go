@@ -1,0 +1,154 @@
+// Package servicetest is what the tests of the whole service share: every store that
+// they run over, a service on it, and all that a store holds.
+//
+// # Where a test goes
+//
+//	it tests                                          it stands in
+//	one rule of one noun                              the noun's package
+//	every call, while something fails                 internal/faults
+//	random weeks of merchants under random faults     internal/simulation
+//	a process that is killed                          internal/crash
+//	what erasure leaves, in all nouns                 internal/erasure
+//	what retention deletes, in all nouns              internal/retention
+//	the order of background work                      internal/work
+//	the contract of a store                           storage/storagetest
+//	that a guard is tested at all                     internal/mutation
+//	what packages export, import and say of it        internal/house
+//	Config, New, Start, Stop, Health, InTx, Once      the root
+//	requests, answers, pages                          httpapi
+package servicetest
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// Backend is a store to test over.
+type Backend struct {
+	Name string
+	// Every is how slow the store is: a test that tries every operation tries one in
+	// so many.
+	Every int
+	open  func(t *testing.T) (storage.Store, error)
+}
+
+// Backends are all stores.
+var Backends = []Backend{
+	{"memory", 1, func(*testing.T) (storage.Store, error) { return memory.New(), nil }},
+	{"sqlite", 1, func(t *testing.T) (storage.Store, error) {
+		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
+	}},
+	{"postgres", 6, func(t *testing.T) (storage.Store, error) { return pgtest.Store(t), nil }},
+}
+
+// Open returns an empty store, which the caller closes. It skips the test where the
+// database is not installed.
+func (b Backend) Open(t *testing.T) storage.Store {
+	t.Helper()
+	store, err := b.open(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// OverStores runs a test over each store, and closes the store after it.
+func OverStores(t *testing.T, test func(*testing.T, storage.Store)) {
+	for _, b := range Backends {
+		t.Run(b.Name, func(t *testing.T) {
+			store := b.Open(t)
+			t.Cleanup(func() {
+				if err := store.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			test(t, store)
+		})
+	}
+}
+
+// New returns a service over a store, which logs nothing.
+func New(t *testing.T, store storage.Store, c payments.Config) *payments.Service {
+	t.Helper()
+	c.Logger = slog.New(slog.DiscardHandler)
+	svc, err := payments.New(t.Context(), store, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svc
+}
+
+// Contents returns all that a store holds of a merchant, and of the server itself: each
+// record by its kind, scope and id, each posting and each balance. Versions of records
+// are left out, since a PIN's try that is counted and given back changes nothing else.
+func Contents(t *testing.T, store storage.Store, merchant string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := store.View(t.Context(), func(tx storage.ReadTx) error {
+		for _, k := range payments.Kinds() {
+			for _, scope := range []storage.Scope{{}, {Live: true}, {Merchant: merchant}, {Merchant: merchant, Live: true}} {
+				page, err := tx.List(k, storage.Query{Scope: scope, Limit: 10_000})
+				if err != nil {
+					return err
+				}
+				for _, r := range page {
+					all[fmt.Sprint(k.Name, " ", scope, " ", r.ID)] = fmt.Sprintf("%v %s", r.Columns, r.Data)
+				}
+			}
+		}
+		postings, err := tx.Postings("", 10_000)
+		if err != nil {
+			return err
+		}
+		for _, p := range postings {
+			all[p.ID] = fmt.Sprint(p)
+		}
+		balances, err := tx.Balances("", 10_000)
+		for _, b := range balances {
+			all[b.Account] = fmt.Sprint(b)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Without removes the records of some kinds from contents.
+func Without(contents map[string]string, kinds ...string) map[string]string {
+	maps.DeleteFunc(contents, func(key, _ string) bool {
+		kind, _, _ := strings.Cut(key, " ")
+		return slices.Contains(kinds, kind)
+	})
+	return contents
+}
+
+// All reads a list to its end. It panics where the list cannot be read.
+func All[T any](list func(api.Page) (*api.List[T], error), id func(*T) string) []T {
+	var whole []T
+	page := api.Page{Limit: api.MaxLimit}
+	for {
+		l, err := list(page)
+		if err != nil {
+			panic(err)
+		}
+		whole = append(whole, l.Data...)
+		if !l.HasMore {
+			return whole
+		}
+		page.StartingAfter = id(&l.Data[len(l.Data)-1])
+	}
+}

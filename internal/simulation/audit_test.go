@@ -1,0 +1,346 @@
+package simulation_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+func (g *game) paymentsOf(c api.Caller) []payment.Payment {
+	return servicetest.All(func(p api.Page) (*api.List[payment.Payment], error) {
+		return g.svc.Payments.List(g.t.Context(), c, payment.ListParams{Page: p})
+	}, func(p *payment.Payment) string { return p.ID })
+}
+
+func (g *game) transfersOf(c api.Caller) []payout.Transfer {
+	read := func(list func(context.Context, api.Caller, payout.ListParams) (*api.List[payout.Transfer], error)) []payout.Transfer {
+		return servicetest.All(func(p api.Page) (*api.List[payout.Transfer], error) {
+			return list(g.t.Context(), c, payout.ListParams{Page: p})
+		}, func(t *payout.Transfer) string { return t.ID })
+	}
+	return append(read(g.svc.Payouts.List), read(g.svc.Disbursements.List)...)
+}
+
+func (g *game) invoicesOf(c api.Caller) []invoice.Invoice {
+	return servicetest.All(func(p api.Page) (*api.List[invoice.Invoice], error) {
+		return g.svc.Invoices.List(g.t.Context(), c, invoice.ListParams{Page: p})
+	}, func(i *invoice.Invoice) string { return i.ID })
+}
+
+func (g *game) codesOf(c api.Caller) []qrcode.QRCode {
+	return servicetest.All(func(p api.Page) (*api.List[qrcode.QRCode], error) {
+		return g.svc.QRCodes.List(g.t.Context(), c, qrcode.ListParams{Page: p})
+	}, func(q *qrcode.QRCode) string { return q.ID })
+}
+
+func (g *game) eventsOf(c api.Caller) []event.Event {
+	return servicetest.All(func(p api.Page) (*api.List[event.Event], error) {
+		return g.svc.Events.List(g.t.Context(), c, event.ListParams{Page: p})
+	}, func(e *event.Event) string { return e.ID })
+}
+
+func pesewas(a api.GHS) int64 { return a.Shift(2).IntPart() }
+
+// sameIDs compares what exists with what was acknowledged.
+func (g *game) sameIDs(what string, acknowledged []string, found []string) {
+	g.t.Helper()
+	acknowledged, found = slices.Clone(acknowledged), slices.Clone(found)
+	slices.Sort(acknowledged)
+	slices.Sort(found)
+	if !slices.Equal(acknowledged, found) {
+		g.t.Errorf("%s: %v were acknowledged, %v exist", what, acknowledged, found)
+	}
+}
+
+func (g *game) balanceOf(a ledger.Account) (amount int64) {
+	check(g.store.View(g.t.Context(), func(tx storage.ReadTx) error {
+		b, err := tx.Balance(a.Name)
+		amount = b.Amount
+		return err
+	}))
+	return amount
+}
+
+// audit checks what must hold at any time.
+func (g *game) audit() {
+	g.t.Helper()
+	v, err := g.svc.Accounts.Verify(g.t.Context())
+	check(err)
+	late := 0
+	for _, p := range v.Problems {
+		if strings.Contains(p, "entries have no seal") {
+			late++ // the game lets days pass in which no worker runs
+			continue
+		}
+		g.t.Error(p)
+	}
+	if late > 0 != (v.Overdue > 0) {
+		g.t.Errorf("%d entries are overdue: %q", v.Overdue, v.Problems)
+	}
+	for i, s := range g.sides {
+		g.auditSide(s)
+		events := g.eventsOf(s.caller)
+		g.told(s, events, false)
+		if i == 0 {
+			g.auditHooks(events, false)
+		}
+	}
+}
+
+// objectOf returns the id of what an event is about.
+func objectOf(e event.Event) string {
+	var object struct{ ID string }
+	check(json.Unmarshal(e.Data.Object, &object))
+	return object.ID
+}
+
+func (g *game) auditSide(s *side) {
+	g.t.Helper()
+	available, reserved, wallets, charged, railed := s.funded, int64(0), s.walletsFunded, int64(0), int64(0)
+
+	ofCode, ofInvoice := map[string]int64{}, map[string]int64{}
+	var scanned []string
+	paidToUs := g.paymentsOf(s.caller)
+	for _, p := range paidToUs {
+		available += p.Amount
+		if p.PaymentMethod == payment.ServiceWallet {
+			wallets -= p.Amount
+		} else {
+			charged += p.Amount
+		}
+		if p.QRCode != nil {
+			ofCode[*p.QRCode]++
+			scanned = append(scanned, p.ID)
+		} else {
+			ofInvoice[*p.Invoice] += p.Amount + 1 // so that an invoice of nothing counts
+		}
+	}
+	g.sameIDs("payments of codes", s.payments, scanned)
+	back := g.auditRefunds(s, paidToUs)
+	available -= back.wallets + back.charger + back.reserved
+	reserved += back.reserved
+	wallets += back.wallets
+	charged -= back.charger
+
+	var codes, kept []string
+	for _, q := range g.codesOf(s.caller) {
+		codes = append(codes, q.ID)
+		if q.UsageCount != ofCode[q.ID] || q.UsageLimit != nil && q.UsageCount > *q.UsageLimit {
+			g.t.Errorf("%s was paid %d times, and says %d of %v", q.ID, ofCode[q.ID], q.UsageCount, q.UsageLimit)
+		}
+	}
+	for _, id := range s.codes {
+		if !s.gone[id] {
+			kept = append(kept, id)
+		}
+	}
+	g.sameIDs("codes", kept, codes)
+
+	var transfers []string
+	for _, is := range g.transfersOf(s.caller) {
+		transfers = append(transfers, is.ID)
+		amount, fee, moved := pesewas(is.Amount), pesewas(is.Fee), 0
+		if o := g.world.orders[is.ID]; o != nil {
+			if moved = o.moved; o.amount != amount {
+				g.t.Errorf("%s is of %d, and the rail was told %d", is.ID, amount, o.amount)
+			}
+		}
+		switch is.Status {
+		case payout.Pending, payout.Processing:
+			reserved += amount + fee
+			available -= amount + fee
+			if is.Status == payout.Pending && moved > 0 {
+				g.t.Errorf("%s is pending and has moved", is.ID)
+			}
+		case payout.Completed, payout.Succeeded:
+			available -= amount + fee
+			if is.Destination.Type == payout.ServiceWallet {
+				wallets += amount
+				continue
+			}
+			railed += amount
+			if moved != 1 {
+				g.t.Errorf("%s is %s and has moved %d times", is.ID, is.Status, moved)
+			}
+		default:
+			if moved != 0 {
+				g.t.Errorf("%s is %s and has moved", is.ID, is.Status)
+			}
+		}
+	}
+	g.sameIDs("transfers", append(g.auditBatches(s), s.transfers...), transfers)
+
+	var invoices []string
+	numbers := map[string]int{}
+	for _, i := range g.invoicesOf(s.caller) {
+		invoices = append(invoices, i.ID)
+		numbers[i.Number]++
+		paid := ofInvoice[i.ID]
+		if (i.Status == invoice.Paid) != (paid > 0) || paid > 0 && (paid != i.Total+1 || i.AmountPaid != i.Total) {
+			g.t.Errorf("%s is %s, of %d, and %d were paid", i.ID, i.Status, i.Total, paid-1)
+		}
+	}
+	g.sameIDs("invoices", s.invoices, invoices)
+	g.numbered("invoices", numbers)
+	g.auditPeople(s, false)
+
+	merchant, live := s.caller.Merchant, s.caller.Live
+	inWallets := int64(0)
+	for _, id := range s.consumers {
+		inWallets += g.balanceOf(ledger.Wallet(id, live))
+	}
+	for _, b := range []struct {
+		what      string
+		has, want int64
+	}{
+		{"available", g.balanceOf(ledger.Available(merchant, live)), available},
+		{"reserved", g.balanceOf(ledger.Reserved(merchant, live)), reserved},
+		{"wallets", inWallets, wallets},
+		{"the rail", g.balanceOf(ledger.Clearing("rail", live)), railed},
+		{"the charger", g.balanceOf(ledger.Clearing("charges", live)), -charged},
+	} {
+		if b.has != b.want {
+			g.t.Errorf("live %t: %s has %d, want %d", live, b.what, b.has, b.want)
+		}
+	}
+	g.history = append(g.history, fmt.Sprintf("live=%t available %d reserved %d wallets %d", live, available, reserved, wallets))
+}
+
+// finish lets the world decide everything and answer every question, and the
+// workers find out.
+func (g *game) finish() {
+	g.world.mu.Lock()
+	g.world.calm = true
+	g.world.mu.Unlock()
+	g.revive()
+	check(g.svc.Drain(g.t.Context()))
+	g.calmSince = g.now
+	for range 14 {
+		g.now = g.now.Add(24 * time.Hour)
+		g.callBack()
+		check(g.svc.Drain(g.t.Context()))
+	}
+	g.audit()
+	charged := int64(0)
+	for _, s := range g.sides {
+		if left := g.balanceOf(ledger.Reserved(s.caller.Merchant, s.caller.Live)); left != 0 {
+			g.t.Errorf("%d pesewas stay reserved", left)
+		}
+		charged -= g.balanceOf(ledger.Clearing("charges", s.caller.Live))
+		g.told(s, g.eventsOf(s.caller), true)
+		g.auditPeople(s, true)
+		for _, b := range g.batchesOf(s.caller) {
+			if b.Status != disbursement.BatchCompleted {
+				g.t.Errorf("%s stays %s", b.ID, b.Status)
+			}
+		}
+	}
+	if moved := g.world.moved("att_") - g.world.moved("re_"); charged != moved {
+		g.t.Errorf("the charger took %d, less what it gave back, and %d were booked", moved, charged)
+	}
+	for _, live := range []bool{true, false} {
+		stuck, err := g.svc.Providers.List(g.t.Context(), api.Caller{Live: live}, provider.ListParams{})
+		check(err)
+		if len(stuck.Data) > 0 {
+			g.t.Errorf("orders are stuck: %+v", stuck.Data)
+		}
+	}
+	g.auditHooks(g.eventsOf(g.sides[0].caller), true)
+	sealed, err := g.svc.Accounts.Verify(g.t.Context())
+	check(err)
+	if sealed.Sealed != sealed.Entries {
+		g.t.Errorf("of %d entries, %d are sealed", sealed.Entries, sealed.Sealed)
+	}
+}
+
+// told checks that every status was told once and in order.
+func (g *game) told(s *side, events []event.Event, ended bool) {
+	g.t.Helper()
+	facts, ofInvoice := map[string][]string{}, map[string][]event.Event{}
+	for _, e := range slices.Backward(events) { // the oldest first
+		noun, fact, _ := strings.Cut(string(e.Type), ".")
+		id := objectOf(e)
+		facts[id] = append(facts[id], fact)
+		if noun == "invoice" {
+			ofInvoice[id] = append(ofInvoice[id], e)
+		}
+	}
+	was := func(id string, status any, want string) {
+		if got := strings.Join(facts[id], " "); got != want {
+			g.t.Errorf("%s is %s, and told %s", id, status, got)
+		}
+	}
+	for _, is := range g.transfersOf(s.caller) {
+		want := "created pending processing completed"
+		switch {
+		case is.Destination.Type == payout.ServiceWallet:
+			want = "created completed"
+		case is.Status == payout.Pending:
+			want = "created pending"
+		case is.Status == payout.Processing:
+			want = "created pending processing"
+		case is.Status == payout.Failed:
+			want = "created pending processing failed"
+		case is.Status == payout.Cancelled:
+			want = "created pending canceled"
+		}
+		was(is.ID, is.Status, want)
+	}
+	for _, r := range g.refundsOf(s.caller) {
+		want := "created"
+		if r.Status == refund.Succeeded || r.Status == refund.Failed {
+			want += " " + string(r.Status)
+		}
+		was(r.ID, r.Status, want)
+	}
+	for _, b := range g.batchesOf(s.caller) {
+		want := "created"
+		if b.Status == disbursement.BatchCompleted {
+			want += " completed"
+		}
+		was(b.ID, b.Status, want)
+	}
+	for _, p := range s.people {
+		got, end := facts[p.id], 1
+		if p.deleted {
+			end = 2
+		}
+		if len(got) < end || got[0] != "created" || (got[len(got)-1] == "deleted") != p.deleted {
+			g.t.Errorf("%s, deleted %t, was told %v", p.id, p.deleted, got)
+			continue
+		}
+		for _, fact := range got[1 : len(got)-end+1] {
+			if fact != "updated" {
+				g.t.Errorf("%s, deleted %t, was told %v", p.id, p.deleted, got)
+			}
+		}
+	}
+	for _, i := range g.invoicesOf(s.caller) {
+		paid := 0
+		for _, fact := range facts[i.ID] {
+			if fact == "paid" {
+				paid++
+			}
+		}
+		if (paid == 1) != (i.Status == invoice.Paid) || paid > 1 {
+			g.t.Errorf("%s is %s, and told %v", i.ID, i.Status, facts[i.ID])
+		}
+		g.auditReminders(&i, ofInvoice[i.ID], ended)
+	}
+}

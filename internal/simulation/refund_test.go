@@ -1,0 +1,247 @@
+package simulation_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/refund"
+)
+
+// The refunds and batches of a simulation.
+
+func (g *game) refund(s *side) {
+	all := g.paymentsOf(s.caller)
+	if len(all) == 0 {
+		return
+	}
+	paid := all[g.dice.IntN(len(all))]
+	p := refund.CreateParams{Payment: paid.ID, Reason: []string{"", "It was broken."}[g.dice.IntN(2)]}
+	if paid.Invoice != nil && g.dice.IntN(2) == 0 {
+		p.Payment, p.Invoice = "", *paid.Invoice
+	}
+	if g.dice.IntN(3) > 0 {
+		amount := 1 + g.dice.Int64N(max(paid.Amount, 1))
+		p.Amount = &amount
+	}
+	id, err := g.call("refund", s, func(c api.Caller) (string, error) {
+		made, err := g.svc.Refunds.Create(g.t.Context(), c, p)
+		if err != nil {
+			return "", err
+		}
+		return made.ID, nil
+	})
+	if err == nil {
+		s.refunds = append(s.refunds, id)
+	}
+}
+
+// refundedTo is where the money of refunds has gone, in pesewas.
+type refundedTo struct {
+	wallets, charger, reserved int64
+}
+
+func (g *game) refundsOf(c api.Caller) []refund.Refund {
+	return servicetest.All(func(p api.Page) (*api.List[refund.Refund], error) {
+		return g.svc.Refunds.List(g.t.Context(), c, refund.ListParams{Page: p})
+	}, func(r *refund.Refund) string { return r.ID })
+}
+
+// auditRefunds compares refunds with their payments, with the world and, by the
+// number of their credit notes, with one another.
+func (g *game) auditRefunds(s *side, paid []payment.Payment) (to refundedTo) {
+	g.t.Helper()
+	var ids []string
+	counted, notes := map[string]int64{}, map[string]int{}
+	for _, r := range g.refundsOf(s.caller) {
+		ids = append(ids, r.ID)
+		moved := 0
+		if o := g.world.orders[r.ID]; o != nil {
+			if moved = o.moved; o.amount != r.Amount {
+				g.t.Errorf("%s is of %d, and the charger was told %d", r.ID, r.Amount, o.amount)
+			}
+		}
+		wallet, want := r.PaymentMethod == payment.ServiceWallet, -1
+		switch r.Status {
+		case refund.Failed:
+			want = 0
+		case refund.Succeeded:
+			if want = 1; wallet {
+				want = 0
+				to.wallets += r.Amount
+			} else {
+				to.charger += r.Amount
+			}
+		case refund.Pending:
+			to.reserved += r.Amount
+			want = 0
+		default:
+			to.reserved += r.Amount
+		}
+		if want >= 0 && moved != want {
+			g.t.Errorf("%s is %s and has moved %d times", r.ID, r.Status, moved)
+		}
+		if !g.calmSince.IsZero() {
+			g.played[fmt.Sprintf("%s refund, of a wallet %t", r.Status, wallet)]++
+		}
+		if r.Status != refund.Failed {
+			counted[r.Payment] += r.Amount
+		}
+		if (r.CreditNote != nil) != (r.Invoice != nil && r.Status == refund.Succeeded) {
+			g.t.Errorf("%s is %s, of the invoice %v, and has the credit note %v", r.ID, r.Status, r.Invoice, r.CreditNote)
+		}
+		if r.CreditNote != nil {
+			notes[*r.CreditNote]++
+		}
+	}
+	g.sameIDs("refunds", s.refunds, ids)
+	g.numbered("credit notes", notes)
+	for _, p := range paid {
+		if p.AmountRefunded != counted[p.ID] || p.AmountRefunded > p.Amount {
+			g.t.Errorf("of %s, of %d, %d were refunded, and it says %d", p.ID, p.Amount, counted[p.ID], p.AmountRefunded)
+		}
+	}
+	return to
+}
+
+// numbered checks that numbers such as INV-2026-000001 were given once each, in
+// each year without a hole.
+func (g *game) numbered(what string, numbers map[string]int) {
+	g.t.Helper()
+	years := map[string]int{}
+	for n, times := range numbers {
+		if times != 1 {
+			g.t.Errorf("%s: %s was given %d times", what, n, times)
+		}
+		years[n[:strings.LastIndex(n, "-")]]++
+	}
+	for year, count := range years {
+		for n := range count {
+			if number := fmt.Sprintf("%s-%06d", year, n+1); numbers[number] == 0 {
+				g.t.Errorf("%s: %s is missing in %v", what, number, numbers)
+			}
+		}
+	}
+}
+
+// row is a row that was asked for, which another batch may ask for again.
+func (g *game) row(s *side) disbursement.RowParams {
+	if len(s.rows) > 0 && g.dice.IntN(4) == 0 {
+		return s.rows[g.dice.IntN(len(s.rows))]
+	}
+	r := disbursement.RowParams{CreateParams: disbursement.CreateParams{
+		Amount: decimal.New(1+g.dice.Int64N(60_00), -2), Destination: g.destination(s),
+	}}
+	if g.dice.IntN(2) == 0 {
+		g.named++
+		r.IdempotencyKey = fmt.Sprint("row-", g.named)
+	}
+	return r
+}
+
+// keyLife is how long a key stands for what it has made.
+const keyLife = 30 * 24 * time.Hour
+
+func (g *game) batch(s *side) {
+	var p disbursement.CreateBatchParams
+	keys := map[string]bool{}
+	for range 1 + g.dice.IntN(5) {
+		r := g.row(s)
+		if r.IdempotencyKey != "" && keys[r.IdempotencyKey] {
+			continue
+		}
+		keys[r.IdempotencyKey] = true
+		p.Rows = append(p.Rows, r)
+	}
+	id, err := g.call("batch", s, func(c api.Caller) (string, error) {
+		made, err := g.svc.Disbursements.CreateBatch(g.t.Context(), c, p)
+		if err != nil {
+			return "", err
+		}
+		return made.ID, nil
+	})
+	if err != nil {
+		return
+	}
+	s.batches = append(s.batches, id)
+	for _, r := range p.Rows {
+		if r.IdempotencyKey != "" {
+			s.rows = append(s.rows, r)
+		}
+	}
+}
+
+func (g *game) batchesOf(c api.Caller) []disbursement.Batch {
+	return servicetest.All(func(p api.Page) (*api.List[disbursement.Batch], error) {
+		return g.svc.Disbursements.ListBatches(g.t.Context(), c, disbursement.ListBatchesParams{Page: p})
+	}, func(b *disbursement.Batch) string { return b.ID })
+}
+
+// auditBatches compares batches with their rows, and returns the disbursements that
+// the rows have become.
+func (g *game) auditBatches(s *side) (made []string) {
+	g.t.Helper()
+	var ids []string
+	ofKey, known := map[string][]payout.Transfer{}, map[string]string{}
+	for _, b := range g.batchesOf(s.caller) {
+		ids = append(ids, b.ID)
+		var counts disbursement.Counts
+		rows := servicetest.All(func(p api.Page) (*api.List[disbursement.Row], error) {
+			return g.svc.Disbursements.ListRows(g.t.Context(), s.caller, b.ID, disbursement.ListRowsParams{Page: p})
+		}, func(r *disbursement.Row) string { return r.ID })
+		for i, r := range rows {
+			if r.Number != i+1 {
+				g.t.Errorf("row %d of %s has the number %d", i+1, b.ID, r.Number)
+			}
+			counts.Total++
+			if !g.calmSince.IsZero() {
+				g.played[fmt.Sprint("row ", r.Status)]++
+			}
+			switch r.Status {
+			case disbursement.RowQueued:
+				counts.Queued++
+			case disbursement.RowRefused:
+				counts.Refused++
+				switch r.Error.Code {
+				case api.InsufficientBalance, api.WalletNotActive:
+				default:
+					g.t.Errorf("%s was refused: %s", r.ID, r.Error.Message)
+				}
+			case disbursement.RowMade:
+				counts.Made++
+				is := r.Disbursement
+				if !is.Amount.Equal(r.Amount.Decimal) {
+					g.t.Errorf("%s is of %s, and became %s of %s", r.ID, r.Amount, is.ID, is.Amount)
+				}
+				key, before := known[is.ID]
+				if before && key != r.IdempotencyKey {
+					g.t.Errorf("%s was made of the rows %s and %s", is.ID, key, r.IdempotencyKey)
+				}
+				if known[is.ID] = r.IdempotencyKey; !before {
+					made = append(made, is.ID)
+					ofKey[r.IdempotencyKey] = append(ofKey[r.IdempotencyKey], *is)
+				}
+			}
+		}
+		if counts != b.Counts || (counts.Queued == 0) != (b.Status == disbursement.BatchCompleted) {
+			g.t.Errorf("%s is %s and counts %+v, its rows are %+v", b.ID, b.Status, b.Counts, counts)
+		}
+	}
+	g.sameIDs("batches", s.batches, ids)
+	for key, twice := range ofKey {
+		for i := range twice[1:] {
+			apart := twice[i].CreatedAt.Sub(twice[i+1].CreatedAt.Time).Abs()
+			if apart < keyLife {
+				g.t.Errorf("the row %s became %s and %s, %s apart", key, twice[i].ID, twice[i+1].ID, apart)
+			}
+		}
+	}
+	return made
+}

@@ -1,0 +1,194 @@
+package simulation_test
+
+import (
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/qrcode"
+)
+
+// What merchants and consumers of a simulation do with codes, transfers and
+// invoices.
+
+func (g *game) newCode(s *side) {
+	p := qrcode.CreateParams{}
+	if g.dice.IntN(2) == 0 {
+		p.Type = qrcode.Dynamic
+		limit := 1 + g.dice.Int64N(3)
+		p.UsageLimit = &limit
+	}
+	if g.dice.IntN(2) == 0 {
+		amount := 1 + g.dice.Int64N(90_00)
+		p.Amount = &amount
+	}
+	id, err := g.call("create code", s, func(c api.Caller) (string, error) {
+		made, err := g.svc.QRCodes.Create(g.t.Context(), c, p)
+		if err != nil {
+			return "", err
+		}
+		return made.ID, nil
+	})
+	if err == nil {
+		s.codes = append(s.codes, id)
+	}
+}
+
+func (g *game) pin() string {
+	if g.dice.IntN(8) == 0 {
+		return "9999"
+	}
+	return "1234"
+}
+
+func (g *game) payCode(s *side) {
+	code := pick(g, s.codes)
+	if code == "" || s.gone[code] {
+		return
+	}
+	p := qrcode.PayParams{Wallet: account.WalletRef{AccountID: pick(g, s.consumers)}, PIN: g.pin()}
+	if has, err := g.svc.QRCodes.Get(g.t.Context(), s.caller, code); err == nil && has.Amount == nil {
+		amount := 1 + g.dice.Int64N(90_00)
+		p.Amount = &amount
+	}
+	id, err := g.call("pay code", s, func(c api.Caller) (string, error) {
+		paid, err := g.svc.QRCodes.Pay(g.t.Context(), c, code, p)
+		if err != nil {
+			return "", err
+		}
+		return paid.ID, nil
+	})
+	if err == nil {
+		s.payments = append(s.payments, id)
+	}
+}
+
+func (g *game) destination(s *side) payout.DestinationParams {
+	switch g.dice.IntN(4) {
+	case 0:
+		return payout.DestinationParams{Type: payout.ServiceWallet, AccountID: pick(g, s.consumers)}
+	case 1:
+		return payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: "1234567890", BankCode: "300304"}
+	}
+	return payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"}
+}
+
+func (g *game) disburse(s *side) {
+	p := disbursement.CreateParams{Amount: decimal.New(1+g.dice.Int64N(90_00), -2), Destination: g.destination(s)}
+	id, err := g.call("disburse", s, func(c api.Caller) (string, error) {
+		made, err := g.svc.Disbursements.Create(g.t.Context(), c, p)
+		if err != nil {
+			return "", err
+		}
+		return made.ID, nil
+	})
+	if err == nil {
+		s.transfers = append(s.transfers, id)
+	}
+}
+
+// payOut asks for a code, verifies it and uses it. The code is read in test mode.
+func (g *game) payOut(*side) {
+	ctx, s := g.t.Context(), g.sides[0]
+	_, err := g.call("request code", s, func(c api.Caller) (string, error) {
+		return "", second(g.svc.Payouts.RequestOTP(ctx, c, payout.ForPayout))
+	})
+	if err != nil {
+		return
+	}
+	list, err := g.svc.Messages.List(ctx, s.caller, message.ListParams{To: "0301000000", Kind: message.KindSMS})
+	check(err)
+	code := ""
+	for _, m := range list.Data {
+		if strings.Contains(m.Text, "code to confirm") {
+			code = m.Text[:6]
+			break
+		}
+	}
+	if g.dice.IntN(8) == 0 {
+		code = "000000"
+	}
+	_, err = g.call("verify code", s, func(c api.Caller) (string, error) {
+		return "", second(g.svc.Payouts.VerifyOTP(ctx, c, payout.OTPParams{Purpose: payout.ForPayout, Code: code}))
+	})
+	if err != nil {
+		return
+	}
+	p := payout.CreateParams{Amount: decimal.New(100+g.dice.Int64N(90_00), -2), Destination: g.destination(s), OTPCode: code}
+	id, err := g.call("pay out", s, func(c api.Caller) (string, error) {
+		made, err := g.svc.Payouts.Create(ctx, c, p)
+		if err != nil {
+			return "", err
+		}
+		return made.ID, nil
+	})
+	if err == nil {
+		s.transfers = append(s.transfers, id)
+		g.payouts[id] = true
+	}
+}
+
+func (g *game) bill(s *side) {
+	price := g.dice.Int64N(80_00)
+	p := invoice.CreateParams{Fields: invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: &price}}}, AutoFinalize: true}
+	switch g.dice.IntN(3) {
+	case 0:
+		automatic := invoice.ChargeAutomatically
+		p.CollectionMethod = &automatic
+	case 1:
+		due := g.now.Add(time.Duration(1+g.dice.IntN(30)) * 24 * time.Hour)
+		if !s.caller.Live {
+			due = due.Add(g.ahead)
+		}
+		number := "0249999999"
+		p.DueDate, p.Phone = &due, &number
+	}
+	if who := g.customer(s); who != nil && g.dice.IntN(2) == 0 {
+		p.Customer, p.AutoFinalize = &who.id, g.dice.IntN(3) > 0
+	}
+	id, err := g.call("bill", s, func(c api.Caller) (string, error) {
+		made, err := g.svc.Invoices.Create(g.t.Context(), c, p)
+		if err != nil {
+			return "", err
+		}
+		return made.ID, nil
+	})
+	if err == nil {
+		s.invoices = append(s.invoices, id)
+	}
+}
+
+// collect does something to an invoice.
+func (g *game) collect(s *side) {
+	ctx, id := g.t.Context(), pick(g, s.invoices)
+	if id == "" {
+		return
+	}
+	name, do := "void", g.svc.Invoices.Void
+	switch g.dice.IntN(8) {
+	case 0:
+	case 6, 7:
+		name, do = "finalize", g.svc.Invoices.Finalize
+	case 1:
+		name, do = "mark uncollectible", g.svc.Invoices.MarkUncollectible
+	case 2, 3:
+		wallet, pin := account.WalletRef{AccountID: pick(g, s.consumers)}, g.pin()
+		_, _ = g.call("pay invoice from a wallet", s, func(c api.Caller) (string, error) {
+			return id, second(g.svc.Invoices.PayWallet(ctx, c, id, invoice.WalletParams{Wallet: wallet, PIN: pin}))
+		})
+		return
+	default:
+		_, _ = g.call("charge", s, func(c api.Caller) (string, error) {
+			return id, second(g.svc.Invoices.Pay(ctx, c, id, invoice.PayParams{}))
+		})
+		return
+	}
+	_, _ = g.call(name, s, func(c api.Caller) (string, error) { return id, second(do(ctx, c, id)) })
+}

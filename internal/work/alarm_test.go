@@ -1,0 +1,51 @@
+package work
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Every time that was set rings, also when nearer ones were set later.
+func TestAlarms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a alarms
+		start := time.Now()
+		rang := make(chan time.Duration, 2*maxAlarms)
+		ring := func() { rang <- time.Since(start) }
+		for _, ms := range []int{500, 100, 300, 299, 97, 100} {
+			a.set(start.Add(time.Duration(ms)*time.Millisecond), ring)
+		}
+		// 299 is near enough to 300 to ring with it.
+		for _, want := range []time.Duration{97, 100, 300, 500} {
+			if got := <-rang; got != want*time.Millisecond {
+				t.Errorf("rang after %s, want %d ms", got, want)
+			}
+		}
+		synctest.Wait()
+		if len(rang) != 0 || len(a.times) != 0 {
+			t.Errorf("%d rang once more, %d are left", len(rang), len(a.times))
+		}
+	})
+}
+
+// More than so many are not kept; the nearest are.
+func TestAlarmsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a alarms
+		start := time.Now()
+		var n atomic.Int64
+		for i := range 3 * maxAlarms {
+			a.set(start.Add(time.Duration(3*maxAlarms-i)*10*time.Millisecond), func() { n.Add(1) })
+		}
+		if len(a.times) != maxAlarms {
+			t.Errorf("%d are kept", len(a.times))
+		}
+		time.Sleep(maxAlarms * 10 * time.Millisecond)
+		synctest.Wait()
+		if n.Load() != maxAlarms || len(a.times) != 0 {
+			t.Errorf("%d rang, %d are left", n.Load(), len(a.times))
+		}
+	})
+}

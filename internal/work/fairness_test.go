@@ -1,0 +1,95 @@
+package work_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// turns are the scopes of the rows and transfers that were worked on, in their order.
+type turns struct {
+	mu    sync.Mutex
+	order []payments.Work
+}
+
+func (*turns) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
+
+func (o *turns) EndWork(_ context.Context, w payments.Work) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if w.Queue == "disbursement_batch_rows" || w.Queue == "disbursements" {
+		o.order = append(o.order, w)
+	}
+}
+
+// A live batch of one row, and that of another merchant, wait for no more than a few turns
+// of a test key and of a merchant that were there before with hundreds of rows.
+func TestBatchesWaitForTurnsAndNotForOtherBatches(t *testing.T) {
+	seen := &turns{}
+	svc := servicetest.New(t, memory.New(), payments.Config{Observer: seen, Live: payments.Providers{Rail: provider.Simulated{}}})
+	merchant := func(name string) string {
+		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: name})
+		check(err)
+		for _, live := range []bool{true, false} {
+			check(svc.Accounts.Deposit(t.Context(), api.Caller{Live: live}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(10_000), Source: "bank"}))
+		}
+		return m.ID
+	}
+	large, small := merchant("Large"), merchant("Small")
+	batch := func(caller api.Caller, n int) {
+		var p disbursement.CreateBatchParams
+		for i := range n {
+			p.Rows = append(p.Rows, disbursement.RowParams{CreateParams: disbursement.CreateParams{
+				Amount: decimal.NewFromInt(1), Reference: fmt.Sprint("r", i),
+				Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: fmt.Sprintf("024%07d", i)},
+			}})
+		}
+		_, err := svc.Disbursements.CreateBatch(t.Context(), caller, p)
+		check(err)
+	}
+	for range 2 {
+		batch(api.Caller{Merchant: large}, 300)
+	}
+	batch(api.Caller{Merchant: large, Live: true}, 300)
+	batch(api.Caller{Merchant: small}, 1)
+	batch(api.Caller{Merchant: small, Live: true}, 1)
+	check(svc.Drain(t.Context()))
+
+	for _, live := range []bool{true, false} {
+		before, last, mine := 0, 0, 0
+		for _, w := range seen.order {
+			switch {
+			case w.Merchant == small && w.Live == live:
+				mine++
+				last = before
+			case w.Live == live:
+				before++
+			}
+		}
+		// Two batches of 16 rows, and what became of them.
+		if mine < 2 || last > 5*16 {
+			t.Errorf("live %t: a row and its transfer, %d of work, waited for %d of %d of the other merchant's", live, mine, last, before)
+		}
+	}
+	if n := len(seen.order); n < 2*902 {
+		t.Errorf("%d of work", n)
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,145 @@
+package work_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// counted is a store whose leases are counted, and which can be cut off.
+type counted struct {
+	storage.Store
+	renewals atomic.Int64
+	down     atomic.Bool
+}
+
+type countedTx struct {
+	storage.Tx
+	by *counted
+}
+
+func (c *counted) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if c.down.Load() {
+		return storage.ErrUnavailable
+	}
+	return c.Store.Update(ctx, func(tx storage.Tx) error { return fn(&countedTx{tx, c}) })
+}
+
+func (tx *countedTx) Lease(k *storage.Kind, s storage.Scope, id string, version int64, until time.Time) error {
+	tx.by.renewals.Add(1)
+	return tx.Tx.Lease(k, s, id, version, until)
+}
+
+// Work that takes long is one process's for as long as that lives. When the process dies,
+// which to others looks as if its store were cut off, another takes the work over within
+// the lease.
+func TestWorkIsTakenOverSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		mine := &counted{Store: w.store}
+		w.Runner.Store = mine
+		hang := make(chan struct{})
+		first := true
+		w.do = func(context.Context, *storage.Object[task]) error {
+			if first {
+				first = false
+				<-hang
+				return errors.New("dead")
+			}
+			return nil
+		}
+		w.add(t, storage.Scope{}, "a", time.Now())
+		w.Start(t.Context())
+		synctest.Wait()
+		other := w.runner()
+		other.Start(t.Context())
+		time.Sleep(50 * time.Second)
+		synctest.Wait()
+		if n := w.count(); n != 1 {
+			t.Errorf("begun %d times while the first lived", n)
+		}
+		if n := mine.renewals.Load(); n != 9 && n != 10 {
+			t.Errorf("renewed %d times in 50 seconds", n)
+		}
+		mine.down.Store(true)
+		time.Sleep(work.Lease + 2*time.Second) // and a poll
+		synctest.Wait()
+		if n := w.count(); n != 2 {
+			t.Errorf("begun %d times, %s after a death", n, work.Lease)
+		}
+		close(hang)
+		for _, r := range []*work.Runner{w.Runner, other} {
+			if err := r.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// Work that is short renews nothing.
+func TestShortWorkRenewsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		mine := &counted{Store: w.store}
+		w.Runner.Store = mine
+		w.do = func(context.Context, *storage.Object[task]) error {
+			time.Sleep(4 * time.Second)
+			return nil
+		}
+		w.add(t, storage.Scope{}, "a", time.Now())
+		w.drain(t)
+		time.Sleep(time.Minute)
+		if n := mine.renewals.Load(); n != 0 || w.count() != 1 {
+			t.Errorf("renewed %d times", n)
+		}
+	})
+}
+
+// A renewer goes on while the database is away, and ends when the record was written.
+func TestLeaseRenewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		mine := &counted{Store: w.store}
+		w.add(t, storage.Scope{}, "a", time.Now())
+		record := storage.Record{ID: "a", Version: 1}
+		ended := work.NewLeaseRenewer(mine, time.Now, tasks.Kind(), record)
+		ended.Stop()
+		ended.Start()
+		renewer := work.NewLeaseRenewer(mine, time.Now, tasks.Kind(), record)
+		renewer.Start()
+		mine.down.Store(true)
+		time.Sleep(6 * time.Second)
+		mine.down.Store(false)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if n := mine.renewals.Load(); n != 1 {
+			t.Errorf("renewed %d times, once while it could", n)
+		}
+		// It is written by a callback, say: the renewer has nothing left.
+		if err := w.store.Update(t.Context(), func(tx storage.Tx) error {
+			o, err := tasks.Get(tx, storage.Scope{}, "a")
+			if err != nil {
+				return err
+			}
+			return tasks.Replace(tx, o)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := mine.renewals.Load(); n != 2 {
+			t.Errorf("tried %d times; once after the record was written", n)
+		}
+		renewer.Stop()
+		w.drain(t)
+		if w.count() != 1 {
+			t.Error("it is held")
+		}
+	})
+}

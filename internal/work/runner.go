@@ -1,0 +1,366 @@
+// Package work runs due work: records that must be acted on when their time has
+// come. It claims them from the store with a lease, renews that for as long as the job
+// of their kind works on them, and comes back when more is due.
+//
+// It owns the workers and their timing, and whose turn it is: live and test mode have
+// workers of their own, and merchants with more work than can be done at once take
+// turns. What is done with a record, and when it is due next, is the job's business: a
+// job that writes nothing gets the record again when the lease has run out.
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Job is what is done with the due records of one kind.
+type Job struct {
+	Kind *storage.Kind
+	// Timeout bounds the work on claimed records.
+	Timeout time.Duration
+	// Batch is the largest number of records claimed at once.
+	Batch int
+	// MaxPerMerchant is the largest number of records of one merchant that this process
+	// runs Do on at a time, in each mode; zero means Batch. All merchants together have at
+	// most twice as many.
+	MaxPerMerchant int
+	// Run acts on a batch, all of which has ended before the next is claimed. Its
+	// context ends with the timeout, and is what Report is given. An error is logged;
+	// what was not written comes back after the lease.
+	Run func(ctx context.Context, records []storage.Record) error
+	// InTx, set beside Run or Do, does what is due in a transaction of its own, whose
+	// claim leases nothing: it returns those records that it has worked on, and whether
+	// it has left some that are due. When it fails, they are claimed with a lease and
+	// given to Run or Do, so that what fails holds up nothing else.
+	InTx func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error)
+	// Do, set instead of Run, acts on one record. Records are worked on beside each
+	// other, and a slow one holds up no other.
+	Do func(ctx context.Context, record storage.Record) error
+}
+
+// Runner runs jobs. All methods are safe for concurrent use.
+type Runner struct {
+	Store storage.Store
+	Clock func() time.Time
+	Log   *slog.Logger
+	// Poll is how long a worker rests when nothing was due and no Wake came.
+	Poll time.Duration
+	// Observer sees every piece of work; may be nil.
+	Observer Observer
+	// Clocks lists the clocks of test mode by which something may be due that is not
+	// due by the real time; nil for none.
+	Clocks func(context.Context) ([]storage.Clock, error)
+	// Serial has the worker run the records of a batch one after another, in the order of
+	// their claim: for tests that must repeat exactly.
+	Serial bool
+
+	queues []*queue
+
+	mu         sync.Mutex
+	stop       context.CancelFunc
+	stopped    chan struct{}
+	background context.Context // it ends with Stop
+	// draining counts the calls of Drain under way.
+	draining int
+}
+
+// queue is the due work of one kind in one mode, with a worker of its own.
+type queue struct {
+	Job
+	live bool
+	due  int // the column of the due time
+	wake chan struct{}
+
+	alarms    alarms
+	slots     slots
+	scheduler fairScheduler
+
+	mu      sync.Mutex
+	running int
+	idle    chan struct{} // closed when running falls to 0
+}
+
+// Add registers jobs. It is called before Start.
+func (r *Runner) Add(jobs ...Job) {
+	for _, j := range jobs {
+		for _, live := range []bool{true, false} {
+			q := &queue{Job: j, live: live, due: j.Kind.Column(j.Kind.Due), wake: make(chan struct{}, 1)}
+			q.scheduler.fifoOnly = j.Kind.OneQueue
+			q.slots.free = 2 * max(j.MaxPerMerchant, j.Batch)
+			r.queues = append(r.queues, q)
+		}
+	}
+}
+
+// Kinds are the kinds whose records are worked on.
+func (r *Runner) Kinds() []*storage.Kind {
+	var kinds []*storage.Kind
+	for _, q := range r.queues {
+		if !q.live {
+			kinds = append(kinds, q.Kind)
+		}
+	}
+	return kinds
+}
+
+// Running reports whether the background work runs: Start was called, and neither Stop
+// nor the end of its context followed.
+func (r *Runner) Running() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.runningLocked()
+}
+
+// Wake tells the worker of a kind that something of a scope may be due, now or at a time
+// to come. If it is late for that, which happens where the clock is moved, the worker
+// finds it when it looks by itself.
+func (r *Runner) Wake(k *storage.Kind, scope storage.Scope, at time.Time) {
+	q := r.queue(k, scope.Live)
+	if q == nil {
+		return
+	}
+	if away := at.Sub(r.Clock()); away > 0 {
+		q.alarms.set(time.Now().Add(away), func() {
+			q.scheduler.requestScan()
+			q.wakeUp()
+		})
+		return
+	}
+	room, behind := q.slots.standing(scope.Merchant)
+	if behind {
+		q.scheduler.requestScan()
+	}
+	if room { // else release wakes the worker
+		q.wakeUp()
+	}
+}
+
+// wakeUp wakes the worker.
+func (q *queue) wakeUp() {
+	select {
+	case q.wake <- struct{}{}:
+	default: // a wake-up is pending
+	}
+}
+
+// Start begins to run the jobs in the background, until Stop or until ctx ends.
+// Starting twice is fine; so is starting anew after either end.
+func (r *Runner) Start(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stop != nil {
+		select {
+		case <-r.stopped: // its context has ended
+			r.stop()
+		default:
+			return
+		}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	stopped := make(chan struct{})
+	r.stop, r.stopped, r.background = stop, stopped, ctx
+	var workers sync.WaitGroup
+	for _, q := range r.queues {
+		workers.Go(func() { r.loop(ctx, q) })
+	}
+	go func() {
+		workers.Wait()
+		for _, q := range r.queues { // what Do has begun is finished, too
+			_, _ = q.wait(context.Background())
+		}
+		close(stopped)
+	}()
+}
+
+// Stop ends the background work and waits for the batches under way, at most
+// until ctx ends. Stopping twice, or without Start, is fine; Start may follow.
+func (r *Runner) Stop(ctx context.Context) error {
+	r.mu.Lock()
+	stop, stopped := r.stop, r.stopped
+	r.stop = nil
+	r.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	if stopped == nil {
+		return nil
+	}
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("work: stop: %w", ctx.Err())
+	}
+}
+
+// Drain does all that is due now, and waits for batches that the background
+// work had begun before. It returns when a round has found nothing more.
+func (r *Runner) Drain(ctx context.Context) error {
+	r.mu.Lock()
+	r.draining++
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.draining--
+		r.mu.Unlock()
+	}()
+	for {
+		found := 0
+		for _, q := range r.queues {
+			q.scheduler.requestScan()
+			n, err := r.claimOnce(ctx, q)
+			waited, stopped := r.wait(ctx)
+			if err := errors.Join(err, stopped); err != nil {
+				return err
+			}
+			found += n + waited
+		}
+		if found == 0 {
+			return nil
+		}
+	}
+}
+
+// wait waits for all that is under way, and returns for how many kinds there was.
+func (r *Runner) wait(ctx context.Context) (found int, err error) {
+	for _, q := range r.queues {
+		n, err := q.wait(ctx)
+		if found += n; err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+func (r *Runner) loop(ctx context.Context, q *queue) {
+	timer := time.NewTimer(r.Poll)
+	defer timer.Stop()
+	for {
+		n, err := r.claimOnce(ctx, q)
+		if ctx.Err() != nil || errors.Is(err, storage.ErrClosed) {
+			return
+		}
+		if err != nil {
+			r.Log.ErrorContext(ctx, "due work could not be claimed", "kind", q.Kind.Name, "error", err)
+		}
+		if n > 0 && err == nil {
+			continue
+		}
+		timer.Reset(r.Poll)
+		select {
+		case <-ctx.Done():
+			return
+		case <-q.wake:
+		case <-timer.C:
+			q.scheduler.requestScan()
+		}
+	}
+}
+
+// Slot runs a record that the caller has just written and leased, without a claim. The
+// caller calls Run or Release, once.
+type Slot struct {
+	runner *Runner
+	queue  *queue
+	scope  storage.Scope
+}
+
+// Reserve takes a slot for a record of a kind. It returns nil when the merchant has no free
+// slot, and when the runner accepts no work.
+func (r *Runner) Reserve(k *storage.Kind, scope storage.Scope) *Slot {
+	q := r.queue(k, scope.Live)
+	if q == nil || !r.accepting() || !q.slots.take(scope.Merchant) {
+		return nil
+	}
+	q.begin()
+	return &Slot{r, q, scope}
+}
+
+// Run runs do in the background, as the work on the record of that id. A serial runner has
+// finished do when Run returns.
+func (s *Slot) Run(id string, do func(context.Context) error) {
+	work := func() {
+		defer s.Release()
+		run := func(ctx context.Context, _ []storage.Record) error { return do(ctx) }
+		s.runner.runTask(context.Background(), s.queue, []storage.Record{{Scope: s.scope, ID: id}}, run)
+	}
+	if s.runner.Serial {
+		work()
+		return
+	}
+	go work()
+}
+
+// Release gives the slot back.
+func (s *Slot) Release() {
+	s.queue.release(s.scope.Merchant)
+	s.queue.end()
+}
+
+func (r *Runner) queue(k *storage.Kind, live bool) *queue {
+	for _, q := range r.queues {
+		if q.Kind == k && q.live == live {
+			return q
+		}
+	}
+	return nil
+}
+
+// runningLocked is Running; the caller holds mu.
+func (r *Runner) runningLocked() bool { return r.background != nil && r.background.Err() == nil }
+
+// accepting reports whether the runner runs due work now: in the background or in Drain.
+func (r *Runner) accepting() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.draining > 0 || r.runningLocked()
+}
+
+func protect(ctx context.Context, run func(context.Context, []storage.Record) error, records []storage.Record) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("work: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return run(ctx, records)
+}
+
+func (q *queue) begin() {
+	q.mu.Lock()
+	if q.running == 0 {
+		q.idle = make(chan struct{})
+	}
+	q.running++
+	q.mu.Unlock()
+}
+
+func (q *queue) end() {
+	q.mu.Lock()
+	if q.running--; q.running == 0 {
+		close(q.idle)
+	}
+	q.mu.Unlock()
+}
+
+// wait waits until no batch is running, and returns 1 if there was one.
+func (q *queue) wait(ctx context.Context) (int, error) {
+	q.mu.Lock()
+	running, idle := q.running, q.idle
+	q.mu.Unlock()
+	if running == 0 {
+		return 0, nil
+	}
+	select {
+	case <-idle:
+		return 1, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}

@@ -1,0 +1,514 @@
+package work_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type task struct {
+	Due time.Time `json:"due"`
+}
+
+var tasks = storage.NewCollection("tasks", []storage.Field[task]{{
+	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+	Value: func(t *task) any {
+		if t.Due.IsZero() {
+			return nil
+		}
+		return t.Due
+	},
+}}, storage.DueBy("due"))
+
+// works is a runner over a store, with a job that notes what it ran and does as
+// it is told.
+type works struct {
+	*work.Runner
+	store *memory.Store
+	mu    sync.Mutex
+	ran   []string
+	do    func(ctx context.Context, o *storage.Object[task]) error
+}
+
+func newWorks(t *testing.T) *works {
+	t.Helper()
+	w := &works{store: memory.New()}
+	if err := w.store.Define(t.Context(), tasks.Kind()); err != nil {
+		t.Fatal(err)
+	}
+	w.Runner = w.runner()
+	return w
+}
+
+func (w *works) runner() *work.Runner {
+	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
+	r.Add(work.Job{Kind: tasks.Kind(), Timeout: time.Minute, Batch: 3, Do: func(ctx context.Context, record storage.Record) error {
+		o, err := tasks.Decode(record)
+		if err != nil {
+			return err
+		}
+		w.mu.Lock()
+		w.ran = append(w.ran, o.ID)
+		w.mu.Unlock()
+		if w.do != nil {
+			if err := w.do(ctx, o); err != nil {
+				return err
+			}
+		}
+		o.Value.Due = time.Time{}
+		return w.store.Update(ctx, func(tx storage.Tx) error { return tasks.Replace(tx, o) })
+	}})
+	return r
+}
+
+func (w *works) add(t *testing.T, scope storage.Scope, id string, at time.Time) {
+	t.Helper()
+	err := w.store.Update(t.Context(), func(tx storage.Tx) error {
+		_, err := tasks.Insert(tx, scope, id, task{Due: at})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *works) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.ran)
+}
+
+func (w *works) drain(t *testing.T) {
+	t.Helper()
+	if err := w.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDrainDoesAllThatIsDue(t *testing.T) {
+	w := newWorks(t)
+	now := time.Now()
+	for i := range 10 {
+		w.add(t, storage.Scope{}, fmt.Sprint("t", i), now.Add(-time.Duration(i)*time.Second))
+	}
+	w.add(t, storage.Scope{}, "later", now.Add(time.Hour))
+	w.drain(t)
+	if got := w.count(); got != 10 {
+		t.Errorf("%d ran: %v", got, w.ran)
+	}
+	w.drain(t)
+	if got := w.count(); got != 10 {
+		t.Errorf("%d ran after another drain", got)
+	}
+}
+
+// What fails or panics comes back when its lease has run out, not before.
+func TestFailuresComeBackAfterTheLease(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"an error": func() error { return errors.New("planned") },
+		"a panic":  func() error { panic("planned") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorks(t)
+				var failing atomic.Bool
+				failing.Store(true)
+				w.do = func(context.Context, *storage.Object[task]) error {
+					if failing.Load() {
+						return fail()
+					}
+					return nil
+				}
+				w.add(t, storage.Scope{}, "a", time.Now())
+				w.drain(t)
+				w.drain(t)
+				if got := w.count(); got != 1 {
+					t.Errorf("ran %d times within the lease", got)
+				}
+				failing.Store(false)
+				time.Sleep(time.Minute) // of the bubble's clock
+				w.drain(t)
+				w.drain(t)
+				if got := w.count(); got != 2 {
+					t.Errorf("ran %d times after the lease", got)
+				}
+			})
+		})
+	}
+}
+
+func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		w.add(t, storage.Scope{}, "now", time.Now())
+		w.add(t, storage.Scope{}, "soon", time.Now().Add(90*time.Second))
+		w.Start(t.Context())
+		w.Start(t.Context())
+		synctest.Wait()
+		if got := w.count(); got != 1 {
+			t.Errorf("%d ran at once", got)
+		}
+		time.Sleep(89 * time.Second)
+		synctest.Wait()
+		if got := w.count(); got != 1 {
+			t.Errorf("%d ran too early", got)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := w.count(); got != 2 {
+			t.Errorf("%d ran when due", got)
+		}
+		// A wake-up does not wait for the poll.
+		w.add(t, storage.Scope{}, "woken", time.Now())
+		w.Wake(tasks.Kind(), storage.Scope{}, time.Time{})
+		synctest.Wait()
+		if got := w.count(); got != 3 {
+			t.Errorf("%d ran after the wake-up", got)
+		}
+		for range 2 {
+			if err := w.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		w.add(t, storage.Scope{}, "after", time.Now())
+		w.Wake(tasks.Kind(), storage.Scope{}, time.Time{})
+		time.Sleep(time.Minute)
+		if got := w.count(); got != 3 {
+			t.Errorf("%d ran after Stop", got)
+		}
+	})
+}
+
+// Stop waits for the batch under way, and Drain for one that the background has
+// taken.
+func TestStopAndDrainWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		began, proceed := make(chan struct{}), make(chan struct{})
+		w.do = func(context.Context, *storage.Object[task]) error {
+			close(began)
+			<-proceed
+			return nil
+		}
+		w.add(t, storage.Scope{}, "a", time.Now())
+		w.Start(t.Context())
+		<-began
+		drained, stopped := make(chan error, 1), make(chan error, 1)
+		go func() { drained <- w.Drain(t.Context()) }()
+		go func() { stopped <- w.Stop(t.Context()) }()
+		synctest.Wait()
+		select {
+		case <-drained:
+			t.Error("Drain came back before the batch had ended")
+		case <-stopped:
+			t.Error("Stop came back before the batch had ended")
+		default:
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.Stop(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("Stop with a context that has ended: %v", err)
+		}
+		close(proceed)
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A scope whose clock runs ahead has its work done by that clock; the others'
+// waits.
+func TestClocksThatRunAhead(t *testing.T) {
+	w := newWorks(t)
+	ahead := storage.Scope{Merchant: "mer_1"}
+	tomorrow := time.Now().Add(24 * time.Hour)
+	w.add(t, ahead, "ahead", tomorrow)
+	w.add(t, storage.Scope{Merchant: "mer_2"}, "not", tomorrow)
+	w.Clocks = func(context.Context) ([]storage.Clock, error) {
+		return []storage.Clock{{Scope: ahead, Now: tomorrow.Add(time.Second)}}, nil
+	}
+	w.drain(t)
+	if len(w.ran) != 1 || w.ran[0] != "ahead" {
+		t.Errorf("ran %v", w.ran)
+	}
+}
+
+// Two processes over one store never run a record twice.
+func TestTwoRunnersShareTheWork(t *testing.T) {
+	w := newWorks(t)
+	const n = 60
+	for i := range n {
+		w.add(t, storage.Scope{}, fmt.Sprint("t", i), time.Now())
+	}
+	var both sync.WaitGroup
+	for _, r := range []*work.Runner{w.Runner, w.runner()} {
+		both.Go(func() {
+			if err := r.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	seen := map[string]bool{}
+	for _, id := range w.ran {
+		if seen[id] {
+			t.Errorf("%s ran twice", id)
+		}
+		seen[id] = true
+	}
+	if len(seen) != n {
+		t.Errorf("%d ran, want %d", len(seen), n)
+	}
+}
+
+// A runner whose context has ended may be started again.
+func TestStartAfterTheContextHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		first, end := context.WithCancel(t.Context())
+		w.Start(first)
+		synctest.Wait()
+		end()
+		synctest.Wait()
+		w.add(t, storage.Scope{}, "a", time.Now())
+		w.Start(t.Context())
+		synctest.Wait()
+		if got := w.count(); got != 1 {
+			t.Errorf("%d ran after the second Start", got)
+		}
+		if err := w.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Many who drain at once do not keep each other from ending.
+func TestManyDrainAtOnce(t *testing.T) {
+	w := newWorks(t)
+	const n = 20
+	for i := range n {
+		w.add(t, storage.Scope{}, fmt.Sprint("t", i), time.Now())
+	}
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() {
+			if err := w.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := w.count(); got != n {
+				t.Errorf("a drain ended when %d had run", got)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Work that cannot be claimed is claimed later; a closed store ends the workers.
+func TestAStoreThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		w.add(t, storage.Scope{}, "a", time.Now())
+		broken := &failing{Store: w.store}
+		broken.fail.Store(true)
+		w.Store = broken
+		if err := w.Drain(t.Context()); !errors.Is(err, errPlanned) {
+			t.Errorf("Drain: got %v", err)
+		}
+		w.Start(t.Context())
+		synctest.Wait()
+		if got := w.count(); got != 0 {
+			t.Errorf("%d ran without a claim", got)
+		}
+		broken.fail.Store(false)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := w.count(); got != 1 {
+			t.Errorf("%d ran when the store was well again", got)
+		}
+		if err := w.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if err := w.Stop(t.Context()); err != nil {
+			t.Errorf("Stop: %v", err)
+		}
+		if err := w.Drain(t.Context()); !errors.Is(err, storage.ErrClosed) {
+			t.Errorf("Drain of a closed store: %v", err)
+		}
+	})
+}
+
+var errPlanned = errors.New("planned")
+
+// failing is a store whose updates fail when it is told so.
+type failing struct {
+	storage.Store
+	fail atomic.Bool
+}
+
+func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if f.fail.Load() {
+		return errPlanned
+	}
+	return f.Store.Update(ctx, fn)
+}
+
+// Clocks that cannot be read, and a drain that nobody waits for any more.
+func TestDrainReportsWhatKeepsIt(t *testing.T) {
+	w := newWorks(t)
+	w.Clocks = func(context.Context) ([]storage.Clock, error) { return nil, errPlanned }
+	if err := w.Drain(t.Context()); !errors.Is(err, errPlanned) {
+		t.Errorf("got %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		began, proceed := make(chan struct{}), make(chan struct{})
+		w.do = func(context.Context, *storage.Object[task]) error {
+			close(began)
+			<-proceed
+			return nil
+		}
+		w.add(t, storage.Scope{}, "a", time.Now())
+		w.Start(t.Context())
+		<-began
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := w.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		close(proceed)
+		if err := w.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The context of a batch ends with its lease, not with the runner's.
+func TestABatchMayTakeItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		began := make(chan struct{})
+		var took time.Duration
+		w.do = func(ctx context.Context, _ *storage.Object[task]) error {
+			close(began)
+			start := time.Now()
+			<-ctx.Done()
+			took = time.Since(start)
+			return ctx.Err()
+		}
+		w.add(t, storage.Scope{}, "a", time.Now())
+		ctx, end := context.WithCancel(t.Context())
+		w.Start(ctx)
+		<-began
+		end()
+		if err := w.Stop(t.Context()); err != nil || took != time.Minute {
+			t.Errorf("the batch had %s, %v", took, err)
+		}
+	})
+}
+
+// One record that hangs takes one slot, and the others go on beside it, however
+// many there are; no more are worked on at a time than there are slots.
+func TestASlowRecordHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		hang := make(chan struct{})
+		var working, most atomic.Int64
+		w.do = func(_ context.Context, o *storage.Object[task]) error {
+			if n := working.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			defer working.Add(-1)
+			if o.ID == "slow" {
+				<-hang
+			}
+			return nil
+		}
+		now := time.Now()
+		w.add(t, storage.Scope{}, "slow", now.Add(-time.Hour)) // is claimed first
+		for i := range 20 {
+			w.add(t, storage.Scope{}, fmt.Sprint("t", i), now.Add(-time.Minute))
+		}
+		w.Start(t.Context())
+		synctest.Wait()
+		if got := w.count(); got != 21 {
+			t.Errorf("%d were begun", got)
+		}
+		if most.Load() > 3 {
+			t.Errorf("%d were worked on at a time", most.Load())
+		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- w.Stop(t.Context()) }()
+		synctest.Wait()
+		select {
+		case err := <-stopped:
+			t.Errorf("Stop did not wait: %v", err)
+		default:
+		}
+		close(hang)
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// undecided is a store whose first commits fail after the functions have run.
+type undecided struct {
+	storage.Store
+	left int
+}
+
+var errCommit = errors.New("the commit has failed")
+
+func (u *undecided) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	if u.left == 0 {
+		return u.Store.Update(ctx, fn)
+	}
+	u.left--
+	return u.Store.Update(ctx, func(tx storage.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return errCommit
+	})
+}
+
+// However often a claim fails to commit, the work goes on afterwards: the slots of
+// what was not claimed are free.
+func TestAClaimThatIsNotCommitted(t *testing.T) {
+	w := newWorks(t)
+	w.Store = &undecided{w.store, 4}
+	for i := range 3 {
+		w.add(t, storage.Scope{}, fmt.Sprint("t", i), time.Now().Add(-time.Second))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 4 {
+		if err := w.Drain(ctx); !errors.Is(err, errCommit) {
+			t.Fatalf("a claim that is not committed: %v", err)
+		}
+	}
+	if err := w.Drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.count(); got != 3 {
+		t.Errorf("%d records were worked on, want 3", got)
+	}
+}

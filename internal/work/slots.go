@@ -1,0 +1,166 @@
+package work
+
+import (
+	"sync"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// slots bound how many records of a queue run at a time. A merchant may run as many records
+// as slots are free. So a merchant that is alone gets half of them, and two get a third
+// each. A slot always remains for the next merchant, even when the work of all others hangs.
+// A nil pointer bounds nothing.
+type slots struct {
+	mu    sync.Mutex
+	free  int
+	inUse map[string]int // by merchant
+	// starved says that a claim found no free slot. wakeSkipped says that Wake found none,
+	// and did not wake the worker; a claim under way may give slots back.
+	starved, wakeSkipped bool
+}
+
+// allowance returns how many more records of a merchant may start.
+func (p *slots) allowance(merchant string) int { return max(0, (p.free-p.inUse[merchant]+1)/2) }
+
+// minAllowance returns the allowance of the merchant with the most records under way.
+func (p *slots) minAllowance() int {
+	most := 0
+	for _, n := range p.inUse {
+		most = max(most, n)
+	}
+	return max(0, (p.free-most+1)/2)
+}
+
+// standing reports whether a merchant may start a record, and whether it may start more
+// than another.
+func (p *slots) standing(merchant string) (room, behind bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.allowance(merchant)
+	p.starved, p.wakeSkipped = p.starved || n == 0, p.wakeSkipped || n == 0
+	return n > 0, n > p.minAllowance()
+}
+
+// exhausted reports whether a merchant may start nothing. Its records may then block others
+// in the order of due times.
+func (p *slots) exhausted() bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.minAllowance() == 0
+}
+
+// allow returns how many records of a merchant may start, at most limit.
+func (p *slots) allow(merchant string, limit int) int {
+	if p == nil {
+		return limit
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := min(limit, p.allowance(merchant))
+	p.starved = p.starved || n == 0
+	return n
+}
+
+// reserveAny reserves slots that any merchant may use, at most limit.
+func (p *slots) reserveAny(limit int) int {
+	if p == nil {
+		return limit
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reserve(min(limit, p.minAllowance()))
+}
+
+// reserveBounded reserves slots, at most limit, for merchants that the caller has bounded
+// with allow.
+func (p *slots) reserveBounded(limit int) int {
+	if p == nil {
+		return limit
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reserve(max(0, min(limit, p.free)))
+}
+
+// reserveShares reserves slots for merchants, at most limit, and returns the number of each.
+func (p *slots) reserveShares(merchants []string, limit int) (shares []int, all int) {
+	each := max(1, limit/len(merchants))
+	shares = make([]int, len(merchants))
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+	}
+	for i, m := range merchants {
+		n := min(each, limit-all)
+		if p != nil {
+			n = p.reserve(min(n, p.allowance(m)))
+		}
+		shares[i] = n
+		all += n
+	}
+	return shares, all
+}
+
+func (p *slots) reserve(n int) int {
+	p.free -= n
+	p.starved = p.starved || n == 0
+	return n
+}
+
+// take takes a slot for a record of a merchant, if the merchant may have one.
+func (p *slots) take(merchant string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.allowance(merchant) == 0 {
+		return false
+	}
+	p.free--
+	p.assign(merchant)
+	return true
+}
+
+func (p *slots) assign(merchant string) {
+	if p.inUse == nil {
+		p.inUse = map[string]int{}
+	}
+	p.inUse[merchant]++
+}
+
+// assign gives reserved slots to the claimed records, and gives the others back.
+func (q *queue) assign(reserved int, records []storage.Record) {
+	p := &q.slots
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free += reserved - len(records)
+	for i := range records {
+		p.assign(records[i].Scope.Merchant)
+	}
+	if p.wakeSkipped && reserved > len(records) {
+		p.wakeSkipped = false
+		q.wakeUp()
+	}
+}
+
+// release gives the slot of a merchant's record back, and wakes the worker if it was
+// starved.
+func (q *queue) release(merchant string) {
+	p := &q.slots
+	p.mu.Lock()
+	p.free++
+	if p.inUse[merchant]--; p.inUse[merchant] == 0 {
+		delete(p.inUse, merchant)
+	}
+	starved, behind := p.starved, p.allowance(merchant) > p.minAllowance()
+	p.starved, p.wakeSkipped = false, false
+	p.mu.Unlock()
+	if !starved {
+		return
+	}
+	if behind {
+		q.scheduler.requestScan()
+	}
+	q.wakeUp()
+}

@@ -1,0 +1,35 @@
+package work
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// A Wake while a claim has the last slots wakes the worker once the claim gives them back.
+func TestAWakeBesideAClaimIsNotLost(t *testing.T) {
+	kind := &storage.Kind{Name: "jobs", Columns: []storage.Column{{Name: "due", Type: storage.Time}}, Due: "due"}
+	r := &Runner{Clock: time.Now}
+	r.Add(Job{Kind: kind, Batch: 1, Timeout: time.Minute})
+	q := r.queue(kind, false)
+	scope := storage.Scope{Merchant: "mer_1"}
+	for q.slots.reserveAny(1) == 1 { // claims take all slots
+	}
+	all := 2 - q.slots.free
+	r.Wake(kind, scope, time.Time{})
+	if len(q.wake) != 0 {
+		t.Error("woken without a free slot")
+	}
+	q.assign(all, nil) // and have found nothing
+	if len(q.wake) != 1 {
+		t.Fatal("not woken")
+	}
+	<-q.wake
+	for range 3 {
+		q.assign(q.slots.reserveAny(1), nil)
+	}
+	if len(q.wake) != 0 {
+		t.Error("woken again for nothing")
+	}
+}

@@ -1,0 +1,289 @@
+package work_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// backlog adds n tasks of a merchant that are longer due than all that are added later.
+func (w *works) backlog(t *testing.T, scope storage.Scope, n int, at time.Time) {
+	t.Helper()
+	err := w.store.Update(t.Context(), func(tx storage.Tx) error {
+		for i := range n {
+			if _, err := tasks.Insert(tx, scope, fmt.Sprintf("%s %t %04d", scope.Merchant, scope.Live, i), task{Due: at.Add(time.Duration(i) * time.Millisecond)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// place returns how many had run before the first of a merchant.
+func (w *works) place(merchant string) int {
+	return slices.IndexFunc(w.ran, func(id string) bool { return strings.HasPrefix(id, merchant+" ") })
+}
+
+// The batches of a test key do not stand before a live one, however long they are due.
+func TestLiveModeWaitsForNoTestMode(t *testing.T) {
+	w := newWorks(t)
+	w.Serial = true
+	w.backlog(t, storage.Scope{Merchant: "mer_1"}, 500, time.Now().Add(-time.Hour))
+	w.backlog(t, storage.Scope{Merchant: "mer_2", Live: true}, 1, time.Now().Add(-time.Minute))
+	w.drain(t)
+	if before := w.place("mer_2"); before < 0 || before > 3 {
+		t.Errorf("%d of test mode went before", before)
+	}
+	if len(w.ran) != 501 {
+		t.Errorf("%d ran", len(w.ran))
+	}
+}
+
+// Work of test mode that hangs takes no place from live mode.
+func TestTestModeHoldsNoPlaceOfLiveMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		hang := make(chan struct{})
+		w.do = func(_ context.Context, o *storage.Object[task]) error {
+			if !o.Scope.Live {
+				<-hang
+			}
+			return nil
+		}
+		for i := range 20 {
+			w.backlog(t, storage.Scope{Merchant: fmt.Sprintf("mer_%02d", i)}, 5, time.Now().Add(-time.Hour))
+		}
+		w.Start(t.Context())
+		synctest.Wait()
+		live := storage.Scope{Merchant: "mer_00", Live: true}
+		w.backlog(t, live, 10, time.Now().Add(-time.Second))
+		w.Wake(tasks.Kind(), live, time.Time{})
+		synctest.Wait()
+		if n := len(w.ran) - 6; n != 10 {
+			t.Errorf("%d of live mode ran", n)
+		}
+		close(hang)
+		if err := w.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Merchants with one task each wait for a batch of the one with a backlog, and for a turn
+// of each other, not for the backlog.
+func TestMerchantsTakeTurns(t *testing.T) {
+	w := newWorks(t)
+	w.Serial = true
+	w.backlog(t, storage.Scope{Merchant: "mer_5"}, 600, time.Now().Add(-time.Hour))
+	for _, m := range []string{"", "mer_1", "mer_8", "mer_9"} {
+		w.backlog(t, storage.Scope{Merchant: m}, 1, time.Now().Add(-time.Minute))
+	}
+	w.drain(t)
+	for _, m := range []string{"", "mer_1", "mer_8", "mer_9"} {
+		if before := w.place(m); before < 0 || before > 2*3+5 {
+			t.Errorf("%d went before that of %q", before, m)
+		}
+	}
+	if len(w.ran) != 604 {
+		t.Errorf("%d ran", len(w.ran))
+	}
+}
+
+// Of two with a backlog each has half of the turns.
+func TestTurnsAreOfOneSize(t *testing.T) {
+	w := newWorks(t)
+	w.Serial = true
+	for i, m := range []string{"mer_1", "mer_2", "mer_3"} {
+		w.backlog(t, storage.Scope{Merchant: m}, 100, time.Now().Add(time.Duration(i-10)*time.Hour))
+	}
+	w.drain(t)
+	had := map[string]int{}
+	for i, id := range w.ran {
+		m, _, _ := strings.Cut(id, " ")
+		had[m]++
+		if had["mer_1"] == 100 {
+			break
+		}
+		if ahead := had[m] - min(had["mer_1"], had["mer_2"], had["mer_3"]); ahead > 4 {
+			t.Fatalf("after %d, %s is %d ahead: %v", i+1, m, ahead, had)
+		}
+	}
+	if len(w.ran) != 300 {
+		t.Errorf("%d ran", len(w.ran))
+	}
+}
+
+// However many merchants have work to come, a look is at some hundreds; who stands behind
+// them comes after a few looks.
+func TestTurnsAmongManyMerchants(t *testing.T) {
+	w := newWorks(t)
+	w.Serial = true
+	w.backlog(t, storage.Scope{Merchant: "mer_0000"}, 300, time.Now().Add(-time.Hour))
+	for i := range 700 {
+		w.add(t, storage.Scope{Merchant: fmt.Sprintf("mer_%04d", i+1)}, "later", time.Now().Add(time.Hour))
+	}
+	w.backlog(t, storage.Scope{Merchant: "mer_9999"}, 1, time.Now().Add(-time.Minute))
+	w.drain(t)
+	if before := w.place("mer_9999"); before < 0 || before > 5*3 {
+		t.Errorf("%d went before", before)
+	}
+	if len(w.ran) != 301 {
+		t.Errorf("%d ran", len(w.ran))
+	}
+}
+
+// Merchants whose work hangs leave a place to others.
+func TestWhatHangsLeavesAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		hang := make(chan struct{})
+		w.do = func(_ context.Context, o *storage.Object[task]) error {
+			if o.Scope.Merchant != "quick" {
+				<-hang
+			}
+			return nil
+		}
+		w.Start(t.Context())
+		for _, m := range []string{"slow_1", "slow_2"} {
+			w.backlog(t, storage.Scope{Merchant: m}, 50, time.Now().Add(-time.Hour))
+			w.Wake(tasks.Kind(), storage.Scope{Merchant: m}, time.Time{})
+			synctest.Wait()
+		}
+		if n := len(w.ran); n < 4 || n > 5 {
+			t.Errorf("%d hang", n)
+		}
+		hanging := len(w.ran)
+		quick := storage.Scope{Merchant: "quick"}
+		w.backlog(t, quick, 10, time.Now().Add(-time.Second))
+		w.Wake(tasks.Kind(), quick, time.Time{})
+		synctest.Wait()
+		if n := len(w.ran) - hanging; n != 10 {
+			t.Errorf("%d ran beside what hangs", n)
+		}
+		close(hang)
+		synctest.Wait()
+		if n := len(w.ran); n != 110 {
+			t.Errorf("%d ran in the end", n)
+		}
+		if err := w.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Those whose test clocks run ahead take turns, too.
+func TestClocksTakeTurns(t *testing.T) {
+	w := newWorks(t)
+	w.Serial = true
+	now := time.Now()
+	tomorrow := now.Add(24 * time.Hour)
+	var clocks []storage.Clock
+	for _, m := range []string{"mer_1", "mer_2", "mer_3"} {
+		scope := storage.Scope{Merchant: m}
+		clocks = append(clocks, storage.Clock{Scope: scope, Now: tomorrow.Add(time.Hour)})
+		w.backlog(t, scope, 50, tomorrow)
+	}
+	w.Clocks = func(context.Context) ([]storage.Clock, error) { return clocks, nil }
+	w.drain(t)
+	for _, m := range []string{"mer_1", "mer_2", "mer_3"} {
+		if before := w.place(m); before < 0 || before > 2*3 {
+			t.Errorf("%d went before %s", before, m)
+		}
+	}
+	if len(w.ran) != 150 {
+		t.Errorf("%d ran", len(w.ran))
+	}
+}
+
+// counting counts the transactions of a store.
+type counting struct {
+	storage.Store
+	views, updates atomic.Int64
+}
+
+func (c *counting) View(ctx context.Context, fn func(storage.ReadTx) error) error {
+	c.views.Add(1)
+	return c.Store.View(ctx, fn)
+}
+
+func (c *counting) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	c.updates.Add(1)
+	return c.Store.Update(ctx, fn)
+}
+
+// Where one merchant has work, nothing is claimed twice or in smaller batches than there
+// are places for, and the others are looked for once in a batch.
+func TestOneMerchantAloneCostsNoTurns(t *testing.T) {
+	w := newWorks(t)
+	store := &counting{Store: w.store}
+	w.Runner.Store, w.Serial = store, true
+	const n, batch = 300, 3
+	w.backlog(t, storage.Scope{Merchant: "mer_1"}, n, time.Now().Add(-time.Hour))
+	w.drain(t)
+	if len(w.ran) != n {
+		t.Fatalf("%d ran", len(w.ran))
+	}
+	// One claim of live mode in each round, and one of test mode, the last of which finds
+	// nothing.
+	if got := store.updates.Load(); got != 2*(n/batch+1) {
+		t.Errorf("%d claims", got)
+	}
+	if got := store.views.Load(); got > n/batch {
+		t.Errorf("%d looks", got)
+	}
+}
+
+// What a transaction of the job's does is done by turns, too.
+func TestWorkInTheClaimTakesTurns(t *testing.T) {
+	w := newWorks(t)
+	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
+	r.Add(work.Job{
+		Kind: tasks.Kind(), Timeout: time.Minute, Batch: 10,
+		InTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+			c.Limit = min(c.Limit, 4) // a job may want less
+			err = w.store.Update(ctx, func(tx storage.Tx) error {
+				if done, err = tx.Claim(tasks.Kind(), c); err != nil {
+					return err
+				}
+				for _, record := range done {
+					if err := tx.Delete(tasks.Kind(), record.Scope, record.ID, record.Version); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			for _, record := range done {
+				w.ran = append(w.ran, record.ID)
+			}
+			return done, len(done) == c.Limit, err
+		},
+		Do: func(context.Context, storage.Record) error { return nil },
+	})
+	w.backlog(t, storage.Scope{Merchant: "mer_5"}, 300, time.Now().Add(-time.Hour))
+	for _, m := range []string{"mer_1", "mer_8", "mer_9"} {
+		w.backlog(t, storage.Scope{Merchant: m}, 1, time.Now().Add(-time.Minute))
+	}
+	if err := r.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []string{"mer_1", "mer_8", "mer_9"} {
+		if before := w.place(m); before < 0 || before > 24 {
+			t.Errorf("%d went before that of %s", before, m)
+		}
+	}
+	if len(w.ran) != 303 {
+		t.Errorf("%d ran", len(w.ran))
+	}
+}

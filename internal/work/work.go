@@ -1,0 +1,208 @@
+package work
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Work describes a piece of due work for an observer: one record, or a batch of them.
+type Work struct {
+	// Queue is the name of the kind.
+	Queue string
+	// ID is the record's; empty for a batch, whose ids may be what clients made up.
+	ID    string
+	Scope storage.Scope
+	// Records is how many there are.
+	Records int
+	// Wait is how long the record, or the first of the batch, was due before it was
+	// claimed, by the real time.
+	Wait time.Duration
+	// Duration is how long the work took; 0 before it has ended. What a transaction
+	// has claimed and done at once is told of when it has ended.
+	Duration time.Duration
+	// Outcome is what the job reported, and what it failed with.
+	Outcome
+}
+
+// Outcome is the result of a piece of work.
+type Outcome struct {
+	// Name says it in one word, as "delivered"; "done" when the job did not say.
+	Name string
+	// Attempt counts the tries so far; 0 where nobody counts.
+	Attempt int
+	// RequestID is of the call that caused the work; may be empty.
+	RequestID string
+	// Level is that of the line in the log.
+	Level slog.Level
+	// Err is what the work failed with. It may quote what a host's code was given,
+	// and is not logged unless the job returned it.
+	Err error
+}
+
+// Observer sees work as it begins and ends. Many goroutines call its methods at once.
+type Observer interface {
+	// BeginWork is called before the work, which gets the returned context.
+	BeginWork(ctx context.Context, w Work) context.Context
+	// EndWork is called with that context when the work has ended.
+	EndWork(ctx context.Context, w Work)
+}
+
+// Report says what became of the work that a job was given ctx for. The last
+// report counts. It returns false, and does nothing, where ctx is of no work.
+func Report(ctx context.Context, o Outcome) bool {
+	w, ok := ctx.Value(workKey{}).(*Work)
+	if ok {
+		w.Outcome = o
+	}
+	return ok
+}
+
+// HalfOver reports whether half of the limit of a job is over, for work that is done in
+// steps and keeps its place between two runs: the other half is for the step under way
+// and for that. ctx is that of the work; any other never ends for it.
+func HalfOver(ctx context.Context, limit time.Duration) bool {
+	end, ok := ctx.Deadline()
+	return ok && time.Until(end) < limit/2
+}
+
+type workKey struct{}
+
+// workContext is the context of a piece of work.
+type workContext struct {
+	context.Context
+	work Work
+}
+
+func (w *workContext) Value(key any) any {
+	if key == (workKey{}) {
+		return &w.work
+	}
+	return w.Context.Value(key)
+}
+
+// describe returns the Work on records.
+func (r *Runner) describe(q *queue, records []storage.Record) Work {
+	work := Work{Queue: q.Kind.Name, Scope: records[0].Scope, Records: len(records)}
+	if q.Do != nil && len(records) == 1 {
+		work.ID = records[0].ID
+	}
+	if columns := records[0].Columns; columns != nil { // a Slot's record has not waited
+		if at, ok := columns[q.due].(time.Time); ok {
+			work.Wait = max(0, r.Clock().Sub(at))
+		}
+	}
+	return work
+}
+
+// inTx runs the job's InTx, and reports the work afterwards: what was due is not known
+// before.
+func (r *Runner) inTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
+	now := &workContext{Context: context.WithoutCancel(ctx)}
+	start := time.Now()
+	err = protect(now, func(ctx context.Context, _ []storage.Record) (err error) {
+		done, more, err = q.InTx(ctx, c)
+		return err
+	}, nil)
+	if err != nil || len(done) == 0 {
+		return nil, false, err
+	}
+	said := now.work.Outcome
+	now.work = r.describe(q, done)
+	now.work.Outcome, now.work.Duration = said, time.Since(start)
+	r.tell(r.tellBegin(now), &now.work, nil)
+	return done, more, nil
+}
+
+// runTask runs a piece of work, and reports it. Work under way goes on when the runner
+// stops, because others may have seen half of it. The timeout bounds it.
+func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record, run func(context.Context, []storage.Record) error) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.Timeout)
+	defer cancel()
+	if records[0].Version > 0 { // the writer of a Slot's record has leased it
+		renewer := NewLeaseRenewer(r.Store, r.Clock, q.Kind, records...)
+		renewer.Start()
+		defer renewer.Stop()
+		defer context.AfterFunc(bounded, renewer.Stop)() // the job may ignore its context
+	}
+	now := &workContext{Context: bounded, work: r.describe(q, records)}
+	ctx = r.tellBegin(now)
+	start := time.Now()
+	err := protect(ctx, run, records)
+	now.work.Duration = time.Since(start)
+	r.tell(ctx, &now.work, err)
+}
+
+// tellBegin tells the observer that work begins, and returns the context for it.
+func (r *Runner) tellBegin(now *workContext) (ctx context.Context) {
+	ctx = now
+	if r.Observer != nil {
+		r.guard(ctx, func() { ctx = r.Observer.BeginWork(now, now.work) })
+	}
+	return ctx
+}
+
+// Observe tells the observer of work that has ended and that no worker did, as the booking
+// of a provider's callback.
+func (r *Runner) Observe(ctx context.Context, w Work) {
+	ctx = r.tellBegin(&workContext{Context: ctx, work: w})
+	r.tellEnd(ctx, &w)
+}
+
+// tellEnd tells the observer that work has ended.
+func (r *Runner) tellEnd(ctx context.Context, w *Work) {
+	if r.Observer != nil {
+		r.guard(ctx, func() { r.Observer.EndWork(ctx, *w) })
+	}
+}
+
+// tell tells the log and the observer what became of a piece of work.
+func (r *Runner) tell(ctx context.Context, w *Work, failed error) {
+	if failed != nil {
+		w.Outcome = Outcome{Name: "error", Level: slog.LevelError, Err: failed, Attempt: w.Attempt, RequestID: w.RequestID}
+	} else if w.Name == "" {
+		w.Name = "done"
+	}
+	if r.Log.Enabled(ctx, w.Level) {
+		r.log(ctx, w, failed)
+	}
+	r.tellEnd(ctx, w)
+}
+
+// log writes the line of a piece of work.
+func (r *Runner) log(ctx context.Context, w *Work, failed error) {
+	attrs := make([]slog.Attr, 0, 10)
+	attrs = append(attrs, slog.String("queue", w.Queue))
+	if w.ID != "" {
+		attrs = append(attrs, slog.String("id", w.ID), slog.String("merchant", w.Scope.Merchant), slog.Bool("live", w.Scope.Live))
+	} else {
+		attrs = append(attrs, slog.Int("records", w.Records))
+	}
+	attrs = append(attrs, slog.String("outcome", w.Name))
+	if w.Attempt > 0 {
+		attrs = append(attrs, slog.Int("attempt", w.Attempt))
+	}
+	attrs = append(attrs, slog.Duration("wait", w.Wait), slog.Duration("duration", w.Duration))
+	if w.RequestID != "" {
+		attrs = append(attrs, slog.String("request_id", w.RequestID))
+	}
+	message := "work"
+	if failed != nil {
+		message = "work failed and will be tried again"
+		attrs = append(attrs, slog.Any("error", failed))
+	}
+	r.Log.LogAttrs(ctx, w.Level, message, attrs...)
+}
+
+// guard calls the observer, whose panic ends nothing.
+func (r *Runner) guard(ctx context.Context, fn func()) {
+	defer func() {
+		if recover() != nil {
+			r.Log.ErrorContext(ctx, "the observer panicked", "stack", string(debug.Stack()))
+		}
+	}()
+	fn()
+}

@@ -1,0 +1,238 @@
+package work_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+type mark struct{}
+
+// observer notes what it is told.
+type observer struct {
+	mu           sync.Mutex
+	begun, ended []work.Work
+	lost         int // ends with a context other than that of the beginning
+	panics       bool
+}
+
+func (o *observer) BeginWork(ctx context.Context, w work.Work) context.Context {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.begun = append(o.begun, w)
+	if o.panics {
+		panic("planned")
+	}
+	return context.WithValue(ctx, mark{}, w.ID)
+}
+
+func (o *observer) EndWork(ctx context.Context, w work.Work) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = append(o.ended, w)
+	if ctx.Value(mark{}) != any(w.ID) {
+		o.lost++
+	}
+	if o.panics {
+		panic("planned")
+	}
+}
+
+// Each record is one line and one pair of calls, whose context the work has had.
+func TestWorkIsTold(t *testing.T) {
+	w := newWorks(t)
+	var log bytes.Buffer
+	o := &observer{}
+	w.Log, w.Observer = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), o
+	secret := errors.New("it is about 0241234567")
+	w.do = func(ctx context.Context, task *storage.Object[task]) error {
+		if ctx.Value(mark{}) != any(task.ID) {
+			t.Errorf("%s ran without the observer's context", task.ID)
+		}
+		switch task.ID {
+		case "warned":
+			work.Report(ctx, work.Outcome{Name: "first"})
+			work.Report(context.WithoutCancel(ctx), work.Outcome{
+				Name: "again", Attempt: 3, RequestID: "req_1", Level: slog.LevelWarn, Err: secret,
+			})
+		case "fails":
+			work.Report(ctx, work.Outcome{Name: "delivered", Attempt: 2})
+			return errors.New("planned")
+		}
+		return nil
+	}
+	scope := storage.Scope{Merchant: "mer_1", Live: true}
+	for _, id := range []string{"plain", "warned", "fails"} {
+		w.add(t, scope, id, time.Now().Add(-time.Hour))
+	}
+	w.drain(t)
+
+	if len(o.begun) != 3 || len(o.ended) != 3 || o.lost != 0 {
+		t.Fatalf("%d begun, %d ended, %d with another context", len(o.begun), len(o.ended), o.lost)
+	}
+	for _, b := range o.begun {
+		if b.Name != "" || b.Duration != 0 || b.Queue != "tasks" || b.Scope != scope || b.Records != 1 || b.Wait < time.Hour {
+			t.Errorf("begun: %+v", b)
+		}
+	}
+	outcomes := map[string]string{}
+	for _, e := range o.ended {
+		outcomes[e.ID] = fmt.Sprint(e.Name, " ", e.Attempt, " ", e.Level, " ", e.Err, " ", e.RequestID)
+		if e.Duration <= 0 || e.Wait < time.Hour {
+			t.Errorf("ended: %+v", e)
+		}
+	}
+	for id, want := range map[string]string{
+		"plain": "done 0 INFO <nil> ", "warned": "again 3 WARN " + secret.Error() + " req_1", "fails": "error 2 ERROR planned ",
+	} {
+		if outcomes[id] != want {
+			t.Errorf("%s: %q, want %q", id, outcomes[id], want)
+		}
+	}
+
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 3 || strings.Contains(log.String(), "0241234567") {
+		t.Errorf("the log says\n%s", &log)
+	}
+	for _, want := range []string{
+		"level=INFO msg=work queue=tasks id=plain merchant=mer_1 live=true outcome=done wait=1h",
+		"level=WARN msg=work queue=tasks id=warned merchant=mer_1 live=true outcome=again attempt=3 wait=1h",
+		`level=ERROR msg="work failed and will be tried again" queue=tasks id=fails merchant=mer_1 live=true outcome=error attempt=2 wait=1h`,
+	} {
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, want) }) {
+			t.Errorf("no line has %s\n%s", want, &log)
+		}
+	}
+}
+
+// A batch is one piece of work, whose ids are not told.
+func TestABatchIsTold(t *testing.T) {
+	w := newWorks(t)
+	var log bytes.Buffer
+	o := &observer{}
+	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)), Poll: time.Second, Observer: o}
+	r.Add(work.Job{Kind: tasks.Kind(), Timeout: time.Minute, Batch: 10, Run: func(ctx context.Context, records []storage.Record) error {
+		work.Report(ctx, work.Outcome{Name: "forgotten"})
+		return w.store.Update(ctx, func(tx storage.Tx) error {
+			for _, one := range records {
+				if err := tx.Delete(tasks.Kind(), one.Scope, one.ID, one.Version); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}})
+	for i := range 4 {
+		w.add(t, storage.Scope{}, fmt.Sprint("secret", i), time.Now())
+	}
+	if err := r.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(o.ended) != 1 || o.ended[0].Records != 4 || o.ended[0].Name != "forgotten" || o.ended[0].ID != "" {
+		t.Errorf("ended: %+v", o.ended)
+	}
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "records=4") || strings.Contains(text, "secret") {
+		t.Errorf("the log says\n%s", text)
+	}
+}
+
+// An observer that panics keeps nothing from being done.
+func TestObserverPanicIsLogged(t *testing.T) {
+	w := newWorks(t)
+	var log bytes.Buffer
+	o := &observer{panics: true}
+	w.Log, w.Observer = slog.New(slog.NewTextHandler(&log, nil)), o
+	w.add(t, storage.Scope{}, "a", time.Now())
+	w.drain(t)
+	if w.count() != 1 || len(o.begun) != 1 || len(o.ended) != 1 {
+		t.Errorf("%d ran, %d begun, %d ended", w.count(), len(o.begun), len(o.ended))
+	}
+	if n := strings.Count(log.String(), "the observer panicked"); n != 2 || strings.Contains(log.String(), "planned") {
+		t.Errorf("the log says\n%s", &log)
+	}
+}
+
+// What is reported from elsewhere goes nowhere.
+func TestReportOutsideOfWork(t *testing.T) {
+	if work.Report(t.Context(), work.Outcome{Name: "sent"}) {
+		t.Error("it belongs to no work")
+	}
+}
+
+// What is done in the claiming transaction is told of when it is done; what fails
+// there is claimed with a lease, and holds up nothing else.
+func TestWorkInTheClaim(t *testing.T) {
+	w := newWorks(t)
+	o := &observer{}
+	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second, Observer: o}
+	finish := func(ctx context.Context, tx storage.Tx, record storage.Record) error {
+		if record.ID == "bad" {
+			return errors.New("no")
+		}
+		return tx.Delete(tasks.Kind(), record.Scope, record.ID, record.Version)
+	}
+	var versions []int64
+	r.Add(work.Job{
+		Kind: tasks.Kind(), Timeout: time.Minute, Batch: 3,
+		InTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+			if _, bounded := ctx.Deadline(); bounded || !c.InTx || c.Limit != 3 {
+				t.Errorf("claim %+v", c)
+			}
+			work.Report(ctx, work.Outcome{Name: "swept"})
+			err = w.store.Update(ctx, func(tx storage.Tx) error {
+				if done, err = tx.Claim(tasks.Kind(), c); err != nil {
+					return err
+				}
+				for _, record := range done {
+					versions = append(versions, record.Version)
+					if err := finish(ctx, tx, record); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			return done, len(done) == c.Limit, err
+		},
+		Do: func(ctx context.Context, record storage.Record) error {
+			return w.store.Update(ctx, func(tx storage.Tx) error { return finish(ctx, tx, record) })
+		},
+	})
+	at := time.Now().Add(-time.Hour)
+	for i := range 5 {
+		w.add(t, storage.Scope{}, fmt.Sprint("t", i), at.Add(time.Duration(i)*time.Minute))
+	}
+	if err := r.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(o.ended) != 2 || o.ended[0].Records != 3 || o.ended[1].Records != 2 || o.ended[0].Name != "swept" ||
+		o.ended[0].Wait < 59*time.Minute || o.ended[0].Duration <= 0 || o.ended[0].ID != "" || len(o.begun) != 2 {
+		t.Errorf("ended: %+v", o.ended)
+	}
+	if slices.Max(versions) != 1 {
+		t.Errorf("the records were written before they were done: versions %v", versions)
+	}
+
+	o.ended = nil
+	w.add(t, storage.Scope{}, "bad", at)
+	w.add(t, storage.Scope{}, "good", at.Add(time.Minute))
+	if err := r.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[string]string{}
+	for _, one := range o.ended {
+		outcomes[one.ID] = one.Name
+	}
+	if len(outcomes) != 2 || outcomes["bad"] != "error" || outcomes["good"] != "done" {
+		t.Errorf("outcomes %v", outcomes)
+	}
+}

@@ -1,0 +1,245 @@
+package invoice
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Internal is what siblings call in their transactions.
+type Internal struct{ svc *Service }
+
+// Records is where invoices are kept. An invoice is due when it is to be charged, and while
+// its charge has no outcome.
+func (in *Internal) Records() *storage.Kind { return invoices.Kind() }
+
+// RefundRail returns what gives money back that was charged in that mode, or nil.
+func (in *Internal) RefundRail(live bool) provider.RefundRail {
+	rail, _ := in.svc.charger(live).(provider.RefundRail)
+	return rail
+}
+
+// order is the open charge of an invoice as package dispatch drives it.
+func (s *Service) order(r *record) *dispatch.Order {
+	a := r.Attempt
+	return &dispatch.Order{
+		Submission: &a.Submission, Ref: dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID},
+		Kind: dispatch.Charges, Records: invoices.Kind(), Since: a.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+	}
+}
+
+// start begins an attempt to charge an open invoice, and returns the call of the charger.
+func (s *Service) start(ctx context.Context, tx *engine.Tx, o *storage.Object[record], a *attempt) (*dispatch.Call, error) {
+	a.ID, a.Submission = tx.NewID("att_"), dispatch.New(tx)
+	o.Value.Attempt = a
+	o.Value.AttemptCount++
+	ref := dispatch.Ref{Object: "invoice", ID: a.ID, Record: o.ID}
+	if err := dispatch.Charges.Open(tx, ref, tx.Now); err != nil {
+		return nil, err
+	}
+	return s.call(ctx, tx, o, s.charger(tx.Caller.Live))
+}
+
+// call counts an attempt to learn the outcome of the open charge, and returns the call of
+// the charger.
+func (s *Service) call(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
+	r := &o.Value
+	first := r.Attempt.Begin(tx.Now)
+	r.Attempt.Due = api.AtOrNil(tx.Now)
+	if err := s.replace(tx, o); err != nil {
+		return nil, err
+	}
+	c := provider.Charge{
+		Order: provider.Order{
+			ID: r.Attempt.ID, Live: tx.Caller.Live, Amount: r.AmountDue,
+			CreatedAt: r.Attempt.SubmittedAt.Time, SubmittedAt: r.Attempt.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempt.Attempts,
+		},
+		PaymentMethod: r.Attempt.PaymentMethod, OffSession: r.Attempt.OffSession, Invoice: r.ID, Number: r.Number,
+	}
+	if r.Customer != nil {
+		c.Customer = *r.Customer
+	}
+	return s.order(r).Call(tx, o.Version, first,
+		func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) },
+		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) })
+}
+
+// Begin does what is due of an invoice: it asks about the open charge, or begins one that
+// is scheduled. It returns nil where there is nothing to call.
+func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, id string) (*dispatch.Call, error) {
+	s := in.svc
+	o, err := s.get(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return nil, err
+	}
+	r := &o.Value
+	switch {
+	case r.Attempt != nil:
+		return s.poll(ctx, tx, o)
+	case r.Status != Open || r.NextPaymentAttempt == nil:
+		r.Due = nil
+		return nil, s.replace(tx, o)
+	case r.AmountDue == 0:
+		r.RequestContext.apply(tx)
+		return nil, s.markPaid(tx, o, nil, payer{})
+	case s.charger(tx.Caller.Live) == nil:
+		work.Report(ctx, work.Outcome{Name: "no_charger", Level: slog.LevelWarn})
+		r.RequestContext.apply(tx)
+		r.AttemptCount++
+		return nil, s.bookFailed(tx, o)
+	}
+	return s.start(ctx, tx, o, &attempt{PayParams: PayParams{OffSession: true}, RequestContext: r.RequestContext})
+}
+
+// poll asks again about the open charge.
+func (s *Service) poll(ctx context.Context, tx *engine.Tx, o *storage.Object[record]) (*dispatch.Call, error) {
+	if err := o.Value.adopt(tx); err != nil {
+		return nil, err
+	}
+	if charger := s.charger(tx.Caller.Live); charger != nil {
+		return s.call(ctx, tx, o, charger)
+	}
+	s.order(&o.Value).WaitForProvider(ctx, tx)
+	return nil, s.replace(tx, o)
+}
+
+// adopt indexes an open charge that an earlier release began. That indexed it under the id
+// of the invoice, from the first answer on that was not conclusive.
+func (r *record) adopt(tx *engine.Tx) error {
+	a := r.Attempt
+	if a.SubmittedAt != nil {
+		return nil
+	}
+	since := tx.Now
+	if a.Undecided != nil {
+		since = a.Undecided.Time
+		if err := dispatch.Charges.Drop(tx, r.ID); err != nil {
+			return err
+		}
+	}
+	a.Undecided, a.SubmittedAt = nil, api.AtOrNil(since)
+	return dispatch.Charges.Open(tx, dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID}, since)
+}
+
+// Book books what a charger has said of a charge, be it as an answer or in a callback. The
+// zero result stands for an answer that was lost.
+func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+	return in.svc.book(ctx, tx, ref, result)
+}
+
+func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
+	if err != nil {
+		return dispatch.Repeat, err
+	}
+	r := &o.Value
+	if r.Attempt == nil || r.Attempt.ID != ref.ID {
+		outcome, err := s.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)
+		if err != nil {
+			return dispatch.Repeat, err
+		}
+		ended := &dispatch.Order{Ref: ref, Kind: dispatch.Charges, Records: invoices.Kind()}
+		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
+	}
+	defer r.Attempt.Continue(tx)()
+	caller := tx.Caller // of the call that began the charge
+	if r.Attempt.RequestContext != nil {
+		r.Attempt.RequestContext.apply(tx)
+	}
+	a := r.Attempt
+	decision, err := s.order(r).Decide(ctx, tx, dispatch.Booked{}, result)
+	switch {
+	case err != nil:
+	case decision == dispatch.Settle:
+		err = s.bookPaid(tx, o, payer{
+			account: ledger.Clearing(Clearing, tx.Caller.Live), source: payment.Source{Charge: a.ID}, phone: a.Source,
+			payment: payment.Payment{PaymentMethod: methodOrDefault(a.PaymentMethod), Provider: textOrNil(result.Network)},
+		})
+		if err == nil {
+			err = engine.StoreAnswer(tx, caller, payCall(r.ID, a.PayParams), &r.Invoice)
+		}
+	case decision == dispatch.Release:
+		if err = r.clearPending(tx); err == nil {
+			err = s.bookFailed(tx, o)
+		}
+	default:
+		err = s.replace(tx, o)
+	}
+	return decision, err
+}
+
+// bookFailed writes an invoice after a charge that took nothing. After the last scheduled one
+// it is uncollectible.
+func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record]) error {
+	r := &o.Value
+	types := []event.Type{event.InvoicePaymentFailed}
+	r.Due = nil
+	if r.NextPaymentAttempt != nil && !r.scheduleNext() {
+		r.enter(Uncollectible)
+		types = append(types, event.InvoiceMarkedUncollectible)
+	}
+	return s.replace(tx, o, types...)
+}
+
+// clearPending ends the open charge of an invoice, if there is one.
+func (r *record) clearPending(tx *engine.Tx) error {
+	a := r.Attempt
+	r.Attempt, r.Due = nil, nil
+	if a == nil {
+		return nil
+	}
+	return dispatch.Charges.Close(tx, a.ID)
+}
+
+// outcomeOf returns what is booked of a charge that is no longer open: an invoice is paid
+// by one charge, and all others were refused.
+func (s *Service) outcomeOf(tx storage.ReadTx, scope storage.Scope, r *record, charge string) (provider.Outcome, error) {
+	if r.Payment == nil {
+		return provider.Refused, nil
+	}
+	from, err := s.config.Payments.Source(tx, scope, *r.Payment)
+	if err != nil || from.Charge != charge {
+		return provider.Refused, err
+	}
+	return provider.Paid, nil
+}
+
+// Load returns the invoice of a charge as hosts see it, and the word for the charge's
+// status.
+func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Invoice, string, error) {
+	o, err := in.svc.get(tx, engine.Scope(tx.Caller), ref.Record)
+	if err != nil {
+		return nil, "", err
+	}
+	outcome, err := in.svc.outcomeOf(tx, engine.Scope(tx.Caller), &o.Value, ref.ID)
+	return &o.Value.Invoice, string(outcome), err
+}
+
+// Info describes a charge.
+func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref) (*provider.OrderInfo, error) {
+	o, err := in.svc.get(tx, engine.Scope(tx.Caller), ref.Record)
+	if err != nil {
+		return nil, fmt.Errorf("invoice: read order: %w", err)
+	}
+	r := &o.Value
+	info := &provider.OrderInfo{Amount: r.Total}
+	if a := r.Attempt; a != nil && (a.ID == ref.ID || ref.ID == r.ID) {
+		info.ID, info.Outcome, info.Attempts = a.ID, provider.InProgress, a.Attempts
+		if a.SubmittedAt != nil {
+			info.SubmittedAt = a.SubmittedAt.Time
+		}
+		return info, nil
+	}
+	info.Outcome, err = in.svc.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)
+	return info, err
+}

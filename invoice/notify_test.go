@@ -1,0 +1,112 @@
+package invoice_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// undecided is a charger that leaves every charge in progress.
+func undecided() *moody {
+	return &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
+		return provider.Result{Outcome: provider.InProgress}, nil
+	}}
+}
+
+// openCharge pays a new invoice, whose charge stays in progress, and returns the charge's
+// id.
+func (s *shop) openCharge() (v *invoice.Invoice, charge string) {
+	s.t.Helper()
+	v = s.openInvoice(invoice.Fields{})
+	caller := s.Caller
+	caller.IdempotencyKey = "pay " + v.ID
+	_, err := s.Invoices.Pay(s.t.Context(), caller, v.ID, invoice.PayParams{})
+	wants(s.t, "in progress", err, api.Unavailable)
+	s.pass(2 * time.Hour)
+	list, err := s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Kind: provider.Charges})
+	check(s.t, err)
+	for _, o := range list.Data {
+		if o.Record == v.ID {
+			return v, o.ID
+		}
+	}
+	s.t.Fatalf("the charge of %s is not listed: %+v", v.ID, list.Data)
+	return nil, ""
+}
+
+// A callback books a charge as an answer does, under the key of the call that began it. A
+// repetition books nothing, and the opposite is a contradiction.
+func TestNotifyOfCharge(t *testing.T) {
+	for first, opposite := range map[provider.Outcome]provider.Outcome{
+		provider.Paid: provider.Refused, provider.Refused: provider.Paid,
+	} {
+		t.Run(string(first), func(t *testing.T) {
+			s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: undecided()}})
+			v, charge := s.openCharge()
+			notify := func(o provider.Outcome) error {
+				return s.Providers.Notify(t.Context(), charge, provider.Result{Outcome: o, Network: "mtn"})
+			}
+			wants(t, "an unknown charge", s.Providers.Notify(t.Context(), "att_0", provider.Result{Outcome: first}), api.ResourceMissing)
+			wants(t, "not found", notify(provider.NotFound), api.ParameterInvalid)
+			check(t, notify(provider.InProgress))
+			check(t, notify(first))
+			check(t, notify(first))
+			check(t, notify(provider.InProgress)) // late
+			got, err := s.Invoices.Get(t.Context(), s.Caller, v.ID)
+			check(t, err)
+			var replayed bool
+			again := s.Caller
+			again.IdempotencyKey, again.Replayed = "pay "+v.ID, &replayed
+			if first == provider.Paid {
+				if got.Status != invoice.Paid || got.Payment == nil {
+					t.Errorf("the invoice is %+v", got)
+				}
+				kept, err := s.Invoices.Pay(t.Context(), again, v.ID, invoice.PayParams{})
+				if err != nil || !replayed || kept.ID != v.ID || kept.Status != invoice.Paid {
+					t.Errorf("repeated: %+v, %v, replayed %t", kept, err, replayed)
+				}
+			} else if got.Status != invoice.Open || got.AttemptCount != 1 {
+				t.Errorf("the invoice is %+v", got)
+			}
+			if err := notify(opposite); !errors.Is(err, provider.ErrContradicted) {
+				t.Errorf("the opposite: %v", err)
+			}
+			list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{Contradicted: true})
+			if err != nil || len(list.Data) != 1 || list.Data[0].ID != charge || list.Data[0].Outcome != first {
+				t.Errorf("listed %+v, %v", list, err)
+			}
+			check(t, s.Providers.Resolve(t.Context(), charge))
+			s.verified()
+		})
+	}
+}
+
+// A test helper ends a charge of the caller's own, once.
+func TestSettleCharge(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: undecided()}})
+	v, charge := s.openCharge()
+	settle := func(c api.Caller, o provider.Outcome) error {
+		return s.Providers.Settle(t.Context(), c, charge, provider.Result{Outcome: o})
+	}
+	live := s.Caller
+	live.Live = true
+	wants(t, "live", settle(live, provider.Paid), api.PermissionDenied)
+	wants(t, "of another merchant", settle(api.Caller{Merchant: "mer_0"}, provider.Paid), api.ResourceMissing)
+	check(t, settle(s.Caller, provider.Paid))
+	check(t, settle(s.Caller, provider.Paid))
+	wants(t, "the opposite", settle(s.Caller, provider.Refused), api.TransferSettled)
+	if got, err := s.Invoices.Get(t.Context(), s.Caller, v.ID); err != nil || got.Status != invoice.Paid {
+		t.Errorf("the invoice is %+v, %v", got, err)
+	}
+	list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
+	if err != nil || len(list.Data) != 0 {
+		t.Errorf("listed %+v, %v", list, err)
+	}
+	s.verified()
+}

@@ -1,0 +1,54 @@
+package invoice
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Of ten that come together two run at a time, and who cannot wait is told so.
+func TestRenderLimiterBoundsConcurrency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := make(renderLimiter, 2)
+		start := time.Now()
+		ended := make(chan time.Duration, 10)
+		for range 10 {
+			go func() {
+				err := p.run(t.Context(), func() error {
+					time.Sleep(time.Second)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				ended <- time.Since(start)
+			}()
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		err := p.run(ctx, func() error {
+			t.Error("it ran beside two others")
+			return nil
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		last := time.Duration(0)
+		for range 10 {
+			last = max(last, <-ended)
+		}
+		if last != 5*time.Second {
+			t.Errorf("the last of ten ended after %s, want 5 s", last)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_ = p.run(t.Context(), func() error { panic("a broken picture") })
+		}()
+		if len(p) != 0 {
+			t.Errorf("%d places are kept", len(p))
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package invoice_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// What an invoice is charged by itself bears the request that finalized it, in every
+// attempt, whether the charger answers at once or is asked again; what somebody pays
+// bears theirs. The key stays that of the finalization.
+func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
+	answers := map[string][]provider.Outcome{
+		"at once":           {provider.Paid},
+		"asked again":       {provider.InProgress, provider.Paid},
+		"declined at first": {provider.Refused, provider.Paid},
+	}
+	for name, outcomes := range answers {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
+				asked++
+				return provider.Result{Outcome: outcomes[min(asked, len(outcomes))-1]}, nil
+			}}
+			s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}})
+			method := invoice.ChargeAutomatically
+			draft := s.draft(invoice.Fields{CollectionMethod: &method})
+			caller := s.Caller
+			caller.RequestID, caller.IdempotencyKey = "req_finalize", "key"
+			finalize := func() *invoice.Invoice {
+				v, err := s.Invoices.Finalize(t.Context(), caller, draft.ID)
+				check(t, err)
+				return v
+			}
+			first := finalize()
+			for range 3 {
+				s.pass(24 * time.Hour)
+			}
+			if is := s.get(draft.ID); is.Status != invoice.Paid {
+				t.Fatalf("it is %s after %d questions", is.Status, asked)
+			}
+			want := map[event.Type]event.Request{}
+			got := map[event.Type]event.Request{}
+			for e, err := range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
+				check(t, err)
+				if e.Type == event.InvoiceCreated {
+					continue
+				}
+				got[e.Type] = e.Request
+				want[e.Type] = event.Request{ID: new("req_finalize"), IdempotencyKey: new("key")}
+			}
+			if diff := cmp.Diff(want, got); diff != "" || len(got) < 4 {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(first, finalize()); diff != "" {
+				t.Errorf("the key stands for another answer (-first +again):\n%s", diff)
+			}
+			s.verified()
+		})
+	}
+}
+
+// An invoice is not said to be sent where nothing carries it.
+func TestSendFailsWithoutTexterAndMailer(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{})
+	live := s.Caller
+	live.Live = true
+	v, err := s.Invoices.Create(t.Context(), live, invoice.CreateParams{
+		Fields: invoice.Fields{Lines: []invoice.LineParams{line(100)}, Phone: new("0241112222"), Email: new("ama@example.com")}, AutoFinalize: true,
+	})
+	check(t, err)
+	_, err = s.Invoices.Send(t.Context(), live, v.ID)
+	wants(t, "send in live mode", err, api.Unavailable)
+	sent, err := s.Events.List(t.Context(), live, event.ListParams{Type: event.InvoiceSent})
+	check(t, err)
+	if len(sent.Data) != 0 {
+		t.Error("it is said to be sent")
+	}
+}

@@ -1,0 +1,63 @@
+package payments_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+var update = flag.Bool("update", false, "write testdata/kinds.txt")
+
+// A store of an earlier release has the tables of testdata/kinds.txt. Columns may be
+// added at the end of a kind, never changed or removed.
+func TestKindsKeepTheirDefinitions(t *testing.T) {
+	types := map[storage.Type]string{storage.Text: "text", storage.Int: "int", storage.Bool: "bool", storage.Time: "time"}
+	var blocks []string
+	for _, k := range payments.Kinds() {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s\n", k.Name)
+		for _, c := range k.Columns {
+			fmt.Fprintf(&b, "  %s %s", c.Name, types[c.Type])
+			if c.Null {
+				b.WriteString(" null")
+			}
+			if c.Indexed {
+				b.WriteString(" indexed")
+			}
+			if len(c.OneOf) > 0 {
+				fmt.Fprintf(&b, " one of %q", c.OneOf)
+			}
+			b.WriteString("\n")
+		}
+		for _, key := range k.Keys {
+			fmt.Fprintf(&b, "  unique %s %v, global %t\n", key.Name, key.Columns, key.Global)
+		}
+		if k.Due != "" {
+			fmt.Fprintf(&b, "  due by %s\n", k.Due)
+		}
+		blocks = append(blocks, b.String())
+	}
+	slices.Sort(blocks)
+	got := strings.Join(blocks, "")
+	const golden = "testdata/kinds.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("-golden +got; to accept added columns and kinds, run with -update:\n%s", diff)
+	}
+}

@@ -1,0 +1,222 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/transfer"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// ref names the order of a transfer.
+func ref(r *record) dispatch.Ref { return dispatch.Ref{Object: r.Object, ID: r.ID, Record: r.ID} }
+
+func (in *Internal) order(k *transfer.Kind, r *record) *dispatch.Order {
+	return &dispatch.Order{
+		Submission: &r.Submission, Ref: ref(r), Kind: dispatch.Transfers, Records: records(k).Kind(),
+		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
+	}
+}
+
+// Begin counts an attempt of a transfer and returns the call of the rail. It writes the
+// attempt before the rail is called: so no call cancels what may have been submitted, and
+// the worker that finds the record after a crash asks first. It returns nil where there is
+// nothing to call.
+func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
+	k := transfer.Of(object)
+	found, err := engine.GetTx(tx, records(k), engine.Scope(tx.Caller), id, object)
+	if err != nil {
+		return nil, err
+	}
+	r := &found.Value
+	order := in.order(k, r)
+	if r.Status.final() { // a callback was faster
+		order.EndedBefore(ctx)
+		return nil, nil
+	}
+	rail := in.rail(tx.Caller.Live)
+	if rail == nil {
+		order.WaitForProvider(ctx, tx)
+		return nil, records(k).Replace(tx, found)
+	}
+	defer r.Continue(tx)()
+	first := r.Submission.Begin(tx.Now)
+	if first {
+		if err := in.enterProcessing(tx, k, r); err != nil {
+			return nil, err
+		}
+	}
+	if err := records(k).Replace(tx, found); err != nil {
+		return nil, fmt.Errorf("payout: write %s: %w", object, err)
+	}
+	amount, _ := r.pesewas()
+	t := r.To.transfer()
+	t.Order = provider.Order{
+		ID: r.ID, Live: tx.Caller.Live, Amount: amount,
+		CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
+	}
+	t.Description = r.Description
+	return order.Call(tx, found.Version, first,
+		func(ctx context.Context) (provider.Result, error) { return rail.Submit(ctx, t) },
+		func(ctx context.Context) (provider.Result, error) { return rail.Status(ctx, t) })
+}
+
+func (in *Internal) enterProcessing(tx *engine.Tx, k *transfer.Kind, r *record) error {
+	r.enter(Processing)
+	return in.events.Record(tx, &r.Transfer, statusEvent(k, Processing))
+}
+
+// Book books what a rail has said of a transfer, be it as an answer or in a callback. The
+// zero result stands for an answer that was lost.
+func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+	k := transfer.Of(ref.Object)
+	found, err := engine.GetTx(tx, records(k), engine.Scope(tx.Caller), ref.Record, k.Object)
+	if err != nil {
+		return dispatch.Repeat, err
+	}
+	r := &found.Value
+	order := in.order(k, r)
+	if r.Status.final() {
+		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
+	}
+	defer r.Continue(tx)()
+	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
+		if err := in.enterProcessing(tx, k, r); err != nil {
+			return dispatch.Repeat, err
+		}
+	}
+	if result.Reference != "" {
+		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
+	}
+	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
+	switch {
+	case err != nil:
+	case decision == dispatch.Settle:
+		err = in.settle(tx, k, found)
+	case decision == dispatch.Release:
+		r.enter(Failed)
+		r.FailureReason = new(dispatch.Truncate(result.Reason.Text(), dispatch.MaxReason))
+		err = in.release(tx, k, found)
+	default:
+		err = records(k).Replace(tx, found)
+	}
+	return decision, err
+}
+
+// outcome is what the status of a transfer says of its order.
+func (r *record) outcome() provider.Outcome {
+	switch r.Status {
+	case Succeeded, Completed:
+		return provider.Paid
+	case Failed, Cancelled:
+		return provider.Refused
+	case Processing:
+		return provider.InProgress
+	}
+	return provider.NotFound
+}
+
+// Records is where the transfers of a kind are kept.
+func (in *Internal) Records(k *transfer.Kind) *storage.Kind { return records(k).Kind() }
+
+// Find returns which object of the caller's an id is, or nil.
+func (in *Internal) Find(ctx context.Context, caller api.Caller, id string) (*transfer.Kind, error) {
+	for _, k := range transfer.Kinds {
+		_, err := in.Get(ctx, caller, k, id)
+		if api.CodeOf(err) != api.ResourceMissing {
+			return k, err
+		}
+	}
+	return nil, nil
+}
+
+// Load returns a transfer as hosts see it, and the word for its status.
+func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Transfer, string, error) {
+	t, err := in.Transfer(tx, engine.Scope(tx.Caller), transfer.Of(ref.Object), ref.Record)
+	if err != nil {
+		return nil, "", err
+	}
+	return t, string(t.Status), nil
+}
+
+// Info describes the order of a transfer.
+func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref) (*provider.OrderInfo, error) {
+	found, err := records(transfer.Of(ref.Object)).Get(tx, engine.Scope(tx.Caller), ref.Record)
+	if err != nil {
+		return nil, fmt.Errorf("payout: read order: %w", err)
+	}
+	r := &found.Value
+	info := &provider.OrderInfo{Outcome: r.outcome(), Attempts: r.Attempts, CreatedAt: r.CreatedAt.Time}
+	info.Amount, _ = r.pesewas()
+	if r.Status == Cancelled { // which the rail was not told of
+		info.Outcome = provider.NotFound
+	}
+	if r.SubmittedAt != nil {
+		info.SubmittedAt = r.SubmittedAt.Time
+	}
+	return info, nil
+}
+
+// settle books a transfer that has arrived: the reserve leaves the merchant, the
+// amount to the world outside, the fee to the operator.
+func (in *Internal) settle(tx *engine.Tx, k *transfer.Kind, found *storage.Object[record]) error {
+	r := &found.Value
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	amount, fee := r.pesewas()
+	moves := []storage.Move{
+		ledger.Reserved(merchant, live).Move(-amount - fee),
+		ledger.Clearing("rail", live).Move(amount),
+	}
+	if fee > 0 {
+		moves = append(moves, ledger.Fees(live).Move(fee))
+	}
+	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: k.Object + "_settled", Ref: r.ID, At: tx.Now, Moves: moves})
+	if err != nil {
+		return fmt.Errorf("payout: settle: %w", err)
+	}
+	r.enter(Status(k.Done))
+	r.CompletedAt = api.AtOrNil(tx.Now)
+	return in.finish(tx, k, found)
+}
+
+// release releases the reserve of a transfer that has failed or was cancelled.
+func (in *Internal) release(tx *engine.Tx, k *transfer.Kind, found *storage.Object[record]) error {
+	r := &found.Value
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	amount, fee := r.pesewas()
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: k.Object + "_released", Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{
+			ledger.Reserved(merchant, live).Move(-amount - fee),
+			ledger.Available(merchant, live).Move(amount + fee),
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("payout: release: %w", err)
+	}
+	if err := in.countDailyTotal(tx, k, r.CreatedAt.Time, -amount); err != nil {
+		return err
+	}
+	return in.finish(tx, k, found)
+}
+
+// finish writes a transfer that has entered its final status.
+func (in *Internal) finish(tx *engine.Tx, k *transfer.Kind, found *storage.Object[record]) error {
+	r := &found.Value
+	r.Due = nil
+	if keep := in.config.NumberRetention; keep > 0 && !r.CreatedAt.Add(keep).After(tx.Now) {
+		r.To = nil // the pass that removes numbers has been here
+	}
+	if err := records(k).Replace(tx, found); err != nil {
+		return fmt.Errorf("payout: write %s: %w", k.Object, err)
+	}
+	if err := dispatch.Transfers.Close(tx, r.ID); err != nil {
+		return err
+	}
+	return in.events.Record(tx, &r.Transfer, statusEvent(k, r.Status))
+}

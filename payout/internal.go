@@ -1,0 +1,395 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/check"
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/transfer"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Config is what the package works with. Nil and zero values stand for what the fields'
+// comments say.
+type Config struct {
+	Accounts *account.Internal
+	Events   *event.Internal
+	Messages *message.Internal
+	// Keys are the server's secrets. The first authenticates new one-time codes; codes
+	// of the others are accepted.
+	Keys [][]byte
+	// SingleUse makes a one-time code good for one payout, instead of for 10
+	// minutes.
+	SingleUse bool
+	// Rail carries transfers of live mode; without one live mode has wallets only.
+	Rail provider.Rail
+	// TestRail carries transfers of test mode; [provider.Simulated] when nil.
+	TestRail provider.Rail
+	// Banks knows the banks that can be paid; [provider.SampleBanks] when nil.
+	Banks provider.BankDirectory
+	// Fees are the fees of external transfers; [DefaultFees] when nil.
+	Fees *Fees
+	// PayoutLimits default to GHS 1.00 to 20,000.00 and 50,000.00 a day,
+	// DisbursementLimits to GHS 0.01 to 20,000.00.
+	PayoutLimits, DisbursementLimits Limits
+	// NameMatch compares names where a transfer demands it; [MatchNames] with
+	// [DefaultNameTolerance] when nil.
+	NameMatch NameMatch
+	// NameQuota bounds lookups of names for each merchant and mode.
+	NameQuota NameQuota
+	// StuckAfter is how long a transfer may be on its way before it counts as
+	// stuck; one hour when zero.
+	StuckAfter time.Duration
+	// NumberRetention is for how long the number of a transfer is kept from its creation
+	// on, once it has ended; zero for good.
+	NumberRetention time.Duration
+}
+
+// Internal is what this package and its siblings call in their transactions. Payouts and
+// disbursements share it; a host uses their services instead.
+type Internal struct {
+	engine *engine.Engine
+	events *event.Internal
+	config Config
+	limits map[*transfer.Kind]bounds
+}
+
+func newInternal(e *engine.Engine, c Config) (*Internal, error) {
+	if c.TestRail == nil {
+		c.TestRail = provider.Simulated{}
+	}
+	if c.Banks == nil {
+		c.Banks = provider.SampleBanks()
+	}
+	if c.Fees == nil {
+		c.Fees = DefaultFees()
+	}
+	if c.NameMatch == nil {
+		c.NameMatch = MatchNames(DefaultNameTolerance)
+	}
+	c.NameQuota = c.NameQuota.orDefault()
+	if c.StuckAfter <= 0 {
+		c.StuckAfter = dispatch.DefaultStuckAfter
+	}
+	for name, fee := range map[string]Fee{"Fees.MobileMoney": c.Fees.MobileMoney, "Fees.BankTransfer": c.Fees.BankTransfer} {
+		if err := fee.check(name); err != nil {
+			return nil, err
+		}
+	}
+	in := &Internal{engine: e, events: c.Events, config: c, limits: map[*transfer.Kind]bounds{}}
+	var err error
+	if in.limits[transfer.Payout], err = c.PayoutLimits.bounds("PayoutLimits", minPayout, dailyPayouts); err != nil {
+		return nil, err
+	}
+	if in.limits[transfer.Disbursement], err = c.DisbursementLimits.bounds("DisbursementLimits", minDisbursement, 0); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// Draft is a transfer that is asked for.
+type Draft struct {
+	Amount      decimal.Decimal // GHS
+	Currency    string
+	Destination DestinationParams
+	// Scanned says that the recipient follows from a code, and is given to Create;
+	// Destination is not looked at.
+	Scanned     bool
+	Description string
+	Reference   *string
+	Metadata    api.Metadata
+}
+
+// Prepared is a draft in which nothing is wrong that can be seen without a
+// transaction.
+type Prepared struct {
+	kind   *transfer.Kind
+	draft  Draft
+	amount int64
+	fee    int64
+	// External destinations; nil for wallets.
+	destination *Destination
+	target      *target
+}
+
+// Prepare checks a draft. Refusals: amount_too_small, amount_too_large,
+// invalid_phone_number, invalid_destination, invalid parameters; and
+// service_unavailable in live mode without a rail.
+func (in *Internal) Prepare(live bool, k *transfer.Kind, d Draft) (*Prepared, error) {
+	if err := check.Currency(d.Currency); err != nil {
+		return nil, err
+	}
+	if err := check.Text("description", d.Description, api.MaxText); err != nil {
+		return nil, err
+	}
+	if d.Reference != nil {
+		if err := check.Text("reference", *d.Reference, api.MaxReference); err != nil {
+			return nil, err
+		}
+	}
+	if err := check.Metadata(d.Metadata, false); err != nil {
+		return nil, err
+	}
+	amount, err := in.limits[k].check(d.Amount)
+	if err != nil {
+		return nil, err
+	}
+	var shown *Destination
+	var to *target
+	if !d.Scanned {
+		if shown, to, err = d.Destination.check(in.config.Banks); err != nil {
+			return nil, err
+		}
+	}
+	if to != nil && in.rail(live) == nil {
+		return nil, errNoRail
+	}
+	return &Prepared{
+		kind: k, draft: d, amount: amount, fee: in.config.Fees.of(d.Destination.Type, amount),
+		destination: shown, target: to,
+	}, nil
+}
+
+// CheckSize refuses an amount that is none, before anybody writes it out, as the
+// fingerprint of an idempotency key does. No call with it can have succeeded.
+func (in *Internal) CheckSize(k *transfer.Kind, amount decimal.Decimal) error {
+	if money.Writable(amount) {
+		return nil
+	}
+	_, err := in.limits[k].check(amount)
+	return err
+}
+
+// External reports a destination outside of the service.
+func (p *Prepared) External() bool { return p.target != nil }
+
+// Destination returns the destination as the transfer will show it. recipient is nil for
+// an external one.
+func (p *Prepared) Destination(recipient *account.Recipient) Destination {
+	if recipient != nil {
+		return wallet(recipient)
+	}
+	return *p.destination
+}
+
+// Costs returns amount and fee, in pesewas.
+func (p *Prepared) Costs() (amount, fee int64) { return p.amount, p.fee }
+
+// CheckDestination lets the rail look at an external destination, and compares its name where
+// that is demanded, outside of any transaction.
+func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *Prepared) error {
+	if p.target == nil {
+		return nil
+	}
+	if in.engine.Host != nil {
+		if p.draft.Destination.MatchName {
+			return fmt.Errorf("payout: match_account_name: %w", api.ErrNetworkInTx)
+		}
+		return nil // what is wrong with it is told when it fails
+	}
+	now := in.engine.Clock()
+	to := p.target.transfer()
+	to.Order = provider.Order{Live: caller.Live, Amount: p.amount, CreatedAt: now, Now: now}
+	to.Description = p.draft.Description
+	err := in.checkWithRail(ctx, in.rail(caller.Live), to, numberParam(p.destination.Type))
+	if err != nil {
+		return err
+	}
+	return in.matchName(ctx, caller.Live, p)
+}
+
+// Recipient finds who a draft to a wallet pays; nil for any other.
+func (in *Internal) Recipient(tx storage.ReadTx, live bool, p *Prepared) (*account.Recipient, error) {
+	if p.target != nil {
+		return nil, nil
+	}
+	d := &p.draft.Destination
+	r, err := in.config.Accounts.Recipient(tx, live, d.wallet())
+	if err == nil && d.MatchName && !in.config.NameMatch(d.AccountName, r.Name) {
+		return nil, errNameMismatch
+	}
+	return r, underParam("destination", err)
+}
+
+// Create makes the transfer. recipient is nil for an external one.
+//
+// Refusals: daily_limit_exceeded, insufficient_balance.
+func (in *Internal) Create(tx *engine.Tx, p *Prepared, recipient *account.Recipient) (*Transfer, error) {
+	r := record{
+		Transfer: Transfer{
+			ID: tx.NewID("po_"), Object: p.kind.Object, Amount: api.Pesewas(p.amount), Currency: api.Currency,
+			Fee: api.Pesewas(p.fee), Status: Created, Description: p.draft.Description,
+			Reference: p.draft.Reference, Metadata: p.draft.Metadata, CreatedAt: api.At(tx.Now),
+		},
+		Submission: dispatch.New(tx),
+	}
+	if err := in.countDailyTotal(tx, p.kind, tx.Now, p.amount); err != nil {
+		return nil, err
+	}
+	if recipient != nil {
+		return in.payWallet(tx, p, &r, recipient)
+	}
+	return in.reserve(tx, p, &r)
+}
+
+// payWallet moves the money within the service, which completes the transfer.
+func (in *Internal) payWallet(tx *engine.Tx, p *Prepared, r *record, to *account.Recipient) (*Transfer, error) {
+	r.Destination = wallet(to)
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: r.Object, Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{ledger.Available(merchant, live).Move(-p.amount), ledger.Of(to.AccountID, live).Move(p.amount)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("payout: pay wallet: %w", err)
+	}
+	r.enter(Completed)
+	r.CompletedAt, r.Due = api.AtOrNil(tx.Now), nil
+	if _, err := records(p.kind).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
+		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
+	}
+	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.kind, Created), statusEvent(p.kind, Completed)); err != nil {
+		return nil, err
+	}
+	return &r.Transfer, nil
+}
+
+// reserve sets the money aside and queues the transfer for the rail.
+func (in *Internal) reserve(tx *engine.Tx, p *Prepared, r *record) (*Transfer, error) {
+	r.Destination, r.To = *p.destination, p.target
+	merchant, live := tx.Caller.Merchant, tx.Caller.Live
+	whole := p.amount + p.fee
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: r.Object, Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{ledger.Available(merchant, live).Move(-whole), ledger.Reserved(merchant, live).Move(whole)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("payout: reserve: %w", err)
+	}
+	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.kind, Created)); err != nil {
+		return nil, err
+	}
+	r.enter(Pending)
+	if _, err := records(p.kind).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
+		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
+	}
+	if err := dispatch.Transfers.Open(tx, ref(r), tx.Now); err != nil {
+		return nil, err
+	}
+	tx.Due(records(p.kind).Kind())
+	return &r.Transfer, in.events.Record(tx, &r.Transfer, statusEvent(p.kind, Pending))
+}
+
+// Get returns one transfer of a noun.
+func (in *Internal) Get(ctx context.Context, caller api.Caller, k *transfer.Kind, id string) (*Transfer, error) {
+	return listing(k).Get(ctx, in.engine, caller, id)
+}
+
+// GetJSON writes to w the JSON of what Get returns.
+func (in *Internal) GetJSON(ctx context.Context, caller api.Caller, k *transfer.Kind, id string, w io.Writer) error {
+	return listing(k).GetJSON(ctx, in.engine, caller, id, w)
+}
+
+// listing is how transfers are read.
+func listing(k *transfer.Kind) engine.Listing[record, Transfer] {
+	return engine.Listing[record, Transfer]{
+		Collection: records(k), Noun: k.Object, URL: "/v1/" + k.Table,
+		Show: func(r *record) Transfer { return r.Transfer }, Passthrough: true,
+	}
+}
+
+// Transfer returns one transfer of a noun in a transaction.
+func (in *Internal) Transfer(tx storage.ReadTx, scope storage.Scope, k *transfer.Kind, id string) (*Transfer, error) {
+	found, err := engine.GetTx(tx, records(k), scope, id, k.Object)
+	if err != nil {
+		return nil, err
+	}
+	return &found.Value.Transfer, nil
+}
+
+// ListParams selects transfers; zero values select all.
+type ListParams struct {
+	api.Page
+	Status  Status
+	Created api.Times
+}
+
+// List returns transfers of a noun, newest first.
+func (in *Internal) List(ctx context.Context, caller api.Caller, k *transfer.Kind, p ListParams) (*api.List[Transfer], error) {
+	return listing(k).List(ctx, in.engine, p.query(caller), p.Page)
+}
+
+// ListJSON writes to w the JSON of what List returns.
+func (in *Internal) ListJSON(ctx context.Context, caller api.Caller, k *transfer.Kind, p ListParams, w io.Writer) error {
+	return listing(k).ListJSON(ctx, in.engine, p.query(caller), p.Page, w)
+}
+
+func (p *ListParams) query(caller api.Caller) storage.Query {
+	return storage.Query{
+		Scope: engine.Scope(caller),
+		Where: engine.Where(nil, "status", string(p.Status)),
+		Range: engine.InTimes(nil, "created", p.Created),
+	}
+}
+
+// Cancel takes back a transfer that the rail has not been told of. Any other is
+// refused with the noun's code.
+func (in *Internal) Cancel(ctx context.Context, caller api.Caller, k *transfer.Kind, id string) (*Transfer, error) {
+	call := engine.Call{Name: k.Object + ".cancel", Params: id}
+	return engine.Execute(ctx, in.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
+		found, err := engine.GetTx(tx, records(k), engine.Scope(caller), id, k.Object)
+		if err != nil {
+			return nil, err
+		}
+		if status := found.Value.Status; !found.Value.enter(Cancelled) {
+			return nil, api.Errorf(k.NotCancellable, "", "This %s is %s and can no longer be cancelled.", k.Object, status)
+		}
+		if err := in.release(tx, k, found); err != nil {
+			return nil, err
+		}
+		return &found.Value.Transfer, nil
+	})
+}
+
+// dailyTotal is what a merchant has paid out on one day; its id is the day.
+type dailyTotal struct {
+	Pesewas int64 `json:"pesewas"`
+}
+
+var dailyTotals = storage.NewCollection[dailyTotal]("payout_days", nil)
+
+// countDailyTotal adds a payout to the sum of the day of its creation, or, negative,
+// takes it off. Disbursements are not counted.
+func (in *Internal) countDailyTotal(tx *engine.Tx, k *transfer.Kind, created time.Time, amount int64) error {
+	most := in.limits[k].daily
+	if most == 0 {
+		return nil
+	}
+	id := created.UTC().Format(time.DateOnly)
+	found, err := dailyTotals.GetOrNew(tx, engine.Scope(tx.Caller), id)
+	if err != nil {
+		return fmt.Errorf("payout: read the day: %w", err)
+	}
+	found.Value.Pesewas += amount
+	if amount > 0 && found.Value.Pesewas > most {
+		left := max(0, most-(found.Value.Pesewas-amount))
+		return api.Errorf(api.DailyLimitExceeded, "amount", "The daily limit of payouts is GHS %s, of which GHS %s is left today.", money.Text(most), money.Text(left))
+	}
+	if err := dailyTotals.Put(tx, found); err != nil {
+		return fmt.Errorf("payout: count the day: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package payout_test
+
+import (
+	"testing"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/payout"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// A code that is sent between the comparison of the old one and its use takes the old
+// one's place: nothing is verified or paid with what was entered.
+func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
+	store := faultstore.New(memory.New())
+	s := paymentstest.NewWithStore(t, store, payments.Config{})
+	request := func() {
+		t.Helper()
+		_, err := s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
+		check(t, err)
+	}
+	newest := func() string {
+		t.Helper()
+		return sixDigits.FindString(s.Sent("0301000000")[0].Text)
+	}
+	between := func(what string, want api.Code, call func() error) {
+		t.Helper()
+		store.BetweenAt(2, request)
+		wants(t, what, call(), want)
+		if !store.Heal() {
+			t.Errorf("%s: no code was sent meanwhile", what)
+		}
+	}
+	request()
+	first := newest()
+	between("verify", api.OTPExpired, func() error {
+		_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: first})
+		return err
+	})
+	second := newest()
+	_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: second})
+	check(t, err)
+	between("pay", api.OTPVerificationRequired, func() error {
+		_, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+			Amount: decimal.NewFromInt(1), OTPCode: second,
+			Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+		})
+		return err
+	})
+	// What was sent last is still to be verified.
+	_, err = s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+		Amount: decimal.NewFromInt(1), OTPCode: newest(),
+		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
+	})
+	wants(t, "pay with a code that is not verified", err, api.OTPVerificationRequired)
+}
+
+// A used idempotency key does not tell a wrong code from the right one without counting
+// the guess.
+func TestGuessesUnderAUsedKeyAreCounted(t *testing.T) {
+	s := open(t, payments.Config{})
+	code := s.request()
+	s.Caller.IdempotencyKey = "verify-1"
+	check(t, s.verify(code))
+	for range 5 {
+		wants(t, "a wrong code", s.verify(wrong(code)), api.OTPInvalid)
+	}
+	wants(t, "a wrong code too many", s.verify(wrong(code)), api.OTPAttemptsExceeded)
+}

@@ -1,0 +1,43 @@
+package provider_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// The table in words says what the rail does.
+func TestSimulatedCases(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range (provider.Simulated{}).Cases() {
+		digits := c.Digits[:4]
+		if c.Digits == "other" {
+			digits = "4567"
+		}
+		now := time.Now()
+		o := provider.Transfer{Order: provider.Order{ID: "po_1", CreatedAt: now, SubmittedAt: now, Now: now, Attempts: 1}, Number: "+23324123" + digits}
+		var is string
+		if refusal := (provider.Simulated{}).Check(t.Context(), o); refusal != nil {
+			is = "refused with " + refusal.Error()
+		} else if result, err := (provider.Simulated{}).Submit(t.Context(), o); err != nil {
+			is = "does not answer"
+		} else {
+			is = map[provider.Outcome]string{
+				provider.Paid: "succeeds at once", provider.InProgress: "stays in progress", provider.Refused: "fails with " + string(result.Reason.Code),
+			}[result.Outcome]
+			if result.PollAfter > 0 {
+				is = "succeeds after " + result.PollAfter.String()[:2]
+			}
+		}
+		is, _, _ = strings.Cut(is, ":")
+		if !strings.Contains(strings.ToLower(c.Answer), is) {
+			t.Errorf("%s: the table says %q, the rail %s", c.Digits, c.Answer, is)
+		}
+		seen[is] = true
+	}
+	if len(seen) != 7 {
+		t.Errorf("outcomes %v", seen)
+	}
+}

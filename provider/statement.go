@@ -1,0 +1,143 @@
+package provider
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/internal/money"
+)
+
+// Row is a line of a provider's statement.
+type Row struct {
+	// Reference is the id of our order: po_… of a transfer, re_… of a refund, att_… of a
+	// charge.
+	Reference string
+	// Amount is in GHS, without our fee.
+	Amount decimal.Decimal
+	// Status is in the provider's words; see [ReconcileParams].
+	Status string
+}
+
+// RowReader reads a provider's statement. It returns io.EOF at the end.
+type RowReader interface {
+	Read() (Row, error)
+}
+
+// ReconcileParams say what a statement covers.
+type ReconcileParams struct {
+	// Rows are the statement; see [CSV].
+	Rows RowReader
+	// Kinds are the kinds of orders that the statement covers; all when empty. Rows of
+	// other kinds are MissingHere.
+	Kinds []Kind
+	// From and Until bound when the orders of the statement were created: an order that the
+	// provider got in this time and that the statement does not have is reported. A zero
+	// time leaves that end open.
+	From, Until time.Time
+	// Outcomes translates the provider's words into outcomes. Those known without it,
+	// in any case of letters: succeeded, success, successful, completed, paid;
+	// failed, failure, rejected, refused, reversed; pending, processing,
+	// in_progress.
+	Outcomes map[string]Outcome
+}
+
+// Difference is a row that does not agree with an order of ours, or one without the other.
+type Difference struct {
+	Row   Row        // zero for an order that the statement does not have
+	Order *OrderInfo // nil for a row that is none of ours
+}
+
+// Reconciliation is the outcome of comparing a statement with our orders.
+type Reconciliation struct {
+	Matched int
+	// MissingHere are rows whose reference is none of ours.
+	MissingHere []Difference
+	// MissingThere are orders that the provider got and the statement does not have.
+	MissingThere []Difference
+	// AmountDiffers and StatusDiffers are rows that disagree with our order. A row that
+	// disagrees in both is in both.
+	AmountDiffers []Difference
+	StatusDiffers []Difference
+	// Repeated are rows whose reference stood in the statement before.
+	Repeated []Row
+}
+
+var knownOutcomes = map[string]Outcome{
+	"succeeded": Paid, "success": Paid, "successful": Paid, "completed": Paid, "paid": Paid,
+	"failed": Refused, "failure": Refused, "rejected": Refused, "refused": Refused, "reversed": Refused,
+	"pending": InProgress, "processing": InProgress, "in_progress": InProgress,
+}
+
+// Outcome translates a word of the provider's; empty for one that is not known.
+func (p *ReconcileParams) Outcome(word string) Outcome {
+	if outcome, ok := p.Outcomes[word]; ok {
+		return outcome
+	}
+	return knownOutcomes[strings.ToLower(strings.TrimSpace(word))]
+}
+
+// CSV reads a statement as comma-separated values. The first line names the
+// columns, in any order and among others: reference, amount and status, in any
+// case of letters.
+func CSV(r io.Reader) RowReader {
+	c := csv.NewReader(r)
+	c.ReuseRecord = true
+	return &csvRows{csv: c}
+}
+
+type csvRows struct {
+	csv     *csv.Reader
+	columns []int // of reference, amount and status; nil before the first line
+}
+
+func (c *csvRows) Read() (Row, error) {
+	if c.columns == nil {
+		if err := c.head(); err != nil {
+			return Row{}, err
+		}
+	}
+	line, err := c.csv.Read()
+	if err != nil {
+		return Row{}, err
+	}
+	n, _ := c.csv.FieldPos(0)
+	amount, err := money.ParseGHS(strings.TrimSpace(line[c.columns[1]]))
+	if err != nil {
+		return Row{}, fmt.Errorf("line %d: the amount is %w", n, err)
+	}
+	return Row{
+		Reference: strings.TrimSpace(line[c.columns[0]]), Amount: amount, Status: strings.TrimSpace(line[c.columns[2]]),
+	}, nil
+}
+
+func (c *csvRows) head() error {
+	line, err := c.csv.Read()
+	if errors.Is(err, io.EOF) {
+		return errors.New("the statement is empty; its first line names the columns")
+	}
+	if err != nil {
+		return err
+	}
+	c.columns = nil
+	for _, wanted := range []string{"reference", "amount", "status"} {
+		found := -1
+		for i, name := range line {
+			// A byte order mark may stand before the first name.
+			if strings.EqualFold(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")), wanted) {
+				found = i
+			}
+		}
+		if found < 0 {
+			c.columns = nil
+			return fmt.Errorf("the first line names no column %q", wanted)
+		}
+		c.columns = append(c.columns, found)
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package qrcode
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// Internal is what sibling packages call in their own transactions. Only package payments
+// has one, so a host cannot call it.
+type Internal struct{ svc *Service }
+
+// Redemption is what a consumer's code stood for when it was used.
+type Redemption struct {
+	// Account is the consumer's id.
+	Account string
+	// Amount is in pesewas; nil when the code has none.
+	Amount *int64
+}
+
+// Decode returns the id of the consumer's code that a payload names, for
+// [Internal.Redeem]. Refusals: invalid_qr, invalid_consumer_qr.
+func (i *Internal) Decode(live bool, payload string) (id string, err error) {
+	return i.svc.decodePayload(live, payload)
+}
+
+// Redeem counts a use of a consumer's code in the transaction of the payment that it is
+// used for, so that no limit is exceeded.
+//
+// Refusals: invalid_consumer_qr, qr_limit_reached, qr_inactive, qr_expired; the last two
+// for static codes, too, because money is about to move.
+func (*Internal) Redeem(tx *engine.Tx, id string) (*Redemption, error) {
+	o, err := consumerCodes.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, errNotConsumerCode()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("qrcode: use: %w", err)
+	}
+	c := &o.Value
+	if err := usable(c.UsageLimit, c.UsageCount, c.Active, c.ExpiresAt, tx.Now); err != nil {
+		return nil, err
+	}
+	c.UsageCount++
+	if c.UsageLimit != nil && c.UsageCount >= *c.UsageLimit {
+		c.Active = false
+	}
+	if err := consumerCodes.Replace(tx, o); err != nil {
+		return nil, fmt.Errorf("qrcode: count use: %w", err)
+	}
+	return &Redemption{Account: c.Account, Amount: c.Amount}, nil
+}

@@ -1,0 +1,189 @@
+package refund
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/internal/dispatch"
+	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// ref names the order of a refund.
+func ref(id string) dispatch.Ref { return dispatch.Ref{Object: "refund", ID: id, Record: id} }
+
+func (in *Internal) order(r *record) *dispatch.Order {
+	return &dispatch.Order{
+		Submission: &r.Submission, Ref: ref(r.ID), Kind: dispatch.Refunds, Records: refunds.Kind(),
+		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
+	}
+}
+
+// Begin counts an attempt of a refund and returns the call of the charger. It returns nil
+// where there is nothing to call.
+func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, id string) (*dispatch.Call, error) {
+	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), id, "refund")
+	if err != nil {
+		return nil, err
+	}
+	r := &found.Value
+	order := in.order(r)
+	if r.ended() { // a callback was faster
+		order.EndedBefore(ctx)
+		return nil, nil
+	}
+	rail := in.config.Invoices.RefundRail(tx.Caller.Live)
+	if rail == nil {
+		order.WaitForProvider(ctx, tx)
+		return nil, refunds.Replace(tx, found)
+	}
+	first := r.Submission.Begin(tx.Now)
+	if first {
+		r.enter(Processing) // merchants get no event for it
+	}
+	if err := refunds.Replace(tx, found); err != nil {
+		return nil, fmt.Errorf("refund: write: %w", err)
+	}
+	back := provider.Refund{
+		Order: provider.Order{
+			ID: r.ID, Live: tx.Caller.Live, Amount: r.Amount,
+			CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
+		},
+		Charge: r.Charge, PaymentMethod: r.PaymentMethod, Payment: r.Payment,
+	}
+	if r.Invoice != nil {
+		back.Invoice = *r.Invoice
+	}
+	if r.Reason != nil {
+		back.Reason = *r.Reason
+	}
+	return order.Call(tx, found.Version, first,
+		func(ctx context.Context) (provider.Result, error) { return rail.Refund(ctx, back) },
+		func(ctx context.Context) (provider.Result, error) { return rail.RefundStatus(ctx, back) })
+}
+
+// Book books what a charger has said of a refund, be it as an answer or in a callback. The
+// zero result stands for an answer that was lost.
+func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
+	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), ref.Record, "refund")
+	if err != nil {
+		return dispatch.Repeat, err
+	}
+	r := &found.Value
+	order := in.order(r)
+	if r.ended() {
+		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
+	}
+	defer r.Continue(tx)()
+	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
+		r.enter(Processing)
+	}
+	if result.Reference != "" {
+		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
+	}
+	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
+	switch {
+	case err != nil:
+	case decision == dispatch.Settle:
+		err = in.settle(tx, found)
+	case decision == dispatch.Release:
+		err = in.release(tx, found, result.Reason.Message)
+	default:
+		err = refunds.Replace(tx, found)
+	}
+	return decision, err
+}
+
+// outcome is what the status of a refund says of its order.
+func (r *record) outcome() provider.Outcome {
+	switch r.Status {
+	case Succeeded:
+		return provider.Paid
+	case Failed:
+		return provider.Refused
+	case Processing:
+		return provider.InProgress
+	}
+	return provider.NotFound
+}
+
+// Load returns a refund as hosts see it, and the word for its status.
+func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Refund, string, error) {
+	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), ref.Record, "refund")
+	if err != nil {
+		return nil, "", err
+	}
+	return &found.Value.Refund, string(found.Value.Status), nil
+}
+
+// Info describes the order of a refund.
+func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref) (*provider.OrderInfo, error) {
+	found, err := refunds.Get(tx, engine.Scope(tx.Caller), ref.Record)
+	if err != nil {
+		return nil, fmt.Errorf("refund: read order: %w", err)
+	}
+	r := &found.Value
+	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Attempts: r.Attempts, CreatedAt: r.CreatedAt.Time}
+	if r.SubmittedAt != nil {
+		info.SubmittedAt = r.SubmittedAt.Time
+	}
+	return info, nil
+}
+
+// settle books a refund that has arrived: the reserve leaves the merchant, to the
+// provider who has paid it out.
+func (in *Internal) settle(tx *engine.Tx, o *storage.Object[record]) error {
+	r, live := &o.Value, tx.Caller.Live
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: "refund_settled", Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{
+			ledger.Reserved(tx.Caller.Merchant, live).Move(-r.Amount),
+			ledger.Clearing(invoice.Clearing, live).Move(r.Amount),
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("refund: settle: %w", err)
+	}
+	r.enter(Succeeded)
+	if err := in.succeeded(tx, r, "", ""); err != nil {
+		return err
+	}
+	return in.finish(tx, o)
+}
+
+// release releases the reserve of a refund that was declined; the amount may be
+// refunded again.
+func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], reason string) error {
+	r, merchant, live := &o.Value, tx.Caller.Merchant, tx.Caller.Live
+	err := tx.Post(storage.Posting{
+		ID: tx.NewID("txn_"), Type: "refund_released", Ref: r.ID, At: tx.Now,
+		Moves: []storage.Move{ledger.Reserved(merchant, live).Move(-r.Amount), ledger.Available(merchant, live).Move(r.Amount)},
+	})
+	if err != nil {
+		return fmt.Errorf("refund: release: %w", err)
+	}
+	if err := in.config.Payments.RefundFailed(tx, r.Payment, r.Amount); err != nil {
+		return err
+	}
+	r.enter(Failed)
+	if reason == "" {
+		reason = "The provider declined the refund."
+	}
+	r.FailureReason = new(dispatch.Truncate(reason, dispatch.MaxReason))
+	return in.finish(tx, o)
+}
+
+// finish writes a refund that has entered its final status.
+func (in *Internal) finish(tx *engine.Tx, o *storage.Object[record]) error {
+	o.Value.Due = nil
+	if err := refunds.Replace(tx, o); err != nil {
+		return fmt.Errorf("refund: write: %w", err)
+	}
+	if err := dispatch.Refunds.Close(tx, o.ID); err != nil {
+		return err
+	}
+	return in.config.Events.Record(tx, &o.Value.Refund, statusEvent[o.Value.Status])
+}

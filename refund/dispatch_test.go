@@ -1,0 +1,319 @@
+package refund_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/provider"
+	"github.com/seed-7082ffec/payments/refund"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+// plain is a charger that cannot give money back.
+type plain struct{}
+
+func (plain) Charge(context.Context, provider.Charge) (provider.Result, error) {
+	return provider.Result{Outcome: provider.Paid}, nil
+}
+
+func (p plain) ChargeStatus(ctx context.Context, c provider.Charge) (provider.Result, error) {
+	return p.Charge(ctx, c)
+}
+
+// moody gives money back as it is told to.
+type moody struct {
+	plain
+	mu     sync.Mutex
+	answer func(status bool) (provider.Result, error)
+	calls  []string
+	orders []provider.Refund
+}
+
+func (m *moody) do(o provider.Refund, status bool) (provider.Result, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.orders = append(m.orders, o)
+	m.calls = append(m.calls, fmt.Sprintf("%t %d", status, o.Attempts))
+	return m.answer(status)
+}
+
+func (m *moody) Refund(_ context.Context, o provider.Refund) (provider.Result, error) {
+	return m.do(o, false)
+}
+
+func (m *moody) RefundStatus(_ context.Context, o provider.Refund) (provider.Result, error) {
+	return m.do(o, true)
+}
+
+func (m *moody) says(r provider.Result, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answer = func(bool) (provider.Result, error) { return r, err }
+}
+
+// A refund whose answer is lost is neither failed nor made: it stays reserved, and is
+// asked for again under its id until the answer is conclusive.
+func TestLostRefundStaysReserved(t *testing.T) {
+	for name, c := range map[string]struct {
+		later provider.Result
+		want  refund.Status
+	}{
+		"refunded": {provider.Result{Outcome: provider.Paid, Reference: "theirs"}, refund.Succeeded},
+		"declined": {provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The card has expired."}}, refund.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			m := &moody{}
+			m.says(provider.Result{}, errors.New("no answer about 0245556666"))
+			s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			v := s.paidInvoice(25_00, "pm_7")
+			r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(5_00)), Reason: "Cold"})
+			s.pass(0)
+			m.says(provider.Result{Outcome: "perhaps"}, nil) // no answer either
+			s.pass(2 * time.Second)
+			m.says(provider.Result{Outcome: provider.InProgress, PollAfter: time.Hour}, nil)
+			s.pass(5 * time.Second)
+			s.pass(59 * time.Minute) // not yet
+			s.holds("while nothing is known", "1020", "5", "1000")
+			if is := s.get(r.ID); is.Status != refund.Processing || s.refunded(r.Payment) != 5_00 {
+				t.Errorf("got %+v", is)
+			}
+			m.mu.Lock()
+			m.answer = func(status bool) (provider.Result, error) {
+				if status {
+					return provider.Result{Outcome: provider.NotFound}, nil
+				}
+				return c.later, nil
+			}
+			m.mu.Unlock()
+			s.pass(time.Minute)
+			is := s.get(r.ID)
+			if is.Status != c.want {
+				t.Errorf("got %+v", is)
+			}
+			if c.want == refund.Failed {
+				s.holds("declined", "1025", "0", "1000")
+				if *is.FailureReason != "The card has expired." || s.refunded(r.Payment) != 0 {
+					t.Errorf("got %+v", is)
+				}
+				// The amount may be refunded anew.
+				if whole := s.refund(refund.CreateParams{Invoice: v.ID}); whole.Amount != 25_00 {
+					t.Errorf("all of it is %d", whole.Amount)
+				}
+			} else {
+				s.holds("refunded", "1020", "0", "1000")
+			}
+			if got := fmt.Sprint(m.calls); got != "[false 1 true 2 true 3 true 4 false 4]" {
+				t.Errorf("asked %s", got)
+			}
+			for _, o := range m.orders {
+				if o.ID != r.ID || o.Amount != 5_00 || !strings.HasPrefix(o.Charge, "att_") || o.PaymentMethod != "pm_7" ||
+					o.Payment != r.Payment || o.Invoice != v.ID || o.Reason != "Cold" || o.Live || o.SubmittedAt.IsZero() {
+					t.Errorf("told %+v", o)
+				}
+			}
+			if strings.Contains(log.String(), "5556666") {
+				t.Errorf("log: %s", log.String())
+			}
+			s.verified()
+		})
+	}
+}
+
+// contradictions are the works of which the observer is told that they were contradicted.
+type contradictions struct {
+	mu   sync.Mutex
+	told []payments.Work
+}
+
+func (*contradictions) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
+
+func (c *contradictions) EndWork(_ context.Context, w payments.Work) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w.Outcome == "contradicted" {
+		c.told = append(c.told, w)
+	}
+}
+
+// A charger that reports the opposite of what was booked is told so, whichever way
+// round, and nothing is booked. The log and the observer are told, and people find the
+// refund in the list until they have resolved it.
+func TestContradictions(t *testing.T) {
+	for first, then := range map[provider.Outcome]provider.Outcome{
+		provider.Paid: provider.Refused, provider.Refused: provider.Paid,
+	} {
+		var log bytes.Buffer
+		m := &moody{}
+		m.says(provider.Result{Outcome: provider.InProgress}, nil)
+		seen := &contradictions{}
+		s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}, Observer: seen, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
+		s.pass(0)
+		check(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: first}))
+		wants(t, "resolved too early", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
+		before := s.get(r.ID)
+		for range 2 {
+			err := s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: then})
+			if !errors.Is(err, provider.ErrContradicted) {
+				t.Errorf("%s, then %s: %v", first, then, err)
+			}
+		}
+		check(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: first})) // again, late
+		if diff := cmp.Diff(before, s.get(r.ID)); diff != "" {
+			t.Errorf("%s, then %s (-before +after)\n%s", first, then, diff)
+		}
+		how := fmt.Sprintf("%s, and now %s", before.Status, then)
+		if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), `how="`+how+`"`) || strings.Contains(log.String(), "tried again") {
+			t.Errorf("%s, then %s: the log says: %s", first, then, &log)
+		}
+		want := payments.Work{
+			Queue: "refunds", ID: r.ID, Merchant: s.Caller.Merchant, Records: 1,
+			Outcome: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted,
+		}
+		if len(seen.told) != 2 || seen.told[0] != want {
+			t.Errorf("%s, then %s: the observer is told %+v", first, then, seen.told)
+		}
+		stuck := func() []provider.OrderInfo {
+			t.Helper()
+			s.pass(24 * time.Hour)
+			list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
+			check(t, err)
+			if h, err := s.Health(t.Context()); err != nil || h.StuckTest != len(list.Data) {
+				t.Errorf("%s, then %s: %d are listed, %d counted, %v", first, then, len(list.Data), h.StuckTest, err)
+			}
+			return list.Data
+		}
+		if list := stuck(); len(list) != 1 || list[0].ID != r.ID || list[0].Merchant != s.Caller.Merchant || list[0].Contradiction != how {
+			t.Errorf("%s, then %s: listed %+v", first, then, list)
+		}
+		check(t, s.Providers.Resolve(t.Context(), r.ID))
+		if list := stuck(); len(list) != 0 {
+			t.Errorf("%s, then %s: listed when resolved: %+v", first, then, list)
+		}
+		// The charger repeats what it reported.
+		if err := s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: then}); !errors.Is(err, provider.ErrContradicted) {
+			t.Errorf("%s, then %s again: %v", first, then, err)
+		}
+		if list := stuck(); len(list) != 0 {
+			t.Errorf("%s, then %s: listed again: %+v", first, then, list)
+		}
+		if n := strings.Count(log.String(), "contradicts"); n != 1 {
+			t.Errorf("%s, then %s: the log tells %d times: %s", first, then, n, &log)
+		}
+		wants(t, "resolved twice", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
+		s.verified()
+	}
+}
+
+func TestNotify(t *testing.T) {
+	var log bytes.Buffer
+	m := &moody{}
+	m.says(provider.Result{Outcome: provider.InProgress}, nil)
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}, StuckAfter: 30 * time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
+	notify := func(o provider.Outcome) error {
+		return s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: o, Reference: "theirs"})
+	}
+	stuck := func() []provider.OrderInfo {
+		t.Helper()
+		list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
+		check(t, err)
+		return list.Data
+	}
+	s.pass(0)
+	if list := stuck(); len(list) != 0 {
+		t.Errorf("at once: %+v", list)
+	}
+	s.pass(30 * time.Minute)
+	if list := stuck(); len(list) != 1 || list[0].ID != r.ID || list[0].Merchant != s.Caller.Merchant || list[0].Live || list[0].Attempts != 2 || list[0].SubmittedAt.IsZero() {
+		t.Errorf("got %+v", list)
+	}
+	if h, err := s.Health(t.Context()); err != nil || h.StuckTest != 1 || h.StuckLive != 0 {
+		t.Errorf("health: %+v, %v", h, err)
+	}
+	s.pass(time.Hour)
+	if n := strings.Count(log.String(), "a refund is stuck"); n != 1 {
+		t.Errorf("the log tells %d times: %s", n, log.String())
+	}
+	wants(t, "no outcome", notify("lost"), api.ParameterInvalid, "outcome")
+	wants(t, "unseen", notify(provider.NotFound), api.ParameterInvalid, "outcome")
+	wants(t, "an unknown id", s.Providers.Notify(t.Context(), "re_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing, "")
+	check(t, notify(provider.InProgress))
+	check(t, notify(provider.Paid))
+	check(t, notify(provider.Paid))
+	check(t, notify(provider.InProgress)) // late
+	if err := notify(provider.Refused); !errors.Is(err, provider.ErrContradicted) {
+		t.Errorf("the opposite: %v", err)
+	}
+	check(t, s.Providers.Resolve(t.Context(), r.ID))
+	if list := stuck(); len(list) != 0 {
+		t.Errorf("when refunded: %+v", list)
+	}
+	err := s.Providers.Settle(t.Context(), s.Caller, r.ID, provider.Result{Outcome: provider.Refused})
+	wants(t, "settled otherwise", err, api.TransferSettled, "")
+	live := s.Caller
+	live.Live = true
+	err = s.Providers.Settle(t.Context(), live, r.ID, provider.Result{Outcome: provider.Paid})
+	wants(t, "settled in live mode", err, api.PermissionDenied, "")
+	if is := s.get(r.ID); is.Status != refund.Succeeded || *is.ProviderReference != "theirs" {
+		t.Errorf("got %+v", is)
+	}
+	if got := s.told(r.ID); got != "[created succeeded]" {
+		t.Errorf("told %s", got)
+	}
+	s.holds("afterwards", "1000", "0", "1000")
+	s.verified()
+}
+
+// Where nobody can give the money back, nothing is reserved.
+func TestNoRailReservesNothing(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: plain{}}})
+	v := s.paidInvoice(25_00, "")
+	_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})
+	wants(t, "without a refund rail", err, api.Unavailable, "")
+	s.holds("afterwards", "1025", "0", "1000")
+	if got := s.refunded(*v.Payment); got != 0 {
+		t.Errorf("%d pesewas are refunded", got)
+	}
+}
+
+// A charger that is taken away leaves refunds where they are, until it is back.
+func TestRemovedRailKeepsRefundsPending(t *testing.T) {
+	store := memory.New()
+	m := &moody{}
+	m.says(provider.Result{}, errors.New("lost"))
+	var log bytes.Buffer
+	config := payments.Config{Test: payments.Providers{Charger: m}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	s := open(t, store, config)
+	r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
+	s.pass(0)
+	config.Test.Charger, config.Clock = plain{}, func() time.Time { return s.now }
+	without, err := payments.New(t.Context(), store, config)
+	check(t, err)
+	s.mu.Lock()
+	s.now = s.now.Add(time.Minute)
+	s.mu.Unlock()
+	check(t, without.Drain(t.Context()))
+	if !strings.Contains(log.String(), "no provider is configured") {
+		t.Errorf("log: %s", log.String())
+	}
+	s.holds("without", "1000", "25", "1000")
+	m.says(provider.Result{Outcome: provider.Paid}, nil)
+	s.pass(15 * time.Minute)
+	if is := s.get(r.ID); is.Status != refund.Succeeded {
+		t.Errorf("got %+v", is)
+	}
+	s.verified()
+}

@@ -1,0 +1,76 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+)
+
+// A commit may still be on its way to the server when the store resolves its outcome. Once
+// the store has reported that it did not happen, it cannot happen any more.
+func TestLateCommitFailsAfterResolve(t *testing.T) {
+	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
+	s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Define(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	insert := func(id string) error {
+		return s.Update(t.Context(), func(tx storage.Tx) error {
+			return tx.Insert(notes, storage.Record{Scope: scope, ID: id, Columns: []any{int64(0), nil}})
+		})
+	}
+	if err := insert("before"); err != nil {
+		t.Fatal(err)
+	}
+	const token = 4711
+	number, newest := s.Newest(t)
+	if lost, err := s.Resolve(number+1, token, context.DeadlineExceeded); !lost || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("it was resolved as %v", err)
+	}
+	// Asked again, as when that answer was lost, too.
+	if happened, err := s.Happened(t.Context(), number+1, token); happened || err != nil {
+		t.Errorf("asked again: %t, %v", happened, err)
+	}
+
+	// The server reads it now.
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	for what, statement := range map[string]struct {
+		text string
+		args []any
+	}{
+		"expects what it has run on": {s.ExpectCommit(), []any{newest}},
+		"takes its number":           {s.InsertCommit(), []any{number + 1, token, []byte{}}},
+	} {
+		tx, err := conn.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(t.Context(), statement.text, statement.args...); err == nil {
+			t.Errorf("%s, and may commit", what)
+		}
+		if err := tx.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if happened, err := s.Happened(t.Context(), number, newest); !happened || err != nil {
+		t.Errorf("one that happened: %t, %v", happened, err)
+	}
+	if err := insert("after"); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+	if err := insert("before"); !errors.Is(err, storage.ErrExists) {
+		t.Errorf("again: %v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package postgres_test
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// tcpProxy is an address that leads to one server and then to another. Connections
+// that were made before a change stay where they are.
+type tcpProxy struct {
+	listener net.Listener
+	all      sync.WaitGroup
+	// change, unless it is nil, changes in place what clients send.
+	change func([]byte)
+
+	mu     sync.Mutex
+	target string
+	open   map[net.Conn]bool
+}
+
+func newTCPProxy(t *testing.T, target string) *tcpProxy {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &tcpProxy{listener: listener, target: target, open: map[net.Conn]bool{}}
+	s.all.Go(func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			s.all.Go(func() { s.serve(c) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		s.cut()
+		s.all.Wait()
+	})
+	return s
+}
+
+func (s *tcpProxy) url() string {
+	return "postgres://postgres@" + s.listener.Addr().String() + "/postgres?sslmode=disable"
+}
+
+// lead has new connections lead to a server.
+func (s *tcpProxy) lead(target string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.target = target
+}
+
+// cut ends all connections.
+func (s *tcpProxy) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		_ = c.Close()
+	}
+}
+
+func (s *tcpProxy) note(c net.Conn, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open {
+		s.open[c] = true
+	} else {
+		delete(s.open, c)
+	}
+}
+
+func (s *tcpProxy) serve(client net.Conn) {
+	s.note(client, true)
+	defer s.note(client, false)
+	defer client.Close()
+	s.mu.Lock()
+	target := s.target
+	s.mu.Unlock()
+	server, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	s.note(server, true)
+	defer s.note(server, false)
+	defer server.Close()
+	var back sync.WaitGroup
+	back.Go(func() {
+		_, _ = io.Copy(client, server) // either side's end is both sides'
+		_ = client.Close()
+	})
+	for sent := make([]byte, 256<<10); ; {
+		n, err := client.Read(sent)
+		if s.change != nil {
+			s.change(sent[:n])
+		}
+		if _, failed := server.Write(sent[:n]); err != nil || failed != nil {
+			break
+		}
+	}
+	_ = server.Close()
+	back.Wait()
+}

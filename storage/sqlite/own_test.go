@@ -1,0 +1,57 @@
+package sqlite
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// An update that fails in the host's transaction leaves nothing there, also of what a read
+// has sent to the database before; the transaction goes on.
+func TestFailedUpdateLeavesNothingInTheHostsTransaction(t *testing.T) {
+	store := openNotes(t, Config{})
+	host, err := store.db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := store.In(host)
+	ids := func(tx storage.ReadTx) (all []string, err error) {
+		page, err := tx.List(notes, storage.Query{Scope: scope, Limit: 10})
+		for _, r := range page {
+			all = append(all, r.ID)
+		}
+		return all, err
+	}
+	refused := errors.New("refused")
+	err = own.Update(t.Context(), func(tx storage.Tx) error {
+		if err := tx.Insert(notes, note("gone")); err != nil {
+			return err
+		}
+		if all, err := ids(tx); err != nil || len(all) != 1 {
+			t.Errorf("the call sees %q, %v", all, err)
+		}
+		return refused
+	})
+	if !errors.Is(err, refused) {
+		t.Errorf("got %v", err)
+	}
+	if err := own.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("stays")) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	err = store.View(t.Context(), func(tx storage.ReadTx) error {
+		all, err := ids(tx)
+		if diff := cmp.Diff([]string{"stays"}, all); diff != "" {
+			t.Errorf("the host has committed\n%s", diff)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

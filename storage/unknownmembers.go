@@ -1,0 +1,185 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/seed-7082ffec/payments/internal/plainjson"
+)
+
+// A program that runs beside a newer one reads documents with members for which it has no
+// fields. It must keep them when it replaces the object.
+
+// keepUnknownMembers returns data with the members of the stored document that T has no
+// fields for. Nearly always there are none.
+func (c *Collection[T]) keepUnknownMembers(tx Tx, o *Object[T], data []byte) ([]byte, error) {
+	if c.shape == nil {
+		return data, nil
+	}
+	stored := o.stored
+	if stored == nil {
+		r, err := tx.Get(c.kind, o.Scope, o.ID)
+		switch {
+		case errors.Is(err, ErrNotFound) || err == nil && r.Version != o.Version:
+			return data, nil // Replace will fail
+		case err != nil:
+			return nil, err
+		}
+		stored = r.Data
+	}
+	if c.shape.coversAll(stored) {
+		return data, nil
+	}
+	var before T
+	err := json.Unmarshal(stored, &before)
+	if err == nil {
+		var known []byte
+		if known, err = c.marshal(&before); err == nil {
+			data, err = c.shape.merge(stored, known, data)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("storage: encode %s: keep unknown members: %w", c.kind.Name, err)
+	}
+	return data, nil
+}
+
+// merge returns value with the members of the stored value that the shape has no fields
+// for. known is the stored value without them.
+//
+// An element of a list keeps its members if known contains it, or an element with the
+// same id: its position in the list means nothing.
+func (s *jsonShape) merge(stored, known, value []byte) ([]byte, error) {
+	switch {
+	case len(stored) == 0 || len(known) == 0:
+		return value, nil
+	case bytes.Equal(known, value):
+		return stored, nil
+	case s == nil || stored[0] != value[0] || known[0] != value[0]:
+		return value, nil
+	case value[0] == '{':
+		return s.mergeObjects(stored, known, value)
+	case value[0] == '[' && s.element != nil:
+		return s.mergeLists(stored, known, value)
+	}
+	return value, nil
+}
+
+func (s *jsonShape) mergeObjects(stored, known, value []byte) ([]byte, error) {
+	old, err := parseMembers(stored)
+	if err != nil {
+		return nil, err
+	}
+	was, err := parseMembers(known)
+	if err != nil {
+		return nil, err
+	}
+	all, err := parseMembers(value)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range all {
+		below := s.element
+		if s.fields != nil {
+			below, _ = s.field([]byte(m.name))
+		}
+		if all[i].value, err = below.merge(findMember(old, m.name), findMember(was, m.name), m.value); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range old {
+		if s.fields == nil {
+			break // the members of a map are data
+		}
+		if _, ok := s.field([]byte(m.name)); !ok {
+			all = append(all, m)
+		}
+	}
+	var b bytes.Buffer
+	for i, m := range all {
+		name, err := plainjson.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteByte("{,"[min(i, 1)])
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(m.value)
+	}
+	if len(all) == 0 {
+		b.WriteByte('{')
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func (s *jsonShape) mergeLists(stored, known, value []byte) ([]byte, error) {
+	var old, was, all []json.RawMessage
+	for into, from := range map[*[]json.RawMessage][]byte{&old: stored, &was: known, &all: value} {
+		if err := json.Unmarshal(from, into); err != nil {
+			return nil, err
+		}
+	}
+	if len(old) != len(was) {
+		return value, nil
+	}
+	for i, element := range all {
+		for j := range was {
+			if was[j] == nil || !bytes.Equal(was[j], element) && (objectID(element) == "" || objectID(was[j]) != objectID(element)) {
+				continue
+			}
+			merged, err := s.element.merge(old[j], was[j], element)
+			if err != nil {
+				return nil, err
+			}
+			all[i], was[j] = merged, nil // each element matches once
+			break
+		}
+	}
+	return plainjson.Marshal(all)
+}
+
+// objectID returns the id of an object, "" if it has none.
+func objectID(object []byte) string {
+	var named struct{ ID string }
+	_ = json.Unmarshal(object, &named) // only an object has an id
+	return named.ID
+}
+
+// member is a member of an object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// parseMembers returns the members of an object in their order.
+func parseMembers(object []byte) ([]member, error) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	var all []member
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: fmt.Sprint(name)}
+		if err := d.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+func findMember(all []member, name string) json.RawMessage {
+	for _, m := range all {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package storage_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+)
+
+type part struct {
+	ID    string `json:"id,omitempty"`
+	Count int    `json:"count,omitempty"`
+}
+
+type base struct {
+	Title string `json:"title"`
+}
+
+type box struct {
+	base
+	State  string            `json:"state,omitempty"`
+	Inner  part              `json:"inner"`
+	Maybe  *part             `json:"maybe,omitempty"`
+	Parts  []part            `json:"parts,omitempty"`
+	ByName map[string]part   `json:"by_name,omitempty"`
+	Texts  map[string]string `json:"texts,omitempty"`
+	Any    json.RawMessage   `json:"any,omitempty"`
+	At     time.Time         `json:"at,omitzero"`
+	Next   *box              `json:"next,omitempty"`
+	secret string
+}
+
+var boxes = storage.NewCollection("boxes", []storage.Field[box]{
+	{Column: storage.Column{Name: "state", Type: storage.Text}, Value: func(p *box) any { return p.State }},
+})
+
+// replaced stores a document, has the collection write a value over it, and returns
+// what is then stored.
+func replaceAndRead(t interface{ Fatal(...any) }, store storage.Store, id string, stored []byte, change func(*box)) []byte {
+	var data []byte
+	err := store.Update(context.Background(), func(tx storage.Tx) error {
+		if err := tx.Insert(boxes.Kind(), storage.Record{Scope: shop, ID: id, Columns: []any{""}, Data: stored}); err != nil {
+			return err
+		}
+		o, err := boxes.Get(tx, shop, id)
+		if err != nil {
+			return err
+		}
+		change(&o.Value)
+		if err := boxes.Replace(tx, o); err != nil {
+			return err
+		}
+		r, err := tx.Get(boxes.Kind(), shop, id)
+		data = r.Data
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// An older program keeps the members that a newer one added to a document, at any depth,
+// and sets the members that it knows.
+func TestReplaceKeepsUnknownMembers(t *testing.T) {
+	store := memory.New()
+	t.Cleanup(func() { want(t, "Close", store.Close(), nil) })
+	want(t, "Define", store.Define(t.Context(), boxes.Kind()), nil)
+	for _, test := range []struct {
+		name, stored string
+		change       func(*box)
+		want         string
+	}{
+		{"nothing unknown", `{"title":"a","inner":{}}`, func(p *box) { p.Title = "b" }, `{"title":"b","inner":{}}`},
+		{"a member", `{"title":"a","new":{"x":[1,2.50]},"inner":{}}`, func(p *box) { p.Title = "b" }, `{"title":"b","inner":{},"new":{"x":[1,2.50]}}`},
+		{"nothing changed", `{"new":1,"title":"a","inner":{"new":2}}`, func(*box) {}, `{"new":1,"title":"a","inner":{"new":2}}`},
+		{"a member removed", `{"title":"a","state":"x","inner":{},"new":1}`, func(p *box) { p.State = "" }, `{"title":"a","inner":{},"new":1}`},
+		{"below", `{"title":"a","inner":{"id":"1","new":1}}`, func(p *box) { p.Inner.ID = "2" }, `{"title":"a","inner":{"id":"2","new":1}}`},
+		{"below a pointer", `{"title":"a","inner":{},"maybe":{"id":"1","new":1}}`, func(p *box) { p.Maybe.ID = "2" }, `{"title":"a","inner":{},"maybe":{"id":"2","new":1}}`},
+		{"with what was below a pointer", `{"title":"a","inner":{},"maybe":{"id":"1","new":1}}`, func(p *box) { p.Maybe = nil }, `{"title":"a","inner":{}}`},
+		{"deep", `{"title":"a","inner":{},"next":{"title":"b","inner":{"new":1}}}`, func(p *box) { p.Next.Title = "c" }, `{"title":"a","inner":{},"next":{"title":"c","inner":{"new":1}}}`},
+		{
+			"in a list that grows", `{"title":"a","inner":{},"parts":[{"count":1,"new":1},{"count":2,"new":2}]}`,
+			func(p *box) { p.Parts = append([]part{{Count: 9}}, p.Parts...) },
+			`{"title":"a","inner":{},"parts":[{"count":9},{"count":1,"new":1},{"count":2,"new":2}]}`,
+		},
+		{
+			"in a list, by id", `{"title":"a","inner":{},"parts":[{"id":"1","new":1},{"id":"2","new":2}]}`,
+			func(p *box) { p.Parts = []part{{ID: "2", Count: 5}, {ID: "3"}} },
+			`{"title":"a","inner":{},"parts":[{"id":"2","count":5,"new":2},{"id":"3"}]}`,
+		},
+		{
+			"in a map", `{"title":"a","inner":{},"by_name":{"x":{"new":1},"y":{"new":2}}}`,
+			func(p *box) { p.ByName["x"] = part{Count: 1}; delete(p.ByName, "y") },
+			`{"title":"a","inner":{},"by_name":{"x":{"count":1,"new":1}}}`,
+		},
+		{
+			"beside data that goes", `{"title":"a","inner":{},"texts":{"x":"1"},"any":{"a":1},"new":1}`,
+			func(p *box) { p.Texts = map[string]string{"y": "2"}; p.Any = json.RawMessage(`{"b":2}`) },
+			`{"title":"a","inner":{},"texts":{"y":"2"},"any":{"b":2},"new":1}`,
+		},
+		{"letters of another case", `{"Title":"a","STATE":"x","inner":{},"new":1}`, func(p *box) { p.State = "" }, `{"title":"a","inner":{},"new":1}`},
+		{"escaped names", `{"title":"a","inner":{},"\u006eew\"":1,"st\u0061te":"x"}`, func(p *box) { p.State = "" }, `{"title":"a","inner":{},"new\"":1}`},
+		{"a name that is no member", `{"title":"a","inner":{},"secret":"s","base":1}`, func(p *box) { p.Title, p.secret = "b", "t" }, `{"title":"b","inner":{},"secret":"s","base":1}`},
+		{"with spaces", "{ \"title\" : \"a\\\\\" ,\n \"inner\" : { } , \"new\" : [ ] }", func(p *box) { p.Title = "b" }, `{"title":"b","inner":{ },"new":[ ]}`},
+	} {
+		if got := replaceAndRead(t, store, test.name, []byte(test.stored), test.change); string(got) != test.want {
+			t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)
+		}
+	}
+}
+
+// Unknown members survive any Replace; known ones come from the new value alone.
+func TestUnknownMembersSurviveAnyReplace(t *testing.T) {
+	store := memory.New()
+	t.Cleanup(func() { want(t, "Close", store.Close(), nil) })
+	want(t, "Define", store.Define(t.Context(), boxes.Kind()), nil)
+	text := rapid.SampledFrom([]string{"", "a", `\`, `"`, `{"}`, "₵"})
+	leaf := rapid.Custom(func(t *rapid.T) any {
+		return rapid.SampledFrom([]any{nil, true, 1.5, "x", []any{map[string]any{"title": `\"`}}, map[string]any{"state": "{"}}).Draw(t, "leaf")
+	})
+	parts := rapid.Custom(func(t *rapid.T) part {
+		return part{ID: text.Draw(t, "id"), Count: rapid.IntRange(0, 2).Draw(t, "count")}
+	})
+	values := rapid.Custom(func(t *rapid.T) box {
+		p := box{
+			base: base{text.Draw(t, "title")}, State: text.Draw(t, "state"), Inner: parts.Draw(t, "inner"),
+			Maybe: rapid.Ptr(parts, true).Draw(t, "maybe"), Parts: rapid.SliceOfN(parts, 0, 3).Draw(t, "parts"),
+			Texts: rapid.MapOfN(text, text, 0, 2).Draw(t, "texts"),
+		}
+		if rapid.Bool().Draw(t, "at") {
+			p.At = noon
+		}
+		return p
+	})
+	unknown := rapid.MapOfN(rapid.SampledFrom([]string{"new", `n"w`, `\`, "ʼ", "inners", "stat"}), leaf, 0, 4)
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := values.Draw(t, "before"), values.Draw(t, "after")
+		extra, below := unknown.Draw(t, "extra"), unknown.Draw(t, "below")
+		add := func(p box) map[string]any {
+			all := asMap(t, p)
+			for name, v := range extra {
+				all[name] = v
+			}
+			for name, v := range below {
+				all["inner"].(map[string]any)[name] = v
+			}
+			return all
+		}
+		stored, err := plainjson.Marshal(add(before))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		data := replaceAndRead(t, store, fmt.Sprint("p", n), stored, func(p *box) { *p = after })
+		var got map[string]any
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		if diff := cmp.Diff(add(after), got); diff != "" {
+			t.Fatalf("%s replaced (-want +got):\n%s", stored, diff)
+		}
+	})
+}
+
+func asMap(t *rapid.T, v any) (all map[string]any) {
+	data, err := plainjson.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// BenchmarkReplace writes an object of the size of a disbursement back.
+func BenchmarkReplace(b *testing.B) {
+	store := memory.New()
+	defer store.Close()
+	if err := store.Define(b.Context(), boxes.Kind()); err != nil {
+		b.Fatal(err)
+	}
+	p := box{base: base{"Wages of March, for Ama"}, State: "pending", Parts: make([]part, 10), Texts: map[string]string{"order": "1234", "branch": "Osu"}, At: noon}
+	for i := range p.Parts {
+		p.Parts[i] = part{ID: fmt.Sprint("part_", i), Count: i + 1}
+	}
+	b.ReportAllocs()
+	err := store.Update(b.Context(), func(tx storage.Tx) error {
+		o, err := boxes.Insert(tx, shop, "p", p)
+		if err != nil {
+			return err
+		}
+		for b.Loop() {
+			if err := boxes.Replace(tx, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,72 @@
+package webhook_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/qrcode"
+	"github.com/seed-7082ffec/payments/webhook"
+)
+
+func TestDeliveriesOfOneEventAreListed(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *shop) {
+		r := listen(t)
+		for range 2 {
+			_, err := s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"qr_code.created"}})
+			check(t, err)
+		}
+		for range 2 {
+			_, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
+			check(t, err)
+		}
+		check(t, s.Drain(t.Context()))
+		s.pass(time.Minute) // for those that waited for their endpoint
+		s.pass(time.Minute)
+		events, err := s.Events.List(t.Context(), s.Caller, event.ListParams{})
+		check(t, err)
+		told := map[string]int{}
+		for _, e := range events.Data {
+			list, err := s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Event: e.ID})
+			check(t, err)
+			for _, d := range list.Data {
+				if d.Event != e.ID || d.Status != webhook.Delivered || len(d.Attempts) != 1 {
+					t.Errorf("delivery %+v of %s", d, e.ID)
+				}
+				told[d.Endpoint]++
+			}
+			if len(list.Data) != 2 || list.HasMore {
+				t.Errorf("%s: %d deliveries", e.ID, len(list.Data))
+			}
+		}
+		if len(events.Data) != 2 || len(told) != 2 {
+			t.Errorf("%d events, told %v", len(events.Data), told)
+		}
+		live := s.Caller
+		live.Live = true
+		for name, c := range map[string]api.Caller{"another mode": live, "another merchant": {Merchant: "mer_other"}} {
+			if _, err := s.Webhooks.ListDeliveries(t.Context(), c, webhook.DeliveryListParams{Event: events.Data[0].ID}); api.CodeOf(err) != api.ResourceMissing {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// A repetition has no secret, whether the caller asks about repetitions or not.
+func TestReplayedCallRevealsNoSecret(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *shop) {
+		caller := s.Caller
+		for i := range 2 {
+			caller.IdempotencyKey = "create"
+			made, err := s.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1:9/", Events: []event.Type{"*"}})
+			check(t, err)
+			caller.IdempotencyKey = "rotate"
+			turned, err := s.Webhooks.RotateSecret(t.Context(), caller, made.ID)
+			check(t, err)
+			if (made.Secret == "") != (i == 1) || (turned.Secret == "") != (i == 1) {
+				t.Errorf("call %d: secrets %q and %q", i, made.Secret, turned.Secret)
+			}
+		}
+	})
+}

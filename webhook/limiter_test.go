@@ -1,0 +1,181 @@
+package webhook
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// An endpoint that answers gains places, and one that does not keeps one.
+func TestLanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l limiter
+		entered := crowd(t, &l, "a", 30)
+		if entered() != 1 {
+			t.Fatalf("%d entered at first", entered())
+		}
+		if other := crowd(t, &l, "b", 1); other() != 1 {
+			t.Fatal("another endpoint is held up")
+		}
+		leave := func(well bool, want int64) {
+			t.Helper()
+			before := entered()
+			l.leave("a", well, time.Millisecond, time.Now())
+			if got := entered() - before; got != want {
+				t.Errorf("a place was given back and %d entered, want %d", got, want)
+			}
+		}
+		for range maxPerEndpoint - 1 {
+			leave(true, 2)
+		}
+		leave(true, 1)
+		if n := l.endpoints["a"]; n.window != maxPerEndpoint || n.inFlight != maxPerEndpoint || l.inFlight != maxPerEndpoint+1 {
+			t.Errorf("%d of %d places, %d in all", n.inFlight, n.window, l.inFlight)
+		}
+		for range maxPerEndpoint - 1 {
+			leave(false, 0)
+		}
+		leave(false, 1)
+		time.Sleep(maxWait) // of the bubble's clock
+		synctest.Wait()
+		if l.waiting != 0 || len(l.endpoints["a"].waiting) != 0 {
+			t.Errorf("%d still wait", l.waiting)
+		}
+		leave(true, 0)
+		if again := crowd(t, &l, "a", 2); again() != 2 {
+			t.Errorf("%d entered when all was over, want 2", again())
+		}
+	})
+}
+
+// However many endpoints there are, and however few places for all of them, each
+// gets some of the room to wait, and takes its turn.
+func TestSharedPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l limiter
+		for i := range maxInFlight {
+			if in := crowd(t, &l, fmt.Sprint("busy", i), 1); in() != 1 {
+				t.Fatal("a place is missing")
+			}
+		}
+		first := crowd(t, &l, "first", 3*maxInHand)
+		if first() != 0 || l.waiting == 0 || l.waiting > maxWaiting/2 {
+			t.Fatalf("%d of one endpoint wait, which takes too much room", l.waiting)
+		}
+		last := crowd(t, &l, "last", 3)
+		for i := range 4 {
+			l.leave(fmt.Sprint("busy", i), true, time.Millisecond, time.Now())
+		}
+		if first() != 1 || last() != 1 { // they have one place each
+			t.Errorf("%d and %d entered", first(), last())
+		}
+		if l.inFlight != maxInFlight-2 {
+			t.Errorf("%d in flight", l.inFlight)
+		}
+		time.Sleep(maxWait)
+	})
+}
+
+// crowd has so many try to enter, and returns how many have by then.
+func crowd(t *testing.T, l *limiter, endpoint string, n int) (entered func() int64) {
+	var in atomic.Int64
+	for range n {
+		go func() {
+			if ok, _ := l.enter(endpoint, false, time.Now()); ok {
+				in.Add(1)
+			}
+		}()
+	}
+	return func() int64 {
+		synctest.Wait()
+		return in.Load()
+	}
+}
+
+// What finds no room is put off one after the other, by how long attempts last.
+func TestPutOff(t *testing.T) {
+	var l limiter
+	now := time.Unix(1, 0)
+	one := l.endpoint("a")
+	for range 100 {
+		l.enter("a", false, now)
+		l.leave("a", false, time.Second, now)
+	}
+	l.enter("a", false, now)
+	first, second := one.backoff(now), one.backoff(now)
+	if first < 500*time.Millisecond || second < 2*first-time.Millisecond {
+		t.Errorf("put off by %s and %s", first, second)
+	}
+	if later := one.backoff(now.Add(time.Minute)); later < 50*time.Second {
+		t.Errorf("while it hangs for a minute by %s", later)
+	}
+	for range 10_000 {
+		if wait := one.backoff(now); wait > maxBackoff {
+			t.Fatalf("put off by %s", wait)
+		}
+	}
+}
+
+// The fan-out waits while there is enough to do, but not for long, and what it has
+// made room for finds it.
+func TestRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l limiter
+		wait := func() (room int, took time.Duration) {
+			start := time.Now()
+			return l.room(), time.Since(start)
+		}
+		if room, took := wait(); room != 2*softWaiting || took != 0 {
+			t.Errorf("room for %d after %s when there is nothing to do", room, took)
+		}
+		made := 0
+		for {
+			if ok, _, _ := l.reserve("a", time.Now()); !ok {
+				break
+			}
+			made++
+		}
+		if most := maxWaiting / (maxPerEndpoint + 1); made < most-1 || made > most+1 {
+			t.Errorf("%d of an endpoint that has not answered yet are expected", made)
+		}
+		for i := range 2 * softWaiting {
+			l.reserve(fmt.Sprint("b", i), time.Now())
+		}
+		if room, took := wait(); room != minRoom || took != maxStall {
+			t.Errorf("room for %d after %s when all is full", room, took)
+		}
+		go func() {
+			time.Sleep(maxStall / 5)
+			for i := range 2*softWaiting - 10 {
+				l.release(fmt.Sprint("b", i))
+			}
+		}()
+		if room, took := wait(); room < softWaiting || took != maxStall/5 {
+			t.Errorf("room for %d after %s when some are left out", room, took)
+		}
+		var in, out atomic.Int64
+		for range made {
+			go func() {
+				defer l.done()
+				if ok, _ := l.enter("a", true, time.Now()); ok {
+					in.Add(1)
+					l.leave("a", true, time.Millisecond, time.Now())
+				} else {
+					out.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		if in.Load() != int64(made) || out.Load() != 0 {
+			t.Errorf("%d of %d that were expected found room, %d did not", in.Load(), made, out.Load())
+		}
+		for i := range 10 {
+			l.release(fmt.Sprint("b", 2*softWaiting-10+i))
+		}
+		if l.waiting != 0 || l.inHand != 0 {
+			t.Errorf("%d wait and %d are in hand when all is done", l.waiting, l.inHand)
+		}
+	})
+}

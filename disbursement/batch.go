@@ -153,7 +153,7 @@ var batches = storage.NewCollection("disbursement_batches", []storage.Field[batc
 		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
 		Value:  func(b *batchRecord) any { return b.CreatedAt.Time },
 	},
-})
+}).Passthrough(func(b *batchRecord) any { return &b.Batch })
 
 var rows = storage.NewCollection("disbursement_batch_rows", []storage.Field[rowRecord]{
 	{

@@ -126,7 +126,7 @@ func newCollection(k *transfer.Kind) *storage.Collection[record] {
 			Value:  func(r *record) any { return r.CreatedAt.Time },
 		},
 		dispatch.DueField((*record).submission),
-	}, storage.DueBy("due"))
+	}, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Transfer })
 }
 
 // statusEvent returns the event of a status: payout.completed for both ways of

@@ -111,7 +111,7 @@ var refunds = storage.NewCollection("refunds", []storage.Field[record]{
 		Value:  func(r *record) any { return r.CreatedAt.Time },
 	},
 	dispatch.DueField(func(r *record) *dispatch.Submission { return &r.Submission }),
-}, storage.DueBy("due"))
+}, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Refund })
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind { return []*storage.Kind{refunds.Kind()} }

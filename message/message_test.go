@@ -60,7 +60,7 @@ func newPost(t *testing.T, texter message.Texter) *post {
 	}
 	clock := func() time.Time { return p.now }
 	log := slog.New(slog.NewTextHandler(&p.log, nil))
-	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Wake: func(*storage.Kind, storage.Scope, time.Time) {}}
+	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Runner: new(work.Runner)}
 	p.Service, p.internal = message.New(p.engine, message.Config{Texter: texter})
 	p.runner = &work.Runner{Store: store, Clock: clock, Log: log, Poll: time.Second}
 	p.runner.Add(p.internal.Jobs(nil)...)

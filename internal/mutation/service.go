@@ -45,8 +45,8 @@ var hostGuards = []guard{
 		"if e.Host != nil {\n\t\te.Host.add(last)", "if false {\n\t\te.Host.add(last)", "./internal/engine", "TestCommitHooksWaitForTheHost",
 	},
 	{
-		"host transaction: it takes no place among the workers", "internal/engine/host.go",
-		"in.Reserve = nil", "_ = in.Reserve", ".", "TestOwnTransaction",
+		"host transaction: it takes no place among the workers", "internal/engine/engine.go",
+		"if tx.engine.Host != nil {", "", "./internal/engine", "TestCommitHooksWaitForTheHost",
 	},
 	{
 		"host transaction: no PIN is compared in it", "account/pin.go",
@@ -70,7 +70,7 @@ var hostGuards = []guard{
 	},
 	{
 		"transaction: what an undone one wanted is undone", "internal/engine/engine.go",
-		"if !committed {", "", "./internal/engine", "TestPanicRollsBack|TestATransactionMayRunAgain|TestDispatchBeginsAfterCommit",
+		"if !committed {", "", "./internal/engine", "TestPanicRollsBack|TestTransactionMayRunAgain|TestDispatchBeginsAfterCommit",
 	},
 }
 

@@ -35,7 +35,7 @@ const (
 		disbursement_batch.created disbursement_batch.completed`
 )
 
-func TestCatalogue(t *testing.T) {
+func TestCatalogueListsEveryTypeOfTheSpecification(t *testing.T) {
 	var want []string
 	for _, list := range []string{listA, listB, ours} {
 		want = append(want, strings.Fields(list)...)
@@ -69,7 +69,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-func TestHostsRecordEvents(t *testing.T) {
+func TestHostRecordsItsOwnEvent(t *testing.T) {
 	store := memory.New()
 	if err := store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func (n *narrow) Allows(resource string, write bool) bool {
 
 // Whoever may read events, but not the resource of one, sees which object it is of and
 // nothing else of it. Each type has a resource.
-func TestEventsShowWhatMayBeRead(t *testing.T) {
+func TestEventHidesObjectTheCallerMayNotRead(t *testing.T) {
 	for _, typ := range event.Types() {
 		if !api.IsResource(typ.Resource()) {
 			t.Errorf("%s has the resource %q", typ, typ.Resource())

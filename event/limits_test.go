@@ -53,7 +53,7 @@ func TestEveryTypeIsRecordedAndFound(t *testing.T) {
 	}
 }
 
-func TestSizesOfSnapshots(t *testing.T) {
+func TestLargeSnapshotIsRefused(t *testing.T) {
 	s, _, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	const around = len(`{"a":""}`)
@@ -66,7 +66,7 @@ func TestSizesOfSnapshots(t *testing.T) {
 }
 
 // A wrong type is named in the refusal, but not at any length.
-func TestUnknownTypes(t *testing.T) {
+func TestUnknownTypeIsRefused(t *testing.T) {
 	s, internal, e := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	long := event.Type(strings.Repeat("x", 10_000))

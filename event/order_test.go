@@ -176,7 +176,7 @@ func TestEventsComeInTheOrderOfCommits(t *testing.T) {
 
 // Events of a release that kept a head for each merchant, or none, stand before those
 // that follow, of every merchant, also when the process begins anew.
-func TestEventsBeforeTheHead(t *testing.T) {
+func TestEventsOfOlderReleasesComeFirst(t *testing.T) {
 	for name, open := range databases {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()

@@ -66,11 +66,7 @@ var Contradicted = work.Outcome{Name: "contradicted", Level: slog.LevelError, Er
 // reports: of a contradiction that is noted, or resolved, already it tells the observer
 // alone.
 func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error {
-	entry := Entry{Object: o.Object, Contradiction: how}
-	if o.Record != o.ID {
-		entry.RecordID = o.Record
-	}
-	known, err := o.Kind.Index.contradict(tx, o.ID, entry)
+	known, err := o.Kind.contradict(tx, o.Ref, how)
 	if err != nil {
 		return err
 	}
@@ -89,19 +85,21 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 	return nil
 }
 
-// contradict notes how an order was contradicted, and reports that it was known.
-func (x *Index) contradict(tx *engine.Tx, id string, e Entry) (known bool, err error) {
+// contradict notes in the index how an order was contradicted, and reports that it was
+// known.
+func (k *Kind) contradict(tx *engine.Tx, ref Ref, how string) (known bool, err error) {
 	scope := storage.Scope{Live: tx.Caller.Live}
-	found, err := x.orders.Get(tx, scope, id)
+	found, err := k.Index.orders.Get(tx, scope, ref.ID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		e.Merchant, e.CreatedAt = tx.Caller.Merchant, api.At(tx.Now)
-		_, err = x.orders.Insert(tx, scope, id, e)
-	case err == nil && (same(e.Contradiction, found.Value.Contradiction) || same(e.Contradiction, found.Value.Resolved)):
+		entry := newEntry(tx, ref, tx.Now)
+		entry.Contradiction = how
+		_, err = k.Index.orders.Insert(tx, scope, ref.ID, entry)
+	case err == nil && (same(how, found.Value.Contradiction) || same(how, found.Value.Resolved)):
 		known = true
 	case err == nil:
-		found.Value.Contradiction = e.Contradiction
-		err = x.orders.Replace(tx, found)
+		found.Value.Contradiction = how
+		err = k.Index.orders.Replace(tx, found)
 	}
 	if err != nil {
 		return false, fmt.Errorf("dispatch: note contradiction: %w", err)

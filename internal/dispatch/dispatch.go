@@ -201,9 +201,6 @@ var (
 // configuration, and so a restart, to change that.
 const providerWait = 15 * time.Minute
 
-// DefaultStuckAfter is how long an order may take, where the host says nothing.
-const DefaultStuckAfter = time.Hour
-
 // What is kept of the provider's references and words, in bytes.
 const (
 	MaxReference = 255

@@ -34,8 +34,7 @@ type Config struct {
 	Payouts  *payout.Internal
 	Refunds  *refund.Internal
 	Invoices *invoice.Internal
-	// StuckAfter is how long an order may take before it is listed as stuck; one hour when
-	// zero.
+	// StuckAfter is how long an order may take before it is listed as stuck.
 	StuckAfter time.Duration
 }
 
@@ -49,9 +48,6 @@ var _ provider.Service = (*Service)(nil)
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	if c.StuckAfter <= 0 {
-		c.StuckAfter = dispatch.DefaultStuckAfter
-	}
 	return &Service{engine: e, config: c}
 }
 

@@ -58,8 +58,8 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 	return Wait, nil
 }
 
-// Contradicted is what the observer is told of a contradiction.
-var Contradicted = work.Outcome{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
+// contradicted is what the observer is told of a contradiction.
+var contradicted = work.Outcome{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
 
 // contradict notes a contradiction. After the commit it tells the log, and the observer,
 // unless ctx belongs to work whose end the observer is told anyway. Providers repeat their
@@ -76,7 +76,7 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 			tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+word+" is listed as stuck",
 				word, id, "merchant", caller.Merchant, "live", caller.Live, "how", how)
 		}
-		said := Contradicted
+		said := contradicted
 		said.RequestID = caller.RequestID
 		if !work.Report(ctx, said) {
 			tx.Observe(ctx, work.Work{Queue: queue, ID: id, Scope: engine.Scope(caller), Records: 1, Outcome: said})

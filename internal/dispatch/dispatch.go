@@ -176,8 +176,8 @@ func (o *Order) Call(tx *engine.Tx, version int64, first bool, submit, status As
 		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Kind.Name, err)
 	}
 	return &Call{
-		Ref: o.Ref, First: first, Submit: submit, Status: status, release: release,
-		Report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
+		Ref: o.Ref, word: o.Kind.Name, first: first, submit: submit, status: status, release: release,
+		report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/jsoncache"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -41,8 +40,6 @@ type Engine struct {
 	// ObserveWork reports work that no worker did, such as the booking of a provider's
 	// callback; may be nil.
 	ObserveWork func(context.Context, work.Work)
-	// JSONCache remembers the JSON of objects that callers read; nil remembers nothing.
-	JSONCache *jsoncache.Cache
 	// Host is set while the engine works inside the host's own transaction, whose
 	// commit is not its own.
 	Host *Host

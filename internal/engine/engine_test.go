@@ -24,7 +24,7 @@ type thing struct {
 	Name string `json:"name"`
 }
 
-var things = storage.NewCollection[thing]("things", nil)
+var things = storage.NewCollection[thing]("things", nil).Passthrough(func(t *thing) any { return t })
 
 type bench struct {
 	*engine.Engine

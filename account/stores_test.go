@@ -14,16 +14,16 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // More accounts than are looked at together are sealed over each store, and seals grow
 // with their accounts.
 func TestSealsOfManyAccounts(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-		svc := servicetest.New(t, store, payments.Config{Key: make([]byte, 32), Clock: func() time.Time { return now }})
+		svc := testkit.New(t, store, payments.Config{Key: make([]byte, 32), Clock: func() time.Time { return now }})
 		n := 0
 		post := func(wallets int) {
 			t.Helper()
@@ -76,8 +76,8 @@ func TestSealsOfManyAccounts(t *testing.T) {
 
 // Many move money between few wallets; none is lost and none is made.
 func TestMoneyIsConserved(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
-		svc := servicetest.New(t, store, payments.Config{})
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		svc := testkit.New(t, store, payments.Config{})
 		const wallets, begin, clients, moves = 10, 100, 32, 60
 		var ids []string
 		for i := range wallets {

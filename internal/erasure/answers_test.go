@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -26,7 +26,7 @@ func TestAnswersOfEndpointsThatQuoteACustomerGo(t *testing.T) {
 	}))
 	t.Cleanup(echo.Close)
 	store := memory.New()
-	svc := servicetest.New(t, store, payments.Config{WebhookAllow: paymentstest.Loopback()})
+	svc := testkit.New(t, store, payments.Config{WebhookAllow: paymentstest.Loopback()})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	check(err)
 	caller := api.Caller{Merchant: m.ID}
@@ -36,7 +36,7 @@ func TestAnswersOfEndpointsThatQuoteACustomerGo(t *testing.T) {
 	check(err)
 	check(svc.Drain(t.Context()))
 	quoted := func() bool {
-		for where, text := range servicetest.Contents(t, store, m.ID) {
+		for where, text := range testkit.Contents(t, store, m.ID) {
 			if strings.HasPrefix(where, "webhook_deliveries") && strings.Contains(text, "Zenobia") {
 				return true
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -25,7 +25,7 @@ const day = 24 * time.Hour
 // left reports where a store still has a word. Kinds that may have it are named.
 func left(t *testing.T, store storage.Store, merchant, word string, except ...string) {
 	t.Helper()
-	for where, text := range servicetest.Without(servicetest.Contents(t, store, merchant), except...) {
+	for where, text := range testkit.Without(testkit.Contents(t, store, merchant), except...) {
 		if strings.Contains(strings.ToLower(text), strings.ToLower(word)) {
 			t.Errorf("%s is left in %s: %s", word, where, text)
 		}
@@ -37,9 +37,9 @@ func left(t *testing.T, store storage.Store, merchant, word string, except ...st
 // them, and comes back in no duplicate; what is about another customer with the same
 // address stays.
 func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-		svc := servicetest.New(t, store, payments.Config{Clock: func() time.Time { return now }})
+		svc := testkit.New(t, store, payments.Config{Clock: func() time.Time { return now }})
 		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 		check(err)
 		caller := api.Caller{Merchant: m.ID}
@@ -72,7 +72,7 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 			Name: new("Yaw Typed"), Email: new("yaw@example.com"), Phone: new("0241113333"), Address: new(""),
 		})
 		check(err)
-		for where := range servicetest.Contents(t, store, m.ID) {
+		for where := range testkit.Contents(t, store, m.ID) {
 			if strings.HasPrefix(where, "invoice_pdfs") && strings.Contains(where, retyped.ID) {
 				t.Errorf("%s is left of the customer", where)
 			}
@@ -138,10 +138,10 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 // The number of a transfer goes after the time that the host sets, once the transfer has
 // ended: also of those that were there before, and of one that ends later.
 func TestNumbersOfEndedTransfersGo(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		config := payments.Config{Clock: func() time.Time { return now }}
-		svc := servicetest.New(t, store, config)
+		svc := testkit.New(t, store, config)
 		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 		check(err)
 		check(svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))
@@ -169,9 +169,9 @@ func TestNumbersOfEndedTransfersGo(t *testing.T) {
 		mobile("0241110002")
 
 		config.NumberRetention = 30 * day
-		svc = servicetest.New(t, store, config)
+		svc = testkit.New(t, store, config)
 		held := func(number string) bool {
-			for _, text := range servicetest.Without(servicetest.Contents(t, store, m.ID)) {
+			for _, text := range testkit.Without(testkit.Contents(t, store, m.ID)) {
 				if strings.Contains(text, number) {
 					return true
 				}

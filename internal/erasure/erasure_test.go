@@ -11,7 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -23,7 +23,7 @@ func TestErasureIsFinished(t *testing.T) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		whole := memory.New()
 		store := faultstore.New(whole)
-		svc := servicetest.New(t, store, payments.Config{Clock: func() time.Time { return now }})
+		svc := testkit.New(t, store, payments.Config{Clock: func() time.Time { return now }})
 		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 		check(err)
 		caller := api.Caller{Merchant: m.ID, IdempotencyKey: "made"}
@@ -42,7 +42,7 @@ func TestErasureIsFinished(t *testing.T) {
 		hit := store.Heal()
 		now = now.Add(10 * time.Minute) // the lease runs out
 		check(svc.Drain(t.Context()))
-		for where, text := range servicetest.Contents(t, whole, m.ID) {
+		for where, text := range testkit.Contents(t, whole, m.ID) {
 			if strings.Contains(strings.ToLower(text), "zenobia") {
 				t.Errorf("operation %d failed, and %s is left with %s", n, where, text)
 			}
@@ -74,7 +74,7 @@ func (r records) Customer(_ context.Context, _ api.Caller, id string) (*account.
 func TestForgetCustomer(t *testing.T) {
 	whole := memory.New()
 	own := records{"crm-1": {Name: "Zenobia", Email: "zenobia@example.com", Address: "Zongo Lane"}, "crm-2": {Name: "Yaw Other"}}
-	svc := servicetest.New(t, whole, payments.Config{Customers: own})
+	svc := testkit.New(t, whole, payments.Config{Customers: own})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	check(err)
 	caller := api.Caller{Merchant: m.ID, IdempotencyKey: "draft"}
@@ -97,7 +97,7 @@ func TestForgetCustomer(t *testing.T) {
 		check(svc.Accounts.ForgetCustomer(t.Context(), caller, "crm-1"))
 		check(svc.Drain(t.Context()))
 	}
-	for where, text := range servicetest.Contents(t, whole, m.ID) {
+	for where, text := range testkit.Contents(t, whole, m.ID) {
 		if lower := strings.ToLower(text); strings.Contains(lower, "zenobia") || strings.Contains(lower, "zongo") {
 			t.Errorf("%s is left with %s", where, text)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -70,7 +70,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
 	check(err)
 	fails := faultstore.New(store)
-	svc := servicetest.New(t, fails, payments.Config{Sandbox: true})
+	svc := testkit.New(t, fails, payments.Config{Sandbox: true})
 	ctx := t.Context()
 	consumer, err := svc.Accounts.CreateConsumer(ctx, api.Caller{IdempotencyKey: "c"}, account.CreateHolderParams{Name: "Zenobia Asante", Phone: "0241112221", PIN: "1234"})
 	check(err)
@@ -180,7 +180,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 // be told the number.
 func TestPayeeOfATransferUnderWayStays(t *testing.T) {
 	store := memory.New()
-	svc := servicetest.New(t, store, payments.Config{Sandbox: true})
+	svc := testkit.New(t, store, payments.Config{Sandbox: true})
 	ctx := t.Context()
 	m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	check(err)
@@ -191,7 +191,7 @@ func TestPayeeOfATransferUnderWayStays(t *testing.T) {
 	check(err)
 	check(svc.Drain(ctx))
 	kept := func() bool {
-		for _, text := range servicetest.Contents(t, store, m.ID) {
+		for _, text := range testkit.Contents(t, store, m.ID) {
 			if strings.Contains(text, "241230903") {
 				return true
 			}

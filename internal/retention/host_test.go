@@ -11,7 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -25,10 +25,10 @@ const day = 24 * time.Hour
 // What is older than the host keeps it goes, also where it was there before the host said
 // so: from every merchant and both modes, while what is younger stays.
 func TestRetentionAppliesToExistingRecords(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		config := payments.Config{Clock: func() time.Time { return now }}
-		svc := servicetest.New(t, store, config)
+		svc := testkit.New(t, store, config)
 		var callers []api.Caller
 		for range 3 {
 			m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
@@ -80,13 +80,13 @@ func TestRetentionAppliesToExistingRecords(t *testing.T) {
 			left int
 		}{{30 * day, 5}, {10 * day, 2}, {60 * day, 2}} {
 			config.EventRetention = step.keep
-			svc = servicetest.New(t, store, config)
+			svc = testkit.New(t, store, config)
 			now = now.Add(time.Hour + time.Minute)
 			check(svc.Drain(t.Context()))
 			want(step.keep.String(), step.left)
 		}
 		config.EventRetention = 0
-		svc = servicetest.New(t, store, config)
+		svc = testkit.New(t, store, config)
 		now = now.Add(1000 * day)
 		check(svc.Drain(t.Context()))
 		want("kept for good", 2)
@@ -96,10 +96,10 @@ func TestRetentionAppliesToExistingRecords(t *testing.T) {
 // Deliveries go before their events once they have ended, also those that were there
 // before the host said so; those that are on their way stay.
 func TestRetentionOfDeliveries(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		config := payments.Config{Clock: func() time.Time { return now }, WebhookAllow: paymentstest.Loopback()}
-		svc := servicetest.New(t, store, config)
+		svc := testkit.New(t, store, config)
 		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 		check(err)
 		caller := api.Caller{Merchant: m.ID}
@@ -131,7 +131,7 @@ func TestRetentionOfDeliveries(t *testing.T) {
 		wait(4 * day) // they are given up
 		record()
 		config.DeliveryRetention, config.EventRetention = time.Hour, 30*day
-		svc = servicetest.New(t, store, config)
+		svc = testkit.New(t, store, config)
 		wait(day)
 		if d, e := counts(); d != 1 || e != 4 {
 			t.Errorf("%d deliveries and %d events are kept, want the one under way and 4", d, e)
@@ -173,7 +173,7 @@ func (u unscanned) View(ctx context.Context, fn func(storage.ReadTx) error) erro
 // A key stands for as long as the host says.
 func TestKeysAreKeptAsTheHostSays(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := servicetest.New(t, memory.New(), payments.Config{Clock: func() time.Time { return now }, IdempotencyRetention: 90 * day})
+	svc := testkit.New(t, memory.New(), payments.Config{Clock: func() time.Time { return now }, IdempotencyRetention: 90 * day})
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
 	record := func() string {
 		t.Helper()
@@ -198,7 +198,7 @@ func TestKeysAreKeptAsTheHostSays(t *testing.T) {
 func TestMessagesAreKeptAsTheHostSays(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	store, config := memory.New(), payments.Config{Clock: func() time.Time { return now }}
-	svc := servicetest.New(t, store, config)
+	svc := testkit.New(t, store, config)
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0241234567"})
 	check(err)
 	caller := api.Caller{Merchant: m.ID}
@@ -221,11 +221,11 @@ func TestMessagesAreKeptAsTheHostSays(t *testing.T) {
 	say()
 	want("30 days when the host says nothing", 2)
 	config.MessageRetention = 4 * day
-	svc = servicetest.New(t, store, config)
+	svc = testkit.New(t, store, config)
 	now = now.Add(time.Hour + time.Minute)
 	want("shortened", 1)
 	config.MessageRetention = 60 * day
-	svc = servicetest.New(t, store, config)
+	svc = testkit.New(t, store, config)
 	now = now.Add(59 * day)
 	want("set longer", 1)
 	now = now.Add(day)
@@ -235,7 +235,7 @@ func TestMessagesAreKeptAsTheHostSays(t *testing.T) {
 // A key is forgotten after thirty days, by the work that is due then.
 func TestKeysAreForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := servicetest.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil {
 		t.Fatal(err)

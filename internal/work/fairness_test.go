@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -38,7 +38,7 @@ func (o *turns) EndWork(_ context.Context, w payments.Work) {
 // of a test key and of a merchant that were there before with hundreds of rows.
 func TestBatchesWaitForTurnsAndNotForOtherBatches(t *testing.T) {
 	seen := &turns{}
-	svc := servicetest.New(t, memory.New(), payments.Config{Observer: seen, Live: payments.Providers{Rail: provider.Simulated{}}})
+	svc := testkit.New(t, memory.New(), payments.Config{Observer: seen, Live: payments.Providers{Rail: provider.Simulated{}}})
 	merchant := func(name string) string {
 		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: name})
 		check(err)

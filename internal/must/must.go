@@ -1,13 +1,17 @@
 // Package must has the two calls that end a test at an error it did not expect.
 package must
 
-import "testing"
+// T is a *testing.T, a testing.TB or a *rapid.T.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+}
 
 // Do ends the test if err is not nil.
-func Do(tb testing.TB, err error) {
-	tb.Helper()
+func Do(t T, err error) {
+	t.Helper()
 	if err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
@@ -15,10 +19,10 @@ func Do(tb testing.TB, err error) {
 // value, or ends the test if there was an error:
 //
 //	m := must.Get(accounts.CreateMerchant(ctx, caller, params))(t)
-func Get[T any](v T, err error) func(testing.TB) T {
-	return func(tb testing.TB) T {
-		tb.Helper()
-		Do(tb, err)
+func Get[V any](v V, err error) func(T) V {
+	return func(t T) V {
+		t.Helper()
+		Do(t, err)
 		return v
 	}
 }

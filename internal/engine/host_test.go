@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -35,9 +36,7 @@ func TestCommitHooksWaitForTheHost(t *testing.T) {
 		})
 	}
 	refused := errors.New("refused")
-	if err := call("th_1", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, call("th_1", nil))
 	if err := call("th_2", refused); !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}

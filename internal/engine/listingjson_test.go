@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/jsoncache"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -19,9 +20,7 @@ func encoded(t *rapid.T, v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Encode(v))
 	return b.String()
 }
 
@@ -60,9 +59,7 @@ func TestListingJSONEqualsEncodedValues(t *testing.T) {
 		scope := engine.Scope(caller)
 		listing.URL = rapid.SampledFrom([]string{"", "/v1/things", "/v1/things/<\"ɛ>/parts"}).Draw(t, "url")
 		write := func(fn func(tx storage.Tx) error) {
-			if err := b.Store.Update(t.Context(), fn); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Store.Update(t.Context(), fn))
 		}
 		ids := rapid.IntRange(0, 4)
 		t.Repeat(map[string]func(*rapid.T){
@@ -101,9 +98,7 @@ func TestListingJSONEqualsEncodedValues(t *testing.T) {
 					}
 				}
 				want, err := passthrough.List(t.Context(), &plain, storage.Query{Scope: scope}, api.Page{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				got.Reset()
 				if err = passthrough.ListJSON(t.Context(), &plain, storage.Query{Scope: scope}, api.Page{}, &got); err != nil || got.String() != encoded(t, want) {
 					t.Fatalf("passthrough: got %s, %v, want %s", &got, err, encoded(t, want))

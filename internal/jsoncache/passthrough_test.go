@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
 
@@ -169,10 +170,7 @@ func TestPassthroughEqualsEncoding(t *testing.T) {
 		if err := json.Unmarshal(document, &r); err != nil {
 			t.Fatalf("%s: %v", document, err)
 		}
-		want, err := plainjson.Marshal(r.parcel)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(plainjson.Marshal(r.parcel))(t)
 		if string(got)+"}" != string(want) {
 			t.Fatalf("got  %s}\nwant %s", got, want)
 		}
@@ -191,10 +189,7 @@ func TestPassthroughTakesOrdinaryDocuments(t *testing.T) {
 		Via: []place{{Street: "x"}, {}}, Tags: []string{"ɔ", ""},
 	}
 	for _, p := range []parcel{p, {}, {Price: api.Pesewas(-5), Pieces: -1}, {Price: api.Pesewas(1), Tags: []string{}}} {
-		document, err := plainjson.Marshal(record{parcel: p})
-		if err != nil {
-			t.Fatal(err)
-		}
+		document := must.Get(plainjson.Marshal(record{parcel: p}))(t)
 		if Passthrough[record, parcel](document) == nil {
 			t.Errorf("Passthrough refuses %s", document)
 		}
@@ -364,10 +359,7 @@ func TestPassthroughRefusesUnusualTypes(t *testing.T) {
 
 // Bytes that Passthrough takes decode to an object, which encodes to the same bytes.
 func FuzzPassthrough(f *testing.F) {
-	whole, err := plainjson.Marshal(parcel{Via: []place{{}}, Tags: []string{"a"}, Metadata: api.Metadata{"a": 1, "b": "c"}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := must.Get(plainjson.Marshal(parcel{Via: []place{{}}, Tags: []string{"a"}, Metadata: api.Metadata{"a": 1, "b": "c"}}))(f)
 	f.Add(whole)
 	f.Add([]byte(`{"street":"a","code":null}`))
 	f.Add([]byte(`{"id":"é","pieces":-0,`))

@@ -371,7 +371,7 @@ func TestRefundOfInvoicePaidFromWallet(t *testing.T) {
 		Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: new(int64(25_00))}},
 	}})
 	check(t, err)
-	_, err = s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
+	_, err = s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
 	check(t, err)
 	s.holds("paid", "1025", "0", "975")
 	r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(5_00))})

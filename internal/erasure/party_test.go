@@ -105,7 +105,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 			f.Lines = []invoice.LineParams{{Description: "a", UnitAmount: new(int64(50))}}
 			bill, err := svc.Invoices.Create(ctx, keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f})
 			check(err)
-			_, err = svc.Invoices.PayWallet(ctx, keyed(caller), bill.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"})
+			_, err = svc.Invoices.PayFromWallet(ctx, keyed(caller), bill.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"})
 			check(err)
 		}
 		var list []disbursement.RowParams

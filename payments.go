@@ -27,7 +27,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/erasure"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/jsoncache"
 	"github.com/seed-7082ffec/payments/internal/providers"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -124,7 +123,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 	s.engine = &engine.Engine{
 		Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Runner: s.runner,
-		Sandbox: c.Sandbox, KeyRetention: c.IdempotencyRetention, JSONCache: new(jsoncache.Cache),
+		Sandbox: c.Sandbox, KeyRetention: c.IdempotencyRetention,
 	}
 
 	if err := s.wire(c, nil); err != nil {

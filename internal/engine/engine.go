@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/jsoncache"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -34,8 +33,6 @@ type Engine struct {
 	KeyRetention time.Duration
 	// Runner runs the due work that the transactions write.
 	Runner *work.Runner
-	// JSONCache remembers the JSON of objects that callers read; nil remembers nothing.
-	JSONCache *jsoncache.Cache
 	// Host is set while the engine works inside the host's own transaction, whose
 	// commit is not its own.
 	Host *Host

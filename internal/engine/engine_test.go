@@ -29,7 +29,7 @@ type thing struct {
 var things = storage.NewCollection("things", []storage.Field[thing]{{
 	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
 	Value:  func(*thing) any { return nil },
-}}, storage.DueBy("due"))
+}}, storage.DueBy("due")).Passthrough(func(t *thing) any { return t })
 
 type bench struct {
 	*engine.Engine

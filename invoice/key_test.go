@@ -241,11 +241,11 @@ func TestWorkerReportsContradiction(t *testing.T) {
 }
 
 // A wallet pays with its PIN, while it may be used; a refusal takes nothing.
-func TestPayWalletRefusesUnusableWallets(t *testing.T) {
+func TestPayFromWalletRefusesUnusableWallets(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	v := s.openInvoice(invoice.Fields{})
 	pay := func(pin string) error {
-		_, err := s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin})
+		_, err := s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin})
 		return err
 	}
 	wants(t, "no PIN", pay(""), api.ParameterMissing)

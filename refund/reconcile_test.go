@@ -33,7 +33,7 @@ func TestReconcile(t *testing.T) {
 		ids[0] + ",5.50,success\n"
 	words := map[string]provider.Outcome{"credited": provider.Paid}
 	report, err := s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{
-		Rows: provider.CSV(strings.NewReader(statement)), Outcomes: words, Kinds: []provider.Kind{provider.Refunds},
+		Rows: provider.CSV(strings.NewReader(statement)), Outcomes: words, Flows: []provider.Flow{provider.Refunds},
 	})
 	check(t, err)
 	refs := func(list []provider.Difference) (refs []string) {

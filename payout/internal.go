@@ -303,7 +303,7 @@ func (in *Internal) GetJSON(ctx context.Context, caller api.Caller, k *transfer.
 func listing(k *transfer.Kind) engine.Listing[record, Transfer] {
 	return engine.Listing[record, Transfer]{
 		Collection: records(k), Noun: k.Object, URL: "/v1/" + k.Table,
-		Show: func(r *record) Transfer { return r.Transfer }, Passthrough: true,
+		Show: func(r *record) Transfer { return r.Transfer },
 	}
 }
 

@@ -252,7 +252,7 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 // listing is how refunds are read.
 var listing = engine.Listing[record, Refund]{
 	Collection: refunds, Noun: "refund", URL: "/v1/refunds",
-	Show: func(r *record) Refund { return r.Refund }, Passthrough: true,
+	Show: func(r *record) Refund { return r.Refund },
 }
 
 // ListParams selects refunds; zero values select all.

@@ -107,15 +107,7 @@ func (s *Submission) Continue(tx *engine.Tx) (restore func()) {
 
 // DueField is the column by which workers claim records of type T.
 func DueField[T any](submission func(*T) *Submission) storage.Field[T] {
-	return storage.Field[T]{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value: func(r *T) any {
-			if due := submission(r).Due; due != nil {
-				return due.Time
-			}
-			return nil
-		},
-	}
+	return storage.NullTimeColumn("due", func(r *T) *api.Time { return submission(r).Due })
 }
 
 // Order is an order in the transaction that drives it.

@@ -65,10 +65,7 @@ func newIndex(table string) *storage.Collection[Entry] {
 				return nil
 			},
 		},
-		{
-			Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-			Value:  func(o *Entry) any { return o.CreatedAt.Time },
-		},
+		storage.TimeColumn("created", func(o *Entry) time.Time { return o.CreatedAt.Time }).Indexed(),
 	})
 }
 

@@ -162,7 +162,7 @@ func (s *shop) contradicted(log *bytes.Buffer, id, how string) {
 	}
 	stuck := func() []provider.OrderInfo {
 		s.t.Helper()
-		list, err := s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Kind: provider.Charges, Contradicted: true})
+		list, err := s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Flow: provider.Charges, Contradicted: true})
 		check(s.t, err)
 		return list.Data
 	}

@@ -29,7 +29,7 @@ func (s *shop) openCharge() (v *invoice.Invoice, charge string) {
 	_, err := s.Invoices.Pay(s.t.Context(), caller, v.ID, invoice.PayParams{})
 	wants(s.t, "in progress", err, api.Unavailable)
 	s.pass(2 * time.Hour)
-	list, err := s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Kind: provider.Charges})
+	list, err := s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Flow: provider.Charges})
 	check(s.t, err)
 	for _, o := range list.Data {
 		if o.Record == v.ID {

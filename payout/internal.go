@@ -221,7 +221,7 @@ func (in *Internal) Recipient(tx storage.ReadTx, live bool, p *Prepared) (*accou
 	if err == nil && d.MatchName && !in.config.NameMatch(d.AccountName, r.Name) {
 		return nil, errNameMismatch
 	}
-	return r, underParam("destination", err)
+	return r, check.Under("destination", err)
 }
 
 // Create makes the transfer. recipient is nil for an external one.

@@ -148,7 +148,7 @@ var batches = storage.NewCollection("disbursement_batches", []storage.Field[batc
 	storage.TextColumn("status", func(b *batchRecord) string { return string(b.Status) }).
 		OneOf(texts(BatchStatuses())...).Indexed(),
 	storage.TimeColumn("created", func(b *batchRecord) time.Time { return b.CreatedAt.Time }).Indexed(),
-})
+}).Passthrough(func(b *batchRecord) any { return &b.Batch })
 
 var rows = storage.NewCollection("disbursement_batch_rows", []storage.Field[rowRecord]{
 	storage.TextColumn("batch", func(r *rowRecord) string { return r.Batch }).Indexed(),

@@ -120,7 +120,7 @@ func newCollection(k *transfer.Kind) *storage.Collection[record] {
 		storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
 		storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 		dispatch.DueField((*record).submission),
-	}, storage.DueBy("due"))
+	}, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Transfer })
 }
 
 // statusEvent returns the event of a status: payout.completed for both ways of

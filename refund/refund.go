@@ -95,7 +95,7 @@ var refunds = storage.NewCollection("refunds", []storage.Field[record]{
 	storage.NullTextColumn("invoice", func(r *record) *string { return r.Invoice }).Indexed(),
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 	dispatch.DueField(func(r *record) *dispatch.Submission { return &r.Submission }),
-}, storage.DueBy("due"))
+}, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Refund })
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind { return []*storage.Kind{refunds.Kind()} }

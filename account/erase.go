@@ -21,18 +21,18 @@ import (
 // keys, draft invoices of the customer with their documents, also those from which the
 // customer was taken off, what endpoints answered to webhooks about them, and messages
 // about the customer that wait or, in test mode, are kept. A message to the same address
-// about somebody else stays. A duplicate of an invoice has nothing of a deleted customer. Afterwards the data is kept in one place alone, where the law of Ghana
-// wants it kept: in issued invoices (open, paid, void or uncollectible) and their
-// documents, which stay as they are. An invoice still names the customer's id,
-// which then leads nowhere.
+// about somebody else stays. A duplicate of an invoice has nothing of a deleted customer.
+// Afterwards the data is kept in one place alone, where the law of Ghana wants it kept: in
+// issued invoices (open, paid, void or uncollectible) and their documents, which stay as
+// they are. An invoice still names the customer's id, which then leads nowhere.
 //
 // A merchant who sends an issued invoice again, or is paid for it, still writes to
 // the address on it; such a message leaves the store when it is sent, in test mode
 // after 30 days.
 //
 // What nobody can know to be about the person stays: words in descriptions, memos
-// and footers, in the metadata of invoices, and what was sent out already. Backups, and space that a database has freed and
-// not yet written over, are the host's.
+// and footers, in the metadata of invoices, and what was sent out already. Backups, and
+// space that a database has freed and not yet written over, are the host's.
 //
 // Refusals: resource_missing, also for one that was deleted before.
 func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
@@ -77,13 +77,10 @@ func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id stri
 func forget(tx *engine.Tx, id string) error {
 	erasure := pii.Erasure{Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
 	scope := engine.Scope(tx.Caller)
-	_, err := pii.Erasures.Insert(tx, scope, id, erasure)
-	if errors.Is(err, storage.ErrExists) {
-		var before *storage.Object[pii.Erasure]
-		if before, err = pii.Erasures.Get(tx, scope, id); err == nil {
-			before.Value = erasure
-			err = pii.Erasures.Replace(tx, before)
-		}
+	o, err := pii.Erasures.GetOrNew(tx, scope, id)
+	if err == nil {
+		o.Value = erasure
+		err = pii.Erasures.Put(tx, o)
 	}
 	if err != nil {
 		return fmt.Errorf("account: queue erasure: %w", err)

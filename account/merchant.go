@@ -3,7 +3,6 @@ package account
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -184,18 +183,19 @@ func (s *Service) UpdateMerchant(ctx context.Context, caller api.Caller, id stri
 
 // setLogo replaces a merchant's picture, or removes it.
 func setLogo(tx *engine.Tx, merchant string, data []byte) error {
-	old, err := logos.Get(tx, operator(false), merchant)
-	if err == nil {
-		err = logos.Delete(tx, old)
+	o, err := logos.GetOrNew(tx, operator(false), merchant)
+	switch {
+	case err != nil:
+	case len(data) > 0:
+		o.Value = Logo{Data: data, Type: logoType(data)}
+		err = logos.Put(tx, o)
+	case o.Version > 0:
+		err = logos.Delete(tx, o)
 	}
-	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if err != nil {
 		return fmt.Errorf("account: replace logo: %w", err)
 	}
-	if len(data) == 0 {
-		return nil
-	}
-	_, err = logos.Insert(tx, operator(false), merchant, Logo{Data: data, Type: logoType(data)})
-	return err
+	return nil
 }
 
 // GetLogo returns a merchant's picture.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/retry"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 
 // pinLockDurations are how long one lock after the other lasts. The lock after these lasts until
 // the operator unlocks the PIN: 25 guesses find one PIN of four digits in 400.
-var pinLockDurations = []time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
+var pinLockDurations = retry.Schedule{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
 
 // pinAttempts are the entries of a PIN since the last right one. They include those that are
 // being compared: a try is counted before it is compared, in a transaction of its own,
@@ -71,16 +72,18 @@ func (t *pinAttempts) count(now time.Time, from string) *api.Error {
 	if open < maxPINAttempts {
 		return nil
 	}
-	if t.Locks++; t.Locks <= len(pinLockDurations) {
-		t.LockedUntil = api.AtOrNil(now.Add(pinLockDurations[t.Locks-1]))
+	t.Locks++
+	if long, ends := pinLockDurations.After(t.Locks); ends {
+		t.LockedUntil = api.AtOrNil(now.Add(long))
 	}
 	return nil
 }
 
 // locked refuses every try while the PIN is locked.
 func (t *pinAttempts) locked(now time.Time) *api.Error {
+	_, ends := pinLockDurations.After(t.Locks)
 	switch {
-	case t.Locks > len(pinLockDurations):
+	case !ends:
 		return api.Errorf(api.PINLocked, "pin", "The PIN is locked after too many wrong entries. Its holder can have it unlocked by customer care.")
 	case t.LockedUntil != nil && now.Before(t.LockedUntil.Time):
 		e := api.Errorf(api.PINLocked, "pin", "The PIN is locked after too many wrong entries. Try again later.")
@@ -94,10 +97,10 @@ func (t *pinAttempts) locked(now time.Time) *api.Error {
 func (t *pinAttempts) lockNotice() string {
 	const happened = "The PIN of your wallet was entered wrongly too often and is locked"
 	const advice = "If this was not you, tell customer care."
-	if t.Locks > len(pinLockDurations) {
+	d, ends := pinLockDurations.After(t.Locks)
+	if !ends {
 		return happened + " until customer care unlocks it. " + advice
 	}
-	d := pinLockDurations[t.Locks-1]
 	long := fmt.Sprintf("%d minutes", int(d.Minutes()))
 	if d == time.Hour {
 		long = "an hour"

@@ -251,15 +251,12 @@ func (b *sealing) write(tx storage.Tx) error {
 		return taken(err, errFaster)
 	}
 	for _, segment := range b.segments {
-		var err error
-		if segment.stored == nil {
-			_, err = seals.Insert(tx, storage.Scope{}, sealID(head.ID, segment.number), segment.computed)
-		} else {
-			kept := *segment.stored
-			kept.Value = segment.computed
-			err = seals.Replace(tx, &kept)
+		kept := storage.Object[seal]{ID: sealID(head.ID, segment.number)}
+		if segment.stored != nil {
+			kept = *segment.stored
 		}
-		if err != nil {
+		kept.Value = segment.computed
+		if err := seals.Put(tx, &kept); err != nil {
 			return taken(err, errSealed)
 		}
 	}

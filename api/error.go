@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -43,6 +44,18 @@ func (e *Error) Unwrap() error { return e.cause }
 func (e *Error) WithCause(err error) *Error {
 	c := *e
 	c.cause = err
+	return &c
+}
+
+// Under returns a copy for a caller whose parameter encloses that of e: under destination,
+// phone_number is destination.phone_number. The message names it so, too. A refusal
+// without a parameter gets the enclosing one.
+func (e *Error) Under(param string) *Error {
+	c := *e
+	if c.Param = param; e.Param != "" {
+		c.Param = param + "." + e.Param
+		c.Message = strings.Replace(e.Message, e.Param, c.Param, 1)
+	}
 	return &c
 }
 

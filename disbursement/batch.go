@@ -302,17 +302,12 @@ func underRow(row int, err error) error {
 	if !errors.As(err, &refusal) || refusal.Type == api.Fault {
 		return err
 	}
-	nested := *refusal
-	if nested.Param == "" {
-		nested.Param = fmt.Sprintf("rows[%d]", row)
-		return &nested
+	at := fmt.Sprintf("rows[%d]", row)
+	nested := refusal.Under(at)
+	if refusal.Param != "" && !strings.Contains(nested.Message, nested.Param) {
+		nested.Message = at + ": " + nested.Message
 	}
-	path := rowParam(row, nested.Param)
-	if nested.Message = strings.Replace(nested.Message, nested.Param, path, 1); !strings.Contains(nested.Message, path) {
-		nested.Message = fmt.Sprintf("rows[%d]: %s", row, nested.Message)
-	}
-	nested.Param = path
-	return &nested
+	return nested
 }
 
 // GetBatch returns one batch.

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/retry"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
@@ -16,7 +17,7 @@ import (
 
 // retrySchedule is how long to wait after each time that a row could not be decided, as
 // when the rail cannot be asked for a name. After the last one it is refused.
-var retrySchedule = []time.Duration{
+var retrySchedule = retry.Schedule{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
 }
 
@@ -47,15 +48,16 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 		return s.settleRow(tx, o, t.ID, nil)
 	})
 	var refusal *api.Error
+	wait, more := retrySchedule.After(o.Value.Attempts + 1)
 	switch {
 	case err == nil && replayed:
 		// The key had been used before, so that what was to be written with the
 		// disbursement was not.
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.settleRow(tx, o, made.ID, nil) })
-	case errors.As(err, &refusal) && isTransient(refusal) && o.Value.Attempts < len(retrySchedule):
+	case errors.As(err, &refusal) && isTransient(refusal) && more:
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			later := *o
-			later.Value.Due = api.AtOrNil(tx.Now.Add(retrySchedule[later.Value.Attempts]))
+			later.Value.Due = api.AtOrNil(tx.Now.Add(wait))
 			later.Value.Attempts++
 			return rows.Replace(tx, &later)
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/retry"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -68,7 +69,7 @@ var notifications = storage.NewCollection("event_tellings", []storage.Field[noti
 
 // notifyAfter is how long to wait after each failure of a subscriber; the last entry
 // stands for all later ones.
-var notifyAfter = []time.Duration{
+var notifyAfter = retry.Schedule{
 	time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
 }
 
@@ -118,9 +119,8 @@ func (s *Service) notifyOne(ctx context.Context, claimed storage.Record) error {
 			return notifications.Delete(tx, o)
 		}
 		again := *o
-		wait := notifyAfter[min(again.Value.Attempts, len(notifyAfter)-1)]
 		again.Value.Attempts++
-		again.Value.Due = api.At(tx.Now.Add(wait))
+		again.Value.Due = api.At(tx.Now.Add(notifyAfter.AfterOrLast(again.Value.Attempts)))
 		return notifications.Replace(tx, &again)
 	})
 	if errors.Is(stored, storage.ErrConflict) || errors.Is(stored, storage.ErrNotFound) {

@@ -88,8 +88,8 @@ func (f *Fields) check() error {
 		return err
 	}
 	for i := range f.Lines {
-		if err := f.Lines[i].checkSize(fmt.Sprintf("line_items[%d].", i)); err != nil {
-			return err
+		if err := f.Lines[i].checkSize(); err != nil {
+			return check.Under(lineParam(i), err)
 		}
 	}
 	if m := f.CollectionMethod; m != nil && *m != SendInvoice && *m != ChargeAutomatically {
@@ -102,9 +102,9 @@ func (f *Fields) check() error {
 func (s *Service) lines(params []LineParams) ([]Line, error) {
 	lines := make([]Line, len(params))
 	for i := range params {
-		l, err := params[i].line(fmt.Sprintf("line_items[%d]", i), s.config.DefaultTax)
+		l, err := params[i].line(s.config.DefaultTax)
 		if err != nil {
-			return nil, err
+			return nil, check.Under(lineParam(i), err)
 		}
 		lines[i] = *l
 	}
@@ -124,7 +124,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 	if s.config.Customers == nil {
 		return func(tx storage.ReadTx) (*account.Customer, error) {
 			c, err := s.config.Accounts.Customer(tx, engine.Scope(caller), *f.Customer)
-			return c, named("customer", err)
+			return c, check.Under("customer", err)
 		}, nil
 	}
 	c, err := s.config.Customers.Customer(ctx, caller, *f.Customer)
@@ -132,7 +132,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 		err = api.NoSuch("customer")
 	}
 	if err != nil {
-		return nil, named("customer", err)
+		return nil, check.Under("customer", err)
 	}
 	return func(storage.ReadTx) (*account.Customer, error) { return c, nil }, nil
 }
@@ -157,7 +157,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 			return fmt.Errorf("invoice: customer: %w", err)
 		}
 		if deleted {
-			return named("customer", api.NoSuch("customer"))
+			return api.NoSuch("customer").Under("customer")
 		}
 		// A host's own record may hold what nobody could be reached by; it is left out.
 		r.Email, r.Name, r.Phone = nil, textOrNil(c.Name), nil

@@ -254,13 +254,10 @@ func (s *Service) document(ctx context.Context, caller api.Caller, id string, c 
 		return nil, err
 	}
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		_, err := pdfs.Insert(tx, engine.Scope(caller), id, pdf{Of: of, Data: data})
-		if errors.Is(err, storage.ErrExists) {
-			var old *storage.Object[pdf]
-			if old, err = pdfs.Get(tx, engine.Scope(caller), id); err == nil {
-				old.Value = pdf{Of: of, Data: data}
-				err = pdfs.Replace(tx, old)
-			}
+		o, err := pdfs.GetOrNew(tx, engine.Scope(caller), id)
+		if err == nil {
+			o.Value = pdf{Of: of, Data: data}
+			err = pdfs.Put(tx, o)
 		}
 		if err != nil {
 			return fmt.Errorf("invoice: keep PDF: %w", err)

@@ -107,81 +107,73 @@ func checkLines(lines []Line) error {
 // places is how many decimals quantities and rates may have.
 const places = 6
 
-// checkSize refuses numbers that nobody can write out, before anybody does. at is
-// what stands before a parameter's name.
-func (p *LineParams) checkSize(at string) error {
+// checkSize refuses numbers that nobody can write out, before anybody does.
+func (p *LineParams) checkSize() error {
 	if p.Quantity != nil && !money.Writable(*p.Quantity) {
-		return api.Invalid(at+"quantity", "%squantity must be above 0 and at most 1,000,000, with at most six decimals.", at)
+		return api.Invalid("quantity", "quantity must be above 0 and at most 1,000,000, with at most six decimals.")
 	}
 	writable := p.TaxPercent == nil || money.Writable(*p.TaxPercent)
 	for _, t := range p.Taxes {
 		writable = writable && money.Writable(t.Percent)
 	}
 	if !writable {
-		return api.Invalid(at+"tax_percent", "%stax_percent must be from 0 to 100, with at most six decimals.", at)
+		return api.Invalid("tax_percent", "tax_percent must be from 0 to 100, with at most six decimals.")
 	}
 	return nil
 }
 
-// line checks a line and computes its amount. param is where it stands in the
-// request, as "line_items[2]" or "".
-func (p *LineParams) line(param string, defaultTax *decimal.Decimal) (*Line, error) {
-	at := func(name string) string {
-		if param == "" {
-			return name
-		}
-		return param + "." + name
-	}
+// lineParam is the path of a line in a request.
+func lineParam(i int) string { return fmt.Sprintf("line_items[%d]", i) }
+
+// line checks a line and computes its amount, which may still be too much for an invoice.
+func (p *LineParams) line(defaultTax *decimal.Decimal) (*Line, error) {
 	if p.Description == "" {
-		return nil, api.Missing(at("description"))
+		return nil, api.Missing("description")
 	}
-	if err := check.Text(at("description"), p.Description, api.MaxText); err != nil {
+	if err := check.Text("description", p.Description, api.MaxText); err != nil {
 		return nil, err
 	}
 	if p.UnitAmount == nil {
-		return nil, api.Missing(at("unit_amount"))
+		return nil, api.Missing("unit_amount")
 	}
 	if *p.UnitAmount < 0 || *p.UnitAmount > money.Max {
-		return nil, api.Invalid(at("unit_amount"), "%s must be a whole number of pesewas from 0 to %d.", at("unit_amount"), money.Max)
+		return nil, api.Invalid("unit_amount", "unit_amount must be a whole number of pesewas from 0 to %d.", money.Max)
 	}
 	quantity := decimal.NewFromInt(1)
 	if p.Quantity != nil {
 		quantity = *p.Quantity
 	}
 	if !quantity.IsPositive() || quantity.GreaterThan(maxQuantity) || !quantity.Equal(quantity.Truncate(places)) {
-		return nil, api.Invalid(at("quantity"), "%s must be above 0 and at most 1,000,000, with at most six decimals.", at("quantity"))
+		return nil, api.Invalid("quantity", "quantity must be above 0 and at most 1,000,000, with at most six decimals.")
 	}
-	if err := check.Text(at("product"), p.Product, api.MaxName); err != nil {
+	if err := check.Text("product", p.Product, api.MaxName); err != nil {
 		return nil, err
 	}
 	if err := check.Metadata(p.Metadata, false); err != nil {
-		return nil, within(param, err)
+		return nil, err
 	}
 	l := &Line{
 		ID: uuid.NewString(), Object: "line_item", Description: p.Description, Quantity: api.Number{Decimal: quantity},
 		UnitAmount: *p.UnitAmount, Currency: api.Currency, Taxable: p.Taxable, Product: textOrNil(p.Product),
 		Metadata: p.Metadata, Discount: p.Discount,
 	}
-	if err := l.setTax(p, at("tax_percent"), defaultTax); err != nil {
+	if err := l.setTax(p, defaultTax); err != nil {
 		return nil, err
 	}
 	l.Amount = round(quantity.Mul(decimal.NewFromInt(l.UnitAmount)))
-	if l.Amount > money.Max {
-		return nil, tooMuch(param)
-	}
 	if l.Discount < 0 || l.Discount > l.Amount {
-		return nil, api.Invalid(at("discount"), "%s must be from 0 to the amount of the line.", at("discount"))
+		return nil, api.Invalid("discount", "discount must be from 0 to the amount of the line.")
 	}
 	return l, nil
 }
 
-func (l *Line) setTax(p *LineParams, param string, defaultTax *decimal.Decimal) error {
+func (l *Line) setTax(p *LineParams, defaultTax *decimal.Decimal) error {
 	rate := p.TaxPercent
 	if len(p.Taxes) > 0 {
 		sum := decimal.Zero
 		for _, t := range p.Taxes {
 			if t.Name == "" || t.Percent.IsNegative() {
-				return api.Invalid(param, "A tax needs a name, and a rate that is not negative.")
+				return api.Invalid("tax_percent", "A tax needs a name, and a rate that is not negative.")
 			}
 			sum = sum.Add(t.Percent)
 		}
@@ -194,7 +186,7 @@ func (l *Line) setTax(p *LineParams, param string, defaultTax *decimal.Decimal) 
 		return nil
 	}
 	if rate.IsNegative() || rate.GreaterThan(hundred) || !rate.Equal(rate.Truncate(places)) {
-		return api.Invalid(param, "%s must be from 0 to 100, with at most six decimals.", param)
+		return api.Invalid("tax_percent", "tax_percent must be from 0 to 100, with at most six decimals.")
 	}
 	l.TaxPercent = &api.Number{Decimal: *rate}
 	return nil
@@ -217,9 +209,6 @@ func round(pesewas decimal.Decimal) int64 {
 }
 
 func tooMuch(param string) error {
-	if param == "" {
-		param = "unit_amount"
-	}
 	return api.Invalid(param, "%s takes the invoice beyond GHS %s.", param, money.Text(money.Max))
 }
 
@@ -234,8 +223,8 @@ func (r *record) total() error {
 		subtotal += l.Amount
 		tax += l.tax()
 		discount += l.Discount
-		if subtotal+tax-discount > money.Max {
-			return tooMuch(fmt.Sprintf("line_items[%d]", i))
+		if l.Amount > money.Max || subtotal+tax-discount > money.Max {
+			return tooMuch(lineParam(i))
 		}
 		if !l.Taxable {
 			continue

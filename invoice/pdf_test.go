@@ -45,7 +45,7 @@ func sample(tb testing.TB, lines int) *record {
 		if i == 0 {
 			p.Description = "Sobolo, chilled, in bottles of half a litre, delivered to the door on the morning of the event, with ice and cups as agreed by telephone"
 		}
-		l, err := p.line("", nil)
+		l, err := p.line(nil)
 		if err != nil {
 			tb.Fatal(err)
 		}

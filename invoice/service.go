@@ -3,7 +3,6 @@ package invoice
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -245,10 +244,10 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 		ID string `json:"id"`
 		LineParams
 	}{id, p}}
-	if err := p.checkSize(""); err != nil {
+	if err := p.checkSize(); err != nil {
 		return nil, err
 	}
-	line, err := p.line("", s.config.DefaultTax)
+	line, err := p.line(s.config.DefaultTax)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +260,7 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 			return err
 		}
 		if err := o.Value.setLines(lines); err != nil {
-			return named("unit_amount", err)
+			return tooMuch("unit_amount") // all lines before it were within the limit
 		}
 		return s.replace(tx, o, event.InvoiceUpdated)
 	})
@@ -348,26 +347,6 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 	q.Where = engine.Where(q.Where, "customer", p.Customer)
 	q.Where = engine.Where(q.Where, "status", string(p.Status))
 	return q
-}
-
-// named names another parameter in a refusal.
-func named(param string, err error) error {
-	var refusal *api.Error
-	if err == nil || !errors.As(err, &refusal) {
-		return err
-	}
-	renamed := *refusal
-	renamed.Param = param
-	return &renamed
-}
-
-// within puts where a line stands before a refusal's parameter.
-func within(line string, err error) error {
-	var refusal *api.Error
-	if line == "" || !errors.As(err, &refusal) {
-		return err
-	}
-	return named(line+"."+refusal.Param, err)
 }
 
 // ListLines lists the lines of an invoice in their order. Cursors are lines' ids:

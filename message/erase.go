@@ -14,25 +14,18 @@ import (
 // somebody else stay, also those to the same address.
 func (i *Internal) Erase(ctx context.Context, caller api.Caller, person string) error {
 	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "person", person), Limit: api.MaxLimit}
-	for more := true; more; {
-		err := i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			page, further, err := messages.List(tx, q)
-			if err != nil {
-				return fmt.Errorf("message: list for erasure: %w", err)
-			}
-			more = further
-			for _, o := range page {
-				if err := messages.Delete(tx, o); err != nil {
-					return fmt.Errorf("message: erase: %w", err)
-				}
-			}
-			return nil
-		})
+	return i.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
+		page, more, err := messages.List(tx, q)
 		if err != nil {
-			return err
+			return false, fmt.Errorf("message: list for erasure: %w", err)
 		}
-	}
-	return nil
+		for _, o := range page {
+			if err := messages.Delete(tx, o); err != nil {
+				return false, fmt.Errorf("message: erase: %w", err)
+			}
+		}
+		return more, nil
+	})
 }
 
 // EraseEverywhere is Erase for a consumer or cash agent, of whom the messages of every

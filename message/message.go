@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/internal/retry"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -92,7 +93,7 @@ const DefaultRetention = 30 * 24 * time.Hour
 
 // retryAfter is how long to wait after each failed attempt. After the last one
 // the message is given up: nobody wants yesterday's receipt.
-var retryAfter = []time.Duration{
+var retryAfter = retry.Schedule{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute,
 	time.Hour, 3 * time.Hour, 8 * time.Hour, 12 * time.Hour,
 }
@@ -263,12 +264,12 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 	o.Value.Attempts++
 	said := work.Outcome{Name: "sent", Attempt: o.Value.Attempts}
 	defer func() { work.Report(ctx, said) }()
-	if failed != nil && o.Value.Attempts <= len(retryAfter) {
+	if wait, more := retryAfter.After(o.Value.Attempts); failed != nil && more {
 		// The error may quote the number; the log must not.
 		said.Name, said.Level, said.Err = "again", slog.LevelWarn, failed
 		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			again := *o // a run that is undone leaves the claimed version as it is
-			again.Value.Due = api.At(tx.Now.Add(retryAfter[o.Value.Attempts-1]))
+			again.Value.Due = api.At(tx.Now.Add(wait))
 			return messages.Replace(tx, &again)
 		})
 	}

@@ -1,7 +1,6 @@
 package payout
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/account"
@@ -111,7 +110,7 @@ func (p *DestinationParams) check(banks provider.BankDirectory) (*Destination, *
 				"A service_wallet destination needs one of service_id, account_id and phone_number.")
 		}
 		// The form of a number or id is no secret, unlike whether there is such a recipient.
-		return nil, nil, underParam("destination", p.wallet().Check())
+		return nil, nil, check.Under("destination", p.wallet().Check())
 	}
 	return nil, nil, api.Invalid("destination.type", "destination.type must be mobile_money, bank_transfer or service_wallet.")
 }
@@ -185,16 +184,4 @@ func wallet(r *account.Recipient) Destination {
 		Type: ServiceWallet, Number: r.AccountID, Name: r.DisplayName,
 		ServiceID: r.ServiceID, AccountID: r.AccountID, RecipientType: r.Type,
 	}
-}
-
-// underParam puts the name of the enclosing object before a refusal's parameter.
-func underParam(object string, err error) error {
-	var refusal *api.Error
-	if !errors.As(err, &refusal) || refusal.Param == "" {
-		return err
-	}
-	nested := *refusal
-	nested.Message = strings.Replace(nested.Message, nested.Param, object+"."+nested.Param, 1)
-	nested.Param = object + "." + nested.Param
-	return &nested
 }

@@ -212,7 +212,7 @@ func (p *preparedTransfer) Recipient(tx storage.ReadTx) (*account.Recipient, err
 	if err == nil && d.MatchName && !p.in.config.NameMatch(d.AccountName, r.Name) {
 		return nil, errNameMismatch
 	}
-	return r, underParam("destination", err)
+	return r, check.Under("destination", err)
 }
 
 // Create makes the transfer. recipient is nil for an external one.

@@ -74,7 +74,7 @@ func (s *Service) lookUpName(ctx context.Context, caller api.Caller, p Destinati
 }
 
 // alone takes the name of the enclosing object off a refusal's parameter: the
-// opposite of within.
+// opposite of [api.Error.Under].
 func alone(object string, err error) error {
 	var refusal *api.Error
 	if !errors.As(err, &refusal) {

@@ -2,7 +2,6 @@ package refund
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -105,7 +104,7 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
 	}
 	back, err := in.config.Payments.Refund(tx, id, p.Amount)
 	if err != nil {
-		return nil, named("payment", err)
+		return nil, missing("payment", err)
 	}
 	paid := &back.Payment
 	r := &record{
@@ -136,7 +135,7 @@ func (in *Internal) payment(tx *engine.Tx, p CreateParams) (string, error) {
 	}
 	id, err := in.config.Invoices.Payment(tx, engine.Scope(tx.Caller), p.Invoice)
 	if err != nil {
-		return "", named("invoice", err)
+		return "", missing("invoice", err)
 	}
 	if p.Payment != "" && p.Payment != id {
 		return "", api.Invalid("payment", "payment is not the payment of this invoice. Leave out one of them.")
@@ -144,15 +143,12 @@ func (in *Internal) payment(tx *engine.Tx, p CreateParams) (string, error) {
 	return id, nil
 }
 
-// named names the parameter by which an object was not found.
-func named(param string, err error) error {
-	var refusal *api.Error
-	if !errors.As(err, &refusal) || refusal.Code != api.ResourceMissing {
-		return err
+// missing names the parameter by which an object was not found.
+func missing(param string, err error) error {
+	if api.CodeOf(err) == api.ResourceMissing {
+		return check.Under(param, err)
 	}
-	renamed := *refusal
-	renamed.Param = param
-	return &renamed
+	return err
 }
 
 // payWallet moves the money back within the service, which ends the refund.

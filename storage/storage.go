@@ -35,8 +35,9 @@ var (
 	ErrRetry = errors.New("storage: run the whole transaction again")
 	// ErrUnavailable: the database cannot be reached, or takes no writes now, and the
 	// store's own attempts have failed. Nothing was written, except where the error is
-	// also the one that a backend documents for a commit whose answer was lost. The same call may succeed later; a caller that may have written
-	// repeats it with the same idempotency key.
+	// also the one that a backend documents for a commit whose answer was lost. The same
+	// call may succeed later; a caller that may have written repeats it with the same
+	// idempotency key.
 	ErrUnavailable = errors.New("storage: unavailable")
 	// ErrNewer: the database was written by a newer version of the library.
 	ErrNewer = errors.New("storage: database is from a newer version")
@@ -106,8 +107,8 @@ type Store interface {
 // ReadTx reads one consistent state, and, inside Update, what the transaction
 // itself has written. It is for one goroutine.
 //
-// The caller owns results and arguments, and may change both after the call. A cancelled context makes
-// every method fail with the context's error.
+// The caller owns results and arguments, and may change both after the call. A cancelled
+// context makes every method fail with the context's error.
 //
 // Ids, names and texts are UTF-8 without the character zero. A store that cannot keep
 // any other finds nothing by it, and refuses to write it with ErrInvalid. Documents

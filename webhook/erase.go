@@ -12,25 +12,18 @@ import (
 // EraseCustomer takes the personal data of a customer out of events, and forgets the
 // answers of the endpoints that were told of them.
 func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, customer string) error {
-	for more := true; more; {
-		err := i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			changed, further, err := i.svc.events.EraseCustomer(tx, customer)
-			if err != nil {
-				return err
-			}
-			more = further
-			for _, id := range changed {
-				if err := i.svc.eraseAnswers(tx, id); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	return i.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
+		changed, more, err := i.svc.events.EraseCustomer(tx, customer)
 		if err != nil {
-			return err
+			return false, err
 		}
-	}
-	return nil
+		for _, id := range changed {
+			if err := i.svc.eraseAnswers(tx, id); err != nil {
+				return false, err
+			}
+		}
+		return more, nil
+	})
 }
 
 // EraseObjects takes the personal data of objects out of events, and forgets the answers of

@@ -151,10 +151,11 @@ func (s *Service) attemptOne(ctx context.Context, m *outgoing) error {
 	result = s.post(ctx, d.caller.Live, m.endpoint.URL, d.Value.Event, m.body, m.endpoint.secrets(m.now))
 	leave()
 	r := &deliveryUpdate{claimedDelivery: d, insert: m.leasedEvent != nil, attempt: &result, status: Pending}
+	_, more := attemptAfter.After(outcome.Attempt)
 	switch {
 	case result.ok():
 		r.status, outcome.Name = Delivered, string(Delivered)
-	case len(d.Value.Attempts)+1 >= len(attemptAfter) || result.StatusCode == http.StatusGone:
+	case !more || result.StatusCode == http.StatusGone:
 		r.status, outcome.Name = Failed, string(Failed)
 	default:
 		outcome.Name = "again"
@@ -295,7 +296,8 @@ func (s *Service) writeUpdate(tx *engine.Tx, r *deliveryUpdate, healthy map[stri
 		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(r.backoff))
 		tx.DueIn(s.deliveries.Kind(), r.backoff)
 	case r.status == Pending:
-		wait := max(jitter(attemptAfter[len(d.Attempts)], d.ID), r.attempt.retryAfter)
+		wait, _ := attemptAfter.After(len(d.Attempts))
+		wait = max(jitter(wait, d.ID), r.attempt.retryAfter)
 		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(wait))
 		tx.DueIn(s.deliveries.Kind(), wait)
 	default:

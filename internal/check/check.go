@@ -5,6 +5,7 @@ package check
 
 import (
 	"encoding/json"
+	"errors"
 	"net/mail"
 	"strings"
 	"time"
@@ -16,6 +17,14 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/money"
 )
+
+// Under is [api.Error.Under] for an error that may be a refusal; any other stays.
+func Under(param string, err error) error {
+	if refusal, ok := errors.AsType[*api.Error](err); ok {
+		return refusal.Under(param)
+	}
+	return err
+}
 
 // Text refuses text that is too long, is not UTF-8 or holds control
 // characters other than line breaks.

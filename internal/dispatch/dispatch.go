@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/retry"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -29,8 +30,9 @@ import (
 type Flow struct {
 	// Name is what an order is called in the log and in refusals.
 	Name provider.Flow
-	// Backoff is how long to wait between polls.
-	Backoff Backoff
+	// Backoff is how long to wait after each attempt that was not conclusive. Its last entry
+	// stands for all later ones.
+	Backoff retry.Schedule
 	// NoProvider names, for the log, the outcome of work that finds no provider.
 	NoProvider string
 
@@ -127,7 +129,8 @@ type Order struct {
 // log, once, of an order that takes too long.
 func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
-		pollAfter = o.Flow.Backoff.After(o.Attempts)
+		// A callback may come before the first attempt.
+		pollAfter = o.Flow.Backoff.AfterOrLast(max(o.Attempts, 1))
 	}
 	o.Due = api.AtOrNil(tx.Now.Add(pollAfter))
 	age := tx.Now.Sub(o.Since)
@@ -170,20 +173,13 @@ func (o *Order) Call(tx *engine.Tx, version int64, first bool, submit, status As
 	}, nil
 }
 
-// Backoff is how long to wait after each attempt that was not conclusive. Its last entry
-// stands for all later ones.
-type Backoff []time.Duration
-
-// After returns the wait after so many attempts.
-func (b Backoff) After(attempts int) time.Duration { return b[min(max(attempts, 1), len(b))-1] }
-
 // pollBackoff is the backoff of transfers and refunds, ChargeBackoff that of charges.
 var (
-	pollBackoff = Backoff{
+	pollBackoff = retry.Schedule{
 		2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute,
 	}
-	ChargeBackoff = Backoff{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
+	ChargeBackoff = retry.Schedule{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 )
 
 // providerWait is how long an order waits that finds no provider. It takes a new

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -65,15 +64,6 @@ func TestAskSubmitsOnce(t *testing.T) {
 	// What a host's code panics with may be a number, and the error leaves it out.
 	if _, err := (&script{submit: panics}).call(true).ask(t.Context()); !errors.Is(err, errPanicked) {
 		t.Errorf("a panic is %v", err)
-	}
-}
-
-func TestBackoffRepeatsItsLast(t *testing.T) {
-	s := Backoff{time.Second, time.Minute}
-	for asked, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: time.Minute, 3: time.Minute, 99: time.Minute} {
-		if got := s.After(asked); got != want {
-			t.Errorf("after %d: %s", asked, got)
-		}
 	}
 }
 

@@ -174,9 +174,9 @@ func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after
 }
 
 // CountStuck counts the orders of a mode that are contradicted, or have been open for so
-// long, up to limit. It reads what is contradicted, and of what is open, the oldest first, and in live mode no more than what is
-// stuck; test mode has as many clocks as merchants, so that up to limit open ones
-// are looked at there.
+// long, up to limit. It reads what is contradicted, and then what is open, the oldest
+// first. In live mode it reads no more than what is stuck. Test mode has as many clocks as
+// merchants, so that up to limit open ones are looked at there.
 func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
 	stuck, err := f.countContradicted(tx, live, limit)
 	if err != nil {

@@ -117,10 +117,7 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, call Call, se
 		if by < 0 {
 			return nil, api.Invalid("now", "The clock never goes back; it shows %s.", api.At(tx.Now))
 		}
-		o, err := clocks.Get(tx, storage.Scope{}, caller.Merchant)
-		if errors.Is(err, storage.ErrNotFound) {
-			o, err = clocks.Insert(tx, storage.Scope{}, caller.Merchant, clockRecord{})
-		}
+		o, err := clocks.GetOrNew(tx, storage.Scope{}, caller.Merchant)
 		if err != nil {
 			return nil, fmt.Errorf("engine: read test clock: %w", err)
 		}
@@ -130,7 +127,7 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, call Call, se
 			return nil, api.Invalid("advance", "The clock may run at most 100 years ahead.")
 		}
 		tx.Now = storage.Instant(target) // from which on the key is kept
-		return new(api.At(tx.Now)), clocks.Replace(tx, o)
+		return new(api.At(tx.Now)), clocks.Put(tx, o)
 	})
 }
 

@@ -210,6 +210,21 @@ func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) err
 	return nil
 }
 
+// UpdateWhile runs fn in one transaction after another, as long as it reports that there is
+// more.
+func (e *Engine) UpdateWhile(ctx context.Context, caller api.Caller, fn func(*Tx) (more bool, err error)) error {
+	for more := true; more; {
+		err := e.Update(ctx, caller, func(tx *Tx) (err error) {
+			more, err = fn(tx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // runCommitHooks does what follows the commit of a transaction.
 func (e *Engine) runCommitHooks(a *commitHooks) {
 	for _, fn := range a.onCommit {

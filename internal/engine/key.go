@@ -160,31 +160,23 @@ func StoreAnswer(tx *Tx, caller api.Caller, call Call, answer any) error {
 // Erase takes the personal data of a customer out of the answers that are kept.
 // Their keys go on standing for their requests.
 func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) error {
-	for more := true; more; {
-		err := e.Update(ctx, caller, func(tx *Tx) error {
-			page, further, err := keys.List(tx, storage.Query{
-				Scope: Scope(caller), Where: Where(nil, "person", customer), Limit: api.MaxLimit,
-			})
-			if err != nil {
-				return fmt.Errorf("engine: list answers: %w", err)
-			}
-			more = further
-			for _, o := range page {
-				if o.Value.Answer, err = pii.Redact(o.Value.Answer); err != nil {
-					return err
-				}
-				o.Value.Person = ""
-				if err := keys.Replace(tx, o); err != nil {
-					return fmt.Errorf("engine: redact answer: %w", err)
-				}
-			}
-			return nil
-		})
+	q := storage.Query{Scope: Scope(caller), Where: Where(nil, "person", customer), Limit: api.MaxLimit}
+	return e.UpdateWhile(ctx, caller, func(tx *Tx) (bool, error) {
+		page, more, err := keys.List(tx, q)
 		if err != nil {
-			return err
+			return false, fmt.Errorf("engine: list answers: %w", err)
 		}
-	}
-	return nil
+		for _, o := range page {
+			if o.Value.Answer, err = pii.Redact(o.Value.Answer); err != nil {
+				return false, err
+			}
+			o.Value.Person = ""
+			if err := keys.Replace(tx, o); err != nil {
+				return false, fmt.Errorf("engine: redact answer: %w", err)
+			}
+		}
+		return more, nil
+	})
 }
 
 // EraseObjects takes the personal data of objects out of the answers that are kept.

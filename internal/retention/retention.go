@@ -101,13 +101,10 @@ func (s *Service) setMarks(ctx context.Context, rule *Rule, reached map[storage.
 	}
 	return s.engine.Store.Update(ctx, func(tx storage.Tx) error {
 		for scope, id := range reached {
-			o, err := marks.Get(tx, scope, rule.Kind.Name)
-			switch {
-			case errors.Is(err, storage.ErrNotFound):
-				_, err = marks.Insert(tx, scope, rule.Kind.Name, mark{ID: id})
-			case err == nil && o.Value.ID < id:
+			o, err := marks.GetOrNew(tx, scope, rule.Kind.Name)
+			if err == nil && o.Value.ID < id {
 				o.Value.ID = id
-				err = marks.Replace(tx, o)
+				err = marks.Put(tx, o)
 			}
 			if err != nil {
 				return err

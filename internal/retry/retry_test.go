@@ -1,0 +1,35 @@
+package retry_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/retry"
+)
+
+func TestSchedule(t *testing.T) {
+	s := retry.Schedule{time.Second, time.Minute}
+	for _, test := range []struct {
+		attempts int
+		wait     time.Duration
+		more     bool
+		endless  time.Duration
+	}{
+		{-1, 0, true, 0},
+		{0, 0, true, 0},
+		{1, time.Second, true, time.Second},
+		{2, time.Minute, true, time.Minute},
+		{3, 0, false, time.Minute},
+		{99, 0, false, time.Minute},
+	} {
+		if wait, more := s.After(test.attempts); wait != test.wait || more != test.more {
+			t.Errorf("after %d attempts: %s, %t", test.attempts, wait, more)
+		}
+		if wait := s.AfterOrLast(test.attempts); wait != test.endless {
+			t.Errorf("after %d attempts without an end: %s", test.attempts, wait)
+		}
+	}
+	if _, more := (retry.Schedule{}).After(1); more {
+		t.Error("an empty schedule has a second attempt")
+	}
+}

@@ -29,8 +29,7 @@ type Config struct {
 	Invoices *invoice.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// StuckAfter is how long a refund may be on its way before it counts as stuck; one
-	// hour when zero.
+	// StuckAfter is how long a refund may be on its way before it counts as stuck.
 	StuckAfter time.Duration
 }
 
@@ -48,9 +47,6 @@ type Internal struct {
 
 // New returns the service, and what siblings call.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
-	if c.StuckAfter <= 0 {
-		c.StuckAfter = dispatch.DefaultStuckAfter
-	}
 	in := &Internal{engine: e, config: c}
 	return &Service{engine: e, internal: in}, in
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-func TestColumns(t *testing.T) {
+func TestColumnValuesOfFields(t *testing.T) {
 	type stamp struct{ time.Time }
 	type card struct {
 		name string

@@ -168,8 +168,8 @@ func (o *Order) Call(tx *engine.Tx, version int64, first bool, submit, status As
 		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Kind.Name, err)
 	}
 	return &Call{
-		Ref: o.Ref, First: first, Submit: submit, Status: status, release: release,
-		Report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
+		Ref: o.Ref, word: o.Kind.Name, first: first, submit: submit, status: status, release: release,
+		report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }
 
@@ -192,9 +192,6 @@ var (
 // providerWait is how long an order waits that finds no provider. It takes a new
 // configuration, and so a restart, to change that.
 const providerWait = 15 * time.Minute
-
-// DefaultStuckAfter is how long an order may take, where the host says nothing.
-const DefaultStuckAfter = time.Hour
 
 // What is kept of the provider's references and words, in bytes.
 const (

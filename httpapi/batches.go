@@ -20,8 +20,7 @@ func batchRoutes(svc *payments.Service) []route {
 	return []route{
 		{method: http.MethodPost, pattern: path, resource: "disbursements", write: true, maxBody: maxBatchBody, heavy: true, handle: h.create},
 		{method: http.MethodGet, pattern: path, resource: "disbursements", handle: h.list},
-		// "/v1/disbursements/{id}/cancel" would do for some of these paths as well.
-		{method: http.MethodGet, pattern: path + "/{id}", resource: "disbursements", priority: true, handle: h.get},
+		{method: http.MethodGet, pattern: path + "/{id}", resource: "disbursements", handle: h.get},
 		{method: http.MethodGet, pattern: path + "/{id}/rows", resource: "disbursements", handle: h.rows},
 	}
 }

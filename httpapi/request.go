@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -19,6 +20,9 @@ type request struct {
 	// route is the row of the table; nil until it is found.
 	route *route
 
+	names  []string             // of the wildcards of the path
+	values [maxWildcards]string // of the wildcards
+
 	needsKey  bool     // the path is under /v1
 	pattern   string   // the path as it is logged
 	allow     string   // the value of the header Allow
@@ -33,6 +37,15 @@ type request struct {
 	writer http.ResponseWriter // for limits on reading the body, not for writing
 	parsed *fields
 	buf    *bytes.Buffer // see buffer; nil until it is used
+}
+
+// PathValue returns the value of a wildcard of the path, or "". The router keeps these values
+// itself, so the method of http.Request knows none.
+func (r *request) PathValue(name string) string {
+	if i := slices.Index(r.names, name); i >= 0 {
+		return r.values[i]
+	}
+	return ""
 }
 
 // id returns the {id} of the path.

@@ -35,8 +35,11 @@ type request struct {
 	slot, heavySlot slot
 
 	writer http.ResponseWriter // for limits on reading the body, not for writing
-	parsed *fields
-	buf    *bytes.Buffer // see buffer; nil until it is used
+	// hasBody says that the body was read, with these members or this error.
+	hasBody bool
+	members []jsonMember
+	bodyErr error
+	buf     *bytes.Buffer // see buffer; nil until it is used
 }
 
 // PathValue returns the value of a wildcard of the path, or "". The router keeps these values
@@ -51,19 +54,19 @@ func (r *request) PathValue(name string) string {
 // id returns the {id} of the path.
 func (r *request) id() string { return r.PathValue("id") }
 
-// body returns the fields of the JSON body. The first call reads it; an error in that is
-// the fields' first. For POST and PATCH under /v1 the router calls it before the handler.
-func (r *request) body() *fields {
-	if r.parsed == nil {
+// body returns the members of the JSON body, which the first call reads. For POST and PATCH
+// under /v1 the router calls it before the handler.
+func (r *request) body() ([]jsonMember, error) {
+	if !r.hasBody {
 		data, err := r.readBody()
 		var v jsonValue
 		if err == nil {
 			v, err = parseBody(data)
 		}
-		r.buffer() // no field shares its bytes
-		r.parsed = newFields(v, err)
+		r.buffer() // no member shares its bytes
+		r.hasBody, r.members, r.bodyErr = true, v.members, err
 	}
-	return r.parsed
+	return r.members, r.bodyErr
 }
 
 // buffer returns the request's buffer, emptied. The body is read into it, and later the

@@ -21,10 +21,8 @@ type route struct {
 	// key will do. A public route has none.
 	resource string
 	// write says that the key must have the permission to change the resource.
-	write bool
-	// handle answers; see render for its result. An error that is no [api.Error] is
-	// answered as an internal error.
-	handle func(*request) (any, error)
+	write  bool
+	handle handler
 	// maxBody bounds the body in bytes; 0 stands for the package's maxBody.
 	maxBody int64
 	// heavy says that a request takes megabytes of memory, so that few run at a time.
@@ -153,7 +151,7 @@ func (rt *router) serve(r *request) (any, error) {
 	}
 	if r.needsKey && (method == http.MethodPost || method == http.MethodPatch) {
 		// Refuse a malformed body even if the handler needs none.
-		if err := r.body().err(); err != nil {
+		if _, err := r.body(); err != nil {
 			return nil, err
 		}
 	}

@@ -88,7 +88,7 @@ func isFullScan(step string) bool {
 
 // Every statement reads by an index and none sorts, so that its cost does not grow with the
 // table. There are no statistics of the tables.
-func TestPlans(t *testing.T) {
+func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plans.db")
 	s := openAt(t, path, Config{})
 	if err := s.Define(t.Context(), payments.Kinds()...); err != nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 // Now shows a merchant's test clock, and to everybody else the real time.
 func TestNow(t *testing.T) {
 	real := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := servicetest.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return real }})
+	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return real }})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil {
 		t.Fatal(err)

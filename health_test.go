@@ -13,7 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -46,7 +46,7 @@ func TestHealth(t *testing.T) {
 func testHealth(t *testing.T, store storage.Store) {
 	begin := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	now := begin
-	svc := servicetest.New(t, store, payments.Config{
+	svc := testkit.New(t, store, payments.Config{
 		Live: payments.Providers{Rail: undecided{}}, Test: payments.Providers{Rail: undecided{}}, StuckAfter: time.Hour, Sandbox: true, Clock: func() time.Time { return now },
 	})
 	merchant, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
@@ -120,7 +120,7 @@ func testHealth(t *testing.T, store storage.Store) {
 	}
 	now = begin.Add(time.Hour)
 	stuck := func(live bool) []provider.OrderInfo {
-		return servicetest.All(func(p api.Page) (*api.List[provider.OrderInfo], error) {
+		return testkit.All(func(p api.Page) (*api.List[provider.OrderInfo], error) {
 			return svc.Providers.List(t.Context(), api.Caller{Live: live}, provider.ListParams{Page: p})
 		}, func(o *provider.OrderInfo) string { return o.ID })
 	}

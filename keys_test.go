@@ -11,7 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -80,10 +80,10 @@ func accepts(t *testing.T, svc *payments.Service, m made) (refused []string) {
 // The key of the server is changed under processes that run beside each other, and what
 // was made under any of them is accepted by all.
 func TestKeyRotation(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		old, fresh := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
 		with := func(key []byte, fallback ...[]byte) *payments.Service {
-			return servicetest.New(t, store, payments.Config{Key: key, FallbackKeys: fallback})
+			return testkit.New(t, store, payments.Config{Key: key, FallbackKeys: fallback})
 		}
 		before, prepared, after := with(old), with(old, fresh), with(fresh, old)
 		wants := func(what string, got []string, want ...string) {
@@ -106,12 +106,12 @@ func TestKeyRotation(t *testing.T) {
 func TestVerifiedCodeIsReplayedAfterKeyRotation(t *testing.T) {
 	store := memory.New()
 	old, fresh := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
-	first := servicetest.New(t, store, payments.Config{Key: old})
+	first := testkit.New(t, store, payments.Config{Key: old})
 	m := makeUnder(t, first, 1)
 	m.caller.IdempotencyKey = "k"
 	verified, err := first.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code})
 	check(err)
-	second := servicetest.New(t, store, payments.Config{Key: fresh, FallbackKeys: [][]byte{old}})
+	second := testkit.New(t, store, payments.Config{Key: fresh, FallbackKeys: [][]byte{old}})
 	again, err := second.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code})
 	if err != nil || *again != *verified {
 		t.Errorf("got %+v, %v", again, err)
@@ -129,10 +129,10 @@ func TestStoredKeyWorksAsFallback(t *testing.T) {
 	if key, err := payments.StoredKey(t.Context(), store); err != nil || key != nil {
 		t.Errorf("before the first start: %d bytes, %v", len(key), err)
 	}
-	m := makeUnder(t, servicetest.New(t, store, payments.Config{}), 1)
+	m := makeUnder(t, testkit.New(t, store, payments.Config{}), 1)
 	key, err := payments.StoredKey(t.Context(), store)
 	check(err)
-	if got := accepts(t, servicetest.New(t, store, payments.Config{Key: make([]byte, 32), FallbackKeys: [][]byte{key}}), m); got != nil {
+	if got := accepts(t, testkit.New(t, store, payments.Config{Key: make([]byte, 32), FallbackKeys: [][]byte{key}}), m); got != nil {
 		t.Errorf("refused are %q", got)
 	}
 }

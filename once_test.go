@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -20,7 +20,7 @@ import (
 // library are: not that of a failure, not for another call, for thirty days.
 func TestOnce(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := servicetest.New(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
+	svc := testkit.New(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -110,10 +110,10 @@ func TestOwnTransactionLeavesNothing(t *testing.T) {
 			must(t, err)
 		}
 		s.Work()
-		before, heard := servicetest.Contents(t, db.all, s.Caller.Merchant), told.Load()
+		before, heard := testkit.Contents(t, db.all, s.Caller.Merchant), told.Load()
 		inHost(t, s, db, rollback, do)
 		s.Work()
-		if diff := cmp.Diff(before, servicetest.Contents(t, db.all, s.Caller.Merchant)); diff != "" {
+		if diff := cmp.Diff(before, testkit.Contents(t, db.all, s.Caller.Merchant)); diff != "" {
 			t.Errorf("it left\n%s", diff)
 		}
 		if told.Load() != heard || db.count() != 0 {
@@ -248,7 +248,7 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 		must(t, err)
 		s.OTP()
 		s.Work()
-		before := servicetest.Contents(t, db.all, s.Caller.Merchant)
+		before := testkit.Contents(t, db.all, s.Caller.Merchant)
 		asked.Store(0)
 		matched := outside("0241234567")
 		matched.Destination.MatchName = true
@@ -271,7 +271,7 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 				}
 			}
 		})
-		if diff := cmp.Diff(before, servicetest.Contents(t, db.all, s.Caller.Merchant)); diff != "" {
+		if diff := cmp.Diff(before, testkit.Contents(t, db.all, s.Caller.Merchant)); diff != "" {
 			t.Errorf("what was refused left\n%s", diff)
 		}
 		// What is paid already, or sent later, asks nobody.

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -97,7 +97,7 @@ func TestTheServerKeyIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		svc := servicetest.New(t, store, payments.Config{})
+		svc := testkit.New(t, store, payments.Config{})
 		if start == 0 {
 			m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 			if err != nil {
@@ -117,7 +117,7 @@ func TestTheServerKeyIsKept(t *testing.T) {
 		if _, err := svc.QRCodes.Resolve(t.Context(), caller, text); err != nil {
 			t.Errorf("start %d: %v", start, err)
 		}
-		other := servicetest.New(t, store, payments.Config{Key: []byte(strings.Repeat("k", 32))})
+		other := testkit.New(t, store, payments.Config{Key: []byte(strings.Repeat("k", 32))})
 		if _, err := other.QRCodes.Resolve(t.Context(), caller, text); api.CodeOf(err) != api.InvalidConsumerQR {
 			t.Errorf("with another key: %v", err)
 		}
@@ -128,7 +128,7 @@ func TestTheServerKeyIsKept(t *testing.T) {
 }
 
 func TestStartAndStop(t *testing.T) {
-	svc := servicetest.New(t, memory.New(), payments.Config{})
+	svc := testkit.New(t, memory.New(), payments.Config{})
 	if err := svc.Stop(t.Context()); err != nil {
 		t.Errorf("Stop before Start: %v", err)
 	}
@@ -148,7 +148,7 @@ func TestStartAndStop(t *testing.T) {
 
 func TestMoveClock(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := servicetest.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	if err != nil {
 		t.Fatal(err)

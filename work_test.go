@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -39,7 +39,7 @@ func TestTheZeroConfig(t *testing.T) {
 
 func TestAHostsOwnIDs(t *testing.T) {
 	n := 0
-	svc := servicetest.New(t, memory.New(), payments.Config{NewID: func(prefix string) string {
+	svc := testkit.New(t, memory.New(), payments.Config{NewID: func(prefix string) string {
 		n++
 		return prefix + strings.Repeat("0", 8-n) + "x"
 	}})
@@ -66,7 +66,7 @@ func (s slow) SendSMS(ctx context.Context, _ message.SMS) error {
 // message to each side.
 func paid(t *testing.T, texter message.Texter) (*payments.Service, api.Caller) {
 	t.Helper()
-	svc := servicetest.New(t, memory.New(), payments.Config{Live: payments.Providers{Texter: texter}, Sandbox: true})
+	svc := testkit.New(t, memory.New(), payments.Config{Live: payments.Providers{Texter: texter}, Sandbox: true})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"})
 	check(err)
 	ama, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "4826"})
@@ -163,7 +163,7 @@ func TestAClockWhoseCallerGoesAway(t *testing.T) {
 // What became due by the clock's move is done when the call returns.
 func TestMoveClockDoesWhatBecameDue(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := servicetest.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"})
 	check(err)
 	ama, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234"})

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -34,9 +35,7 @@ type bench struct {
 func newBench(t *testing.T, wrap func(storage.Store) storage.Store) *bench {
 	t.Helper()
 	var store storage.Store = memory.New()
-	if err := store.Define(t.Context(), append(engine.Kinds(), account.Kinds()...)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), account.Kinds()...)...))
 	if wrap != nil {
 		store = wrap(store)
 	}
@@ -55,20 +54,13 @@ func (b *bench) set(now time.Time)        { b.now.Store(&now) }
 func (b *bench) advance(by time.Duration) { b.set(b.now.Load().Add(by)) }
 func (b *bench) merchant(t *testing.T) string {
 	t.Helper()
-	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	return m.ID
 }
 
 func (b *bench) consumer(t *testing.T, phone string) *account.Consumer {
 	t.Helper()
-	c, err := b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: phone, PIN: "1234"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: phone, PIN: "1234"}))(t)
 }
 
 func wantCode(t *testing.T, what string, err error, code api.Code) {
@@ -82,9 +74,7 @@ func TestMerchants(t *testing.T) {
 	b := newBench(t, nil)
 	png := []byte("\x89PNG\r\n\x1a\n…")
 	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom", Phone: "0301 000 000", Logo: png})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if m.Phone != "+233301000000" || !m.HasLogo || !strings.HasPrefix(m.ServiceID, "SVC") {
 		t.Errorf("merchant %+v", m)
 	}
@@ -100,10 +90,7 @@ func TestMerchants(t *testing.T) {
 	}
 	_, err = b.GetLogo(t.Context(), api.Caller{}, m.ID)
 	wantCode(t, "a logo that was removed", err, api.ResourceMissing)
-	got, err := b.GetMerchant(t.Context(), api.Caller{}, m.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(b.GetMerchant(t.Context(), api.Caller{}, m.ID))(t)
 	if diff := cmp.Diff(m, got); diff != "" {
 		t.Error(diff)
 	}
@@ -139,19 +126,14 @@ func TestHolders(t *testing.T) {
 	if _, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "L", Phone: "0241000001"}); err != nil {
 		t.Errorf("the phone in the other mode: %v", err)
 	}
-	merchant, err := b.GetMerchant(t.Context(), api.Caller{}, b.merchant(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	merchant := must.Get(b.GetMerchant(t.Context(), api.Caller{}, b.merchant(t)))(t)
 	seen := map[string]bool{ama.ServiceID: true, agent.ServiceID: true, merchant.ServiceID: true}
 	if len(seen) != 3 {
 		t.Errorf("service ids are not unique: %v", seen)
 	}
 
 	// A closed account gives its number free, and stays closed.
-	if _, err := b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
 	again := b.consumer(t, "0241000001")
 	_, err = b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Active)})
 	wantCode(t, "opening a closed account", err, api.ParameterInvalid)
@@ -201,9 +183,7 @@ func TestKeysOfMerchants(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t), Live: true}
 	key, err := b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "server", Resources: []string{"payments"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !strings.HasPrefix(key.Secret, "sk_live_") || !strings.HasPrefix(key.Secret, key.Hint[:12]) {
 		t.Errorf("key %+v", key)
 	}
@@ -222,10 +202,7 @@ func TestKeysOfMerchants(t *testing.T) {
 	}
 
 	used := func() *api.Time {
-		list, err := b.ListKeys(t.Context(), caller, api.Page{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(b.ListKeys(t.Context(), caller, api.Page{}))(t)
 		for _, k := range list.Data {
 			if k.Secret != "" {
 				t.Error("a list shows a secret")
@@ -340,19 +317,14 @@ func TestPINs(t *testing.T) {
 
 	// A PIN that changes while the effect is prepared is no longer proof.
 	err = b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
-		if err := b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: "654321"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: "654321"}))
 		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.inside.Confirm(tx, p) })
 	})
 	wantCode(t, "a changed PIN", err, api.PINInvalid)
 	wantCode(t, "the old PIN", try("1234", nil), api.PINInvalid)
 	wantCode(t, "the new PIN", try("654321", nil), "")
 
-	none, err := b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "N", Phone: "0241000002"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	none := must.Get(b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "N", Phone: "0241000002"}))(t)
 	wantCode(t, "an account without PIN", enter(t.Context(), b, none.ID, "1234", nil), api.PINInvalid)
 }
 
@@ -396,10 +368,7 @@ func TestDepositsAndStatement(t *testing.T) {
 	merchant := b.merchant(t)
 	caller := api.Caller{Merchant: merchant}
 	for n := range 7 {
-		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: merchant, Amount: decimal.New(int64(n+1), -2), Source: "bank", Ref: fmt.Sprint("r", n)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: merchant, Amount: decimal.New(int64(n+1), -2), Source: "bank", Ref: fmt.Sprint("r", n)}))
 	}
 	balance, err := b.Balance(t.Context(), caller)
 	if err != nil || balance.Available.String() != "0.28" || balance.Reserved.String() != "0" {
@@ -462,12 +431,8 @@ func TestARevokedKeyIsNotRolled(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}
 	key, err := b.CreateKey(t.Context(), caller, account.CreateKeyParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.RevokeKey(t.Context(), caller, key.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, b.RevokeKey(t.Context(), caller, key.ID))
 	_, err = b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Hour})
 	wantCode(t, "a revoked key", err, api.ParameterInvalid)
 	list, err := b.ListKeys(t.Context(), caller, api.Page{})
@@ -482,23 +447,16 @@ func TestDepositKeysAreTheOperators(t *testing.T) {
 	b := newBench(t, nil)
 	merchant := b.merchant(t)
 	caller := api.Caller{Merchant: merchant, IdempotencyKey: "ref-1"}
-	if _, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Ama"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Ama"}))(t)
 	for range 2 {
-		err := b.Deposit(t.Context(), api.Caller{IdempotencyKey: "ref-1"}, account.DepositParams{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Deposit(t.Context(), api.Caller{IdempotencyKey: "ref-1"}, account.DepositParams{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	}
 	balance, err := b.Balance(t.Context(), caller)
 	if err != nil || balance.Available.String() != "1" {
 		t.Errorf("balance %+v, %v", balance, err)
 	}
 	caller.IdempotencyKey = "ref-2"
-	if err := b.Deposit(t.Context(), api.Caller{IdempotencyKey: "ref-2"}, account.DepositParams{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Deposit(t.Context(), api.Caller{IdempotencyKey: "ref-2"}, account.DepositParams{To: merchant, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	if _, err := b.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Kofi"}); err != nil {
 		t.Errorf("the merchant's own key: %v", err)
 	}

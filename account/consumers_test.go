@@ -5,14 +5,13 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestConsumersAreListed(t *testing.T) {
 	b := newBench(t, nil)
 	first, second := b.consumer(t, "0241000001"), b.consumer(t, "0241000002")
-	if _, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Live", Phone: "0241000001"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Live", Phone: "0241000001"}))(t)
 	list, err := b.ListConsumers(t.Context(), api.Caller{}, api.Page{Limit: 1})
 	if err != nil || len(list.Data) != 1 || list.Data[0] != *second || !list.HasMore {
 		t.Fatalf("%+v, %v", list, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -114,9 +115,7 @@ func TestListCustomers(t *testing.T) {
 // The deletion of a customer queues one erasure, for the call that deleted it.
 func TestDeletionQueuesAnErasure(t *testing.T) {
 	b := newBench(t, nil)
-	if err := b.engine.Store.Define(t.Context(), pii.Erasures.Kind()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.engine.Store.Define(t.Context(), pii.Erasures.Kind()))
 	caller := api.Caller{Merchant: b.merchant(t), RequestID: "req_1", IdempotencyKey: "k"}
 	c, err := b.CreateCustomer(t.Context(), api.Caller{Merchant: caller.Merchant}, account.CreateCustomerParams{Email: "a@example.com", Phone: "0241000001"})
 	wantCode(t, "create", err, "")
@@ -131,13 +130,10 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 
 	claim := func() (claimed []storage.Record) {
 		t.Helper()
-		err := b.engine.Store.Update(t.Context(), func(tx storage.Tx) (err error) {
+		must.Do(t, b.engine.Store.Update(t.Context(), func(tx storage.Tx) (err error) {
 			claimed, err = tx.Claim(pii.Erasures.Kind(), storage.Claim{Due: *b.now.Load(), Now: *b.now.Load(), Lease: time.Minute, Limit: 10})
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return claimed
 	}
 	first := claim()
@@ -149,13 +145,10 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 		t.Errorf("queued %+v, %v", o, err)
 	}
 	// The erasure is done.
-	err = b.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+	must.Do(t, b.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		o.Value = pii.Erasure{}
 		return pii.Erasures.Replace(tx, o)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 
 	wantCode(t, "forget nobody", b.ForgetCustomer(t.Context(), caller, ""), api.ParameterMissing)
 	own, err := b.CreateCustomer(t.Context(), api.Caller{Merchant: caller.Merchant}, account.CreateCustomerParams{})

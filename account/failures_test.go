@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -27,16 +28,12 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	svc, err := payments.New(t.Context(), store, payments.Config{
 		Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b, ctx := svc.Accounts, t.Context()
 	_, inside := account.New(&engine.Engine{Store: store, Clock: func() time.Time { return now }}, account.Config{})
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	m, err := b.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	must(err)

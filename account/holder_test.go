@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -61,9 +62,7 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 func TestAgents(t *testing.T) {
 	b := newBench(t, nil)
 	agent, err := b.CreateAgent(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Kojo", Phone: "020 111 2222", Status: account.Suspended})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if agent.Status != account.Suspended || agent.Phone != "+233201112222" || !strings.HasPrefix(agent.ID, "cag_") {
 		t.Errorf("agent %+v", agent)
 	}
@@ -92,9 +91,7 @@ func TestDepositsToHolders(t *testing.T) {
 	b := newBench(t, nil)
 	consumer := b.consumer(t, "0241000001")
 	agent, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for to, amount := range map[string]string{consumer.ID: "12.34", agent.ID: "999999.99"} {
 		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.RequireFromString(amount), Source: "bank"})
 		if err != nil {
@@ -136,9 +133,7 @@ func TestOnlyUsableWalletsPay(t *testing.T) {
 		account.Active: "", account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive,
 	} {
 		c, err := b.UpdateConsumer(t.Context(), api.Caller{}, c.ID, account.UpdateHolderParams{Status: new(status)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		wantCode(t, string(status), c.Usable(), want)
 		// A frozen wallet is found all the same: only its holder is told.
 		err = b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
@@ -248,14 +243,8 @@ func TestRightsOfKeys(t *testing.T) {
 		{"nothing", account.CreateKeyParams{Resources: []string{}}, nil, nil},
 		{"reading codes", account.CreateKeyParams{ReadOnly: true, Resources: []string{"qr_codes"}}, []string{"qr_codes"}, nil},
 	} {
-		key, err := b.CreateKey(t.Context(), caller, test.p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rolled, err := b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := must.Get(b.CreateKey(t.Context(), caller, test.p))(t)
+		rolled := must.Get(b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Hour}))(t)
 		for _, secret := range []string{key.Secret, rolled.Secret} {
 			access, err := b.Authenticate(t.Context(), secret)
 			if err != nil || access.Merchant != caller.Merchant || access.Live {
@@ -283,14 +272,9 @@ func TestRightsOfKeys(t *testing.T) {
 	}
 
 	// A second roll does not let a key live longer than the first one said.
-	key, err := b.CreateKey(t.Context(), caller, account.CreateKeyParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(b.CreateKey(t.Context(), caller, account.CreateKeyParams{}))(t)
 	for _, overlap := range []time.Duration{time.Hour, 24 * time.Hour} {
-		if _, err := b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: overlap}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: overlap}))(t)
 	}
 	b.advance(time.Hour)
 	_, err = b.Authenticate(t.Context(), key.Secret)

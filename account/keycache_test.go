@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -38,10 +39,7 @@ func newWatched(t *testing.T) (here, there *bench, store *watched, caller api.Ca
 		return store
 	})
 	caller = api.Caller{Merchant: here.merchant(t)}
-	key, err := here.CreateKey(t.Context(), caller, account.CreateKeyParams{Resources: []string{"payouts"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	key = must.Get(here.CreateKey(t.Context(), caller, account.CreateKeyParams{Resources: []string{"payouts"}}))(t)
 	return here, there, store, caller, key
 }
 
@@ -83,9 +81,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 		here, there, _, caller, key := newWatched(t)
 		mustAuthenticate(t, here, key.Secret)
 		mustAuthenticate(t, there, key.Secret)
-		if err := here.RevokeKey(t.Context(), caller, key.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, here.RevokeKey(t.Context(), caller, key.ID))
 		refused(t, "revoked in this process", here, key.Secret)
 		time.Sleep(time.Second)
 		refused(t, "revoked in another, a second later", there, key.Secret)
@@ -93,9 +89,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, _, _, caller, key := newWatched(t)
 		mustAuthenticate(t, here, key.Secret)
-		if _, err := here.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Minute}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(here.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: time.Minute}))(t)
 		mustAuthenticate(t, here, key.Secret)
 		here.advance(time.Minute) // of the service's clock; no real time passes
 		refused(t, "at the end of the overlap", here, key.Secret)
@@ -117,9 +111,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 		mustAuthenticate(t, here, key.Secret)
 		in := here.engine.In(there.engine.Store)
 		own, _ := account.New(in, account.Config{Outer: here.inside})
-		if err := own.RevokeKey(t.Context(), caller, key.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, own.RevokeKey(t.Context(), caller, key.ID))
 		refused(t, "inside the host's transaction", &bench{Service: own}, key.Secret)
 		in.HostCommitted()
 		refused(t, "once the host has committed", here, key.Secret)
@@ -132,9 +124,7 @@ func TestHostTransactionCachesNoKeys(t *testing.T) {
 	in := here.engine.In(there.engine.Store)
 	own, _ := account.New(in, account.Config{Outer: here.inside})
 	key, err := own.CreateKey(t.Context(), caller, account.CreateKeyParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	mustAuthenticate(t, &bench{Service: own}, key.Secret)
 	here.engine.Store = newBench(t, nil).engine.Store // as if all had been rolled back
 	_, err = here.Authenticate(t.Context(), key.Secret)
@@ -147,12 +137,8 @@ func TestRevocationAfterAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there, _, caller, key := newWatched(t)
 		mustAuthenticate(t, here, key.Secret)
-		if err := there.RevokeKey(t.Context(), caller, key.ID); err != nil {
-			t.Fatal(err)
-		}
-		if err := here.RevokeKey(t.Context(), caller, key.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, there.RevokeKey(t.Context(), caller, key.ID))
+		must.Do(t, here.RevokeKey(t.Context(), caller, key.ID))
 		_, err := here.Authenticate(t.Context(), key.Secret)
 		wantCode(t, "a key that was revoked twice", err, api.APIKeyInvalid)
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // Strangers and merchants see the first name and the initial of who holds a wallet or a
@@ -18,14 +19,8 @@ func TestNamesAreShortened(t *testing.T) {
 		}
 	}
 	b := newBench(t, nil)
-	agent, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kofi Atta Boateng", Phone: "0241000002"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := must.Get(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kofi Atta Boateng", Phone: "0241000002"}))(t)
+	m := must.Get(b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"}))(t)
 	for id, want := range map[string]string{
 		b.consumer(t, "0241000001").ServiceID: "Ama M.", agent.ServiceID: "Kofi B.", m.ServiceID: "Adom Juice Bar",
 	} {

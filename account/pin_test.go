@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -29,7 +30,7 @@ func entered(t *testing.T, s *account.Internal, e *engine.Engine, caller api.Cal
 func storedPINs(t *testing.T, b *bench) []string {
 	t.Helper()
 	var found []string
-	err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 		found = nil
 		i := slices.IndexFunc(account.Kinds(), func(k *storage.Kind) bool { return k.Name == "pins" })
 		page, err := tx.List(account.Kinds()[i], storage.Query{Limit: 100})
@@ -37,10 +38,7 @@ func storedPINs(t *testing.T, b *bench) []string {
 			found = append(found, r.ID+" "+string(r.Data))
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -104,9 +102,7 @@ func TestTwoProcessesRehashOnePIN(t *testing.T) {
 // each.
 func TestLocksGrow(t *testing.T) {
 	b := newBench(t, nil)
-	if err := b.engine.Store.Define(t.Context(), message.Kinds()...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.engine.Store.Define(t.Context(), message.Kinds()...))
 	messages, queue := message.New(b.engine, message.Config{})
 	s, inside := account.New(b.engine, account.Config{Messages: queue})
 	id := b.consumer(t, "0241000001").ID
@@ -122,10 +118,7 @@ func TestLocksGrow(t *testing.T) {
 	}
 	told := func() []string {
 		t.Helper()
-		list, err := messages.List(t.Context(), caller, message.ListParams{To: "0241000001"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(messages.List(t.Context(), caller, message.ListParams{To: "0241000001"}))(t)
 		var texts []string
 		for _, m := range list.Data {
 			texts = append(texts, m.Text)
@@ -156,9 +149,7 @@ func TestLocksGrow(t *testing.T) {
 	}
 	b.advance(10 * 365 * 24 * time.Hour)
 	wantCode(t, "ten years later", try("1234"), api.PINLocked)
-	if err := s.UnlockPIN(t.Context(), api.Caller{}, id); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.UnlockPIN(t.Context(), api.Caller{}, id))
 	wantCode(t, "unlocked", try("1234"), "")
 	// A right entry has the locks begin anew.
 	lock()
@@ -218,12 +209,9 @@ func TestTestClockLocksPINForOneMerchant(t *testing.T) {
 	b.engine.Sandbox = true
 	id := b.consumer(t, "0241000001").ID
 	ahead, other := api.Caller{Merchant: b.merchant(t)}, api.Caller{Merchant: b.merchant(t)}
-	_, err := b.engine.MoveClock(t.Context(), ahead, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) {
+	must.Get(b.engine.MoveClock(t.Context(), ahead, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) {
 		return now.AddDate(10, 0, 0), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for range 5 {
 		wantCode(t, "ahead", entered(t, b.inside, b.engine, ahead, account.PINEntry{Account: id, PIN: "0000"}), api.PINInvalid)
 	}
@@ -234,10 +222,7 @@ func TestTestClockLocksPINForOneMerchant(t *testing.T) {
 // In live mode all merchants count together.
 func TestLivePINsAreLockedForAll(t *testing.T) {
 	b := newBench(t, nil)
-	c, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "4826"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "4826"}))(t)
 	for range 3 { // a right entry starts the count anew
 		caller := api.Caller{Merchant: b.merchant(t), Live: true}
 		for range 4 {
@@ -276,10 +261,7 @@ func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
 	var writes int
 	b := newBench(t, func(s storage.Store) storage.Store { return &writeCounter{s, &writes} })
 	id := b.consumer(t, "0241000001").ID
-	none, err := b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "N", Phone: "0241000002"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	none := must.Get(b.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "N", Phone: "0241000002"}))(t)
 	answer := func(ref account.WalletRef) string {
 		t.Helper()
 		var payer string
@@ -328,14 +310,11 @@ func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 	_, other := account.New(b.engine, account.Config{Keys: [][]byte{bytes.Repeat([]byte{2}, 32)}})
 	payer := func(s *account.Internal, live bool, ref account.WalletRef) (name string) {
 		t.Helper()
-		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+		must.Do(t, b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			var err error
 			name, err = s.PayingAccount(tx, live, ref)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return name
 	}
 	const many = 1000

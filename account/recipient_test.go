@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestRecipients(t *testing.T) {
@@ -17,21 +18,14 @@ func TestRecipients(t *testing.T) {
 	s := paymentstest.NewWithStore(t, store, payments.Config{})
 	agent := func(p account.CreateHolderParams) *account.Agent {
 		t.Helper()
-		a, err := s.Accounts.CreateAgent(t.Context(), api.Caller{}, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
+		return must.Get(s.Accounts.CreateAgent(t.Context(), api.Caller{}, p))(t)
 	}
 	main := agent(account.CreateHolderParams{Name: "Kofi Agent", Phone: "0242000001"})
 	sub := agent(account.CreateHolderParams{Name: "Sub Agent", Phone: "0242000002", SubAgent: true})
 	frozen := agent(account.CreateHolderParams{Name: "Frozen Agent", Phone: "0242000003", Status: account.Frozen})
 	closed := agent(account.CreateHolderParams{Name: "Closed Agent", Phone: "0242000004", Status: account.Closed})
 	both := agent(account.CreateHolderParams{Name: "Ama's Float", Phone: "0241000001"}) // the consumer's number
-	merchant, err := s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merchant := must.Get(s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant))(t)
 
 	type ref = account.WalletRef
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -28,10 +29,7 @@ func again(t *testing.T, caller api.Caller, key string, call func(api.Caller) er
 func TestOperatorCallsAreReplayed(t *testing.T) {
 	b, operator := newBench(t, nil), api.Caller{}
 	merchant, ama := b.merchant(t), b.consumer(t, "0241000001")
-	agent, err := b.CreateAgent(t.Context(), operator, account.CreateHolderParams{Name: "Kojo", Phone: "0241000002"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := must.Get(b.CreateAgent(t.Context(), operator, account.CreateHolderParams{Name: "Kojo", Phone: "0241000002"}))(t)
 	var made []string
 	again(t, operator, "merchant", func(c api.Caller) error {
 		m, err := b.CreateMerchant(t.Context(), c, account.CreateMerchantParams{Name: "Adom"})

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -22,16 +23,10 @@ import (
 func sealedBooks(tb testing.TB, deposits int) (store *damaged, svc *payments.Service, merchant string, now *time.Time) {
 	tb.Helper()
 	store, now = &damaged{Store: memory.New()}, new(time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC))
-	svc, err := payments.New(tb.Context(), store, payments.Config{
+	svc = must.Get(payments.New(tb.Context(), store, payments.Config{
 		Key: make([]byte, 32), Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return *now },
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	m, err := svc.Accounts.CreateMerchant(tb.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))(tb)
+	m := must.Get(svc.Accounts.CreateMerchant(tb.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(tb)
 	book(tb, svc, m.ID, deposits)
 	return store, svc, m.ID, now
 }
@@ -39,19 +34,13 @@ func sealedBooks(tb testing.TB, deposits int) (store *damaged, svc *payments.Ser
 func book(tb testing.TB, svc *payments.Service, to string, deposits int) {
 	tb.Helper()
 	for i := range deposits {
-		err := svc.Accounts.Deposit(tb.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.NewFromInt(1), Source: "bank", Ref: fmt.Sprint("r", i)})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, svc.Accounts.Deposit(tb.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.NewFromInt(1), Source: "bank", Ref: fmt.Sprint("r", i)}))
 	}
 }
 
 func verifiedWith(tb testing.TB, svc *payments.Service) (sealed int64, problems string) {
 	tb.Helper()
-	v, err := svc.Accounts.Verify(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	v := must.Get(svc.Accounts.Verify(tb.Context()))(tb)
 	return v.Sealed, strings.Join(v.Problems, "; ")
 }
 
@@ -73,9 +62,7 @@ func TestSeals(t *testing.T) {
 	for _, more := range []int{1, 83, 1, 44, 128, 129} { // within, up to and over the ends of segments
 		book(t, svc, merchant, more)
 		*now = now.Add(10 * time.Minute)
-		if err := svc.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, svc.Drain(t.Context()))
 	}
 	check(2 * (300 + 1 + 83 + 1 + 44 + 128 + 129))
 	if n, err := svc.Accounts.Seal(t.Context()); err != nil || n != 0 {
@@ -86,9 +73,7 @@ func TestSeals(t *testing.T) {
 // What is changed behind the seals is found and named, though the books balance.
 func TestTamperingIsFound(t *testing.T) {
 	store, svc, merchant, _ := sealedBooks(t, 200)
-	if _, err := svc.Accounts.Seal(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(svc.Accounts.Seal(t.Context()))(t)
 	book(t, svc, merchant, 5)
 	name := ledger.Available(merchant, false).Name
 	entry := func(number int64, change func(*storage.Entry)) func([]storage.Entry) []storage.Entry {
@@ -140,10 +125,7 @@ func TestTamperingIsFound(t *testing.T) {
 	store.entries, store.balance = nil, nil
 
 	// The seals themselves: one that is gone, one of another server's, all of them.
-	other, err := payments.New(t.Context(), store, payments.Config{Key: []byte(strings.Repeat("k", 32)), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(payments.New(t.Context(), store, payments.Config{Key: []byte(strings.Repeat("k", 32)), Logger: slog.New(slog.DiscardHandler)}))(t)
 	if _, problems := verifiedWith(t, other); !strings.Contains(problems, "the seal of entries 1 to 128 is not this server's") {
 		t.Errorf("another key: %q", problems)
 	}
@@ -156,9 +138,7 @@ func TestTamperingIsFound(t *testing.T) {
 // A seal is not renewed over what was changed since it was made.
 func TestChangedEntryIsNotResealed(t *testing.T) {
 	store, svc, merchant, _ := sealedBooks(t, 10)
-	if _, err := svc.Accounts.Seal(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(svc.Accounts.Seal(t.Context()))(t)
 	book(t, svc, merchant, 3)
 	store.entries = func(page []storage.Entry) []storage.Entry {
 		for i := range page {
@@ -185,16 +165,13 @@ func (d *damaged) remove(t *testing.T, kind, id string) {
 		if k.Name != kind {
 			continue
 		}
-		err := d.Update(t.Context(), func(tx storage.Tx) error {
+		must.Do(t, d.Update(t.Context(), func(tx storage.Tx) error {
 			r, err := tx.Get(k, storage.Scope{}, id)
 			if err != nil {
 				return err
 			}
 			return tx.Delete(k, storage.Scope{}, id, r.Version)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return
 	}
 	t.Fatal(kind)
@@ -210,9 +187,7 @@ func TestMissingSealIsNotRecreated(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			store, svc, merchant, _ := sealedBooks(t, 130)
-			if _, err := svc.Accounts.Seal(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(svc.Accounts.Seal(t.Context()))(t)
 			name := ledger.Available(merchant, false).Name
 			for _, id := range gone {
 				store.remove(t, "seals", name+id)
@@ -227,9 +202,7 @@ func TestMissingSealIsNotRecreated(t *testing.T) {
 			}
 			book(t, svc, merchant, 3)
 			for range 2 {
-				if _, err := svc.Accounts.Seal(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(svc.Accounts.Seal(t.Context()))(t)
 			}
 			if _, problems := verifiedWith(t, svc); !strings.Contains(problems, name) || !strings.Contains(problems, "is missing") {
 				t.Errorf("Verify says %q", problems)

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -172,9 +173,7 @@ type town struct {
 func newTown(tb testing.TB, wallets int) *town {
 	tb.Helper()
 	d := &distant{Store: memory.New(), left: -1}
-	if err := d.Define(tb.Context(), append(engine.Kinds(), account.Kinds()...)...); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, d.Define(tb.Context(), append(engine.Kinds(), account.Kinds()...)...))
 	e := &engine.Engine{
 		Store: d, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
@@ -183,9 +182,7 @@ func newTown(tb testing.TB, wallets int) *town {
 	w := &town{accounts, inside, d, &work.Runner{Store: d, Clock: time.Now, Log: e.Log, Poll: time.Second}}
 	w.runner.Add(inside.Jobs()[0])
 	w.post(tb, 0, wallets)
-	if err := inside.Prepare(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, inside.Prepare(tb.Context()))
 	return w
 }
 
@@ -195,7 +192,7 @@ var posted atomic.Int64
 func (w *town) post(tb testing.TB, from, until int) {
 	tb.Helper()
 	for ; from < until; from += 1000 {
-		err := w.store.Store.Update(tb.Context(), func(tx storage.Tx) error {
+		must.Do(tb, w.store.Store.Update(tb.Context(), func(tx storage.Tx) error {
 			for n := from; n < min(from+1000, until); n++ {
 				err := tx.Post(storage.Posting{
 					ID: fmt.Sprintf("txn_%012d", posted.Add(1)), Type: "test", At: time.Now(),
@@ -209,20 +206,14 @@ func (w *town) post(tb testing.TB, from, until int) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		}))
 	}
 }
 
 // sealed reports how many entries agree with their seals, and what Verify has found.
 func (w *town) sealed(tb testing.TB) (open int64, problems []string) {
 	tb.Helper()
-	v, err := w.Verify(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	v := must.Get(w.Verify(tb.Context()))(tb)
 	return v.Entries - v.Sealed, v.Problems
 }
 
@@ -230,9 +221,7 @@ func (w *town) sealed(tb testing.TB) (open int64, problems []string) {
 func (w *town) run(tb testing.TB, d time.Duration) {
 	tb.Helper()
 	for begin := time.Now(); time.Since(begin) < d; time.Sleep(time.Second) {
-		if err := w.runner.Drain(tb.Context()); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, w.runner.Drain(tb.Context()))
 	}
 }
 
@@ -243,9 +232,7 @@ func TestTheLastAccountIsSealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const wallets = 30_000
 		w := newTown(t, wallets)
-		if _, err := w.Seal(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Seal(t.Context()))(t)
 		w.post(t, wallets-1, wallets)
 		w.store.trip = 2800 * time.Microsecond
 		w.run(t, 10*time.Minute)
@@ -279,9 +266,7 @@ func TestSealingTakesFewRoundTrips(t *testing.T) {
 			t.Helper()
 			w.store.locked = 0
 			calls, begin := w.store.calls.Load(), time.Now()
-			if _, err := w.Seal(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.Seal(t.Context()))(t)
 			calls = w.store.calls.Load() - calls
 			took := time.Since(begin)
 			t.Logf("%s: %d calls for %d accounts, %s, an Update at most %s", what, calls, n, took, w.store.locked)
@@ -347,16 +332,13 @@ func TestALargeAccountIsSealedInParts(t *testing.T) {
 func (w *town) since(t *testing.T) time.Duration {
 	t.Helper()
 	var age time.Duration
-	err := w.store.Store.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, w.store.Store.View(t.Context(), func(tx storage.ReadTx) error {
 		at, err := w.inside.Unsealed(tx)
 		if err == nil && at != nil {
 			age = time.Since(at.Time)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return age
 }
 
@@ -377,10 +359,7 @@ func TestEntriesWithoutASealAreReported(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 		w.post(t, 3, 4) // which is in time
-		v, err := w.Verify(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(w.Verify(t.Context()))(t)
 		if v.Overdue != 6 || len(v.Problems) != 1 || !strings.Contains(v.Problems[0], "6 entries have no seal") {
 			t.Errorf("%d are overdue: %q", v.Overdue, v.Problems)
 		}
@@ -407,17 +386,14 @@ func (w *town) write(t *testing.T, kind, id, data string) {
 		if k.Name != kind {
 			continue
 		}
-		err := w.store.Store.Update(t.Context(), func(tx storage.Tx) error {
+		must.Do(t, w.store.Store.Update(t.Context(), func(tx storage.Tx) error {
 			r, err := tx.Get(k, storage.Scope{}, id)
 			if err != nil {
 				return err
 			}
 			r.Data = []byte(data)
 			return tx.Replace(k, r)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return
 	}
 	t.Fatal(kind)
@@ -456,9 +432,7 @@ func TestDamagedSealBlocksNoOtherAccount(t *testing.T) {
 // it lasts long.
 func TestVerifyReadsBesideTraffic(t *testing.T) {
 	w := newTown(t, 3000)
-	if _, err := w.Seal(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Seal(t.Context()))(t)
 	for range 1500 {
 		w.post(t, 3000, 3001)
 	}
@@ -490,9 +464,7 @@ func TestVerifyReadsBesideTraffic(t *testing.T) {
 func TestConcurrentSealersKeepOneChain(t *testing.T) {
 	w := newTown(t, 300)
 	plain, inside := account.New(&engine.Engine{Store: w.store.Store, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}, account.Config{Keys: [][]byte{make([]byte, 32)}})
-	if err := inside.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inside.Prepare(t.Context()))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -507,9 +479,7 @@ func TestConcurrentSealersKeepOneChain(t *testing.T) {
 		w.post(t, 0, 300)
 	}
 	all.Wait()
-	if _, err := w.Seal(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Seal(t.Context()))(t)
 	if open, problems := w.sealed(t); open != 0 || len(problems) > 0 {
 		t.Errorf("%d entries have no seal, %v", open, problems)
 	}

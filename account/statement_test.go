@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
@@ -32,10 +33,7 @@ func (b *bench) listed(t testing.TB, caller api.Caller, p account.ListEntriesPar
 	t.Helper()
 	var rows []row
 	for p.Limit = 7; ; {
-		list, err := b.ListEntries(t.Context(), caller, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(b.ListEntries(t.Context(), caller, p))(t)
 		for _, e := range list.Data {
 			rows = append(rows, row{e.CreatedAt.UTC().Format(time.RFC3339), e.Type, e.Source, e.Amount.StringFixed(2), e.Balance.StringFixed(2)})
 		}
@@ -52,9 +50,7 @@ func (b *bench) listed(t testing.TB, caller api.Caller, p account.ListEntriesPar
 func written(t testing.TB, st *account.Statement) []row {
 	t.Helper()
 	var b bytes.Buffer
-	if err := st.CSV(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, st.CSV(t.Context(), &b))
 	table, err := csv.NewReader(&b).ReadAll()
 	if err != nil || len(table) < 3 {
 		t.Fatalf("%d rows, %v", len(table), err)
@@ -73,10 +69,7 @@ func written(t testing.TB, st *account.Statement) []row {
 // drawn returns the entries that the PDF of a statement has.
 func drawn(t testing.TB, st *account.Statement) []row {
 	t.Helper()
-	pages, err := st.Pages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must.Get(st.Pages(t.Context()))(t)
 	plain := func(amount string) string { return strings.ReplaceAll(amount, ",", "") }
 	var rows []row
 	for _, texts := range pages {
@@ -117,12 +110,9 @@ func TestStatementsAgree(t *testing.T) {
 			if balance > 0 && rapid.Bool().Draw(r, "out") {
 				amount = -min(amount, balance)
 			}
-			a, err := b.Adjust(t.Context(), caller, account.AdjustParams{
+			a := must.Get(b.Adjust(t.Context(), caller, account.AdjustParams{
 				Amount: decimal.New(amount, -2), Reason: "test", Actor: fmt.Sprint("tester ", i),
-			})
-			if err != nil {
-				r.Fatal(err)
-			}
+			}))(r)
 			balance += amount
 			sums[at.Unix()] += amount
 			model = append(model, row{at.Format(time.RFC3339), "adjustment", a.ID, decimal.New(amount, -2).StringFixed(2), decimal.New(balance, -2).StringFixed(2)})
@@ -138,10 +128,7 @@ func TestStatementsAgree(t *testing.T) {
 				until = begin.Add(time.Duration(cuts[i]) * time.Second)
 			}
 			period := api.Times{From: from, Until: until}
-			st, err := b.Statement(t.Context(), caller, period)
-			if err != nil {
-				r.Fatal(err)
-			}
+			st := must.Get(b.Statement(t.Context(), caller, period))(r)
 			pesewas := func(a api.GHS) int64 { return a.Shift(2).IntPart() }
 			if pesewas(st.Opening) != last {
 				r.Errorf("opens with %s, after %d", st.Opening, last)
@@ -190,14 +177,9 @@ func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Run("memory", func(t *testing.T) { test(t, newBench(t, nil)) })
 	t.Run("sqlite", func(t *testing.T) {
 		test(t, newBench(t, func(storage.Store) storage.Store {
-			store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "account.db"), sqlite.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "account.db"), sqlite.Config{}))(t)
 			t.Cleanup(func() { store.Close() })
-			if err := store.Define(t.Context(), append(engine.Kinds(), account.Kinds()...)...); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, store.Define(t.Context(), append(engine.Kinds(), account.Kinds()...)...))
 			return store
 		}))
 	})
@@ -213,16 +195,11 @@ func testPeriods(t *testing.T, b *bench) {
 	book := func(seconds int) {
 		t.Helper()
 		b.set(begin.Add(time.Duration(seconds) * time.Second))
-		if _, err := b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"}))(t)
 	}
 	count := func(from, until int) int64 {
 		t.Helper()
-		st, err := b.Statement(t.Context(), caller, api.Times{From: begin.Add(time.Duration(from) * time.Second), Until: begin.Add(time.Duration(until) * time.Second)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := must.Get(b.Statement(t.Context(), caller, api.Times{From: begin.Add(time.Duration(from) * time.Second), Until: begin.Add(time.Duration(until) * time.Second)}))(t)
 		return st.Entries
 	}
 	if got := count(0, 10); got != 0 {
@@ -267,24 +244,15 @@ func testEntryFilters(t *testing.T, b *bench) {
 	for i := range 30 {
 		b.advance(time.Second)
 		if i%10 == 3 {
-			a, err := b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(1), Reason: "r", Actor: "a"}))(t)
 			ids = append(ids, a.ID)
 			continue
 		}
-		if err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank", Ref: fmt.Sprint("r-", i)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank", Ref: fmt.Sprint("r-", i)}))
 	}
 	list := func(p account.ListEntriesParams) *api.List[account.Entry] {
 		t.Helper()
-		l, err := b.ListEntries(t.Context(), caller, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
+		return must.Get(b.ListEntries(t.Context(), caller, p))(t)
 	}
 	newest := list(account.ListEntriesParams{Type: "adjustment", Page: api.Page{Limit: 2}})
 	if len(newest.Data) != 2 || newest.Data[0].Source != ids[2] || newest.Data[1].Source != ids[1] || !newest.HasMore {
@@ -323,9 +291,7 @@ func testAdjust(t *testing.T, b *bench) {
 	once := caller
 	once.IdempotencyKey, once.Replayed = "k", &replayed
 	made, err := b.Adjust(t.Context(), once, fine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	again, err := b.Adjust(t.Context(), once, fine)
 	if diff := cmp.Diff(made, again); diff != "" || err != nil || !replayed {
 		t.Errorf("repeated: %v %s", err, diff)
@@ -353,14 +319,8 @@ func testAdjust(t *testing.T, b *bench) {
 	wantCode(t, "no merchant", err, api.ResourceMissing)
 
 	b.advance(time.Hour)
-	taken, err := b.Adjust(t.Context(), caller, account.AdjustParams{Amount: ghs("-100.05"), Reason: "Booked twice", Actor: "kojo"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := b.ListAdjustments(t.Context(), caller, api.Page{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(b.Adjust(t.Context(), caller, account.AdjustParams{Amount: ghs("-100.05"), Reason: "Booked twice", Actor: "kojo"}))(t)
+	list := must.Get(b.ListAdjustments(t.Context(), caller, api.Page{}))(t)
 	if diff := cmp.Diff([]account.Adjustment{*taken, *made}, list.Data); diff != "" {
 		t.Error(diff)
 	}
@@ -383,20 +343,12 @@ func testAdjust(t *testing.T, b *bench) {
 func TestStatementPDF(t *testing.T) {
 	b := newBench(t, nil)
 	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Ɛdɔm Juice Bar", Address: "Ring Road East\nAccra", Email: "hello@adom.example"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	caller := api.Caller{Merchant: m.ID}
 	for range 150 {
-		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.RequireFromString("1234.56"), Source: "bank", Ref: strings.Repeat("=W", 50)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.RequireFromString("1234.56"), Source: "bank", Ref: strings.Repeat("=W", 50)}))
 	}
-	st, err := b.Statement(t.Context(), caller, api.Times{From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(b.Statement(t.Context(), caller, api.Times{From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}))(t)
 	pages, err := st.Pages(t.Context())
 	if err != nil || len(pages) < 3 {
 		t.Fatalf("%d pages, %v", len(pages), err)
@@ -407,10 +359,7 @@ func TestStatementPDF(t *testing.T) {
 			t.Errorf("page %d: %.300s", i+1, all)
 		}
 	}
-	data, err := st.PDF(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(st.PDF(t.Context()))(t)
 	again, err := st.PDF(t.Context())
 	if err != nil || !bytes.Equal(data, again) {
 		t.Errorf("made again, the bytes differ (%v)", err)
@@ -418,10 +367,7 @@ func TestStatementPDF(t *testing.T) {
 	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
 		command := exec.Command(pdftotext, "-layout", "-", "-")
 		command.Stdin = bytes.NewReader(data)
-		out, err := command.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(command.Output())(t)
 		for _, want := range []string{"Ɛdɔm Juice Bar", "185,184.00", "TEST MODE", "page 3 of"} {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("the document does not say %s", want)
@@ -446,14 +392,9 @@ func TestStatementFailures(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}
 	for range 300 {
-		if err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	}
-	st, err := b.Statement(t.Context(), caller, api.Times{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(b.Statement(t.Context(), caller, api.Times{}))(t)
 	for _, left := range []int{0, 5000} {
 		if err := st.CSV(t.Context(), &failing{left}); !errors.Is(err, errFull) {
 			t.Errorf("after %d bytes: %v", left, err)
@@ -479,13 +420,9 @@ func TestStatementRefusesDamagedLedger(t *testing.T) {
 	caller := api.Caller{Merchant: b.merchant(t)}
 	for range 5 {
 		b.advance(time.Hour)
-		if err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: caller.Merchant, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	}
-	if _, err := b.Statement(t.Context(), caller, api.Times{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Statement(t.Context(), caller, api.Times{}))(t)
 	from := api.Times{From: b.now.Load().Add(-90 * time.Minute)} // the last two
 	for name, change := range map[string]func([]storage.Entry) []storage.Entry{
 		"another amount": func(page []storage.Entry) []storage.Entry {
@@ -521,13 +458,8 @@ func TestStatementShowsWholeIDs(t *testing.T) {
 		}
 		return prefix + "1"
 	}
-	if _, err := b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(999_999), Reason: "test", Actor: "a"}); err != nil {
-		t.Fatal(err)
-	}
-	st, err := b.Statement(t.Context(), caller, api.Times{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Adjust(t.Context(), caller, account.AdjustParams{Amount: decimal.NewFromInt(999_999), Reason: "test", Actor: "a"}))(t)
+	st := must.Get(b.Statement(t.Context(), caller, api.Times{}))(t)
 	if rows := drawn(t, st); len(rows) != 1 || rows[0].Source != wide {
 		t.Errorf("drawn %+v", rows)
 	}

@@ -14,20 +14,21 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // More accounts than are looked at together are sealed over each store, and seals grow
 // with their accounts.
 func TestSealsOfManyAccounts(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-		svc := servicetest.New(t, store, payments.Config{Key: make([]byte, 32), Clock: func() time.Time { return now }})
+		svc := testkit.New(t, store, payments.Config{Key: make([]byte, 32), Clock: func() time.Time { return now }})
 		n := 0
 		post := func(wallets int) {
 			t.Helper()
-			check(store.Update(t.Context(), func(tx storage.Tx) error {
+			must.Do(t, store.Update(t.Context(), func(tx storage.Tx) error {
 				for i := range wallets {
 					n++
 					err := tx.Post(storage.Posting{
@@ -45,16 +46,14 @@ func TestSealsOfManyAccounts(t *testing.T) {
 		}
 		verify := func(want int64) {
 			t.Helper()
-			v, err := svc.Accounts.Verify(t.Context())
-			check(err)
+			v := must.Get(svc.Accounts.Verify(t.Context()))(t)
 			if v.Sealed != want || len(v.Problems) > 0 {
 				t.Errorf("%d entries have seals, want %d: %q", v.Sealed, want, v.Problems)
 			}
 		}
 		post(1200)
 		verify(0)
-		sealed, err := svc.Accounts.Seal(t.Context())
-		check(err)
+		sealed := must.Get(svc.Accounts.Seal(t.Context()))(t)
 		if sealed != 2400 {
 			t.Errorf("%d entries were sealed", sealed)
 		}
@@ -62,12 +61,11 @@ func TestSealsOfManyAccounts(t *testing.T) {
 			post(wallets)
 			verify(sealed)
 			now = now.Add(account.SealWithin)
-			check(svc.Drain(t.Context()))
+			must.Do(t, svc.Drain(t.Context()))
 			sealed += 2 * int64(wallets)
 			verify(sealed)
 		}
-		h, err := svc.Health(t.Context())
-		check(err)
+		h := must.Get(svc.Health(t.Context()))(t)
 		if h.SealLag() != 0 {
 			t.Errorf("the seals lag %s", h.SealLag())
 		}
@@ -76,18 +74,13 @@ func TestSealsOfManyAccounts(t *testing.T) {
 
 // Many move money between few wallets; none is lost and none is made.
 func TestMoneyIsConserved(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
-		svc := servicetest.New(t, store, payments.Config{})
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
+		svc := testkit.New(t, store, payments.Config{})
 		const wallets, begin, clients, moves = 10, 100, 32, 60
 		var ids []string
 		for i := range wallets {
-			c, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "C", Phone: fmt.Sprintf("024000000%d", i)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(begin), Source: "test"}); err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "C", Phone: fmt.Sprintf("024000000%d", i)}))(t)
+			must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(begin), Source: "test"}))
 			ids = append(ids, c.ID)
 		}
 		var all sync.WaitGroup
@@ -127,10 +120,4 @@ func TestMoneyIsConserved(t *testing.T) {
 			t.Errorf("Verify: %+v, %v", v, err)
 		}
 	})
-}
-
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -93,9 +94,7 @@ func TestVerifyReadsAllPages(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	v, err := b.Verify(t.Context())
 	if err != nil || len(v.Problems) > 0 || v.Accounts != wallets+1 || v.Postings != postings || v.Entries != 2*postings {
 		t.Errorf("got %+v, %v", v, err)
@@ -202,17 +201,12 @@ func TestVerifyFindsDamage(t *testing.T) {
 			})
 			c := b.consumer(t, "0241000001")
 			for n := range 3 {
-				if err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(int64(n + 1)), Source: "test"}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(int64(n + 1)), Source: "test"}))
 			}
 			damage := test.damage
 			damage.Store = store.Store
 			*store = damage
-			v, err := b.Verify(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(b.Verify(t.Context()))(t)
 			all := strings.Join(v.Problems, "\n")
 			if test.want == "" && all != "" || !strings.Contains(all, test.want) {
 				t.Errorf("problems %q, want %q among them", all, test.want)

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func ExampleError() {
@@ -119,9 +120,7 @@ func TestAmountsInJSON(t *testing.T) {
 func TestMetadata(t *testing.T) {
 	var m api.Metadata
 	const text = `{"a":1.10,"b":true,"c":"<x> & ɛ","d":12345678901234567890}`
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &m))
 	if got, err := m.MarshalJSON(); err != nil || string(got) != text {
 		t.Errorf("got %s, %v", got, err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -30,28 +31,18 @@ import (
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // open returns a service over a store, and its merchant, funded with GHS 1,000 when
 // it is new.
 func open(t testing.TB, store storage.Store, c payments.Config) (*payments.Service, api.Caller) {
 	t.Helper()
 	c.Logger = slog.New(slog.DiscardHandler)
-	svc, err := payments.New(t.Context(), store, c)
-	check(t, err)
-	merchants, err := svc.Accounts.ListMerchants(t.Context(), api.Caller{}, api.Page{})
-	check(t, err)
+	svc := must.Get(payments.New(t.Context(), store, c))(t)
+	merchants := must.Get(svc.Accounts.ListMerchants(t.Context(), api.Caller{}, api.Page{}))(t)
 	if len(merchants.Data) > 0 {
 		return svc, api.Caller{Merchant: merchants.Data[0].ID}
 	}
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"})
-	check(t, err)
-	check(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "test"}))
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "test"}))
 	return svc, api.Caller{Merchant: m.ID}
 }
 
@@ -80,8 +71,7 @@ func all(t *testing.T, svc *payments.Service, caller api.Caller, batch string) [
 	var list []disbursement.Row
 	p := disbursement.ListRowsParams{Page: api.Page{Limit: 100}}
 	for {
-		page, err := svc.Disbursements.ListRows(t.Context(), caller, batch, p)
-		check(t, err)
+		page := must.Get(svc.Disbursements.ListRows(t.Context(), caller, batch, p))(t)
 		list = append(list, page.Data...)
 		if !page.HasMore {
 			return list
@@ -94,8 +84,7 @@ func all(t *testing.T, svc *payments.Service, caller api.Caller, batch string) [
 // the books say so.
 func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, n int) {
 	t.Helper()
-	b, err := svc.Disbursements.GetBatch(t.Context(), caller, batch)
-	check(t, err)
+	b := must.Get(svc.Disbursements.GetBatch(t.Context(), caller, batch))(t)
 	if want := (disbursement.Counts{Total: n, Made: n}); b.Counts != want || b.Status != disbursement.BatchCompleted || b.CompletedAt == nil {
 		t.Errorf("the batch is %+v", b)
 	}
@@ -112,7 +101,7 @@ func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, 
 	}
 	events := 0
 	for e, err := range api.All(t.Context(), caller, event.ListParams{Type: event.DisbursementBatchCompleted}, svc.Events.List) {
-		check(t, err)
+		must.Do(t, err)
 		if e.Type == event.DisbursementBatchCompleted {
 			events++
 		}
@@ -122,8 +111,7 @@ func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, 
 	}
 	transfers := 0
 	for p := (payout.ListParams{Page: api.Page{Limit: 100}}); ; {
-		page, err := svc.Disbursements.List(t.Context(), caller, p)
-		check(t, err)
+		page := must.Get(svc.Disbursements.List(t.Context(), caller, p))(t)
 		transfers += len(page.Data)
 		if !page.HasMore {
 			break
@@ -133,13 +121,11 @@ func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, 
 	if transfers != n {
 		t.Errorf("there are %d disbursements, want %d", transfers, n)
 	}
-	balance, err := svc.Accounts.Balance(t.Context(), caller)
-	check(t, err)
+	balance := must.Get(svc.Accounts.Balance(t.Context(), caller))(t)
 	if want := decimal.NewFromInt(1000).Sub(decimal.RequireFromString("1.10").Mul(decimal.NewFromInt(int64(n)))); !balance.Available.Equal(want) || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, want %s", balance, want)
 	}
-	v, err := svc.Accounts.Verify(t.Context())
-	check(t, err)
+	v := must.Get(svc.Accounts.Verify(t.Context()))(t)
 	for _, p := range v.Problems {
 		t.Error(p)
 	}
@@ -206,14 +192,13 @@ func TestBatchMakesEachRowOnceAcrossCrashes(t *testing.T) {
 			now = now.Add(3 * time.Minute) // leases run out
 		}
 		svc, _ := open(t, kept, payments.Config{Clock: clock})
-		batch, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(n))
-		check(t, err)
+		batch := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(n)))(t)
 		for range 3 {
-			check(t, svc.Drain(t.Context()))
+			must.Do(t, svc.Drain(t.Context()))
 			now = now.Add(3 * time.Minute)
 		}
 		once(t, svc, caller, batch.ID, n)
-		check(t, kept.Close())
+		must.Do(t, kept.Close())
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
@@ -236,12 +221,10 @@ func TestKilledChild(t *testing.T) {
 	if path == "" {
 		t.Skip("it is run by TestBatchSurvivesSIGKILL")
 	}
-	store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
-	check(t, err)
+	store := must.Get(sqlite.Open(t.Context(), path, sqlite.Config{}))(t)
 	svc, caller := open(t, store, payments.Config{Test: payments.Providers{Rail: telling{}}})
 	caller.IdempotencyKey = "batch"
-	_, err = svc.Disbursements.CreateBatch(t.Context(), caller, some(killedRows))
-	check(t, err)
+	must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(killedRows)))(t)
 	svc.Start(t.Context())
 	<-t.Context().Done() // until it is killed
 }
@@ -253,9 +236,8 @@ func TestBatchSurvivesSIGKILL(t *testing.T) {
 	for _, lines := range []int{1, 5, 20} {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledChild$", "-test.v")
 		child.Env = append(os.Environ(), "PAYMENTS_KILLED_DB="+path)
-		out, err := child.StdoutPipe()
-		check(t, err)
-		check(t, child.Start())
+		out := must.Get(child.StdoutPipe())(t)
+		must.Do(t, child.Start())
 		seen := 0
 		for scanner := bufio.NewScanner(out); seen < lines && scanner.Scan(); {
 			var id string
@@ -263,25 +245,23 @@ func TestBatchSurvivesSIGKILL(t *testing.T) {
 				seen++
 			}
 		}
-		check(t, child.Process.Kill())
+		must.Do(t, child.Process.Kill())
 		_ = child.Wait() // it was killed, and says so
 		if seen < lines {
 			t.Fatalf("the process ended after %d orders, before it was killed", seen)
 		}
 	}
-	store, err := sqlite.Open(context.Background(), path, sqlite.Config{})
-	check(t, err)
+	store := must.Get(sqlite.Open(context.Background(), path, sqlite.Config{}))(t)
 	defer store.Close()
 	var later atomic.Int64 // by the clock, all leases have run out
 	later.Store(int64(10 * time.Minute))
 	svc, caller := open(t, store, payments.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
-	list, err := svc.Disbursements.ListBatches(t.Context(), caller, disbursement.ListBatchesParams{})
-	check(t, err)
+	list := must.Get(svc.Disbursements.ListBatches(t.Context(), caller, disbursement.ListBatchesParams{}))(t)
 	if len(list.Data) != 1 || list.Data[0].Counts.Queued == 0 {
 		t.Errorf("the batches after the last kill, which should leave one in the middle: %+v", list.Data)
 	}
 	for range 3 {
-		check(t, svc.Drain(t.Context()))
+		must.Do(t, svc.Drain(t.Context()))
 		later.Add(int64(10 * time.Minute))
 	}
 	once(t, svc, caller, list.Data[0].ID, killedRows)
@@ -293,18 +273,15 @@ func TestSharedRowKeysAreMadeOnce(t *testing.T) {
 	var services []*payments.Service
 	var caller api.Caller
 	for range 2 {
-		store, err := sqlite.Open(context.Background(), path, sqlite.Config{})
-		check(t, err)
+		store := must.Get(sqlite.Open(context.Background(), path, sqlite.Config{}))(t)
 		defer store.Close()
 		var svc *payments.Service
 		svc, caller = open(t, store, payments.Config{})
 		services = append(services, svc)
 	}
 	const n = 40
-	first, err := services[0].Disbursements.CreateBatch(t.Context(), caller, some(n))
-	check(t, err)
-	second, err := services[1].Disbursements.CreateBatch(t.Context(), caller, some(n))
-	check(t, err)
+	first := must.Get(services[0].Disbursements.CreateBatch(t.Context(), caller, some(n)))(t)
+	second := must.Get(services[1].Disbursements.CreateBatch(t.Context(), caller, some(n)))(t)
 	var both sync.WaitGroup
 	for _, svc := range services {
 		both.Go(func() {
@@ -314,15 +291,14 @@ func TestSharedRowKeysAreMadeOnce(t *testing.T) {
 		})
 	}
 	both.Wait()
-	check(t, services[0].Drain(t.Context()))
+	must.Do(t, services[0].Drain(t.Context()))
 	a, b := all(t, services[0], caller, first.ID), all(t, services[0], caller, second.ID)
 	for i := range a {
 		if a[i].Disbursement == nil || b[i].Disbursement == nil || a[i].Disbursement.ID != b[i].Disbursement.ID {
 			t.Errorf("row %d: %+v and %+v", i, a[i], b[i])
 		}
 	}
-	balance, err := services[0].Accounts.Balance(t.Context(), caller)
-	check(t, err)
+	balance := must.Get(services[0].Accounts.Balance(t.Context(), caller))(t)
 	if balance.Available.String() != "956" {
 		t.Errorf("the balance is %s", balance.Available)
 	}
@@ -350,15 +326,13 @@ func TestRefusedRowsStopNoOthers(t *testing.T) {
 	svc, caller := open(t, memory.New(), payments.Config{Test: payments.Providers{Rail: rail}, Clock: func() time.Time { return now }})
 	alone := caller
 	alone.IdempotencyKey = "key-1"
-	_, err := svc.Disbursements.Create(t.Context(), alone, row(7).CreateParams)
-	check(t, err)
+	must.Get(svc.Disbursements.Create(t.Context(), alone, row(7).CreateParams))(t)
 	p := some(3)
 	p.Rows[0].Destination.AccountName, p.Rows[0].Destination.MatchName = "Kofi Mensah", true // …0000 is his
-	batch, err := svc.Disbursements.CreateBatch(t.Context(), caller, p)
-	check(t, err)
+	batch := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, p))(t)
 	statuses := func() string {
 		t.Helper()
-		check(t, svc.Drain(t.Context()))
+		must.Do(t, svc.Drain(t.Context()))
 		text := ""
 		for _, r := range all(t, svc, caller, batch.ID) {
 			text += string(r.Status) + " "
@@ -380,8 +354,7 @@ func TestRefusedRowsStopNoOthers(t *testing.T) {
 	if got := statuses(); got != "made refused idempotency_key_reused made " {
 		t.Errorf("when the rail answers: %s", got)
 	}
-	b, err := svc.Disbursements.GetBatch(t.Context(), caller, batch.ID)
-	check(t, err)
+	b := must.Get(svc.Disbursements.GetBatch(t.Context(), caller, batch.ID))(t)
 	if want := (disbursement.Counts{Total: 3, Made: 2, Refused: 1}); b.Counts != want || b.Status != disbursement.BatchCompleted {
 		t.Errorf("%+v", b)
 	}
@@ -389,8 +362,7 @@ func TestRefusedRowsStopNoOthers(t *testing.T) {
 	rail.silent.Store(true)
 	p.Rows = p.Rows[:1]
 	p.Rows[0].IdempotencyKey = ""
-	batch, err = svc.Disbursements.CreateBatch(t.Context(), caller, p)
-	check(t, err)
+	batch = must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, p))(t)
 	for range 10 {
 		statuses()
 		now = now.Add(3 * time.Hour)
@@ -406,10 +378,9 @@ func TestSettledRowsKeepNoNumbers(t *testing.T) {
 	svc, caller := open(t, store, payments.Config{})
 	p := some(2)
 	p.Rows[1].Destination.PhoneNumber = "0241230906" // refused
-	_, err := svc.Disbursements.CreateBatch(t.Context(), caller, p)
-	check(t, err)
-	check(t, svc.Drain(t.Context()))
-	err = store.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, p))(t)
+	must.Do(t, svc.Drain(t.Context()))
+	must.Do(t, store.View(t.Context(), func(tx storage.ReadTx) error {
 		for _, k := range disbursement.Kinds() {
 			page, err := tx.List(k, storage.Query{Scope: engine.Scope(caller), Limit: 100})
 			if err != nil {
@@ -427,6 +398,5 @@ func TestSettledRowsKeepNoNumbers(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	check(t, err)
+	}))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 )
 
@@ -28,9 +29,8 @@ func ExampleReadRows() {
 }
 
 func TestReadRows(t *testing.T) {
-	got, err := disbursement.ReadRows(strings.NewReader("\ufeff type , amount,phone_number,metadata.team,match_account_name,account_name,idempotency_key\r\n" +
-		"mobile_money,0.10, 0241234567 ,\"North, 1\",TRUE,Kofi,k-1\r\n,,,,,,\r\n\r\nservice_wallet,5,,,,,\r\n"))
-	check(t, err)
+	got := must.Get(disbursement.ReadRows(strings.NewReader("\ufeff type , amount,phone_number,metadata.team,match_account_name,account_name,idempotency_key\r\n" +
+		"mobile_money,0.10, 0241234567 ,\"North, 1\",TRUE,Kofi,k-1\r\n,,,,,,\r\n\r\nservice_wallet,5,,,,,\r\n")))(t)
 	want := []disbursement.RowParams{
 		{
 			CreateParams: disbursement.CreateParams{
@@ -44,9 +44,8 @@ func TestReadRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	got, err = disbursement.ReadRows(strings.NewReader("currency,type,amount,provider,account_number,bank_code,service_id,account_id,description,reference,match_account_name\n" +
-		"GHS,bank_transfer,1,mtn,001,GCB,SVC1,acc_1,rent,r-1,False\n"))
-	check(t, err)
+	got = must.Get(disbursement.ReadRows(strings.NewReader("currency,type,amount,provider,account_number,bank_code,service_id,account_id,description,reference,match_account_name\n" +
+		"GHS,bank_transfer,1,mtn,001,GCB,SVC1,acc_1,rent,r-1,False\n")))(t)
 	want = []disbursement.RowParams{{CreateParams: disbursement.CreateParams{
 		Amount: decimal.NewFromInt(1), Currency: "GHS", Description: "rent", Reference: "r-1",
 		Destination: payout.DestinationParams{

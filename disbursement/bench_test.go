@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -50,16 +51,16 @@ func (p *payer) key(i int64) string {
 func openPayer(b *testing.B) *payer {
 	path := filepath.Join(b.TempDir(), "pay.db")
 	store, err := sqlite.Open(b.Context(), path, sqlite.Config{})
-	check(b, err)
-	b.Cleanup(func() { check(b, store.Close()) })
+	must.Do(b, err)
+	b.Cleanup(func() { must.Do(b, store.Close()) })
 	p := &payer{store: store, path: path}
 	p.Service, p.caller = open(b, store, payments.Config{})
 	for range 9 {
-		check(b, p.Accounts.Deposit(b.Context(), api.Caller{}, account.DepositParams{To: p.caller.Merchant, Amount: decimal.NewFromInt(900_000), Source: "test"}))
+		must.Do(b, p.Accounts.Deposit(b.Context(), api.Caller{}, account.DepositParams{To: p.caller.Merchant, Amount: decimal.NewFromInt(900_000), Source: "test"}))
 	}
 	for i := range 64 {
 		c, err := p.Accounts.CreateConsumer(b.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
-		check(b, err)
+		must.Do(b, err)
 		p.wallets = append(p.wallets, c.ServiceID)
 	}
 	return p
@@ -208,7 +209,7 @@ func BenchmarkGrown(b *testing.B) {
 	for name, read := range map[string]func(p *payer, i int){
 		"get": func(p *payer, i int) {
 			_, err := p.Disbursements.Get(b.Context(), p.caller, p.ids[i%len(p.ids)])
-			check(b, err)
+			must.Do(b, err)
 		},
 		"list": func(p *payer, _ int) { p.list(b, payout.ListParams{Page: api.Page{Limit: 20}}) },
 		"list-deep": func(p *payer, i int) {
@@ -219,7 +220,7 @@ func BenchmarkGrown(b *testing.B) {
 		},
 		"events-by-type": func(p *payer, _ int) {
 			all, err := p.Events.List(b.Context(), p.caller, event.ListParams{Page: api.Page{Limit: 20}, Type: "disbursement.completed"})
-			check(b, err)
+			must.Do(b, err)
 			if len(all.Data) != 20 {
 				b.Fatalf("%d events", len(all.Data))
 			}
@@ -260,18 +261,18 @@ func turns(b *testing.B, empty, grown *payer, do func(p *payer, n int) time.Dura
 func (p *payer) start(b *testing.B) time.Duration {
 	begun := time.Now()
 	store, err := sqlite.Open(b.Context(), p.path, sqlite.Config{})
-	check(b, err)
+	must.Do(b, err)
 	_, err = payments.New(b.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler)})
-	check(b, err)
+	must.Do(b, err)
 	took := time.Since(begun)
-	check(b, store.Close())
+	must.Do(b, store.Close())
 	return took
 }
 
 // list returns the ids of a page.
 func (p *payer) list(b *testing.B, params payout.ListParams) (ids []string) {
 	all, err := p.Disbursements.List(b.Context(), p.caller, params)
-	check(b, err)
+	must.Do(b, err)
 	if len(all.Data) != params.Limit {
 		b.Fatalf("%d disbursements", len(all.Data))
 	}
@@ -283,7 +284,7 @@ func (p *payer) list(b *testing.B, params payout.ListParams) (ids []string) {
 
 // owe records deliveries that are due.
 func (p *payer) owe(b *testing.B, n int) {
-	check(b, p.store.Update(b.Context(), func(tx storage.Tx) error {
+	must.Do(b, p.store.Update(b.Context(), func(tx storage.Tx) error {
 		for i := range n {
 			r := storage.Record{
 				Scope: storage.Scope{Merchant: p.caller.Merchant}, ID: fmt.Sprintf("wd_1%019d", i),
@@ -300,7 +301,7 @@ func (p *payer) owe(b *testing.B, n int) {
 // claim claims one delivery, for no time.
 func (p *payer) claim(b *testing.B) {
 	now := time.Now()
-	check(b, p.store.Update(b.Context(), func(tx storage.Tx) error {
+	must.Do(b, p.store.Update(b.Context(), func(tx storage.Tx) error {
 		claimed, err := tx.Claim(owed(), storage.Claim{Due: now, Now: now, Lease: time.Millisecond, Limit: 1})
 		if err == nil && len(claimed) != 1 {
 			return fmt.Errorf("%d deliveries claimed", len(claimed))

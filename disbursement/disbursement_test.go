@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -36,8 +37,7 @@ func ghs(text string) decimal.Decimal { return decimal.RequireFromString(text) }
 // worth is what a consumer's wallet holds.
 func worth(t *testing.T, svc *payments.Service, consumer string) string {
 	t.Helper()
-	balance, err := svc.Accounts.WalletBalance(t.Context(), api.Caller{}, consumer)
-	check(t, err)
+	balance := must.Get(svc.Accounts.WalletBalance(t.Context(), api.Caller{}, consumer))(t)
 	return balance.StringFixed(2)
 }
 
@@ -48,12 +48,11 @@ func TestCreateQRRules(t *testing.T) {
 	svc, caller := open(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
 	ctx := t.Context()
 	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
-	check(t, err)
+	must.Do(t, err)
 	issue := func(p qrcode.IssueConsumerCodeParams) string {
 		t.Helper()
 		p.Account = ama.ID
-		code, err := svc.QRCodes.IssueConsumerCode(ctx, caller, p)
-		check(t, err)
+		code := must.Get(svc.QRCodes.IssueConsumerCode(ctx, caller, p))(t)
 		return code.Payload
 	}
 	five, one := ghs("5"), int64(1)
@@ -69,8 +68,7 @@ func TestCreateQRRules(t *testing.T) {
 		return svc.Disbursements.CreateQR(ctx, caller, p)
 	}
 
-	made, err := pay(fixed, "")
-	check(t, err)
+	made := must.Get(pay(fixed, ""))(t)
 	if made.Status != payout.Completed || !made.Amount.Equal(ghs("5")) || !made.Fee.IsZero() || *made.Reference != "ref-1" || made.Destination.Type != payout.ServiceWallet || made.Destination.AccountID != ama.ID {
 		t.Errorf("made %+v", made)
 	}
@@ -113,8 +111,7 @@ func TestCreateQRRules(t *testing.T) {
 		code   api.Code
 	}{{account.Frozen, api.WalletNotActive}, {account.Suspended, api.WalletNotActive}, {account.Closed, api.AccountNotFound}} {
 		status, code := test.status, test.code
-		_, err = svc.Accounts.UpdateConsumer(ctx, api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(status)})
-		check(t, err)
+		must.Get(svc.Accounts.UpdateConsumer(ctx, api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(status)}))(t)
 		_, err = pay(fixed, "")
 		refused(t, string(status), err, code, "qr_payload")
 	}
@@ -136,14 +133,11 @@ func TestCancelAndSettle(t *testing.T) {
 		p := row(903).CreateParams // …0903 stays with the rail
 		p.Amount = ghs("100")
 		p.Destination.PhoneNumber = "0241230903"
-		made, err := svc.Disbursements.Create(ctx, caller, p)
-		check(t, err)
-		return made
+		return must.Get(svc.Disbursements.Create(ctx, caller, p))(t)
 	}
 	available := func() string {
 		t.Helper()
-		b, err := svc.Accounts.Balance(ctx, caller)
-		check(t, err)
+		b := must.Get(svc.Accounts.Balance(ctx, caller))(t)
 		return b.Available.StringFixed(2)
 	}
 	first := create()
@@ -158,8 +152,7 @@ func TestCancelAndSettle(t *testing.T) {
 	}
 	_, err := svc.Payouts.Cancel(ctx, caller, first.ID)
 	refused(t, "as a payout", err, api.ResourceMissing, "")
-	cancelled, err := svc.Disbursements.Cancel(ctx, caller, first.ID)
-	check(t, err)
+	cancelled := must.Get(svc.Disbursements.Cancel(ctx, caller, first.ID))(t)
 	if cancelled.Status != payout.Cancelled || available() != "1000.00" {
 		t.Errorf("cancelled %+v, and %s are left", cancelled, available())
 	}
@@ -167,13 +160,12 @@ func TestCancelAndSettle(t *testing.T) {
 		t.Errorf("cancelled twice: %v", err)
 	}
 	second := create()
-	check(t, svc.Drain(ctx))
+	must.Do(t, svc.Drain(ctx))
 	if _, err = svc.Disbursements.Cancel(ctx, caller, second.ID); api.CodeOf(err) == "" || available() != "899.00" {
 		t.Errorf("cancelled with the rail: %v, and %s are left", err, available())
 	}
-	check(t, svc.Providers.Settle(ctx, caller, second.ID, provider.Result{Outcome: provider.Paid}))
-	settled, err := svc.Disbursements.Get(ctx, caller, second.ID)
-	check(t, err)
+	must.Do(t, svc.Providers.Settle(ctx, caller, second.ID, provider.Result{Outcome: provider.Paid}))
+	settled := must.Get(svc.Disbursements.Get(ctx, caller, second.ID))(t)
 	if settled.Status != payout.Completed || settled.CompletedAt == nil || available() != "899.00" {
 		t.Errorf("settled %+v, and %s are left", settled, available())
 	}
@@ -231,7 +223,7 @@ func TestInvalidBatchesAreRefused(t *testing.T) {
 	}
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
 		b, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(1))
-		check(t, err)
+		must.Do(t, err)
 		_, err = svc.Disbursements.GetBatch(t.Context(), stranger, b.ID)
 		refused(t, name, err, api.ResourceMissing, "")
 		_, err = svc.Disbursements.ListRows(t.Context(), stranger, b.ID, disbursement.ListRowsParams{})
@@ -246,7 +238,7 @@ func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	svc, caller := open(t, store, payments.Config{})
 	caller.IdempotencyKey = "batch-1"
 	first, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(2))
-	check(t, err)
+	must.Do(t, err)
 	strict, _ := open(t, store, payments.Config{DisbursementLimits: payout.Limits{Max: ghs("0.50")}})
 	again, err := strict.Disbursements.CreateBatch(t.Context(), caller, some(2))
 	if err != nil || again.ID != first.ID {
@@ -261,15 +253,12 @@ func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc, err := payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }})
-	check(t, err)
+	svc := must.Get(payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }}))(t)
 	_, caller := open(t, store, payments.Config{})
 	ctx, d := t.Context(), svc.Disbursements
-	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
-	check(t, err)
+	ama := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"}))(t)
 	amount := ghs("5")
-	code, err := svc.QRCodes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: ama.ID, Amount: &amount})
-	check(t, err)
+	code := must.Get(svc.QRCodes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: ama.ID, Amount: &amount}))(t)
 	named := func(key string) api.Caller { return api.Caller{Merchant: caller.Merchant, IdempotencyKey: key} }
 
 	var outside *payout.Transfer
@@ -314,13 +303,11 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	done, err := d.GetBatch(ctx, caller, batch.ID)
-	check(t, err)
+	done := must.Get(d.GetBatch(ctx, caller, batch.ID))(t)
 	if want := (disbursement.Counts{Total: 4, Made: 4}); done.Counts != want || done.Status != disbursement.BatchCompleted {
 		t.Errorf("the batch is %+v", done)
 	}
-	balance, err := svc.Accounts.Balance(ctx, caller)
-	check(t, err)
+	balance := must.Get(svc.Accounts.Balance(ctx, caller))(t)
 	// Out went 3 and 5 to the wallet, three rows with their fees, and one to the wallet.
 	if want := "987.70"; balance.Available.StringFixed(2) != want || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, want %s", balance, want)

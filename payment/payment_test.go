@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/storage"
@@ -36,9 +37,7 @@ func newTill(t *testing.T) *till {
 	t.Helper()
 	store := memory.New()
 	for _, kinds := range [][]*storage.Kind{engine.Kinds(), event.Kinds(), payment.Kinds()} {
-		if err := store.Define(t.Context(), kinds...); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, store.Define(t.Context(), kinds...))
 	}
 	s := &till{now: start}
 	clock := func() time.Time { return s.now }
@@ -81,45 +80,30 @@ func TestCompletedPayments(t *testing.T) {
 	if !strings.HasPrefix(kept.ID, "pay_") {
 		t.Errorf("id %s", kept.ID)
 	}
-	got, err := s.Get(t.Context(), caller, kept.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(s.Get(t.Context(), caller, kept.ID))(t)
 	if diff := cmp.Diff(kept, got); diff != "" {
 		t.Errorf("read back (-kept +got):\n%s", diff)
 	}
 
 	// The JSON is the interface's, and does not tell who paid.
-	text, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(got))(t)
 	var shown, want any
-	if err := json.Unmarshal(text, &shown); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &shown))
 	wanted := fmt.Sprintf(`{"id":%q,"object":"payment","amount":1250,"amount_refunded":0,"currency":"GHS","status":"completed",
 		"payment_method":"service_wallet","provider":null,"phone":"024****567","qr_code":"qr_1","invoice":null,
 		"reference":"table 7","metadata":{"note":"<3"},"livemode":false,"created_at":"2026-01-31T12:00:00.000Z"}`, kept.ID)
-	if err := json.Unmarshal([]byte(wanted), &want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(wanted), &want))
 	if diff := cmp.Diff(want, shown); diff != "" {
 		t.Errorf("JSON (-want +got):\n%s", diff)
 	}
 
 	// Both events carry what the payment was.
-	list, err := s.events.List(t.Context(), caller, event.ListParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(s.events.List(t.Context(), caller, event.ListParams{}))(t)
 	var types []event.Type
 	for _, e := range list.Data {
 		types = append(types, e.Type)
 		var snapshot any
-		if err := json.Unmarshal(e.Data.Object, &snapshot); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(e.Data.Object, &snapshot))
 		if diff := cmp.Diff(want, snapshot); diff != "" || *e.Request.ID != "req_1" {
 			t.Errorf("%s of request %s (-want +got):\n%s", e.Type, *e.Request.ID, diff)
 		}

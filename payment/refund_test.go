@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payment"
 )
 
@@ -34,10 +35,7 @@ func (s *till) refundFailed(t *testing.T, caller api.Caller, id string, amount i
 
 func (s *till) refunded(t *testing.T, caller api.Caller, id string) int64 {
 	t.Helper()
-	p, err := s.Get(t.Context(), caller, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(s.Get(t.Context(), caller, id))(t)
 	return p.AmountRefunded
 }
 
@@ -129,9 +127,7 @@ func TestRefundsNeverExceedAPayment(t *testing.T) {
 		for range 40 {
 			if n := len(granted); n > 0 && dice.IntN(3) == 0 {
 				i := dice.IntN(n)
-				if err := s.refundFailed(t, caller, id, granted[i]); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.refundFailed(t, caller, id, granted[i]))
 				total -= granted[i]
 				granted = append(granted[:i], granted[i+1:]...)
 			} else {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -56,7 +57,7 @@ func TestContradictions(t *testing.T) {
 	silent := quiet{err: errors.New("no answer")}
 	report := func(outcomes ...provider.Outcome) func(*testing.T, *shop, string) {
 		return func(t *testing.T, s *shop, id string) {
-			check(t, s.Drain(t.Context()))
+			must.Do(t, s.Drain(t.Context()))
 			for i, o := range outcomes {
 				err := s.Providers.Notify(t.Context(), id, provider.Result{Outcome: o})
 				if want := i > 0; errors.Is(err, provider.ErrContradicted) != want {
@@ -75,7 +76,7 @@ func TestContradictions(t *testing.T) {
 		"told, then answered": {&contradicting{nil, provider.Refused, provider.Paid}, report(), "failed, and now paid"},
 		"cancelled, then paid": {silent, func(t *testing.T, s *shop, id string) {
 			_, err := s.Disbursements.Cancel(t.Context(), s.Caller, id)
-			check(t, err)
+			must.Do(t, err)
 			err = s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Paid})
 			if !errors.Is(err, provider.ErrContradicted) {
 				t.Errorf("paid: %v", err)
@@ -89,13 +90,11 @@ func TestContradictions(t *testing.T) {
 			if r, ok := test.rail.(*contradicting); ok {
 				r.s = s
 			}
-			made, err := s.disburse("5", momo("0241234567"))
-			check(t, err)
+			made := must.Get(s.disburse("5", momo("0241234567")))(t)
 			wants(t, "resolved too early", s.Providers.Resolve(t.Context(), made.ID), api.ResourceMissing)
 			test.do(t, s, made.ID)
 
-			before, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
-			check(t, err)
+			before := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
 			if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, `how="`+test.how+`"`) ||
 				strings.Contains(text, "tried again") || strings.Contains(text, "1234567") {
 				t.Errorf("the log says: %s", text)
@@ -110,9 +109,8 @@ func TestContradictions(t *testing.T) {
 			stuck := func() []provider.OrderInfo {
 				t.Helper()
 				s.pass(2 * time.Hour)
-				check(t, s.Drain(t.Context()))
-				list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
-				check(t, err)
+				must.Do(t, s.Drain(t.Context()))
+				list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t)
 				if h, err := s.Health(t.Context()); err != nil || h.StuckTest != len(list.Data) {
 					t.Errorf("%d are listed, %d counted, %v", len(list.Data), h.StuckTest, err)
 				}
@@ -121,13 +119,12 @@ func TestContradictions(t *testing.T) {
 			if list := stuck(); len(list) != 1 || list[0].ID != made.ID || list[0].Merchant != s.Caller.Merchant || list[0].Contradiction != test.how {
 				t.Errorf("listed %+v", list)
 			}
-			check(t, s.Providers.Resolve(t.Context(), made.ID))
+			must.Do(t, s.Providers.Resolve(t.Context(), made.ID))
 			if list := stuck(); len(list) != 0 {
 				t.Errorf("listed when resolved: %+v", list)
 			}
 			wants(t, "resolved twice", s.Providers.Resolve(t.Context(), made.ID), api.ResourceMissing)
-			after, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
-			check(t, err)
+			after := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("(-before +after)\n%s", diff)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -154,7 +155,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	// With the rail: the work goes on at every operation, and the end is told by hand.
 	code = s.verified()
 	second, err := s.pay(code, 20_00, "0241230903")
-	check(t, err)
+	must.Do(t, err)
 	hit := true
 	for k := 1; hit; k++ {
 		store.FailAt(k)
@@ -173,9 +174,8 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	err = s.Providers.Settle(ctx, s.Caller, second.ID, provider.Result{Outcome: provider.Refused})
 	wants(t, "settled otherwise", err, api.TransferSettled)
 	code = s.verified()
-	third, err := s.pay(code, 30_00, "0241230903")
-	check(t, err)
-	check(t, s.Drain(ctx))
+	third := must.Get(s.pay(code, 30_00, "0241230903"))(t)
+	must.Do(t, s.Drain(ctx))
 	store.Each(t, "Settle, refused", func() error {
 		return s.Providers.Settle(ctx, s.Caller, third.ID, provider.Result{Outcome: provider.Refused})
 	})

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -45,9 +46,7 @@ func TestModel(t *testing.T) {
 	}{
 		"memory": {150, func(*testing.T) storage.Store { return memory.New() }},
 		"sqlite": {10, func(t *testing.T) storage.Store {
-			store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "model.db"), sqlite.Config{})
-			check(t, err)
-			return store
+			return must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "model.db"), sqlite.Config{}))(t)
 		}},
 		"postgres": {5, func(t *testing.T) storage.Store { return pgtest.Store(t) }},
 	}
@@ -60,7 +59,7 @@ func TestModel(t *testing.T) {
 			for seed := range n {
 				store := on.open(t)
 				play(t, uint64(seed), store)
-				check(t, store.Close())
+				must.Do(t, store.Close())
 				if t.Failed() {
 					t.Fatalf("seed %d", seed)
 				}
@@ -95,13 +94,11 @@ func play(t *testing.T, seed uint64, store storage.Store) {
 	}
 	w.rail, w.charger = railtest.NewChaos(seed), &charger{rail: railtest.NewChaos(seed + 1)}
 	w.start()
-	m, err := w.svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"})
-	check(t, err)
+	m := must.Get(w.svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
 	w.caller = api.Caller{Merchant: m.ID, Live: true}
-	c, err := w.svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "C", Phone: "0241000001"})
-	check(t, err)
+	c := must.Get(w.svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "C", Phone: "0241000001"}))(t)
 	w.consumer = c.ID
-	check(t, w.svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.New(begin, -2), Source: "bank"}))
+	must.Do(t, w.svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.New(begin, -2), Source: "bank"}))
 	if seed%10 == 0 { // a PIN takes its time
 		w.payByWallet()
 	}
@@ -119,10 +116,9 @@ func play(t *testing.T, seed uint64, store storage.Store) {
 // start wires the services anew, as after a crash.
 func (w *world) start() {
 	w.now = w.now.Add(time.Millisecond) // ids ascend with the clock, over restarts, too
-	svc, err := payments.New(w.t.Context(), w.store, payments.Config{
+	svc := must.Get(payments.New(w.t.Context(), w.store, payments.Config{
 		Live: payments.Providers{Rail: w.rail, Charger: w.charger}, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
-	})
-	check(w.t, err)
+	}))(w.t)
 	w.svc = svc
 }
 
@@ -225,7 +221,7 @@ func (w *world) drain() {
 
 func (w *world) balance(a ledger.Account) int64 {
 	var b storage.Balance
-	check(w.t, w.store.View(w.t.Context(), func(tx storage.ReadTx) error {
+	must.Do(w.t, w.store.View(w.t.Context(), func(tx storage.ReadTx) error {
 		var err error
 		b, err = tx.Balance(a.Name)
 		return err
@@ -236,15 +232,13 @@ func (w *world) balance(a ledger.Account) int64 {
 // compare checks what must hold at any time.
 func (w *world) compare() {
 	w.t.Helper()
-	v, err := w.svc.Accounts.Verify(w.t.Context())
-	check(w.t, err)
+	v := must.Get(w.svc.Accounts.Verify(w.t.Context()))(w.t)
 	for _, p := range v.Problems {
 		w.t.Error(p)
 	}
 	var reserved, spent, wallet, cleared, fees int64
 	for _, made := range w.transfers {
-		is, err := w.svc.Disbursements.Get(w.t.Context(), w.caller, made.ID)
-		check(w.t, err)
+		is := must.Get(w.svc.Disbursements.Get(w.t.Context(), w.caller, made.ID))(w.t)
 		amount, fee := is.Amount.Shift(2).IntPart(), is.Fee.Shift(2).IntPart()
 		if is.Destination.Type == payout.ServiceWallet {
 			wallet += amount
@@ -306,8 +300,7 @@ func (w *world) finish() {
 	if got := w.balance(ledger.Reserved(w.caller.Merchant, true)); got != 0 {
 		w.t.Errorf("%d pesewas stay reserved", got)
 	}
-	stuck, err := w.svc.Providers.List(w.t.Context(), api.Caller{Live: true}, provider.ListParams{})
-	check(w.t, err)
+	stuck := must.Get(w.svc.Providers.List(w.t.Context(), api.Caller{Live: true}, provider.ListParams{}))(w.t)
 	if len(stuck.Data) != 0 {
 		w.t.Errorf("orders are stuck: %+v", stuck.Data)
 	}
@@ -322,8 +315,7 @@ func (w *world) events() {
 		told[e.id] = append(told[e.id], e.kind)
 	}
 	for _, made := range w.transfers {
-		is, err := w.svc.Disbursements.Get(w.t.Context(), w.caller, made.ID)
-		check(w.t, err)
+		is := must.Get(w.svc.Disbursements.Get(w.t.Context(), w.caller, made.ID))(w.t)
 		want := map[payout.Status]string{
 			payout.Completed: "[created pending processing completed]",
 			payout.Failed:    "[created pending processing failed]",
@@ -347,15 +339,14 @@ func transferEvents(t *testing.T, svc *payments.Service, caller api.Caller) []to
 	var newestFirst []told
 	page := api.Page{Limit: api.MaxLimit}
 	for {
-		list, err := svc.Events.List(t.Context(), caller, event.ListParams{Page: page})
-		check(t, err)
+		list := must.Get(svc.Events.List(t.Context(), caller, event.ListParams{Page: page}))(t)
 		for _, e := range list.Data {
 			noun, kind, _ := strings.Cut(string(e.Type), ".")
 			if noun != "payout" && noun != "disbursement" && noun != "refund" {
 				continue
 			}
 			var object struct{ ID string }
-			check(t, json.Unmarshal(e.Data.Object, &object))
+			must.Do(t, json.Unmarshal(e.Data.Object, &object))
 			newestFirst = append(newestFirst, told{object.ID, kind})
 		}
 		if !list.HasMore {
@@ -406,11 +397,4 @@ func (s *shaky) Update(ctx context.Context, fn func(storage.Tx) error) error {
 		return errShaky
 	}
 	return err
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

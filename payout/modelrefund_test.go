@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -51,15 +52,13 @@ type money struct {
 func (w *world) payByWallet() {
 	ctx := w.t.Context()
 	w.deposited = 500_00
-	check(w.t, w.svc.Accounts.Deposit(ctx, api.Caller{Live: true}, account.DepositParams{To: w.consumer, Amount: decimal.New(w.deposited, -2), Source: "bank"}))
-	check(w.t, w.svc.Accounts.SetPIN(ctx, api.Caller{Live: true}, w.consumer, account.SetPINParams{PIN: "4826"}))
-	code, err := w.svc.QRCodes.Create(ctx, w.caller, qrcode.CreateParams{})
-	check(w.t, err)
+	must.Do(w.t, w.svc.Accounts.Deposit(ctx, api.Caller{Live: true}, account.DepositParams{To: w.consumer, Amount: decimal.New(w.deposited, -2), Source: "bank"}))
+	must.Do(w.t, w.svc.Accounts.SetPIN(ctx, api.Caller{Live: true}, w.consumer, account.SetPINParams{PIN: "4826"}))
+	code := must.Get(w.svc.QRCodes.Create(ctx, w.caller, qrcode.CreateParams{}))(w.t)
 	amount := 1 + w.dice.Int64N(w.deposited)
-	paid, err := w.svc.QRCodes.Pay(ctx, w.caller, code.ID, qrcode.PayParams{
+	paid := must.Get(w.svc.QRCodes.Pay(ctx, w.caller, code.ID, qrcode.PayParams{
 		Wallet: account.WalletRef{AccountID: w.consumer}, PIN: "4826", Amount: &amount,
-	})
-	check(w.t, err)
+	}))(w.t)
 	w.fromWallet += amount
 	w.payments = append(w.payments, paid)
 }
@@ -68,14 +67,11 @@ func (w *world) payByWallet() {
 func (w *world) payByCharge() {
 	ctx := w.t.Context()
 	amount := 1 + w.dice.Int64N(300_00)
-	v, err := w.svc.Invoices.Create(ctx, w.caller, invoice.CreateParams{
+	v := must.Get(w.svc.Invoices.Create(ctx, w.caller, invoice.CreateParams{
 		AutoFinalize: true, Fields: invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: &amount}}},
-	})
-	check(w.t, err)
-	v, err = w.svc.Invoices.Pay(ctx, w.caller, v.ID, invoice.PayParams{})
-	check(w.t, err)
-	paid, err := w.svc.Payments.Get(ctx, w.caller, *v.Payment)
-	check(w.t, err)
+	}))(w.t)
+	v = must.Get(w.svc.Invoices.Pay(ctx, w.caller, v.ID, invoice.PayParams{}))(w.t)
+	paid := must.Get(w.svc.Payments.Get(ctx, w.caller, *v.Payment))(w.t)
 	w.charged += amount
 	w.payments = append(w.payments, paid)
 }
@@ -88,7 +84,7 @@ func (w *world) refund() {
 	ctx := w.t.Context()
 	paid := w.payments[w.dice.IntN(len(w.payments))]
 	is, err := w.svc.Payments.Get(ctx, w.caller, paid.ID)
-	check(w.t, err)
+	must.Do(w.t, err)
 	left := is.Amount - is.AmountRefunded // which compare has found to be right
 	p := refund.CreateParams{Payment: paid.ID}
 	asked := left
@@ -147,8 +143,7 @@ func (w *world) compareRefunds() (back givenBack) {
 	w.t.Helper()
 	of := map[string]int64{} // by payment
 	for _, made := range w.refunds {
-		is, err := w.svc.Refunds.Get(w.t.Context(), w.caller, made.ID)
-		check(w.t, err)
+		is := must.Get(w.svc.Refunds.Get(w.t.Context(), w.caller, made.ID))(w.t)
 		if is.Status != refund.Failed {
 			of[is.Payment] += is.Amount
 		}
@@ -181,8 +176,7 @@ func (w *world) compareRefunds() (back givenBack) {
 		}
 	}
 	for _, paid := range w.payments {
-		is, err := w.svc.Payments.Get(w.t.Context(), w.caller, paid.ID)
-		check(w.t, err)
+		is := must.Get(w.svc.Payments.Get(w.t.Context(), w.caller, paid.ID))(w.t)
 		if want := of[paid.ID]; is.AmountRefunded != want || want > is.Amount {
 			w.t.Errorf("of %d of %s %d count as refunded, and %d are", is.Amount, is.ID, is.AmountRefunded, want)
 		}
@@ -194,8 +188,7 @@ func (w *world) compareRefunds() (back givenBack) {
 func (w *world) refundEvents(told map[string][]string) {
 	w.t.Helper()
 	for _, made := range w.refunds {
-		is, err := w.svc.Refunds.Get(w.t.Context(), w.caller, made.ID)
-		check(w.t, err)
+		is := must.Get(w.svc.Refunds.Get(w.t.Context(), w.caller, made.ID))(w.t)
 		want := map[refund.Status]string{refund.Succeeded: "[created succeeded]", refund.Failed: "[created failed]"}[is.Status]
 		if got := fmt.Sprint(told[made.ID]); got != want {
 			w.t.Errorf("%s is %s and told %s, want %s", made.ID, is.Status, got, want)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -167,9 +168,8 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 	wallet := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID}
 	otp := s.request()
 	_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: otp})
-	check(t, err)
-	before, err := s.Accounts.Balance(t.Context(), s.Caller)
-	check(t, err)
+	must.Do(t, err)
+	before := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 	for name, c := range map[string]struct {
 		to    payout.DestinationParams
 		code  api.Code
@@ -194,13 +194,12 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 		}
 	}
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
-	check(t, s.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: live.Merchant, Amount: decimal.NewFromInt(10), Source: "bank"}))
+	must.Do(t, s.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: live.Merchant, Amount: decimal.NewFromInt(10), Source: "bank"}))
 	_, err = s.Disbursements.Create(t.Context(), live, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: demand(momo("0241234560"), "Kofi Mensah")})
 	if api.CodeOf(err) != api.Unavailable {
 		t.Errorf("a live rail that is down: %v", err)
 	}
-	after, err := s.Accounts.Balance(t.Context(), s.Caller)
-	check(t, err)
+	after := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 	if !after.Available.Equal(before.Available.Decimal) || !after.Reserved.IsZero() {
 		t.Errorf("refused transfers left %+v of %+v", after, before)
 	}

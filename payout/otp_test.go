@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -50,13 +51,11 @@ var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 // request asks for a code and returns it.
 func (s *shop) request() string {
 	s.t.Helper()
-	sent, err := s.Payouts.RequestOTP(s.t.Context(), s.Caller, payout.ForPayout)
-	check(s.t, err)
+	sent := must.Get(s.Payouts.RequestOTP(s.t.Context(), s.Caller, payout.ForPayout))(s.t)
 	if sent.Status != "sent" || sent.Phone != "030****000" || !sent.ExpiresAt.Equal(s.now.Add(10*time.Minute)) {
 		s.t.Errorf("sent %+v", sent)
 	}
-	list, err := s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: "0301000000"})
-	check(s.t, err)
+	list := must.Get(s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: "0301000000"}))(s.t)
 	return sixDigits.FindString(list.Data[0].Text)
 }
 
@@ -69,7 +68,7 @@ func (s *shop) verify(code string) error {
 func (s *shop) verified() string {
 	s.t.Helper()
 	code := s.request()
-	check(s.t, s.verify(code))
+	must.Do(s.t, s.verify(code))
 	return code
 }
 
@@ -237,8 +236,7 @@ func TestReplayNeedsNoOTP(t *testing.T) {
 	}
 	caller := s.Caller
 	caller.IdempotencyKey = "k"
-	first, err := s.Payouts.Create(t.Context(), caller, p)
-	check(t, err)
+	first := must.Get(s.Payouts.Create(t.Context(), caller, p))(t)
 	s.pass(time.Hour)
 	for _, otp := range []string{"", wrong(code), code} {
 		p.OTPCode = otp

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -20,8 +21,7 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 	s := paymentstest.NewWithStore(t, store, payments.Config{})
 	request := func() {
 		t.Helper()
-		_, err := s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
-		check(t, err)
+		must.Get(s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout))(t)
 	}
 	newest := func() string {
 		t.Helper()
@@ -43,7 +43,7 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 	})
 	second := newest()
 	_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: second})
-	check(t, err)
+	must.Do(t, err)
 	between("pay", api.OTPVerificationRequired, func() error {
 		_, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 			Amount: decimal.NewFromInt(1), OTPCode: second,
@@ -65,7 +65,7 @@ func TestGuessesUnderAUsedKeyAreCounted(t *testing.T) {
 	s := open(t, payments.Config{})
 	code := s.request()
 	s.Caller.IdempotencyKey = "verify-1"
-	check(t, s.verify(code))
+	must.Do(t, s.verify(code))
 	for range 5 {
 		wants(t, "a wrong code", s.verify(wrong(code)), api.OTPInvalid)
 	}

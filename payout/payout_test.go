@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -51,15 +52,13 @@ func TestFees(t *testing.T) {
 		{"1", bank("1234567890"), "5"},
 		{"1.15", wallet, "0"},
 	} {
-		made, err := s.disburse(c.amount, c.to)
-		check(t, err)
+		made := must.Get(s.disburse(c.amount, c.to))(t)
 		if made.Fee.String() != c.fee || !made.Amount.Equal(decimal.RequireFromString(c.amount)) {
 			t.Errorf("%s: amount %s, fee %s, want %s", c.amount, made.Amount, made.Fee, c.fee)
 		}
 	}
 	s.Fund(s.Caller.Merchant, 30_000)
-	made, err := s.disburse("20000", momo("0241234567"))
-	check(t, err)
+	made := must.Get(s.disburse("20000", momo("0241234567")))(t)
 	if made.Fee.String() != "10" {
 		t.Errorf("the fee of 20,000 is %s, want the cap", made.Fee)
 	}
@@ -68,8 +67,7 @@ func TestFees(t *testing.T) {
 
 func verified(t *testing.T, s *shop) {
 	t.Helper()
-	v, err := s.Accounts.Verify(t.Context())
-	check(t, err)
+	v := must.Get(s.Accounts.Verify(t.Context()))(t)
 	for _, p := range v.Problems {
 		t.Error(p)
 	}
@@ -97,19 +95,16 @@ func TestDailyLimit(t *testing.T) {
 	s := open(t, payments.Config{PayoutLimits: payout.Limits{Daily: decimal.NewFromInt(100)}})
 	code := s.verified()
 	open, err := s.pay(code, 60_00, "0241230903")
-	check(t, err)
+	must.Do(t, err)
 	_, err = s.pay(code, 40_01, "0241234567")
 	wants(t, "a pesewa too much", err, api.DailyLimitExceeded)
-	rest, err := s.pay(code, 40_00, "0241234567")
-	check(t, err)
+	rest := must.Get(s.pay(code, 40_00, "0241234567"))(t)
 	_, err = s.pay(code, 1_00, "0241234567")
 	wants(t, "more than all", err, api.DailyLimitExceeded)
 	if _, err = s.disburse("200", momo("0241234567")); err != nil {
 		t.Errorf("a disbursement has no daily limit: %v", err)
 	}
-	if _, err = s.Payouts.Cancel(t.Context(), s.Caller, rest.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Payouts.Cancel(t.Context(), s.Caller, rest.ID))(t)
 	_, err = s.pay(code, 40_00, "0241234567")
 	wants(t, "after a cancellation", err, "")
 
@@ -117,10 +112,8 @@ func TestDailyLimit(t *testing.T) {
 	code = s.verified()
 	_, err = s.pay(code, 90_00, "0241234567")
 	wants(t, "tomorrow", err, "")
-	check(t, s.Drain(t.Context()))
-	if err := s.Providers.Settle(t.Context(), s.Caller, open.ID, provider.Result{Outcome: provider.Refused}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Drain(t.Context()))
+	must.Do(t, s.Providers.Settle(t.Context(), s.Caller, open.ID, provider.Result{Outcome: provider.Refused}))
 	_, err = s.pay(code, 11_00, "0241234567")
 	wants(t, "yesterday's failure is yesterday's", err, api.DailyLimitExceeded)
 	verified(t, s)
@@ -140,13 +133,11 @@ func (q quiet) Status(context.Context, provider.Transfer) (provider.Result, erro
 func TestStuckTransferIsListed(t *testing.T) {
 	var log bytes.Buffer
 	s := open(t, payments.Config{Test: payments.Providers{Rail: quiet{}}, StuckAfter: 30 * time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	made, err := s.disburse("5", momo("0241234567"))
-	check(t, err)
+	made := must.Get(s.disburse("5", momo("0241234567")))(t)
 	stuck := func() []provider.OrderInfo {
 		t.Helper()
-		check(t, s.Drain(t.Context()))
-		list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
-		check(t, err)
+		must.Do(t, s.Drain(t.Context()))
+		list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t)
 		return list.Data
 	}
 	if list := stuck(); len(list) != 0 {
@@ -163,7 +154,7 @@ func TestStuckTransferIsListed(t *testing.T) {
 	if n := strings.Count(log.String(), "is stuck"); n != 1 {
 		t.Errorf("the log tells %d times: %s", n, log.String())
 	}
-	check(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid}))
+	must.Do(t, s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid}))
 	if list := stuck(); len(list) != 0 {
 		t.Errorf("when paid: %+v", list)
 	}
@@ -172,32 +163,29 @@ func TestStuckTransferIsListed(t *testing.T) {
 func TestNotify(t *testing.T) {
 	var log bytes.Buffer
 	s := open(t, payments.Config{Test: payments.Providers{Rail: quiet{err: errors.New("no answer from 0241234567")}}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	made, err := s.disburse("5", momo("0241234567"))
-	check(t, err)
-	check(t, s.Drain(t.Context()))
+	made := must.Get(s.disburse("5", momo("0241234567")))(t)
+	must.Do(t, s.Drain(t.Context()))
 	notify := func(o provider.Outcome) error {
 		return s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: o, Reference: "theirs"})
 	}
-	check(t, notify(provider.InProgress))
+	must.Do(t, notify(provider.InProgress))
 	wants(t, "no outcome", notify("lost"), api.ParameterInvalid)
 	wants(t, "not found", notify(provider.NotFound), api.ParameterInvalid)
 	wants(t, "an unknown id", s.Providers.Notify(t.Context(), "po_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing)
-	check(t, notify(provider.Paid))
-	check(t, notify(provider.Paid))
-	check(t, notify(provider.InProgress)) // late
+	must.Do(t, notify(provider.Paid))
+	must.Do(t, notify(provider.Paid))
+	must.Do(t, notify(provider.InProgress)) // late
 	if err := notify(provider.Refused); !errors.Is(err, provider.ErrContradicted) {
 		t.Errorf("the opposite: %v", err)
 	}
-	is, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
-	check(t, err)
+	is := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
 	if is.Status != payout.Completed || *is.ProviderReference != "theirs" || is.CompletedAt == nil {
 		t.Errorf("got %+v", is)
 	}
 	if !strings.Contains(log.String(), "contradicts") || strings.Contains(log.String(), "1234567") {
 		t.Errorf("log: %s", log.String())
 	}
-	balance, err := s.Accounts.Balance(t.Context(), s.Caller)
-	check(t, err)
+	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 	if balance.Available.String() != "994.9" || !balance.Reserved.IsZero() {
 		t.Errorf("balance %+v", balance)
 	}
@@ -214,11 +202,9 @@ func (panicking) Submit(context.Context, provider.Transfer) (provider.Result, er
 func TestPanickingRailIsRetried(t *testing.T) {
 	var log bytes.Buffer
 	s := open(t, payments.Config{Test: payments.Providers{Rail: panicking{}}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	made, err := s.disburse("5", momo("0241234567"))
-	check(t, err)
-	check(t, s.Drain(t.Context()))
-	is, err := s.Disbursements.Get(t.Context(), s.Caller, made.ID)
-	check(t, err)
+	made := must.Get(s.disburse("5", momo("0241234567")))(t)
+	must.Do(t, s.Drain(t.Context()))
+	is := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
 	if is.Status != payout.Processing || strings.Contains(log.String(), "1234567") {
 		t.Errorf("status %s, log %s", is.Status, log.String())
 	}
@@ -228,14 +214,12 @@ func TestReconcile(t *testing.T) {
 	s := open(t, payments.Config{})
 	var ids []string
 	for _, number := range []string{"0241234567", "0241230901", "0241230903", "0241234567", "0241234567"} {
-		made, err := s.disburse("5.50", momo(number))
-		check(t, err)
+		made := must.Get(s.disburse("5.50", momo(number)))(t)
 		ids = append(ids, made.ID)
 		s.pass(time.Second)
 	}
-	check(t, s.Drain(t.Context()))
-	unsent, err := s.disburse("1", momo("0241234567"))
-	check(t, err)
+	must.Do(t, s.Drain(t.Context()))
+	unsent := must.Get(s.disburse("1", momo("0241234567")))(t)
 	statement := "Date,STATUS,Reference,Amount\n" +
 		"x,SUCCESS," + ids[0] + ",5.50\n" + // agrees
 		"x,failed," + ids[1] + ",5.50\n" + // agrees
@@ -243,8 +227,7 @@ func TestReconcile(t *testing.T) {
 		"x,success," + ids[3] + ",5.05\n" + // another amount
 		"x,success,po_unknown,7.00\n" +
 		"x,success," + ids[0] + ",5.50\n"
-	report, err := s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(statement)), Kinds: []provider.Kind{provider.Transfers}})
-	check(t, err)
+	report := must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(statement)), Kinds: []provider.Kind{provider.Transfers}}))(t)
 	refs := func(list []provider.Difference) (refs []string) {
 		for _, d := range list {
 			if d.Order != nil {
@@ -272,8 +255,7 @@ func TestReconcile(t *testing.T) {
 
 	// Outside of the time of the statement nothing is missing.
 	head := "reference,amount,status\n"
-	report, err = s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(head)), Until: s.now.Add(-time.Hour)})
-	check(t, err)
+	report = must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(head)), Until: s.now.Add(-time.Hour)}))(t)
 	if len(report.MissingThere) != 0 {
 		t.Errorf("missing %v", refs(report.MissingThere))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -18,8 +19,7 @@ import (
 // is no secret.
 func TestRecipientIsHiddenWithoutCode(t *testing.T) {
 	s := open(t, payments.Config{})
-	frozen, err := s.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "F", Phone: "0241000009", Status: account.Frozen})
-	check(t, err)
+	frozen := must.Get(s.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "F", Phone: "0241000009", Status: account.Frozen}))(t)
 	code := s.verified()
 	pay := func(otp string, to payout.DestinationParams) error {
 		to.Type = payout.ServiceWallet
@@ -95,8 +95,7 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	wants(t, "a repetition", look(keyed), "")
 	_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "12"})
 	wants(t, "no number", err, api.InvalidPhoneNumber)
-	other, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	check(t, err)
+	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	wants(t, "another merchant", look(api.Caller{Merchant: other.ID}), "")
 	wants(t, "live mode", look(api.Caller{Merchant: s.Caller.Merchant, Live: true}), "")
 

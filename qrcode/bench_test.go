@@ -21,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -39,13 +40,12 @@ type shop struct {
 
 func openShop(tb testing.TB, path string) *shop {
 	ctx := tb.Context()
-	store, err := sqlite.Open(ctx, path, sqlite.Config{})
-	must(tb, err)
-	tb.Cleanup(func() { must(tb, store.Close()) })
+	store := must.Get(sqlite.Open(ctx, path, sqlite.Config{}))(tb)
+	tb.Cleanup(func() { must.Do(tb, store.Close()) })
 	for _, kinds := range [][]*storage.Kind{
 		engine.Kinds(), account.Kinds(), event.Kinds(), message.Kinds(), payment.Kinds(), Kinds(),
 	} {
-		must(tb, store.Define(ctx, kinds...))
+		must.Do(tb, store.Define(ctx, kinds...))
 	}
 	e := &engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
@@ -60,18 +60,15 @@ func openShop(tb testing.TB, path string) *shop {
 		Messages: messages, Codec: NewCodec(make([]byte, 32)), BaseURL: "https://pay.example.com",
 	})
 	s := &shop{store: store, Service: codes}
-	m, err := accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
-	must(tb, err)
+	m := must.Get(accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"}))(tb)
 	s.caller = api.Caller{Merchant: m.ID, RequestID: e.NewID("req_")}
 	for i := range 16 {
-		c, err := s.Create(ctx, s.caller, CreateParams{Name: fmt.Sprint("Till ", i), Reference: "till"})
-		must(tb, err)
+		c := must.Get(s.Create(ctx, s.caller, CreateParams{Name: fmt.Sprint("Till ", i), Reference: "till"}))(tb)
 		s.codes = append(s.codes, c.ID)
 	}
 	for i := range 64 {
-		c, err := accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", i)})
-		must(tb, err)
-		must(tb, accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(900_000), Source: "test"}))
+		c := must.Get(accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", i)}))(tb)
+		must.Do(tb, accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(900_000), Source: "test"}))
 		s.consumers = append(s.consumers, c.ID)
 	}
 	return s
@@ -147,7 +144,7 @@ func (s *shop) payBy(b *testing.B, callers, n int) {
 func barePayment(b *testing.B, group, n int) float64 {
 	path := filepath.Join(b.TempDir(), "bare.db")
 	s := openShop(b, path)
-	must(b, s.payOne(b.Context(), 1))
+	must.Do(b, s.payOne(b.Context(), 1))
 	return benchbase.Call{
 		Path:   path,
 		Insert: []string{"payments", "events", "events", "messages", "messages", "idempotency_keys"},
@@ -160,7 +157,7 @@ func BenchmarkGet(b *testing.B) {
 	s := openShop(b, filepath.Join(b.TempDir(), "get.db"))
 	for b.Loop() {
 		_, err := s.Get(b.Context(), s.caller, s.codes[0])
-		must(b, err)
+		must.Do(b, err)
 	}
 }
 
@@ -168,11 +165,11 @@ func BenchmarkList100(b *testing.B) {
 	s := openShop(b, filepath.Join(b.TempDir(), "list.db"))
 	for range 100 {
 		_, err := s.Create(b.Context(), s.caller, CreateParams{Name: "Till"})
-		must(b, err)
+		must.Do(b, err)
 	}
 	for b.Loop() {
 		list, err := s.List(b.Context(), s.caller, ListParams{Page: api.Page{Limit: 100}})
-		must(b, err)
+		must.Do(b, err)
 		if len(list.Data) != 100 {
 			b.Fatal(len(list.Data))
 		}
@@ -184,16 +181,9 @@ func BenchmarkPNG(b *testing.B) {
 		b.Run(fmt.Sprint("size=", size), func(b *testing.B) {
 			for b.Loop() {
 				_, err := draw("https://pay.example.com/pay/qr_0VbZaxaM0000ILT9nzQto4", PNG, size)
-				must(b, err)
+				must.Do(b, err)
 			}
 		})
-	}
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
 	}
 }
 
@@ -208,12 +198,12 @@ func BenchmarkFirstPNG(b *testing.B) {
 		text := fmt.Sprintf("%s%06d", text, n)
 		begun := time.Now()
 		_, err := Draw(text, PNG, 256)
-		must(b, err)
+		must.Do(b, err)
 		ours += time.Since(begun)
 		b.StopTimer()
 		begun = time.Now()
 		_, err = qr.Encode(text, qr.Medium, 256)
-		must(b, err)
+		must.Do(b, err)
 		library += time.Since(begun)
 		b.StartTimer()
 	}

@@ -11,23 +11,18 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
 func TestCodec(t *testing.T) {
 	c := NewCodec(bytes.Repeat([]byte{1}, 32))
-	text, err := c.Encode(false, "cqr_1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(c.Encode(false, "cqr_1"))(t)
 	if id, err := c.Decode(false, text); err != nil || id != "cqr_1" {
 		t.Errorf("got %q, %v", id, err)
 	}
-	plain, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(base64.StdEncoding.DecodeString(text))(t)
 	for name, wrong := range map[string]string{
 		"another code":     strings.Replace(string(plain), "cqr_1", "cqr_2", 1),
 		"a merchant":       strings.Replace(string(plain), "consumer", "merchant", 1),
@@ -58,10 +53,7 @@ func TestCodec(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	c := NewCodec(make([]byte, 32))
-	good, err := c.Encode(false, "cqr_1")
-	if err != nil {
-		f.Fatal(err)
-	}
+	good := must.Get(c.Encode(false, "cqr_1"))(f)
 	for _, seed := range []string{good, "", "***", encoded("{}"), encoded(`{"v":1,"e":"consumer","c":"","m":""}`), good[:len(good)-4]} {
 		f.Add(seed)
 	}
@@ -131,10 +123,7 @@ func TestDrawPictures(t *testing.T) {
 	if _, err := Draw(strings.Repeat("a", 5000), PNG, 512); err == nil {
 		t.Error("a text that no code can hold is drawn")
 	}
-	text, err := Terminal("https://pay.example.com/pay/qr_1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(Terminal("https://pay.example.com/pay/qr_1"))(t)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for _, line := range lines {
 		if got := len([]rune(line)); got != len([]rune(lines[0])) || got < 2*len(lines)-1 {

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -84,26 +85,18 @@ func TestPNGScansInEverySize(t *testing.T) {
 }
 
 func TestSVGScans(t *testing.T) {
-	data, err := qrcode.Draw(payPage, qrcode.SVG, 300)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(qrcode.Draw(payPage, qrcode.SVG, 300))(t)
 	text := string(data)
 	size := regexp.MustCompile(`^<svg xmlns="http://www.w3.org/2000/svg" width="300" height="300" viewBox="0 0 (\d+) (\d+)"`).FindStringSubmatch(text)
 	if size == nil || size[1] != size[2] {
 		t.Fatalf("not a square: %.200s", text)
 	}
-	n, err := strconv.Atoi(size[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(size[1]))(t)
 	dark := map[image.Point]bool{}
 	for _, run := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-(\d+)z`).FindAllStringSubmatch(text, -1) {
 		var at [4]int
 		for i := range at {
-			if at[i], err = strconv.Atoi(run[i+1]); err != nil {
-				t.Fatal(err)
-			}
+			at[i] = must.Get(strconv.Atoi(run[i+1]))(t)
 		}
 		if at[2] != at[3] {
 			t.Errorf("a run is not closed: %s", run[0])
@@ -124,10 +117,7 @@ func TestSVGScans(t *testing.T) {
 // On a terminal with a dark background the blocks are light.
 func TestTerminalScans(t *testing.T) {
 	for _, want := range []string{payPage, "1", strings.Repeat("longer ", 40)} {
-		text, err := qrcode.Terminal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(qrcode.Terminal(want))(t)
 		var rows [][]rune
 		for line := range strings.Lines(text) {
 			rows = append(rows, []rune(strings.TrimSuffix(line, "\n")))
@@ -153,10 +143,7 @@ func TestTerminalScans(t *testing.T) {
 // The longest text makes a code of version 40; a longer one is refused.
 func TestLongestText(t *testing.T) {
 	const most = 2331 // bytes with error correction M, ISO/IEC 18004, table 7
-	text, err := qrcode.Terminal(strings.Repeat("x", most))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(qrcode.Terminal(strings.Repeat("x", most)))(t)
 	if line, _, _ := strings.Cut(text, "\n"); utf8.RuneCountInString(line) != 177+2*4 {
 		t.Errorf("a line of %d modules", utf8.RuneCountInString(line))
 	}
@@ -173,14 +160,8 @@ func TestEveryTextScans(t *testing.T) {
 			rapid.StringMatching(`[ -~]{1,600}`), rapid.StringMatching(`[a-z₵ɛɔŋ]{1,60}`),
 			rapid.StringMatching(`([a-z]{1,9}[0-9]{4,20}[A-Z]{4,20}){1,6}`),
 		).Draw(t, "text")
-		data, err := qrcode.Draw(text, qrcode.PNG, 300)
-		if err != nil {
-			t.Fatal(err)
-		}
-		img, err := png.Decode(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(qrcode.Draw(text, qrcode.PNG, 300))(t)
+		img := must.Get(png.Decode(bytes.NewReader(data)))(t)
 		if got, err := scan(img); err != nil || got != text {
 			t.Fatalf("scanned %q, %v; want %q", got, err, text)
 		}

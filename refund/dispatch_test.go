@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -161,7 +162,7 @@ func TestContradictions(t *testing.T) {
 		s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}, Observer: seen, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
 		s.pass(0)
-		check(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: first}))
+		must.Do(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: first}))
 		wants(t, "resolved too early", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
 		before := s.get(r.ID)
 		for range 2 {
@@ -170,7 +171,7 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("%s, then %s: %v", first, then, err)
 			}
 		}
-		check(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: first})) // again, late
+		must.Do(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: first})) // again, late
 		if diff := cmp.Diff(before, s.get(r.ID)); diff != "" {
 			t.Errorf("%s, then %s (-before +after)\n%s", first, then, diff)
 		}
@@ -188,8 +189,7 @@ func TestContradictions(t *testing.T) {
 		stuck := func() []provider.OrderInfo {
 			t.Helper()
 			s.pass(24 * time.Hour)
-			list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
-			check(t, err)
+			list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t)
 			if h, err := s.Health(t.Context()); err != nil || h.StuckTest != len(list.Data) {
 				t.Errorf("%s, then %s: %d are listed, %d counted, %v", first, then, len(list.Data), h.StuckTest, err)
 			}
@@ -198,7 +198,7 @@ func TestContradictions(t *testing.T) {
 		if list := stuck(); len(list) != 1 || list[0].ID != r.ID || list[0].Merchant != s.Caller.Merchant || list[0].Contradiction != how {
 			t.Errorf("%s, then %s: listed %+v", first, then, list)
 		}
-		check(t, s.Providers.Resolve(t.Context(), r.ID))
+		must.Do(t, s.Providers.Resolve(t.Context(), r.ID))
 		if list := stuck(); len(list) != 0 {
 			t.Errorf("%s, then %s: listed when resolved: %+v", first, then, list)
 		}
@@ -228,8 +228,7 @@ func TestNotify(t *testing.T) {
 	}
 	stuck := func() []provider.OrderInfo {
 		t.Helper()
-		list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
-		check(t, err)
+		list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t)
 		return list.Data
 	}
 	s.pass(0)
@@ -250,14 +249,14 @@ func TestNotify(t *testing.T) {
 	wants(t, "no outcome", notify("lost"), api.ParameterInvalid, "outcome")
 	wants(t, "unseen", notify(provider.NotFound), api.ParameterInvalid, "outcome")
 	wants(t, "an unknown id", s.Providers.Notify(t.Context(), "re_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing, "")
-	check(t, notify(provider.InProgress))
-	check(t, notify(provider.Paid))
-	check(t, notify(provider.Paid))
-	check(t, notify(provider.InProgress)) // late
+	must.Do(t, notify(provider.InProgress))
+	must.Do(t, notify(provider.Paid))
+	must.Do(t, notify(provider.Paid))
+	must.Do(t, notify(provider.InProgress)) // late
 	if err := notify(provider.Refused); !errors.Is(err, provider.ErrContradicted) {
 		t.Errorf("the opposite: %v", err)
 	}
-	check(t, s.Providers.Resolve(t.Context(), r.ID))
+	must.Do(t, s.Providers.Resolve(t.Context(), r.ID))
 	if list := stuck(); len(list) != 0 {
 		t.Errorf("when refunded: %+v", list)
 	}
@@ -300,12 +299,11 @@ func TestRemovedRailKeepsRefundsPending(t *testing.T) {
 	r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
 	s.pass(0)
 	config.Test.Charger, config.Clock = plain{}, func() time.Time { return s.now }
-	without, err := payments.New(t.Context(), store, config)
-	check(t, err)
+	without := must.Get(payments.New(t.Context(), store, config))(t)
 	s.mu.Lock()
 	s.now = s.now.Add(time.Minute)
 	s.mu.Unlock()
-	check(t, without.Drain(t.Context()))
+	must.Do(t, without.Drain(t.Context()))
 	if !strings.Contains(log.String(), "no provider is configured") {
 		t.Errorf("log: %s", log.String())
 	}

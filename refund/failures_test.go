@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -26,15 +27,13 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	ctx := t.Context()
 	named := func(key string) api.Caller { return api.Caller{Merchant: s.Caller.Merchant, IdempotencyKey: key} }
 	code, err := s.QRCodes.Create(ctx, s.Caller, qrcode.CreateParams{})
-	check(t, err)
+	must.Do(t, err)
 	paid := s.Pay(code.ID, 10_00)
 	price := int64(20_00)
 	charged := func(method string) *invoice.Invoice {
 		t.Helper()
-		v, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: &price}}}})
-		check(t, err)
-		v, err = s.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{PaymentMethod: method})
-		check(t, err)
+		v := must.Get(s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: &price}}}}))(t)
+		v = must.Get(s.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{PaymentMethod: method}))(t)
 		return v
 	}
 	quick, slow, refused := charged("pm_1"), charged("pm_refund_slow_1"), charged("pm_refund_slow_2")
@@ -96,7 +95,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	}
 	count := map[event.Type]int{}
 	for e, err := range api.All(ctx, s.Caller, event.ListParams{}, s.Events.List) {
-		check(t, err)
+		must.Do(t, err)
 		switch e.Type {
 		case event.RefundCreated, event.RefundSucceeded, event.RefundFailed:
 			count[e.Type]++
@@ -105,8 +104,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	if diff := cmp.Diff(map[event.Type]int{event.RefundCreated: 4, event.RefundSucceeded: 3, event.RefundFailed: 1}, count); diff != "" {
 		t.Errorf("events (-want +got)\n%s", diff)
 	}
-	v, err := s.Accounts.Verify(ctx)
-	check(t, err)
+	v := must.Get(s.Accounts.Verify(ctx))(t)
 	for _, p := range v.Problems {
 		t.Error(p)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -32,10 +33,9 @@ func TestReconcile(t *testing.T) {
 		"re_unknown,7.00,success\n" +
 		ids[0] + ",5.50,success\n"
 	words := map[string]provider.Outcome{"credited": provider.Paid}
-	report, err := s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{
+	report := must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{
 		Rows: provider.CSV(strings.NewReader(statement)), Outcomes: words, Kinds: []provider.Kind{provider.Refunds},
-	})
-	check(t, err)
+	}))(t)
 	refs := func(list []provider.Difference) (refs []string) {
 		for _, d := range list {
 			if d.Order == nil {
@@ -70,8 +70,7 @@ func TestReconcile(t *testing.T) {
 		"live mode":   {true, time.Time{}, 5, 0},
 		"before them": {false, s.now.Add(-time.Hour), 1, 0},
 	} {
-		report, err := s.Providers.Reconcile(t.Context(), api.Caller{Live: c.live}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(statement)), Until: c.until})
-		check(t, err)
+		report := must.Get(s.Providers.Reconcile(t.Context(), api.Caller{Live: c.live}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(statement)), Until: c.until}))(t)
 		if len(report.MissingHere) != c.here || len(report.MissingThere) != c.missing {
 			t.Errorf("%s: %d and %d are missing", what, len(report.MissingHere), len(report.MissingThere))
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -41,15 +42,14 @@ func TestRefundToWallet(t *testing.T) {
 		}
 		// The refund was never in another status than the one that both events show.
 		want, err := json.Marshal(r)
-		check(t, err)
+		must.Do(t, err)
 		for e, err := range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
-			check(t, err)
+			must.Do(t, err)
 			if strings.HasPrefix(string(e.Type), "refund.") && string(e.Data.Object) != string(want) {
 				t.Errorf("%s shows %s, and the refund is %s", e.Type, e.Data.Object, want)
 			}
 		}
-		sms, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}})
-		check(t, err)
+		sms := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}}))(t)
 		if want := "Adom Juice Bar refunded you GHS 5.00 of payment " + paid.ID + ". Refund " + r.ID + "."; sms.Data[0].Text != want {
 			t.Errorf("told by SMS: %s", sms.Data[0].Text)
 		}
@@ -65,8 +65,7 @@ func TestRefundToWallet(t *testing.T) {
 		wants(t, "one pesewa more", err, api.PaymentRefunded, "")
 		s.holds("refunded", "1000", "0", "1000")
 
-		list, err := s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Payment: paid.ID})
-		check(t, err)
+		list := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Payment: paid.ID}))(t)
 		if len(list.Data) != 2 || list.Data[0].ID != rest.ID || list.Data[1].ID != r.ID || list.URL != "/v1/refunds" {
 			t.Errorf("listed %+v", list)
 		}
@@ -86,7 +85,7 @@ func TestRefusedRefunds(t *testing.T) {
 	paid := s.paidQR(1_00)
 	v := s.paidInvoice(2_00, "")
 	unpaid, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{})
-	check(t, err)
+	must.Do(t, err)
 	free := s.paidInvoice(0, "")
 	for what, c := range map[string]struct {
 		p     refund.CreateParams
@@ -109,29 +108,24 @@ func TestRefusedRefunds(t *testing.T) {
 		_, err := s.Refunds.Create(t.Context(), s.Caller, c.p)
 		wants(t, what, err, c.code, c.param)
 	}
-	other, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"})
-	check(t, err)
+	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
 	for what, caller := range map[string]api.Caller{"another merchant": {Merchant: other.ID}, "live mode": {Merchant: s.Caller.Merchant, Live: true}} {
 		_, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
 		wants(t, what, err, api.ResourceMissing, "payment")
 	}
 	status := func(is account.Status) {
-		_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(is)})
-		check(t, err)
+		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(is)}))(t)
 	}
 	status(account.Frozen)
 	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
 	wants(t, "a frozen wallet", err, api.WalletNotActive, "")
 	status(account.Active)
 	gone := s.NewConsumer("Esi", "0241000009", 10)
-	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
-	check(t, err)
-	theirs, err := s.QRCodes.Pay(t.Context(), s.Caller, code.ID, qrcode.PayParams{
+	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
+	theirs := must.Get(s.QRCodes.Pay(t.Context(), s.Caller, code.ID, qrcode.PayParams{
 		Wallet: account.WalletRef{AccountID: gone.ID}, PIN: s.PIN, Amount: new(int64(1)),
-	})
-	check(t, err)
-	_, err = s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, gone.ID, account.UpdateHolderParams{Status: new(account.Closed)})
-	check(t, err)
+	}))(t)
+	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, gone.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
 	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})
 	wants(t, "a closed wallet", err, api.AccountNotFound, "")
 
@@ -139,11 +133,10 @@ func TestRefusedRefunds(t *testing.T) {
 	if got := s.refunded(paid.ID); got != 0 {
 		t.Errorf("%d pesewas are refunded", got)
 	}
-	_, err = s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+	must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
 		Amount:      decimal.New(1003_01, -2),
 		Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID},
-	})
-	check(t, err)
+	}))(t)
 	for what, p := range map[string]refund.CreateParams{"wallet": {Payment: paid.ID}, "charger": {Invoice: v.ID}} {
 		_, err := s.Refunds.Create(t.Context(), s.Caller, p)
 		wants(t, "nothing left, "+what, err, api.InsufficientBalance, "")
@@ -176,9 +169,8 @@ func TestRacesOnOnePayment(t *testing.T) {
 			if won != 10 {
 				t.Errorf("%s: %d of 50 were made", what, won)
 			}
-			check(t, s.Drain(t.Context()))
-			list, err := s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Page: api.Page{Limit: 1}})
-			check(t, err)
+			must.Do(t, s.Drain(t.Context()))
+			list := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Page: api.Page{Limit: 1}}))(t)
 			if got := s.refunded(list.Data[0].Payment); got != 10_00 {
 				t.Errorf("%s: %d pesewas are refunded", what, got)
 			}
@@ -193,11 +185,10 @@ func TestRacesOnOnePayment(t *testing.T) {
 func TestRacesOverOneBalance(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		qr, charged := s.paidQR(500_00), s.paidInvoice(500_00, "")
-		_, err := s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+		must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
 			Amount:      decimal.NewFromInt(1900),
 			Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID},
-		})
-		check(t, err) // GHS 100 are left
+		}))(t) // GHS 100 are left
 		var all sync.WaitGroup
 		outcomes := make([]error, 60)
 		for i := range outcomes {
@@ -224,9 +215,8 @@ func TestRacesOverOneBalance(t *testing.T) {
 				wants(t, "beside each other", err, api.InsufficientBalance, "")
 			}
 		}
-		check(t, s.Drain(t.Context()))
-		b, err := s.Accounts.Balance(t.Context(), s.Caller)
-		check(t, err)
+		must.Do(t, s.Drain(t.Context()))
+		b := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 		if won != 10 || !b.Available.IsZero() || !b.Reserved.IsZero() {
 			t.Errorf("%d were made, %s and %s are left", won, b.Available, b.Reserved)
 		}
@@ -240,7 +230,7 @@ func TestReplayedRefunds(t *testing.T) {
 	caller := s.Caller
 	caller.IdempotencyKey = "refund-1"
 	first, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
-	check(t, err)
+	must.Do(t, err)
 	var replayed bool
 	caller.Replayed = &replayed
 	again, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
@@ -289,8 +279,7 @@ func TestRefundThroughCharger(t *testing.T) {
 			if got := s.told(r.ID); got != c.told {
 				t.Errorf("%s: told %s", method, got)
 			}
-			shown, err := s.Invoices.Get(t.Context(), s.Caller, v.ID)
-			check(t, err)
+			shown := must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t)
 			if c.status == refund.Failed {
 				if is.FailureReason == nil || is.CreditNote != nil || s.refunded(r.Payment) != 0 || shown.AmountRefunded != 0 {
 					t.Errorf("%s: %+v, the invoice %+v", method, is, shown)
@@ -302,13 +291,11 @@ func TestRefundThroughCharger(t *testing.T) {
 				}
 				s.holds(method+", settled", "1015", "0", "1000")
 			}
-			b, err := s.Accounts.Balance(t.Context(), s.Caller)
-			check(t, err)
-			_, err = s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
+			b := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
+			must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
 				Amount:      b.Available.Sub(decimal.NewFromInt(1000)),
 				Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.NewConsumer("Esi", phones[method], 0).ID},
-			})
-			check(t, err)
+			}))(t)
 		}
 		s.verified()
 	})
@@ -326,7 +313,7 @@ func TestInvoicesShowRefunds(t *testing.T) {
 	s.pass(0)
 	_, token, _ := strings.Cut(v.HostedURL, "/invoice/")
 	h, err := s.Invoices.Hosted(t.Context(), token)
-	check(t, err)
+	must.Do(t, err)
 	if len(h.CreditNotes) != 2 || h.CreditNotes[0].Refund != second.ID || h.CreditNotes[1].Number != "CN-2026-000001" ||
 		h.CreditNotes[0].Before != 10_00 || h.CreditNotes[0].Amount != 15_00 || h.Invoice.AmountRefunded != 25_00 {
 		t.Errorf("got %+v", h)
@@ -347,10 +334,8 @@ func TestInvoicesShowRefunds(t *testing.T) {
 	_, err = s.Refunds.CreditNote(t.Context(), s.Caller, qr.ID)
 	wants(t, "of no invoice", err, api.ResourceMissing, "")
 
-	mails, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"})
-	check(t, err)
-	texts, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "0245556666"})
-	check(t, err)
+	mails := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"}))(t)
+	texts := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "0245556666"}))(t)
 	found := 0
 	for _, m := range append(mails.Data, texts.Data...) {
 		if strings.Contains(m.Text, "efund") {
@@ -367,20 +352,17 @@ func TestInvoicesShowRefunds(t *testing.T) {
 
 func TestRefundOfInvoicePaidFromWallet(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
-	v, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+	v := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
 		Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: new(int64(25_00))}},
-	}})
-	check(t, err)
-	_, err = s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
-	check(t, err)
+	}}))(t)
+	must.Get(s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}))(t)
 	s.holds("paid", "1025", "0", "975")
 	r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(5_00))})
 	if r.Status != refund.Succeeded || r.CreditNote == nil || *r.CreditNote != "CN-2026-000001" || r.PaymentMethod != payment.ServiceWallet {
 		t.Errorf("got %+v", r)
 	}
 	s.holds("refunded", "1020", "0", "980")
-	sms, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}})
-	check(t, err)
+	sms := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: s.Consumer.Phone, Page: api.Page{Limit: 1}}))(t)
 	if !strings.Contains(sms.Data[0].Text, "refunded you GHS 5.00 of invoice "+v.Number) {
 		t.Errorf("told %s", sms.Data[0].Text)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -47,23 +48,15 @@ func (s *shop) pass(d time.Duration) {
 	s.mu.Lock()
 	s.now = s.now.Add(d)
 	s.mu.Unlock()
-	check(s.t, s.Drain(s.t.Context()))
+	must.Do(s.t, s.Drain(s.t.Context()))
 }
 
 func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) {
 	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New(), c)) })
 	t.Run("sqlite", func(t *testing.T) {
-		store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "refunds.db"), sqlite.Config{})
-		check(t, err)
+		store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "refunds.db"), sqlite.Config{}))(t)
 		test(t, open(t, store, c))
 	})
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func wants(t *testing.T, what string, err error, code api.Code, param string) {
@@ -77,45 +70,36 @@ func wants(t *testing.T, what string, err error, code api.Code, param string) {
 // paidQR returns a payment of a QR code from the consumer's wallet.
 func (s *shop) paidQR(pesewas int64) *payment.Payment {
 	s.t.Helper()
-	code, err := s.QRCodes.Create(s.t.Context(), s.Caller, qrcode.CreateParams{})
-	check(s.t, err)
+	code := must.Get(s.QRCodes.Create(s.t.Context(), s.Caller, qrcode.CreateParams{}))(s.t)
 	return s.Pay(code.ID, pesewas)
 }
 
 // paidInvoice returns an invoice of one line that was charged.
 func (s *shop) paidInvoice(pesewas int64, method string) *invoice.Invoice {
 	s.t.Helper()
-	v, err := s.Invoices.Create(s.t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+	v := must.Get(s.Invoices.Create(s.t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
 		Phone: new("0245556666"), Email: new("efua@example.com"),
 		Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: &pesewas}},
-	}})
-	check(s.t, err)
-	v, err = s.Invoices.Pay(s.t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: method})
-	check(s.t, err)
+	}}))(s.t)
+	v = must.Get(s.Invoices.Pay(s.t.Context(), s.Caller, v.ID, invoice.PayParams{PaymentMethod: method}))(s.t)
 	return v
 }
 
 func (s *shop) refund(p refund.CreateParams) *refund.Refund {
 	s.t.Helper()
-	r, err := s.Refunds.Create(s.t.Context(), s.Caller, p)
-	check(s.t, err)
-	return r
+	return must.Get(s.Refunds.Create(s.t.Context(), s.Caller, p))(s.t)
 }
 
 func (s *shop) get(id string) *refund.Refund {
 	s.t.Helper()
-	r, err := s.Refunds.Get(s.t.Context(), s.Caller, id)
-	check(s.t, err)
-	return r
+	return must.Get(s.Refunds.Get(s.t.Context(), s.Caller, id))(s.t)
 }
 
 // holds checks what the merchant and the consumer have, in GHS.
 func (s *shop) holds(what, available, reserved, wallet string) {
 	s.t.Helper()
-	b, err := s.Accounts.Balance(s.t.Context(), s.Caller)
-	check(s.t, err)
-	w, err := s.Accounts.WalletBalance(s.t.Context(), api.Caller{}, s.Consumer.ID)
-	check(s.t, err)
+	b := must.Get(s.Accounts.Balance(s.t.Context(), s.Caller))(s.t)
+	w := must.Get(s.Accounts.WalletBalance(s.t.Context(), api.Caller{}, s.Consumer.ID))(s.t)
 	if b.Available.String() != available || b.Reserved.String() != reserved || w.String() != wallet {
 		s.t.Errorf("%s: available %s, reserved %s, wallet %s; want %s, %s, %s", what, b.Available, b.Reserved, w, available, reserved, wallet)
 	}
@@ -123,8 +107,7 @@ func (s *shop) holds(what, available, reserved, wallet string) {
 
 func (s *shop) refunded(payment string) int64 {
 	s.t.Helper()
-	p, err := s.Payments.Get(s.t.Context(), s.Caller, payment)
-	check(s.t, err)
+	p := must.Get(s.Payments.Get(s.t.Context(), s.Caller, payment))(s.t)
 	if p.Status != "completed" {
 		s.t.Errorf("the payment is %s", p.Status)
 	}
@@ -134,8 +117,7 @@ func (s *shop) refunded(payment string) int64 {
 // told returns the events of a refund, oldest first.
 func (s *shop) told(id string) string {
 	s.t.Helper()
-	list, err := s.Events.List(s.t.Context(), s.Caller, event.ListParams{Page: api.Page{Limit: api.MaxLimit}})
-	check(s.t, err)
+	list := must.Get(s.Events.List(s.t.Context(), s.Caller, event.ListParams{Page: api.Page{Limit: api.MaxLimit}}))(s.t)
 	var all []string
 	for _, e := range list.Data {
 		if strings.HasPrefix(string(e.Type), "refund.") && strings.Contains(string(e.Data.Object), `"id":"`+id+`"`) {
@@ -147,8 +129,7 @@ func (s *shop) told(id string) string {
 
 func (s *shop) verified() {
 	s.t.Helper()
-	v, err := s.Accounts.Verify(s.t.Context())
-	check(s.t, err)
+	v := must.Get(s.Accounts.Verify(s.t.Context()))(s.t)
 	for _, p := range v.Problems {
 		s.t.Error(p)
 	}

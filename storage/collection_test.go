@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -259,9 +260,7 @@ func TestVerbatimFieldIsStoredUnchanged(t *testing.T) {
 		{inner{"", nil}, json.RawMessage(`{}`), "₵"},
 	} {
 		doc, err := plainjson.Marshal(&v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		before := string(v.Doc)
 		store := memory.New()
 		want(t, "Define", store.Define(t.Context(), wraps.Kind()), nil)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -20,9 +21,7 @@ var parcels = &storage.Kind{Name: "parcels"}
 func filledStore(t *testing.T, n int) storage.Store {
 	t.Helper()
 	s := memory.New()
-	if err := s.Define(t.Context(), parcels); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), parcels))
 	for i := range n {
 		write(t, s, func(tx storage.Tx) error {
 			if _, err := tx.Next("parcels"); err != nil {
@@ -50,9 +49,7 @@ func payIn(i int) storage.Posting {
 
 func write(t *testing.T, s storage.Store, fn func(storage.Tx) error) {
 	t.Helper()
-	if err := s.Update(t.Context(), fn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Update(t.Context(), fn))
 }
 
 // viewCounter counts the pages that one View of a store reads.
@@ -96,9 +93,7 @@ func (b *viewCounterTx) Postings(after string, limit int) ([]storage.Booked, err
 // A copy reads one page in a View, so that the source need not keep an old state.
 func TestCopyReadsInShortViews(t *testing.T) {
 	src, dst := &viewCounter{Store: filledStore(t, 2500)}, memory.New()
-	if err := storage.Copy(t.Context(), dst, src, []*storage.Kind{parcels}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, storage.Copy(t.Context(), dst, src, []*storage.Kind{parcels}, nil))
 	if src.longest != 1 {
 		t.Errorf("a View reads %d pages", src.longest)
 	}
@@ -110,7 +105,7 @@ func sameStores(t *testing.T, src, dst storage.Store) {
 	t.Helper()
 	read := func(s storage.Store) (all []any) {
 		t.Helper()
-		err := s.View(t.Context(), func(tx storage.ReadTx) error {
+		must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 			records, err := tx.(storage.Scanner).Scan(parcels, storage.Scope{}, "", 9999)
 			if err != nil {
 				return err
@@ -129,10 +124,7 @@ func sameStores(t *testing.T, src, dst storage.Store) {
 			postings, err := tx.Postings("", 9999)
 			all = []any{records, sequences, balances, postings}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return all
 	}
 	if diff := cmp.Diff(read(src), read(dst)); diff != "" {
@@ -149,9 +141,7 @@ func TestCopyWithMoreAccountsThanItRemembers(t *testing.T) {
 		for i := range 900 {
 			write(t, src, func(tx storage.Tx) error { return tx.Post(payIn(5000 - i)) })
 		}
-		if err := storage.Copy(t.Context(), dst, src, []*storage.Kind{parcels}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, storage.Copy(t.Context(), dst, src, []*storage.Kind{parcels}, nil))
 		sameStores(t, src, dst)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -44,9 +45,9 @@ var boxes = storage.NewCollection("boxes", []storage.Field[box]{
 
 // replaced stores a document, has the collection write a value over it, and returns
 // what is then stored.
-func replaceAndRead(t interface{ Fatal(...any) }, store storage.Store, id string, stored []byte, change func(*box)) []byte {
+func replaceAndRead(t must.T, store storage.Store, id string, stored []byte, change func(*box)) []byte {
 	var data []byte
-	err := store.Update(context.Background(), func(tx storage.Tx) error {
+	must.Do(t, store.Update(context.Background(), func(tx storage.Tx) error {
 		if err := tx.Insert(boxes.Kind(), storage.Record{Scope: shop, ID: id, Columns: []any{""}, Data: stored}); err != nil {
 			return err
 		}
@@ -61,10 +62,7 @@ func replaceAndRead(t interface{ Fatal(...any) }, store storage.Store, id string
 		r, err := tx.Get(boxes.Kind(), shop, id)
 		data = r.Data
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return data
 }
 
@@ -156,10 +154,7 @@ func TestUnknownMembersSurviveAnyReplace(t *testing.T) {
 			}
 			return all
 		}
-		stored, err := plainjson.Marshal(add(before))
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := must.Get(plainjson.Marshal(add(before)))(t)
 		n++
 		data := replaceAndRead(t, store, fmt.Sprint("p", n), stored, func(p *box) { *p = after })
 		var got map[string]any
@@ -177,9 +172,7 @@ func asMap(t *rapid.T, v any) (all map[string]any) {
 	if err == nil {
 		err = json.Unmarshal(data, &all)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return all
 }
 
@@ -187,9 +180,7 @@ func asMap(t *rapid.T, v any) (all map[string]any) {
 func BenchmarkReplace(b *testing.B) {
 	store := memory.New()
 	defer store.Close()
-	if err := store.Define(b.Context(), boxes.Kind()); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, store.Define(b.Context(), boxes.Kind()))
 	p := box{base: base{"Wages of March, for Ama"}, State: "pending", Parts: make([]part, 10), Texts: map[string]string{"order": "1234", "branch": "Osu"}, At: noon}
 	for i := range p.Parts {
 		p.Parts[i] = part{ID: fmt.Sprint("part_", i), Count: i + 1}
@@ -207,7 +198,5 @@ func BenchmarkReplace(b *testing.B) {
 		}
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 }

@@ -29,7 +29,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/ledger"
 	"github.com/seed-7082ffec/payments/internal/race"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -289,7 +289,7 @@ func (l *crashLoop) inspect(end bool) {
 	if end { // the leases of the dead have run out
 		config.Clock = func() time.Time { return time.Now().Add(time.Hour) }
 	}
-	svc := servicetest.New(t, store, config)
+	svc := testkit.New(t, store, config)
 	if end {
 		check(svc.Drain(ctx)) // what the last server left
 	}
@@ -311,7 +311,7 @@ func (l *crashLoop) inspect(end bool) {
 		references[kind+reference] = true
 	}
 	sent := decimal.Zero
-	for _, d := range servicetest.All(func(p api.Page) (*api.List[payout.Transfer], error) {
+	for _, d := range testkit.All(func(p api.Page) (*api.List[payout.Transfer], error) {
 		return svc.Disbursements.List(ctx, caller, payout.ListParams{Page: p})
 	}, func(d *payout.Transfer) string { return d.ID }) {
 		note("disbursements", d.ID, *d.Reference)
@@ -319,13 +319,13 @@ func (l *crashLoop) inspect(end bool) {
 			t.Errorf("%s is %s", d.ID, d.Status)
 		}
 	}
-	for _, q := range servicetest.All(func(p api.Page) (*api.List[qrcode.QRCode], error) {
+	for _, q := range testkit.All(func(p api.Page) (*api.List[qrcode.QRCode], error) {
 		return svc.QRCodes.List(ctx, caller, qrcode.ListParams{Page: p})
 	}, func(q *qrcode.QRCode) string { return q.ID }) {
 		note("qr_codes", q.ID, q.Reference)
 	}
 	got := decimal.Zero
-	for _, p := range servicetest.All(func(p api.Page) (*api.List[payment.Payment], error) {
+	for _, p := range testkit.All(func(p api.Page) (*api.List[payment.Payment], error) {
 		return svc.Payments.List(ctx, caller, payment.ListParams{Page: p})
 	}, func(p *payment.Payment) string { return p.ID }) {
 		note("payments", p.ID, "")

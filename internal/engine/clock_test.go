@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -73,15 +74,9 @@ func TestAllClocksAreListed(t *testing.T) {
 	const merchants = 2*api.MaxLimit + 1
 	for n := range merchants {
 		caller := api.Caller{Merchant: fmt.Sprintf("mer_%03d", n)}
-		_, err := b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Duration(n) * time.Second), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Duration(n) * time.Second), nil }))(t)
 	}
-	clocks, err := b.awakeClocks(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	clocks := must.Get(b.awakeClocks(t.Context()))(t)
 	seen := map[storage.Scope]time.Duration{}
 	for _, c := range clocks {
 		seen[c.Scope] = c.Now.Sub(storage.Instant(b.now))
@@ -186,22 +181,17 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 	b := newBench(t)
 	var made atomic.Int64
 	for _, key := range []string{"k1", "k2", "k3"} {
-		if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: key}, "a", &made, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: key}, "a", &made, nil))(t)
 	}
 	kept := func() map[string]bool {
 		keys := map[string]bool{}
-		err := b.Store.View(t.Context(), func(tx storage.ReadTx) error {
+		must.Do(t, b.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			page, err := tx.List(engine.Kinds()[0], storage.Query{Scope: storage.Scope{Merchant: "mer_1"}, Limit: 10})
 			for _, r := range page {
 				keys[r.ID] = true
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return keys
 	}
 	job := b.ForgetKeys()
@@ -216,9 +206,7 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 	runner := &work.Runner{Store: b.Store, Clock: b.Clock, Log: b.Log, Poll: time.Second}
 	runner.Add(job)
 	drain := func() {
-		if err := runner.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, runner.Drain(t.Context()))
 	}
 	b.now = b.now.Add(30*24*time.Hour - time.Second)
 	if drain(); len(kept()) != 3 {

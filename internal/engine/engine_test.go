@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -40,9 +41,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{now: time.Date(2026, 1, 31, 12, 0, 0, 999_999, time.UTC)}
 	store := memory.New()
-	if err := store.Define(t.Context(), append(engine.Kinds(), things.Kind(), chores.Kind())...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), things.Kind(), chores.Kind())...))
 	clock := func() time.Time { return b.now }
 	b.Engine = &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
@@ -67,7 +66,7 @@ func (b *bench) startWorker(t *testing.T) (wakes func() []time.Time) {
 		},
 	})
 	b.Runner.Start(t.Context())
-	t.Cleanup(func() { check(t, b.Runner.Stop(context.Background())) })
+	t.Cleanup(func() { must.Do(t, b.Runner.Stop(context.Background())) })
 	synctest.Wait()
 	return func() []time.Time {
 		synctest.Wait()
@@ -101,14 +100,11 @@ func (b *bench) make(t *testing.T, caller api.Caller, name string, made *atomic.
 func (b *bench) count(t *testing.T, caller api.Caller) int {
 	t.Helper()
 	var n int
-	err := b.Store.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, b.Store.View(t.Context(), func(tx storage.ReadTx) error {
 		page, err := tx.List(things.Kind(), storage.Query{Scope: engine.Scope(caller), Limit: 1000})
 		n = len(page)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return n
 }
 
@@ -219,18 +215,13 @@ func TestInsufficientBecomesARefusal(t *testing.T) {
 func TestCallTimeIsTheMerchants(t *testing.T) {
 	b := newBench(t)
 	ahead := api.Caller{Merchant: "mer_1"}
-	if _, err := b.MoveClock(t.Context(), ahead, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.MoveClock(t.Context(), ahead, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil }))(t)
 	seen := func(c api.Caller) time.Duration {
 		var at time.Time
-		err := b.View(t.Context(), c, func(tx *engine.ReadTx) error {
+		must.Do(t, b.View(t.Context(), c, func(tx *engine.ReadTx) error {
 			at = tx.Now
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return at.Sub(storage.Instant(b.now))
 	}
 	for name, want := range map[string]struct {
@@ -260,10 +251,7 @@ func TestListing(t *testing.T) {
 	var made atomic.Int64
 	var want []string
 	for i := range 12 {
-		v, err := b.make(t, caller, fmt.Sprint(i), &made, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(b.make(t, caller, fmt.Sprint(i), &made, nil))(t)
 		want = append([]string{v.ID}, want...)
 	}
 	listing := engine.Listing[thing, string]{Collection: things, Noun: "thing", URL: "/v1/things", Show: func(v *thing) string { return v.ID }}
@@ -341,7 +329,7 @@ func TestDispatchBeginsAfterCommit(t *testing.T) {
 		t.Fatal("there is no room")
 	}
 	<-began
-	check(t, workers.Stop(t.Context()))
+	must.Do(t, workers.Stop(t.Context()))
 	if len(began) > 0 {
 		t.Error("work of a run that was undone began")
 	}
@@ -357,14 +345,14 @@ func TestDueInWakesAtTheEarliestTime(t *testing.T) { synctest.Test(t, testDueIn)
 func testDueIn(t *testing.T) {
 	b := newBench(t)
 	wakes, start := b.startWorker(t), time.Now()
-	check(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
+	must.Do(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
 		tx.DueIn(things.Kind(), time.Minute)
 		tx.DueIn(things.Kind(), time.Second)
 		tx.DueIn(things.Kind(), time.Hour)
 		return nil
 	}))
 	time.Sleep(30 * time.Minute)
-	check(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
+	must.Do(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
 		tx.DueIn(things.Kind(), time.Minute)
 		tx.Due(things.Kind())
 		return nil
@@ -373,13 +361,6 @@ func testDueIn(t *testing.T) {
 	want := []time.Time{start.Add(time.Second), start.Add(30 * time.Minute)}
 	if at := wakes(); !slices.EqualFunc(at, want, time.Time.Equal) {
 		t.Errorf("woken at %v, want %v", at, want)
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

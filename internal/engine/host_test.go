@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // What follows a commit waits for the host's, happens once, and never for a call
@@ -42,9 +43,7 @@ func testCommitHooksWaitForTheHost(t *testing.T) {
 		})
 	}
 	refused := errors.New("refused")
-	if err := call("th_1", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, call("th_1", nil))
 	if err := call("th_2", refused); !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -18,9 +19,7 @@ func encoded(t *rapid.T, v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Encode(v))
 	return b.String()
 }
 
@@ -55,9 +54,7 @@ func TestListingJSONEqualsEncodedValues(t *testing.T) {
 		scope := engine.Scope(caller)
 		listing.URL = rapid.SampledFrom([]string{"", "/v1/things", "/v1/things/<\"ɛ>/parts"}).Draw(t, "url")
 		write := func(fn func(tx storage.Tx) error) {
-			if err := b.Store.Update(t.Context(), fn); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Store.Update(t.Context(), fn))
 		}
 		ids := rapid.IntRange(0, 4)
 		t.Repeat(map[string]func(*rapid.T){
@@ -95,12 +92,9 @@ func TestListingJSONEqualsEncodedValues(t *testing.T) {
 						t.Fatalf("list %+v: got %s, want %s", p, &got, encoded(t, want))
 					}
 				}
-				want, err := passthrough.List(t.Context(), b.Engine, storage.Query{Scope: scope}, api.Page{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := must.Get(passthrough.List(t.Context(), b.Engine, storage.Query{Scope: scope}, api.Page{}))(t)
 				got.Reset()
-				if err = passthrough.ListJSON(t.Context(), b.Engine, storage.Query{Scope: scope}, api.Page{}, &got); err != nil || got.String() != encoded(t, want) {
+				if err := passthrough.ListJSON(t.Context(), b.Engine, storage.Query{Scope: scope}, api.Page{}, &got); err != nil || got.String() != encoded(t, want) {
 					t.Fatalf("passthrough: got %s, %v, want %s", &got, err, encoded(t, want))
 				}
 				for i := range 5 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -63,9 +64,7 @@ func looking(t *testing.T) (*bench, func() int) {
 	return b, func() int {
 		t.Helper()
 		store.n = 0
-		if err := runner.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, runner.Drain(t.Context()))
 		return store.n
 	}
 }
@@ -73,20 +72,14 @@ func looking(t *testing.T) (*bench, func() int) {
 // advance moves a merchant's clock.
 func advance(t *testing.T, b *bench, merchant string, by time.Duration) {
 	t.Helper()
-	_, err := b.MoveClock(t.Context(), api.Caller{Merchant: merchant}, engine.Call{Name: "clock.move"},
-		func(now time.Time) (time.Time, error) { return now.Add(by), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.MoveClock(t.Context(), api.Caller{Merchant: merchant}, engine.Call{Name: "clock.move"},
+		func(now time.Time) (time.Time, error) { return now.Add(by), nil }))(t)
 }
 
 // awake returns how many clocks are.
 func awake(t *testing.T, b *bench) int {
 	t.Helper()
-	clocks, err := b.awakeClocks(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	clocks := must.Get(b.awakeClocks(t.Context()))(t)
 	return len(clocks)
 }
 
@@ -119,14 +112,11 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 	caller := api.Caller{Merchant: "mer_1"}
 	use := func() {
 		t.Helper()
-		err := b.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		must.Do(t, b.Update(t.Context(), caller, func(tx *engine.Tx) error {
 			tx.Due(chores.Kind())
 			_, err := chores.Insert(tx, engine.Scope(caller), tx.NewID("ch_"), chore{api.At(tx.Now.Add(life))})
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	rest := func() {
 		t.Helper()
@@ -136,14 +126,11 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 		}
 	}
 	kept := func() (n int) {
-		err := b.Store.View(t.Context(), func(tx storage.ReadTx) error {
+		must.Do(t, b.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			page, err := tx.List(chores.Kind(), storage.Query{Scope: engine.Scope(caller), Limit: 10})
 			n = len(page)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return n
 	}
 
@@ -190,20 +177,15 @@ func TestKeysAreForgottenByTheRealClock(t *testing.T) {
 	kept := func(want int) {
 		t.Helper()
 		look()
-		err := b.Store.View(t.Context(), func(tx storage.ReadTx) error {
+		must.Do(t, b.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			page, err := tx.List(engine.Kinds()[0], storage.Query{Scope: engine.Scope(caller), Limit: 10})
 			if len(page) != want {
 				t.Errorf("%d keys are kept, want %d", len(page), want)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
-	if err := use("a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, use("a"))
 	if err := use("b"); api.CodeOf(err) != api.IdempotencyKeyReused {
 		t.Errorf("a key that was used for another request: %v", err)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -21,22 +22,18 @@ import (
 // customer of whom the event tells.
 func TestAnswersOfEndpointsThatQuoteACustomerGo(t *testing.T) {
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, err := io.Copy(w, r.Body)
-		check(err)
+		must.Get(io.Copy(w, r.Body))(t)
 	}))
 	t.Cleanup(echo.Close)
 	store := memory.New()
-	svc := servicetest.New(t, store, payments.Config{WebhookAllow: paymentstest.Loopback()})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	check(err)
+	svc := testkit.New(t, store, payments.Config{WebhookAllow: paymentstest.Loopback()})
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID}
-	_, err = svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: echo.URL, Events: []event.Type{"*"}})
-	check(err)
-	c, err := svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Zenobia"})
-	check(err)
-	check(svc.Drain(t.Context()))
+	must.Get(svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: echo.URL, Events: []event.Type{"*"}}))(t)
+	c := must.Get(svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Zenobia"}))(t)
+	must.Do(t, svc.Drain(t.Context()))
 	quoted := func() bool {
-		for where, text := range servicetest.Contents(t, store, m.ID) {
+		for where, text := range testkit.Contents(t, store, m.ID) {
 			if strings.HasPrefix(where, "webhook_deliveries") && strings.Contains(text, "Zenobia") {
 				return true
 			}
@@ -46,9 +43,8 @@ func TestAnswersOfEndpointsThatQuoteACustomerGo(t *testing.T) {
 	if !quoted() {
 		t.Fatal("no delivery quotes the customer")
 	}
-	_, err = svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID)
-	check(err)
-	check(svc.Drain(t.Context()))
+	must.Get(svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID))(t)
+	must.Do(t, svc.Drain(t.Context()))
 	if quoted() {
 		t.Error("a delivery still quotes the customer")
 	}

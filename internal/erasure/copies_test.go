@@ -12,7 +12,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -25,7 +26,7 @@ const day = 24 * time.Hour
 // left reports where a store still has a word. Kinds that may have it are named.
 func left(t *testing.T, store storage.Store, merchant, word string, except ...string) {
 	t.Helper()
-	for where, text := range servicetest.Without(servicetest.Contents(t, store, merchant), except...) {
+	for where, text := range testkit.Without(testkit.Contents(t, store, merchant), except...) {
 		if strings.Contains(strings.ToLower(text), strings.ToLower(word)) {
 			t.Errorf("%s is left in %s: %s", word, where, text)
 		}
@@ -37,27 +38,25 @@ func left(t *testing.T, store storage.Store, merchant, word string, except ...st
 // them, and comes back in no duplicate; what is about another customer with the same
 // address stays.
 func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-		svc := servicetest.New(t, store, payments.Config{Clock: func() time.Time { return now }})
+		svc := testkit.New(t, store, payments.Config{Clock: func() time.Time { return now }})
 		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-		check(err)
+		must.Do(t, err)
 		caller := api.Caller{Merchant: m.ID}
 		keyed := func(key string) api.Caller { return api.Caller{Merchant: m.ID, IdempotencyKey: key} }
 		customer := func(name string) *account.Customer {
-			c, err := svc.Accounts.CreateCustomer(t.Context(), keyed("made "+name[:1]), account.CreateCustomerParams{
+			c := must.Get(svc.Accounts.CreateCustomer(t.Context(), keyed("made "+name[:1]), account.CreateCustomerParams{
 				Name: name, Email: "shared@example.com", Phone: "0241112222", Address: name + " Lane",
-			})
-			check(err)
+			}))(t)
 			return c
 		}
 		gone, stays := customer("Zenobia"), customer("Akua")
 		bill := func(c *account.Customer, issue bool) *invoice.Invoice {
 			price := int64(100)
-			v, err := svc.Invoices.Create(t.Context(), caller, invoice.CreateParams{AutoFinalize: issue, Fields: invoice.Fields{
+			v := must.Get(svc.Invoices.Create(t.Context(), caller, invoice.CreateParams{AutoFinalize: issue, Fields: invoice.Fields{
 				Customer: &c.ID, Lines: []invoice.LineParams{{Description: "a", UnitAmount: &price}},
-			}})
-			check(err)
+			}}))(t)
 			return v
 		}
 		unlinked, duplicated, relinked := bill(gone, false), bill(gone, true), bill(gone, false)
@@ -65,58 +64,44 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 		// One that is typed anew for somebody else is no more of the customer.
 		retyped := bill(gone, false)
 		_, _, err = svc.Invoices.HostedPDF(t.Context(), retyped.HostedURL[strings.LastIndex(retyped.HostedURL, "/")+1:])
-		check(err)
-		_, err = svc.Invoices.Update(t.Context(), caller, retyped.ID, invoice.Fields{Customer: new(""), Name: new("Yaw")})
-		check(err)
-		_, err = svc.Invoices.Update(t.Context(), caller, retyped.ID, invoice.Fields{
+		must.Do(t, err)
+		must.Get(svc.Invoices.Update(t.Context(), caller, retyped.ID, invoice.Fields{Customer: new(""), Name: new("Yaw")}))(t)
+		must.Get(svc.Invoices.Update(t.Context(), caller, retyped.ID, invoice.Fields{
 			Name: new("Yaw Typed"), Email: new("yaw@example.com"), Phone: new("0241113333"), Address: new(""),
-		})
-		check(err)
-		for where := range servicetest.Contents(t, store, m.ID) {
+		}))(t)
+		for where := range testkit.Contents(t, store, m.ID) {
 			if strings.HasPrefix(where, "invoice_pdfs") && strings.Contains(where, retyped.ID) {
 				t.Errorf("%s is left of the customer", where)
 			}
 		}
-		_, err = svc.Invoices.Update(t.Context(), keyed("unlinked"), unlinked.ID, invoice.Fields{Customer: new("")})
-		check(err)
-		_, err = svc.Invoices.AddLine(t.Context(), keyed("line"), unlinked.ID, invoice.LineParams{Description: "b", UnitAmount: new(int64(1))})
-		check(err)
-		events, err := svc.Events.List(t.Context(), caller, event.ListParams{Type: event.InvoiceUpdated})
-		check(err)
+		must.Get(svc.Invoices.Update(t.Context(), keyed("unlinked"), unlinked.ID, invoice.Fields{Customer: new("")}))(t)
+		must.Get(svc.Invoices.AddLine(t.Context(), keyed("line"), unlinked.ID, invoice.LineParams{Description: "b", UnitAmount: new(int64(1))}))(t)
+		events := must.Get(svc.Events.List(t.Context(), caller, event.ListParams{Type: event.InvoiceUpdated}))(t)
 		if text := string(events.Data[0].Data.Object); !strings.Contains(text, "Zenobia") {
 			t.Fatalf("the draft has nothing of the customer: %s", text)
 		}
-		_, err = svc.Webhooks.Resend(t.Context(), keyed("resent"), events.Data[0].ID)
-		check(err)
-		_, err = svc.Invoices.Duplicate(t.Context(), keyed("before"), unlinked.ID)
-		check(err)
-		_, err = svc.Invoices.Update(t.Context(), keyed("relinked"), relinked.ID, invoice.Fields{Customer: &stays.ID})
-		check(err)
-		_, err = svc.Invoices.Pay(t.Context(), keyed("paid"), duplicated.ID, invoice.PayParams{})
-		check(err)
-		check(svc.Drain(t.Context()))
+		must.Get(svc.Webhooks.Resend(t.Context(), keyed("resent"), events.Data[0].ID))(t)
+		must.Get(svc.Invoices.Duplicate(t.Context(), keyed("before"), unlinked.ID))(t)
+		must.Get(svc.Invoices.Update(t.Context(), keyed("relinked"), relinked.ID, invoice.Fields{Customer: &stays.ID}))(t)
+		must.Get(svc.Invoices.Pay(t.Context(), keyed("paid"), duplicated.ID, invoice.PayParams{}))(t)
+		must.Do(t, svc.Drain(t.Context()))
 		messages := func() int {
-			list, err := svc.Messages.List(t.Context(), caller, message.ListParams{Page: api.Page{Limit: 100}})
-			check(err)
+			list := must.Get(svc.Messages.List(t.Context(), caller, message.ListParams{Page: api.Page{Limit: 100}}))(t)
 			return len(list.Data)
 		}
 		before := messages()
 
-		_, err = svc.Accounts.DeleteCustomer(t.Context(), keyed("deleted"), gone.ID)
-		check(err)
-		check(svc.Drain(t.Context()))
+		must.Get(svc.Accounts.DeleteCustomer(t.Context(), keyed("deleted"), gone.ID))(t)
+		must.Do(t, svc.Drain(t.Context()))
 		// A repetition of a call from before, and duplicates, bring nothing back.
-		made, err := svc.Invoices.Duplicate(t.Context(), keyed("after"), duplicated.ID)
-		check(err)
+		made := must.Get(svc.Invoices.Duplicate(t.Context(), keyed("after"), duplicated.ID))(t)
 		if made.Customer != nil || made.Name != nil || made.Email != nil || made.Phone != nil || made.Address != nil || made.Total != 100 {
 			t.Errorf("the duplicate has %+v", made)
 		}
-		_, err = svc.Invoices.AddLine(t.Context(), keyed("another line"), unlinked.ID, invoice.LineParams{Description: "c", UnitAmount: new(int64(1))})
-		check(err)
-		check(svc.Drain(t.Context()))
+		must.Get(svc.Invoices.AddLine(t.Context(), keyed("another line"), unlinked.ID, invoice.LineParams{Description: "c", UnitAmount: new(int64(1))}))(t)
+		must.Do(t, svc.Drain(t.Context()))
 		left(t, store, m.ID, "Zenobia", "invoices", "invoice_pdfs")
-		list, err := svc.Invoices.List(t.Context(), caller, invoice.ListParams{Status: invoice.Draft})
-		check(err)
+		list := must.Get(svc.Invoices.List(t.Context(), caller, invoice.ListParams{Status: invoice.Draft}))(t)
 		for _, v := range list.Data {
 			if v.Name != nil && *v.Name == "Zenobia" || v.Address != nil && *v.Address == "Zenobia Lane" {
 				t.Errorf("a draft has %s", *v.Name)
@@ -138,19 +123,17 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 // The number of a transfer goes after the time that the host sets, once the transfer has
 // ended: also of those that were there before, and of one that ends later.
 func TestNumbersOfEndedTransfersGo(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		config := payments.Config{Clock: func() time.Time { return now }}
-		svc := servicetest.New(t, store, config)
-		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-		check(err)
-		check(svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))
+		svc := testkit.New(t, store, config)
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+		must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))
 		caller := api.Caller{Merchant: m.ID}
 		send := func(d payout.DestinationParams) *payout.Transfer {
 			t.Helper()
-			made, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: d})
-			check(err)
-			check(svc.Drain(t.Context()))
+			made := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: d}))(t)
+			must.Do(t, svc.Drain(t.Context()))
 			return made
 		}
 		mobile := func(number string) *payout.Transfer {
@@ -160,7 +143,7 @@ func TestNumbersOfEndedTransfersGo(t *testing.T) {
 		pass := func(d time.Duration) {
 			t.Helper()
 			now = now.Add(d)
-			check(svc.Drain(t.Context()))
+			must.Do(t, svc.Drain(t.Context()))
 		}
 		first := mobile("0241110001")
 		send(payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: "987654321012", BankCode: provider.SampleBanks().Banks()[0].Code})
@@ -169,9 +152,9 @@ func TestNumbersOfEndedTransfersGo(t *testing.T) {
 		mobile("0241110002")
 
 		config.NumberRetention = 30 * day
-		svc = servicetest.New(t, store, config)
+		svc = testkit.New(t, store, config)
 		held := func(number string) bool {
-			for _, text := range servicetest.Without(servicetest.Contents(t, store, m.ID)) {
+			for _, text := range testkit.Without(testkit.Contents(t, store, m.ID)) {
 				if strings.Contains(text, number) {
 					return true
 				}
@@ -194,12 +177,10 @@ func TestNumbersOfEndedTransfersGo(t *testing.T) {
 		mobile("0241110003")
 		pass(20 * day)
 		want("later", map[string]bool{"241110903": true, "241110002": false, "241110003": true})
-		err = svc.Providers.Settle(t.Context(), caller, stays.ID, provider.Result{Outcome: provider.Paid})
-		check(err)
+		must.Do(t, svc.Providers.Settle(t.Context(), caller, stays.ID, provider.Result{Outcome: provider.Paid}))
 		pass(2 * time.Hour)
 		want("the one that ends late", map[string]bool{"241110903": false, "241110003": true})
-		got, err := svc.Disbursements.Get(t.Context(), caller, first.ID)
-		check(err)
+		got := must.Get(svc.Disbursements.Get(t.Context(), caller, first.ID))(t)
 		if got.Destination.Number != "024****001" || got.Status != payout.Completed {
 			t.Errorf("the transfer is %+v", got)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -23,26 +24,22 @@ func TestErasureIsFinished(t *testing.T) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		whole := memory.New()
 		store := faultstore.New(whole)
-		svc := servicetest.New(t, store, payments.Config{Clock: func() time.Time { return now }})
-		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-		check(err)
+		svc := testkit.New(t, store, payments.Config{Clock: func() time.Time { return now }})
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 		caller := api.Caller{Merchant: m.ID, IdempotencyKey: "made"}
-		c, err := svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Zenobia", Email: "zenobia@example.com"})
-		check(err)
+		c := must.Get(svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Zenobia", Email: "zenobia@example.com"}))(t)
 		caller.IdempotencyKey = "draft"
-		_, err = svc.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: invoice.Fields{Customer: &c.ID}})
-		check(err)
-		check(svc.Drain(t.Context()))
+		must.Get(svc.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: invoice.Fields{Customer: &c.ID}}))(t)
+		must.Do(t, svc.Drain(t.Context()))
 		caller.IdempotencyKey = ""
-		_, err = svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID)
-		check(err)
+		must.Get(svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID))(t)
 
 		store.FailAt(n)
 		_ = svc.Drain(t.Context()) // the operation may be of the claim
 		hit := store.Heal()
 		now = now.Add(10 * time.Minute) // the lease runs out
-		check(svc.Drain(t.Context()))
-		for where, text := range servicetest.Contents(t, whole, m.ID) {
+		must.Do(t, svc.Drain(t.Context()))
+		for where, text := range testkit.Contents(t, whole, m.ID) {
 			if strings.Contains(strings.ToLower(text), "zenobia") {
 				t.Errorf("operation %d failed, and %s is left with %s", n, where, text)
 			}
@@ -74,36 +71,30 @@ func (r records) Customer(_ context.Context, _ api.Caller, id string) (*account.
 func TestForgetCustomer(t *testing.T) {
 	whole := memory.New()
 	own := records{"crm-1": {Name: "Zenobia", Email: "zenobia@example.com", Address: "Zongo Lane"}, "crm-2": {Name: "Yaw Other"}}
-	svc := servicetest.New(t, whole, payments.Config{Customers: own})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	check(err)
+	svc := testkit.New(t, whole, payments.Config{Customers: own})
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID, IdempotencyKey: "draft"}
-	draft, err := svc.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: invoice.Fields{Customer: new("crm-1")}})
-	check(err)
+	draft := must.Get(svc.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: invoice.Fields{Customer: new("crm-1")}}))(t)
 	if draft.Name == nil || *draft.Name != "Zenobia" || draft.Address == nil || *draft.Address != "Zongo Lane" {
 		t.Errorf("filled %+v", draft)
 	}
 	caller.IdempotencyKey = ""
-	draft, err = svc.Invoices.Update(t.Context(), caller, draft.ID, invoice.Fields{Customer: new("crm-2")})
-	check(err)
+	draft = must.Get(svc.Invoices.Update(t.Context(), caller, draft.ID, invoice.Fields{Customer: new("crm-2")}))(t)
 	if *draft.Name != "Yaw Other" || draft.Address != nil {
 		t.Errorf("another customer has the address of the one before: %+v", draft)
 	}
-	_, err = svc.Invoices.Update(t.Context(), caller, draft.ID, invoice.Fields{Customer: new("crm-1")})
-	check(err)
-	_, err = svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "customer.updated", Object: map[string]any{"object": "customer", "id": "crm-1", "name": "Zenobia"}})
-	check(err)
+	must.Get(svc.Invoices.Update(t.Context(), caller, draft.ID, invoice.Fields{Customer: new("crm-1")}))(t)
+	must.Get(svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "customer.updated", Object: map[string]any{"object": "customer", "id": "crm-1", "name": "Zenobia"}}))(t)
 	for range 2 {
-		check(svc.Accounts.ForgetCustomer(t.Context(), caller, "crm-1"))
-		check(svc.Drain(t.Context()))
+		must.Do(t, svc.Accounts.ForgetCustomer(t.Context(), caller, "crm-1"))
+		must.Do(t, svc.Drain(t.Context()))
 	}
-	for where, text := range servicetest.Contents(t, whole, m.ID) {
+	for where, text := range testkit.Contents(t, whole, m.ID) {
 		if lower := strings.ToLower(text); strings.Contains(lower, "zenobia") || strings.Contains(lower, "zongo") {
 			t.Errorf("%s is left with %s", where, text)
 		}
 	}
-	mine, err := svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Akua"})
-	check(err)
+	mine := must.Get(svc.Accounts.CreateCustomer(t.Context(), caller, account.CreateCustomerParams{Name: "Akua"}))(t)
 	for id, code := range map[string]api.Code{"": api.ParameterMissing, mine.ID: api.ParameterInvalid} {
 		if err := svc.Accounts.ForgetCustomer(t.Context(), caller, id); api.CodeOf(err) != code {
 			t.Errorf("%q: %v", id, err)

@@ -16,7 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ledger"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -29,22 +30,19 @@ import (
 // rows returns every row of every table of an SQLite database, as text.
 func rows(t *testing.T, path string) string {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	check(err)
+	db := must.Get(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	var b strings.Builder
 	read := func(query string) (all [][]any) {
-		found, err := db.QueryContext(t.Context(), query)
-		check(err)
+		found := must.Get(db.QueryContext(t.Context(), query))(t)
 		defer found.Close()
-		columns, err := found.Columns()
-		check(err)
+		columns := must.Get(found.Columns())(t)
 		for found.Next() {
 			row, into := make([]any, len(columns)), make([]any, len(columns))
 			for i := range row {
 				into[i] = &row[i]
 			}
-			check(found.Scan(into...))
+			must.Do(t, found.Scan(into...))
 			for i := range row {
 				if raw, ok := row[i].([]byte); ok {
 					row[i] = string(raw)
@@ -52,7 +50,7 @@ func rows(t *testing.T, path string) string {
 			}
 			all = append(all, row)
 		}
-		check(found.Err())
+		must.Do(t, found.Err())
 		return all
 	}
 	for _, table := range read(`SELECT name FROM sqlite_master WHERE type = 'table'`) {
@@ -68,17 +66,14 @@ func rows(t *testing.T, path string) string {
 func TestErasedPeopleAreInNoRow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "payments.db")
 	store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
-	check(err)
+	must.Do(t, err)
 	fails := faultstore.New(store)
-	svc := servicetest.New(t, fails, payments.Config{Sandbox: true})
+	svc := testkit.New(t, fails, payments.Config{Sandbox: true})
 	ctx := t.Context()
-	consumer, err := svc.Accounts.CreateConsumer(ctx, api.Caller{IdempotencyKey: "c"}, account.CreateHolderParams{Name: "Zenobia Asante", Phone: "0241112221", PIN: "1234"})
-	check(err)
-	agent, err := svc.Accounts.CreateAgent(ctx, api.Caller{IdempotencyKey: "a"}, account.CreateHolderParams{Name: "Kwabena Kiosk", Phone: "0241112222"})
-	check(err)
-	stays, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Adwoa Stays", Phone: "0241112223", PIN: "1234"})
-	check(err)
-	check(svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: consumer.ID, Amount: decimal.NewFromInt(7), Source: "bank"}))
+	consumer := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{IdempotencyKey: "c"}, account.CreateHolderParams{Name: "Zenobia Asante", Phone: "0241112221", PIN: "1234"}))(t)
+	agent := must.Get(svc.Accounts.CreateAgent(ctx, api.Caller{IdempotencyKey: "a"}, account.CreateHolderParams{Name: "Kwabena Kiosk", Phone: "0241112222"}))(t)
+	stays := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Adwoa Stays", Phone: "0241112223", PIN: "1234"}))(t)
+	must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: consumer.ID, Amount: decimal.NewFromInt(7), Source: "bank"}))
 	var callers []api.Caller
 	key := 0
 	keyed := func(c api.Caller) api.Caller {
@@ -88,25 +83,19 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	}
 	external := payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0551234888", AccountName: "Ofori Payee"}
 	for _, name := range []string{"First", "Second"} {
-		m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: name, Phone: "0301234567"})
-		check(err)
+		m := must.Get(svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: name, Phone: "0301234567"}))(t)
 		caller := api.Caller{Merchant: m.ID}
 		callers = append(callers, caller)
-		check(svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))
+		must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(1000), Source: "bank"}))
 		price := int64(250)
-		code, err := svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{Amount: &price})
-		check(err)
-		_, err = svc.QRCodes.Pay(ctx, keyed(caller), code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"})
-		check(err)
+		code := must.Get(svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{Amount: &price}))(t)
+		must.Get(svc.QRCodes.Pay(ctx, keyed(caller), code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)
 		// The receipts go to the payer, since the invoices have no number, also that of a customer.
-		customer, err := svc.Accounts.CreateCustomer(ctx, keyed(caller), account.CreateCustomerParams{Name: "Esi Stays"})
-		check(err)
+		customer := must.Get(svc.Accounts.CreateCustomer(ctx, keyed(caller), account.CreateCustomerParams{Name: "Esi Stays"}))(t)
 		for _, f := range []invoice.Fields{{}, {Customer: &customer.ID}} {
 			f.Lines = []invoice.LineParams{{Description: "a", UnitAmount: new(int64(50))}}
-			bill, err := svc.Invoices.Create(ctx, keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f})
-			check(err)
-			_, err = svc.Invoices.PayWallet(ctx, keyed(caller), bill.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"})
-			check(err)
+			bill := must.Get(svc.Invoices.Create(ctx, keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f}))(t)
+			must.Get(svc.Invoices.PayWallet(ctx, keyed(caller), bill.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)
 		}
 		var list []disbursement.RowParams
 		for _, d := range []payout.DestinationParams{
@@ -116,13 +105,11 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 			{Type: payout.MobileMoney, PhoneNumber: "0551234777", AccountName: "Serwaa Stays"},
 		} {
 			p := disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: d}
-			_, err = svc.Disbursements.Create(ctx, keyed(caller), p)
-			check(err)
+			must.Get(svc.Disbursements.Create(ctx, keyed(caller), p))(t)
 			list = append(list, disbursement.RowParams{CreateParams: p})
 		}
-		_, err = svc.Disbursements.CreateBatch(ctx, keyed(caller), disbursement.CreateBatchParams{Rows: list})
-		check(err)
-		check(svc.Drain(ctx))
+		must.Get(svc.Disbursements.CreateBatch(ctx, keyed(caller), disbursement.CreateBatchParams{Rows: list}))(t)
+		must.Do(t, svc.Drain(ctx))
 	}
 	if err := svc.EraseAgent(ctx, api.Caller{}, agent.ID); api.CodeOf(err) != api.ParameterInvalid {
 		t.Errorf("an agent with money: %v", err)
@@ -134,7 +121,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		}
 	}
 
-	check(store.Update(ctx, func(tx storage.Tx) error { // the agent is paid out
+	must.Do(t, store.Update(ctx, func(tx storage.Tx) error { // the agent is paid out
 		return tx.Post(storage.Posting{ID: "txn_out", Type: "cash_out", At: time.Now(), Moves: []storage.Move{
 			ledger.Float(agent.ID, false).Move(-400), ledger.Clearing("cash", false).Move(400),
 		}})
@@ -143,14 +130,14 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		fails.FailAt(n)
 		err := svc.ErasePayee(ctx, callers[0], external)
 		if failed = fails.Heal(); !failed {
-			check(err)
+			must.Do(t, err)
 		}
 	}
 	for range 2 { // again, as after an error
-		check(svc.EraseConsumer(ctx, api.Caller{}, consumer.ID))
-		check(svc.EraseAgent(ctx, api.Caller{}, agent.ID))
+		must.Do(t, svc.EraseConsumer(ctx, api.Caller{}, consumer.ID))
+		must.Do(t, svc.EraseAgent(ctx, api.Caller{}, agent.ID))
 		for _, caller := range callers {
-			check(svc.ErasePayee(ctx, caller, external))
+			must.Do(t, svc.ErasePayee(ctx, caller, external))
 		}
 	}
 	after := rows(t, path)
@@ -173,25 +160,23 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	if v, err := svc.Accounts.Verify(ctx); err != nil || len(v.Problems) > 0 {
 		t.Errorf("the ledger: %+v, %v", v, err)
 	}
-	check(store.Close())
+	must.Do(t, store.Close())
 }
 
 // A payee whose transfer is under way stays until it has ended, since the rail is still to
 // be told the number.
 func TestPayeeOfATransferUnderWayStays(t *testing.T) {
 	store := memory.New()
-	svc := servicetest.New(t, store, payments.Config{Sandbox: true})
+	svc := testkit.New(t, store, payments.Config{Sandbox: true})
 	ctx := t.Context()
-	m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	check(err)
+	m := must.Get(svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID}
-	check(svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(10), Source: "bank"}))
+	must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(10), Source: "bank"}))
 	waits := payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230903", AccountName: "Ofori Payee"}
-	made, err := svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: waits})
-	check(err)
-	check(svc.Drain(ctx))
+	made := must.Get(svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: waits}))(t)
+	must.Do(t, svc.Drain(ctx))
 	kept := func() bool {
-		for _, text := range servicetest.Contents(t, store, m.ID) {
+		for _, text := range testkit.Contents(t, store, m.ID) {
 			if strings.Contains(text, "241230903") {
 				return true
 			}
@@ -201,9 +186,8 @@ func TestPayeeOfATransferUnderWayStays(t *testing.T) {
 	if err := svc.ErasePayee(ctx, caller, waits); api.CodeOf(err) != api.ParameterInvalid || !kept() {
 		t.Errorf("while it is under way: %v, the number is kept: %t", err, kept())
 	}
-	err = svc.Providers.Settle(ctx, caller, made.ID, provider.Result{Outcome: provider.Paid})
-	check(err)
-	check(svc.Drain(ctx))
+	must.Do(t, svc.Providers.Settle(ctx, caller, made.ID, provider.Result{Outcome: provider.Paid}))
+	must.Do(t, svc.Drain(ctx))
 	if err := svc.ErasePayee(ctx, caller, waits); err != nil || kept() {
 		t.Errorf("once it has ended: %v, the number is kept: %t", err, kept())
 	}

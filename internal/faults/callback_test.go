@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -34,12 +34,12 @@ func (r slowRail) Status(ctx context.Context, o provider.Transfer) (provider.Res
 // A callback that comes between any two transactions of the worker settles the
 // transfer, once, and the rail is not asked about it any more.
 func TestACallbackAtAnyMoment(t *testing.T) {
-	for _, backend := range servicetest.Backends {
+	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {
 			inner := backend.Open(t)
 			defer func() { check(inner.Close()) }()
 			store, now, asked := faultstore.New(inner), time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC), &atomic.Int64{}
-			svc := servicetest.New(t, store, payments.Config{Serial: true, Live: payments.Providers{Rail: slowRail{asked}}, Clock: func() time.Time { return now }})
+			svc := testkit.New(t, store, payments.Config{Serial: true, Live: payments.Providers{Rail: slowRail{asked}}, Clock: func() time.Time { return now }})
 			m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 			check(err)
 			caller := api.Caller{Merchant: m.ID, Live: true}
@@ -108,7 +108,7 @@ func (r forgetful) Status(context.Context, provider.Transfer) (provider.Result, 
 // submitted again, so that even a rail that breaks its promise sends money once.
 func TestWhatIsUnknownIsAskedAbout(t *testing.T) {
 	now, rail := time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC), forgetful{&atomic.Int64{}, &atomic.Int64{}}
-	svc := servicetest.New(t, servicetest.Backends[0].Open(t), payments.Config{Live: payments.Providers{Rail: rail}, Clock: func() time.Time { return now }})
+	svc := testkit.New(t, testkit.Backends[0].Open(t), payments.Config{Live: payments.Providers{Rail: rail}, Clock: func() time.Time { return now }})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	check(err)
 	caller := api.Caller{Merchant: m.ID, Live: true}

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payment"
@@ -66,7 +66,7 @@ type subject struct {
 // newSubject prepares a store with something of every noun.
 func newSubject(t *testing.T, whole storage.Store) *subject {
 	s := &subject{whole: whole, store: faultstore.New(whole), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
-	svc := servicetest.New(t, s.store, payments.Config{Sandbox: true, SingleUseOTP: true, Clock: func() time.Time { return s.now }})
+	svc := testkit.New(t, s.store, payments.Config{Sandbox: true, SingleUseOTP: true, Clock: func() time.Time { return s.now }})
 	s.svc = svc
 	accounts, codes, ctx := svc.Accounts, svc.QRCodes, t.Context()
 
@@ -457,7 +457,7 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		return all
 	}
 	s.calls = methods(svc)
-	s.twins = methods(servicetest.New(t, s.store, payments.Config{Sandbox: true, SingleUseOTP: true, Clock: func() time.Time { return s.now }}))
+	s.twins = methods(testkit.New(t, s.store, payments.Config{Sandbox: true, SingleUseOTP: true, Clock: func() time.Time { return s.now }}))
 	return s
 }
 

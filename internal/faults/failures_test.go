@@ -16,13 +16,13 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/race"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
 // onSubjects runs a test on a subject of its own over each store.
 func onSubjects(t *testing.T, test func(*testing.T, *subject)) {
-	for _, backend := range servicetest.Backends {
+	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {
 			store := backend.Open(t)
 			t.Cleanup(func() { check(store.Close()) })
@@ -70,7 +70,7 @@ func (s *subject) named(key ...any) api.Caller {
 // shape counts, by kind, what is new or changed between two contents.
 func shape(before, after map[string]string) map[string]int {
 	counts := map[string]int{}
-	before, after = servicetest.Without(before, "payout_days"), servicetest.Without(after, "payout_days") // midnight may pass
+	before, after = testkit.Without(before, "payout_days"), testkit.Without(after, "payout_days") // midnight may pass
 	for key, value := range after {
 		kind, _, _ := strings.Cut(key, " ")
 		if strings.HasPrefix(kind, "txn_") {
@@ -98,11 +98,11 @@ func (s *subject) effect(t *testing.T, i int) (want map[string]int) {
 	c := s.calls[i]
 	for n := range 2 {
 		id := c.prepared()
-		before := servicetest.Contents(t, s.whole, s.caller.Merchant)
+		before := testkit.Contents(t, s.whole, s.caller.Merchant)
 		if _, err := c.do(t.Context(), s.named("whole-", i, "-", n), 10_000+2*i+n, id); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		want = shape(before, servicetest.Contents(t, s.whole, s.caller.Merchant))
+		want = shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))
 	}
 	return want
 }
@@ -130,7 +130,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 			}
 			id := c.prepared()
 			done := 0
-			before := servicetest.Contents(t, s.whole, s.caller.Merchant)
+			before := testkit.Contents(t, s.whole, s.caller.Merchant)
 			for k := s.first(i); k <= most && done == 0; k += s.every {
 				s.store.FailAt(k)
 				_, err := c.do(t.Context(), s.named("fail-", i), i, id)
@@ -145,7 +145,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 				case !errors.Is(err, faultstore.Err) || api.CodeOf(err) != "":
 					t.Errorf("%s: operation %d failed, and the call said %v", c.name, k, err)
 				}
-				after := servicetest.Contents(t, s.whole, s.caller.Merchant)
+				after := testkit.Contents(t, s.whole, s.caller.Merchant)
 				if diff := cmp.Diff(before, after); diff != "" && !c.stepwise {
 					t.Errorf("%s: operation %d failed, and left\n%s", c.name, k, diff)
 				}
@@ -168,7 +168,7 @@ func TestACallerGoesAwayAtAnyOperation(t *testing.T) {
 				continue
 			}
 			id, cut := c.prepared(), 0
-			before := servicetest.Without(servicetest.Contents(t, s.whole, s.caller.Merchant), "pins")
+			before := testkit.Without(testkit.Contents(t, s.whole, s.caller.Merchant), "pins")
 			for k := s.first(i); k <= most; k += s.every {
 				ctx, cancel := context.WithCancel(t.Context())
 				s.store.CallAt(k, cancel)
@@ -183,7 +183,7 @@ func TestACallerGoesAwayAtAnyOperation(t *testing.T) {
 					t.Errorf("%s: cancelled at operation %d, the call said %v", c.name, k, err)
 					break
 				}
-				after := servicetest.Without(servicetest.Contents(t, s.whole, s.caller.Merchant), "pins")
+				after := testkit.Without(testkit.Contents(t, s.whole, s.caller.Merchant), "pins")
 				if diff := cmp.Diff(before, after); diff != "" && !c.stepwise {
 					t.Errorf("%s: cancelled at operation %d, it left\n%s", c.name, k, diff)
 				}
@@ -213,7 +213,7 @@ func TestNoLostAnswerDoublesAnEffect(t *testing.T) {
 			lost := 0
 			for k := 1; k <= most; k++ {
 				id := c.prepared()
-				before := servicetest.Contents(t, s.whole, s.caller.Merchant)
+				before := testkit.Contents(t, s.whole, s.caller.Merchant)
 				caller, n := s.named("lost-", i, "-", k), 20_000+most*i+k
 				s.store.LoseAt(k)
 				_, err := c.do(t.Context(), caller, n, id)
@@ -232,7 +232,7 @@ func TestNoLostAnswerDoublesAnEffect(t *testing.T) {
 				if _, err := c.do(t.Context(), caller, n, id); err != nil {
 					t.Errorf("%s: the answer to commit %d was lost, and the repetition said %v", c.name, k, err)
 				}
-				if diff := cmp.Diff(want, shape(before, servicetest.Contents(t, s.whole, s.caller.Merchant))); diff != "" && !c.outside {
+				if diff := cmp.Diff(want, shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))); diff != "" && !c.outside {
 					t.Errorf("%s: the answer to commit %d was lost, and the effect is another\n%s", c.name, k, diff)
 				}
 			}
@@ -264,7 +264,7 @@ func TestNoRaceDoublesAnEffect(t *testing.T) {
 			race := func(k int, twin call, arm func(run func())) (hit bool) {
 				t.Helper()
 				id := c.prepared()
-				before := servicetest.Contents(t, s.whole, s.caller.Merchant)
+				before := testkit.Contents(t, s.whole, s.caller.Merchant)
 				s.races++
 				n, key := 20_000+s.races, fmt.Sprint("twin-", s.races)
 				second := make(chan outcome, 1)
@@ -289,7 +289,7 @@ func TestNoRaceDoublesAnEffect(t *testing.T) {
 				if err != nil && other.err != nil {
 					t.Errorf("%s, twice at %d: both were refused", c.name, k)
 				}
-				if diff := cmp.Diff(want, shape(before, servicetest.Contents(t, s.whole, s.caller.Merchant))); diff != "" {
+				if diff := cmp.Diff(want, shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))); diff != "" {
 					t.Errorf("%s, twice at %d: the effect is another\n%s", c.name, k, diff)
 				}
 				return true
@@ -321,7 +321,7 @@ func TestWhatWasBegunIsFinished(t *testing.T) {
 			}
 			for k := 1; k <= most; k++ {
 				id := c.prepared()
-				before := servicetest.Contents(t, s.whole, s.caller.Merchant)
+				before := testkit.Contents(t, s.whole, s.caller.Merchant)
 				caller := s.named("begun-", i, "-", k)
 				s.store.FailAt(k)
 				_, err := c.do(t.Context(), caller, k, id)
@@ -340,7 +340,7 @@ func TestWhatWasBegunIsFinished(t *testing.T) {
 				if _, err := c.do(t.Context(), caller, k, id); err != nil {
 					t.Errorf("%s: operation %d failed, and the repetition said %v", c.name, k, err)
 				}
-				got := shape(before, servicetest.Contents(t, s.whole, s.caller.Merchant))
+				got := shape(before, testkit.Contents(t, s.whole, s.caller.Merchant))
 				if got["new payments"] != 1 || got["new posting"] != 1 {
 					t.Errorf("%s: operation %d failed, and in the end there is %v", c.name, k, got)
 				}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -61,8 +61,8 @@ func (r *lingering) Status(context.Context, provider.Transfer) (provider.Result,
 // called for it.
 func sent(t *testing.T, first *cutOff, rail *lingering, called <-chan struct{}) (svc *payments.Service, caller api.Caller, id string) {
 	t.Helper()
-	svc = servicetest.New(t, first, payments.Config{Live: payments.Providers{Rail: rail}})
-	other := servicetest.New(t, first.Store, payments.Config{Live: payments.Providers{Rail: rail}})
+	svc = testkit.New(t, first, payments.Config{Live: payments.Providers{Rail: rail}})
+	other := testkit.New(t, first.Store, payments.Config{Live: payments.Providers{Rail: rail}})
 	t.Cleanup(func() { check(svc.Stop(context.Background())); check(other.Stop(context.Background())) })
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
 	check(err)

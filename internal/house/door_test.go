@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // TestOneDoor checks that hosts cannot reach what only sibling packages may call. Of a
@@ -30,10 +32,7 @@ func TestOneDoor(t *testing.T) {
 		if !p.public() {
 			continue
 		}
-		loaded, err := gc.Import(p.ImportPath)
-		if err != nil {
-			t.Fatal(err)
-		}
+		loaded := must.Get(gc.Import(p.ImportPath))(t)
 		breaches = append(breaches, doors(loaded, strings.HasPrefix(p.short(), "storage"))...)
 	}
 	slices.Sort(breaches)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 const module = "github.com/seed-7082ffec/payments"
@@ -59,10 +61,7 @@ var packages = sync.OnceValues(func() ([]pkg, error) {
 // all returns the packages of the module with code that is no test, and every package.
 func all(t *testing.T) (own, every []pkg) {
 	t.Helper()
-	every, err := packages()
-	if err != nil {
-		t.Fatal(err)
-	}
+	every = must.Get(packages())(t)
 	for _, p := range every {
 		if (p.ImportPath == module || strings.HasPrefix(p.ImportPath, module+"/")) && len(p.GoFiles) > 0 {
 			own = append(own, p)
@@ -81,10 +80,7 @@ func (p pkg) public() bool {
 func compare(t *testing.T, file, rule string, breaches []string) {
 	t.Helper()
 	path := filepath.Join("testdata", file)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	var listed, stay []string
 	for line := range strings.Lines(string(data)) {
 		if line = strings.TrimSpace(line); line == "" {
@@ -107,8 +103,6 @@ func compare(t *testing.T, file, rule string, breaches []string) {
 		for _, line := range stay {
 			text += line + "\n"
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 }

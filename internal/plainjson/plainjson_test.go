@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 )
 
@@ -38,10 +39,7 @@ func TestMarshal(t *testing.T) {
 func TestTextSurvives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "texts")
-		data, err := plainjson.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(plainjson.Marshal(want))(t)
 		var got map[string]string
 		if err := json.Unmarshal(data, &got); err != nil {
 			t.Fatalf("%s: %v", data, err)
@@ -62,14 +60,9 @@ func TestMarshalAround(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{string(plainjson.Hole), `\u0041`, `"`, `\`, `A`}))
 		inner, err := plainjson.Marshal(rapid.MapOf(text, text).Draw(t, "inner"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		v := outer{text.Draw(t, "before"), inner, []any{text.Draw(t, "after")}}
-		want, err := plainjson.Marshal(&v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(plainjson.Marshal(&v))(t)
 		v.Inner = plainjson.Hole
 		got, found, err := plainjson.MarshalAround(&v, inner)
 		if err != nil || !found || string(got) != string(want) {

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -25,22 +26,20 @@ const day = 24 * time.Hour
 // What is older than the host keeps it goes, also where it was there before the host said
 // so: from every merchant and both modes, while what is younger stays.
 func TestRetentionAppliesToExistingRecords(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		config := payments.Config{Clock: func() time.Time { return now }}
-		svc := servicetest.New(t, store, config)
+		svc := testkit.New(t, store, config)
 		var callers []api.Caller
 		for range 3 {
-			m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-			check(err)
+			m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 			callers = append(callers, api.Caller{Merchant: m.ID}, api.Caller{Merchant: m.ID, Live: true})
 		}
 		record := func(n int) {
 			t.Helper()
 			for _, c := range callers[1:] { // of one there is nothing
 				for range n {
-					_, err := svc.Events.Record(t.Context(), c, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-					check(err)
+					must.Get(svc.Events.Record(t.Context(), c, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 				}
 			}
 		}
@@ -48,8 +47,7 @@ func TestRetentionAppliesToExistingRecords(t *testing.T) {
 			t.Helper()
 			p := event.ListParams{Page: api.Page{Limit: 100}}
 			for {
-				list, err := svc.Events.List(t.Context(), c, p)
-				check(err)
+				list := must.Get(svc.Events.List(t.Context(), c, p))(t)
 				if n += len(list.Data); !list.HasMore {
 					return n
 				}
@@ -65,13 +63,13 @@ func TestRetentionAppliesToExistingRecords(t *testing.T) {
 			}
 		}
 		record(230)
-		check(svc.Drain(t.Context()))
+		must.Do(t, svc.Drain(t.Context()))
 		now = now.Add(20 * day)
 		record(3)
-		check(svc.Drain(t.Context()))
+		must.Do(t, svc.Drain(t.Context()))
 		now = now.Add(20 * day)
 		record(2)
-		check(svc.Drain(t.Context()))
+		must.Do(t, svc.Drain(t.Context()))
 		want("nothing is removed", 235)
 
 		// It is switched on, shortened and set longer again.
@@ -80,15 +78,15 @@ func TestRetentionAppliesToExistingRecords(t *testing.T) {
 			left int
 		}{{30 * day, 5}, {10 * day, 2}, {60 * day, 2}} {
 			config.EventRetention = step.keep
-			svc = servicetest.New(t, store, config)
+			svc = testkit.New(t, store, config)
 			now = now.Add(time.Hour + time.Minute)
-			check(svc.Drain(t.Context()))
+			must.Do(t, svc.Drain(t.Context()))
 			want(step.keep.String(), step.left)
 		}
 		config.EventRetention = 0
-		svc = servicetest.New(t, store, config)
+		svc = testkit.New(t, store, config)
 		now = now.Add(1000 * day)
-		check(svc.Drain(t.Context()))
+		must.Do(t, svc.Drain(t.Context()))
 		want("kept for good", 2)
 	})
 }
@@ -96,33 +94,28 @@ func TestRetentionAppliesToExistingRecords(t *testing.T) {
 // Deliveries go before their events once they have ended, also those that were there
 // before the host said so; those that are on their way stay.
 func TestRetentionOfDeliveries(t *testing.T) {
-	servicetest.OverStores(t, func(t *testing.T, store storage.Store) {
+	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		config := payments.Config{Clock: func() time.Time { return now }, WebhookAllow: paymentstest.Loopback()}
-		svc := servicetest.New(t, store, config)
-		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-		check(err)
+		svc := testkit.New(t, store, config)
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 		caller := api.Caller{Merchant: m.ID}
-		e, err := svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1:1/", Events: []event.Type{"plan.created"}})
-		check(err)
+		e := must.Get(svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1:1/", Events: []event.Type{"plan.created"}}))(t)
 		record := func() {
 			t.Helper()
-			_, err := svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-			check(err)
-			check(svc.Drain(t.Context()))
+			must.Get(svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
+			must.Do(t, svc.Drain(t.Context()))
 		}
 		wait := func(d time.Duration) {
 			t.Helper()
 			for end := now.Add(d); now.Before(end); now = now.Add(6 * time.Hour) {
-				check(svc.Drain(t.Context()))
+				must.Do(t, svc.Drain(t.Context()))
 			}
 		}
 		counts := func() (deliveries, events int) {
 			t.Helper()
-			list, err := svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Endpoint: e.ID, Page: api.Page{Limit: 100}})
-			check(err)
-			all, err := svc.Events.List(t.Context(), caller, event.ListParams{})
-			check(err)
+			list := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Endpoint: e.ID, Page: api.Page{Limit: 100}}))(t)
+			all := must.Get(svc.Events.List(t.Context(), caller, event.ListParams{}))(t)
 			return len(list.Data), len(all.Data)
 		}
 		for range 3 {
@@ -131,7 +124,7 @@ func TestRetentionOfDeliveries(t *testing.T) {
 		wait(4 * day) // they are given up
 		record()
 		config.DeliveryRetention, config.EventRetention = time.Hour, 30*day
-		svc = servicetest.New(t, store, config)
+		svc = testkit.New(t, store, config)
 		wait(day)
 		if d, e := counts(); d != 1 || e != 4 {
 			t.Errorf("%d deliveries and %d events are kept, want the one under way and 4", d, e)
@@ -173,13 +166,12 @@ func (u unscanned) View(ctx context.Context, fn func(storage.ReadTx) error) erro
 // A key stands for as long as the host says.
 func TestKeysAreKeptAsTheHostSays(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := servicetest.New(t, memory.New(), payments.Config{Clock: func() time.Time { return now }, IdempotencyRetention: 90 * day})
+	svc := testkit.New(t, memory.New(), payments.Config{Clock: func() time.Time { return now }, IdempotencyRetention: 90 * day})
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
 	record := func() string {
 		t.Helper()
-		check(svc.Drain(t.Context()))
-		e, err := svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-		check(err)
+		must.Do(t, svc.Drain(t.Context()))
+		e := must.Get(svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 		return e.ID
 	}
 	first := record()
@@ -198,20 +190,17 @@ func TestKeysAreKeptAsTheHostSays(t *testing.T) {
 func TestMessagesAreKeptAsTheHostSays(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	store, config := memory.New(), payments.Config{Clock: func() time.Time { return now }}
-	svc := servicetest.New(t, store, config)
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0241234567"})
-	check(err)
+	svc := testkit.New(t, store, config)
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0241234567"}))(t)
 	caller := api.Caller{Merchant: m.ID}
 	say := func() {
 		t.Helper()
-		_, err := svc.Payouts.RequestOTP(t.Context(), caller, payout.ForPayout)
-		check(err)
+		must.Get(svc.Payouts.RequestOTP(t.Context(), caller, payout.ForPayout))(t)
 	}
 	want := func(what string, n int) {
 		t.Helper()
-		check(svc.Drain(t.Context()))
-		list, err := svc.Messages.List(t.Context(), caller, message.ListParams{})
-		check(err)
+		must.Do(t, svc.Drain(t.Context()))
+		list := must.Get(svc.Messages.List(t.Context(), caller, message.ListParams{}))(t)
 		if len(list.Data) != n {
 			t.Errorf("%s: %d are there, want %d", what, len(list.Data), n)
 		}
@@ -221,11 +210,11 @@ func TestMessagesAreKeptAsTheHostSays(t *testing.T) {
 	say()
 	want("30 days when the host says nothing", 2)
 	config.MessageRetention = 4 * day
-	svc = servicetest.New(t, store, config)
+	svc = testkit.New(t, store, config)
 	now = now.Add(time.Hour + time.Minute)
 	want("shortened", 1)
 	config.MessageRetention = 60 * day
-	svc = servicetest.New(t, store, config)
+	svc = testkit.New(t, store, config)
 	now = now.Add(59 * day)
 	want("set longer", 1)
 	now = now.Add(day)
@@ -235,11 +224,8 @@ func TestMessagesAreKeptAsTheHostSays(t *testing.T) {
 // A key is forgotten after thirty days, by the work that is due then.
 func TestKeysAreForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := servicetest.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID, IdempotencyKey: "k"}
 	create := func(name string) error {
 		_, err := svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Name: name})
@@ -252,17 +238,9 @@ func TestKeysAreForgotten(t *testing.T) {
 	}{
 		{0, "a", ""}, {30*day - time.Second, "b", api.IdempotencyKeyReused}, {time.Second, "b", ""}, {day, "a", api.IdempotencyKeyReused},
 	} {
-		if _, err := svc.MoveClock(t.Context(), api.Caller{Merchant: m.ID}, payments.ClockParams{By: step.move}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(svc.MoveClock(t.Context(), api.Caller{Merchant: m.ID}, payments.ClockParams{By: step.move}))(t)
 		if err := create(step.name); api.CodeOf(err) != step.want {
 			t.Errorf("after %s: got %v, want %q", step.move, err, step.want)
 		}
-	}
-}
-
-func check(err error) {
-	if err != nil {
-		panic(err)
 	}
 }

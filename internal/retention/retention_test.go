@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -37,9 +38,7 @@ type desk struct {
 func newDesk(t *testing.T, keep time.Duration, edit ...func(*retention.Rule)) *desk {
 	t.Helper()
 	d := &desk{Store: faultstore.New(memory.New()), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
-	if err := d.Define(t.Context(), append(engine.Kinds(), append(retention.Kinds(), notes.Kind())...)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Define(t.Context(), append(engine.Kinds(), append(retention.Kinds(), notes.Kind())...)...))
 	clock := func() time.Time { return d.now }
 	d.engine = &engine.Engine{
 		Store: d, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
@@ -62,10 +61,7 @@ func newDesk(t *testing.T, keep time.Duration, edit ...func(*retention.Rule)) *d
 	for _, fn := range edit {
 		fn(&rule)
 	}
-	kept, err := retention.New(t.Context(), d.engine, rule)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(retention.New(t.Context(), d.engine, rule))(t)
 	d.runner = &work.Runner{Store: d, Clock: clock, Log: d.engine.Log, Poll: time.Second}
 	d.runner.Add(kept.Job())
 	return d
@@ -97,7 +93,7 @@ func (d *desk) Update(ctx context.Context, fn func(storage.Tx) error) error {
 func (d *desk) put(t *testing.T, merchants, each int, n note) {
 	t.Helper()
 	for m := range merchants {
-		err := d.Store.Store.Update(t.Context(), func(tx storage.Tx) error {
+		must.Do(t, d.Store.Store.Update(t.Context(), func(tx storage.Tx) error {
 			for range each {
 				n.At = d.now
 				if _, err := notes.Insert(tx, storage.Scope{Merchant: fmt.Sprintf("m%04d", m), Live: m%2 == 0}, d.engine.NewID("n_"), n); err != nil {
@@ -105,32 +101,24 @@ func (d *desk) put(t *testing.T, merchants, each int, n note) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
 func (d *desk) left(t *testing.T) (n int) {
 	t.Helper()
-	err := d.Store.Store.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, d.Store.Store.View(t.Context(), func(tx storage.ReadTx) error {
 		all, err := tx.(storage.Scanner).Scan(notes.Kind(), storage.Scope{}, "", 1_000_000)
 		n = len(all)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return n
 }
 
 func (d *desk) pass(t *testing.T, by time.Duration) {
 	t.Helper()
 	d.now = d.now.Add(by)
-	if err := d.runner.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.runner.Drain(t.Context()))
 }
 
 // Much that is old goes in small transactions; where nothing is old, one read a scope
@@ -188,12 +176,9 @@ func TestPassContinuesAfterFailures(t *testing.T) {
 func TestUnreadableRecordStays(t *testing.T) {
 	d := newDesk(t, time.Hour)
 	d.put(t, 1, 1, note{})
-	err := d.Store.Store.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, d.Store.Store.Update(t.Context(), func(tx storage.Tx) error {
 		return tx.Insert(notes.Kind(), storage.Record{Scope: storage.Scope{Merchant: "m0000", Live: true}, ID: d.engine.NewID("n_"), Data: []byte(`[]`)})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	d.put(t, 1, 1, note{})
 	d.pass(t, 3*time.Hour)
 	if n := d.left(t); n != 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/pii"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -85,7 +85,7 @@ func (g *game) auditPeople(s *side, ended bool) {
 			want = append(want, p.id)
 		}
 	}
-	for _, c := range servicetest.All(func(p api.Page) (*api.List[account.Customer], error) {
+	for _, c := range testkit.All(func(p api.Page) (*api.List[account.Customer], error) {
 		return g.svc.Accounts.ListCustomers(g.t.Context(), s.caller, account.ListCustomersParams{Page: p})
 	}, func(c *account.Customer) string { return c.ID }) {
 		found = append(found, c.ID)
@@ -121,7 +121,7 @@ func (g *game) auditErased(s *side, p *person) {
 		issued[i.ID] = i.Status != invoice.Draft
 		writtenTo = writtenTo || issued[i.ID] && i.Email != nil && *i.Email == p.email()
 	}
-	for where, text := range servicetest.Contents(g.t, g.store, s.caller.Merchant) {
+	for where, text := range testkit.Contents(g.t, g.store, s.caller.Merchant) {
 		if !strings.Contains(text, p.name) {
 			continue
 		}

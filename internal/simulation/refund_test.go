@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/refund"
@@ -49,7 +49,7 @@ type refundedTo struct {
 }
 
 func (g *game) refundsOf(c api.Caller) []refund.Refund {
-	return servicetest.All(func(p api.Page) (*api.List[refund.Refund], error) {
+	return testkit.All(func(p api.Page) (*api.List[refund.Refund], error) {
 		return g.svc.Refunds.List(g.t.Context(), c, refund.ListParams{Page: p})
 	}, func(r *refund.Refund) string { return r.ID })
 }
@@ -179,7 +179,7 @@ func (g *game) batch(s *side) {
 }
 
 func (g *game) batchesOf(c api.Caller) []disbursement.Batch {
-	return servicetest.All(func(p api.Page) (*api.List[disbursement.Batch], error) {
+	return testkit.All(func(p api.Page) (*api.List[disbursement.Batch], error) {
 		return g.svc.Disbursements.ListBatches(g.t.Context(), c, disbursement.ListBatchesParams{Page: p})
 	}, func(b *disbursement.Batch) string { return b.ID })
 }
@@ -193,7 +193,7 @@ func (g *game) auditBatches(s *side) (made []string) {
 	for _, b := range g.batchesOf(s.caller) {
 		ids = append(ids, b.ID)
 		var counts disbursement.Counts
-		rows := servicetest.All(func(p api.Page) (*api.List[disbursement.Row], error) {
+		rows := testkit.All(func(p api.Page) (*api.List[disbursement.Row], error) {
 			return g.svc.Disbursements.ListRows(g.t.Context(), s.caller, b.ID, disbursement.ListRowsParams{Page: p})
 		}, func(r *disbursement.Row) string { return r.ID })
 		for i, r := range rows {

@@ -26,7 +26,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/race"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -52,7 +52,7 @@ func TestSimulation(t *testing.T) {
 		few = map[string]int{"memory": 20, "sqlite": 2, "postgres": 2}
 	}
 	told := newReceivers(t)
-	for _, backend := range servicetest.Backends {
+	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {
 			n := few[backend.Name]
 			if *seeds > 0 {
@@ -94,7 +94,7 @@ func TestASimulationReplays(t *testing.T) {
 	for seed := range uint64(10) {
 		var first []string
 		for range 2 {
-			store := servicetest.Backends[0].Open(t)
+			store := testkit.Backends[0].Open(t)
 			g := play(t, seed, store, told)
 			check(store.Close())
 			if first == nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/servicetest"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -38,12 +39,11 @@ func (o *turns) EndWork(_ context.Context, w payments.Work) {
 // of a test key and of a merchant that were there before with hundreds of rows.
 func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
 	seen := &turns{}
-	svc := servicetest.New(t, memory.New(), payments.Config{Observer: seen, Live: payments.Providers{Rail: provider.Simulated{}}})
+	svc := testkit.New(t, memory.New(), payments.Config{Observer: seen, Live: payments.Providers{Rail: provider.Simulated{}}})
 	merchant := func(name string) string {
-		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: name})
-		check(err)
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: name}))(t)
 		for _, live := range []bool{true, false} {
-			check(svc.Accounts.Deposit(t.Context(), api.Caller{Live: live}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(10_000), Source: "bank"}))
+			must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: live}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(10_000), Source: "bank"}))
 		}
 		return m.ID
 	}
@@ -56,8 +56,7 @@ func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
 				Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: fmt.Sprintf("024%07d", i)},
 			}})
 		}
-		_, err := svc.Disbursements.CreateBatch(t.Context(), caller, p)
-		check(err)
+		must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, p))(t)
 	}
 	for range 2 {
 		batch(api.Caller{Merchant: large}, 300)
@@ -65,7 +64,7 @@ func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
 	batch(api.Caller{Merchant: large, Live: true}, 300)
 	batch(api.Caller{Merchant: small}, 1)
 	batch(api.Caller{Merchant: small, Live: true}, 1)
-	check(svc.Drain(t.Context()))
+	must.Do(t, svc.Drain(t.Context()))
 
 	for _, live := range []bool{true, false} {
 		before, last, mine := 0, 0, 0
@@ -85,11 +84,5 @@ func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
 	}
 	if n := len(seen.order); n < 2*902 {
 		t.Errorf("%d of work", n)
-	}
-}
-
-func check(err error) {
-	if err != nil {
-		panic(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -122,15 +123,13 @@ func TestLeaseRenewerSurvivesDatabaseOutage(t *testing.T) {
 			t.Errorf("renewed %d times, once while it could", n)
 		}
 		// It is written by a callback, say: the renewer has nothing left.
-		if err := w.store.Update(t.Context(), func(tx storage.Tx) error {
+		must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error {
 			o, err := tasks.Get(tx, storage.Scope{}, "a")
 			if err != nil {
 				return err
 			}
 			return tasks.Replace(tx, o)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if n := mine.renewals.Load(); n != 2 {

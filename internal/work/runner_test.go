@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -47,9 +48,7 @@ type works struct {
 func newWorks(t *testing.T) *works {
 	t.Helper()
 	w := &works{store: memory.New()}
-	if err := w.store.Define(t.Context(), tasks.Kind()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.store.Define(t.Context(), tasks.Kind()))
 	w.Runner = w.runner()
 	return w
 }
@@ -77,13 +76,10 @@ func (w *works) runner() *work.Runner {
 
 func (w *works) add(t *testing.T, scope storage.Scope, id string, at time.Time) {
 	t.Helper()
-	err := w.store.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error {
 		_, err := tasks.Insert(tx, scope, id, task{Due: at})
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func (w *works) count() int {
@@ -94,9 +90,7 @@ func (w *works) count() int {
 
 func (w *works) drain(t *testing.T) {
 	t.Helper()
-	if err := w.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Drain(t.Context()))
 }
 
 func TestDrainDoesAllThatIsDue(t *testing.T) {
@@ -342,9 +336,7 @@ func TestStoreFailureDelaysWork(t *testing.T) {
 		if got := w.count(); got != 1 {
 			t.Errorf("%d ran when the store was well again", got)
 		}
-		if err := w.store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.store.Close())
 		time.Sleep(2 * time.Second)
 		if err := w.Stop(t.Context()); err != nil {
 			t.Errorf("Stop: %v", err)
@@ -505,9 +497,7 @@ func TestFailedClaimFreesItsSlots(t *testing.T) {
 			t.Fatalf("a claim that is not committed: %v", err)
 		}
 	}
-	if err := w.Drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Drain(ctx))
 	if got := w.count(); got != 3 {
 		t.Errorf("%d records were worked on, want 3", got)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -18,17 +19,14 @@ import (
 // backlog adds n tasks of a merchant that are longer due than all that are added later.
 func (w *works) backlog(t *testing.T, scope storage.Scope, n int, at time.Time) {
 	t.Helper()
-	err := w.store.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error {
 		for i := range n {
 			if _, err := tasks.Insert(tx, scope, fmt.Sprintf("%s %t %04d", scope.Merchant, scope.Live, i), task{Due: at.Add(time.Duration(i) * time.Millisecond)}); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // place returns how many had run before the first of a merchant.
@@ -275,9 +273,7 @@ func TestWorkInTxTakesTurns(t *testing.T) {
 	for _, m := range []string{"mer_1", "mer_8", "mer_9"} {
 		w.backlog(t, storage.Scope{Merchant: m}, 1, time.Now().Add(-time.Minute))
 	}
-	if err := r.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Drain(t.Context()))
 	for _, m := range []string{"mer_1", "mer_8", "mer_9"} {
 		if before := w.place(m); before < 0 || before > 24 {
 			t.Errorf("%d went before that of %s", before, m)

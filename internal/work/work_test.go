@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -135,9 +136,7 @@ func TestBatchIsObservedAsOnePiece(t *testing.T) {
 	for i := range 4 {
 		w.add(t, storage.Scope{}, fmt.Sprint("secret", i), time.Now())
 	}
-	if err := r.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Drain(t.Context()))
 	if len(o.ended) != 1 || o.ended[0].Records != 4 || o.ended[0].Name != "forgotten" || o.ended[0].ID != "" {
 		t.Errorf("ended: %+v", o.ended)
 	}
@@ -211,9 +210,7 @@ func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 	for i := range 5 {
 		w.add(t, storage.Scope{}, fmt.Sprint("t", i), at.Add(time.Duration(i)*time.Minute))
 	}
-	if err := r.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Drain(t.Context()))
 	if len(o.ended) != 2 || o.ended[0].Records != 3 || o.ended[1].Records != 2 || o.ended[0].Name != "swept" ||
 		o.ended[0].Wait < 59*time.Minute || o.ended[0].Duration <= 0 || o.ended[0].ID != "" || len(o.begun) != 2 {
 		t.Errorf("ended: %+v", o.ended)
@@ -225,9 +222,7 @@ func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 	o.ended = nil
 	w.add(t, storage.Scope{}, "bad", at)
 	w.add(t, storage.Scope{}, "good", at.Add(time.Minute))
-	if err := r.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Drain(t.Context()))
 	outcomes := map[string]string{}
 	for _, one := range o.ended {
 		outcomes[one.ID] = one.Name

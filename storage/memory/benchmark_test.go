@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -32,9 +33,7 @@ const filled = 10_000 // records of each of two scopes
 func open(b *testing.B) *memory.Store {
 	b.Helper()
 	store, ctx := memory.New(), b.Context()
-	if err := store.Define(ctx, things); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, store.Define(ctx, things))
 	err := store.Update(ctx, func(tx storage.Tx) error {
 		for i := range filled {
 			r := thing(i)
@@ -48,9 +47,7 @@ func open(b *testing.B) *memory.Store {
 		}
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	return store
 }
 
@@ -91,9 +88,7 @@ func BenchmarkList(b *testing.B) {
 					_, err := tx.List(things, test.q)
 					return err
 				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 			}
 		})
 	}
@@ -117,9 +112,7 @@ func BenchmarkUpdate(b *testing.B) {
 					}
 					return nil
 				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 			}
 		})
 	}
@@ -127,9 +120,7 @@ func BenchmarkUpdate(b *testing.B) {
 		store := open(b)
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := store.Update(b.Context(), func(storage.Tx) error { return nil }); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, store.Update(b.Context(), func(storage.Tx) error { return nil }))
 		}
 	})
 }

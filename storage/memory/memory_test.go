@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/storagetest"
@@ -29,12 +30,10 @@ func TestKeysOfAnyBytesStayInScope(t *testing.T) {
 		Keys:    []storage.Key{{Name: "a_b", Columns: []string{"a", "b"}}},
 	}
 	store := memory.New()
-	if err := store.Define(t.Context(), kind); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), kind))
 	odd := []string{"\xff\xff\xff", "\xff", "a", "\x01", "\x00\x01", "\x00"} // descending
 	scopes := []storage.Scope{{}, {Live: true}, {Merchant: "\x00"}, {Merchant: "\x00\x01"}, {Merchant: "\xff"}}
-	err := store.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, store.Update(t.Context(), func(tx storage.Tx) error {
 		for _, scope := range scopes {
 			for i, id := range odd {
 				r := storage.Record{Scope: scope, ID: id, Columns: []any{id, odd[len(odd)-1-i]}}
@@ -44,11 +43,8 @@ func TestKeysOfAnyBytesStayInScope(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = store.View(t.Context(), func(tx storage.ReadTx) error {
+	}))
+	must.Do(t, store.View(t.Context(), func(tx storage.ReadTx) error {
 		for _, scope := range scopes {
 			page, err := tx.List(kind, storage.Query{Scope: scope, Limit: 100})
 			if err != nil {
@@ -69,10 +65,7 @@ func TestKeysOfAnyBytesStayInScope(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // TestDefineBesideReaders makes a table anew while others read it; the race
@@ -82,15 +75,11 @@ func TestDefineBesideReaders(t *testing.T) {
 		return &storage.Kind{Name: "things", Columns: []storage.Column{{Name: "at", Type: storage.Time}}, Keys: keys}
 	}
 	store, first := memory.New(), kind()
-	if err := store.Define(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), first))
 	err := store.Update(t.Context(), func(tx storage.Tx) error {
 		return tx.Insert(first, storage.Record{ID: "a", Columns: []any{time.Now()}})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	reading, defined := make(chan struct{}), make(chan error, 1)
 	go func() {
 		<-reading

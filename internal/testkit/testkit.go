@@ -1,4 +1,4 @@
-// Package servicetest is what the tests of the whole service share: every store that
+// Package testkit is what the tests of the whole service share: every store that
 // they run over, a service on it, and all that a store holds.
 //
 // # Where a test goes
@@ -16,7 +16,7 @@
 //	what packages export, import and say of it        internal/house
 //	Config, New, Start, Stop, Health, InTx, Once      the root
 //	requests, answers, pages                          httpapi
-package servicetest
+package testkit
 
 import (
 	"fmt"

@@ -1,0 +1,28 @@
+// Package must has the two calls that end a test at an error it did not expect.
+package must
+
+// T is a *testing.T, a testing.TB or a *rapid.T.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// Do ends the test if err is not nil.
+func Do(t T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Get takes a value and an error, as a call returns them. What it returns gives the test the
+// value, or ends the test if there was an error:
+//
+//	m := must.Get(accounts.CreateMerchant(ctx, caller, params))(t)
+func Get[V any](v V, err error) func(T) V {
+	return func(t T) V {
+		t.Helper()
+		Do(t, err)
+		return v
+	}
+}

@@ -56,10 +56,10 @@ type CreateCustomerParams struct {
 // UpdateCustomerParams changes a customer: nil leaves a field as it is, the empty text
 // clears it. Metadata is merged, see [api.Metadata.Merge].
 type UpdateCustomerParams struct {
-	Name     *string      `json:"name,omitempty"`
-	Email    *string      `json:"email,omitempty"`
-	Phone    *string      `json:"phone_number,omitempty"`
-	Address  *string      `json:"address,omitempty"`
+	Name     *string      `json:"name,omitempty" param:",clear"`
+	Email    *string      `json:"email,omitempty" param:",clear"`
+	Phone    *string      `json:"phone_number,omitempty" param:",clear"`
+	Address  *string      `json:"address,omitempty" param:",clear"`
 	Metadata api.Metadata `json:"metadata,omitempty"`
 }
 
@@ -189,8 +189,9 @@ type ListCustomersParams struct {
 	api.Page
 	// Email is a whole address, in upper or lower case. Phone is a number in any
 	// form.
-	Email, Phone string
-	Created      api.Times
+	Email   string    `param:"email"`
+	Phone   string    `param:"phone"`
+	Created api.Times `param:"created"`
 }
 
 // ListCustomers returns customers, newest first.

@@ -18,11 +18,12 @@ type ListEntriesParams struct {
 	api.Page
 	// Created limits the list to a period, of which each entry is in one: periods
 	// that adjoin share none and miss none. See [Service.Statement].
-	Created api.Times
+	Created api.Times `param:"created"`
 	// Type is what kind of movement it was, as "payment"; Source the id of the
 	// object that caused it. They are compared entry by entry, so that what is rare
 	// is found sooner within a period.
-	Type, Source string
+	Type   string `param:"type"`
+	Source string `param:"source"`
 }
 
 func (p *ListEntriesParams) wants(e *storage.Entry) bool {

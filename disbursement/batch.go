@@ -111,14 +111,14 @@ type RowParams struct {
 	// another, or alone: it is the key that [Service.Create] takes, so that what one
 	// of them has made the others do not make again. When empty it is the batch's id
 	// and the row's number.
-	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	IdempotencyKey string `json:"idempotency_key,omitempty" param:",nonempty"`
 }
 
 // CreateBatchParams describe a batch.
 type CreateBatchParams struct {
-	Rows        []RowParams  `json:"rows"`                  // 1 to 1,000
-	Description string       `json:"description,omitempty"` // at most 500 characters
-	Reference   string       `json:"reference,omitempty"`   // at most 100 characters
+	Rows        []RowParams  `json:"rows" param:",required"` // 1 to 1,000
+	Description string       `json:"description,omitempty"`  // at most 500 characters
+	Reference   string       `json:"reference,omitempty"`    // at most 100 characters
 	Metadata    api.Metadata `json:"metadata,omitempty"`
 }
 
@@ -330,8 +330,8 @@ var batchListing = engine.Listing[batchRecord, Batch]{
 // ListBatchesParams selects batches; zero values select all.
 type ListBatchesParams struct {
 	api.Page
-	Status  BatchStatus
-	Created api.Times
+	Status  BatchStatus `param:"status"`
+	Created api.Times   `param:"created"`
 }
 
 // ListBatches lists batches, newest first.
@@ -356,7 +356,7 @@ func (p *ListBatchesParams) query(caller api.Caller) storage.Query {
 // ListRowsParams selects rows of a batch; zero values select all.
 type ListRowsParams struct {
 	api.Page
-	Status RowStatus
+	Status RowStatus `param:"status"`
 }
 
 // ListRows lists the rows of a batch in the order in which they were given, each with

@@ -45,9 +45,9 @@ func New(e *engine.Engine, accounts *account.Internal, payouts *payout.Internal,
 // CreateParams describe a disbursement.
 type CreateParams struct {
 	// Amount is in GHS.
-	Amount      decimal.Decimal          `json:"amount"`
+	Amount      decimal.Decimal          `json:"amount" param:",required"`
 	Currency    string                   `json:"currency,omitempty"` // GHS when empty
-	Destination payout.DestinationParams `json:"destination"`
+	Destination payout.DestinationParams `json:"destination" param:",required"`
 	Description string                   `json:"description,omitempty"` // at most 500 characters
 	Reference   string                   `json:"reference,omitempty"`   // at most 100 characters
 	Metadata    api.Metadata             `json:"metadata,omitempty"`
@@ -109,7 +109,7 @@ func (p *CreateParams) transfer() payout.CreateParams {
 // CreateQRParams describe a disbursement to a consumer whose code was scanned.
 type CreateQRParams struct {
 	// Payload is the text of the consumer's QR code.
-	Payload string `json:"qr_payload"`
+	Payload string `json:"qr_payload" param:",required"`
 	// Amount is in GHS and goes before the code's; nil takes the code's.
 	Amount      *decimal.Decimal `json:"amount,omitempty"`
 	Currency    string           `json:"currency,omitempty"`

@@ -284,8 +284,8 @@ type ListParams struct {
 	api.Page
 	// Type is any type of the catalogue. Events of a fact that has two names
 	// come under the name that was asked for.
-	Type    Type
-	Created api.Times
+	Type    Type      `param:"type"`
+	Created api.Times `param:"created"`
 }
 
 // List returns events, newest first, which is the order of their commits. A reader who

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -11,15 +12,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/seed-7082ffec/payments/api"
 )
+
+type nameParams struct {
+	Name string `param:"name"`
+}
 
 // bodyRoutes answer with the field name of the body.
 var bodyRoutes = []route{
-	{method: "POST", pattern: "/v1/qr_codes", handle: func(r *request) (any, error) {
-		f := r.body()
-		name := f.text("name")
-		return name, f.err()
-	}},
+	{method: "POST", pattern: "/v1/qr_codes", handle: withBody(func(_ context.Context, _ api.Caller, p nameParams) (string, error) { return p.Name, nil })},
 	{method: "POST", pattern: "/v1/qr_codes/deactivate", handle: func(*request) (any, error) { return "done", nil }},
 	{method: "DELETE", pattern: "/v1/qr_codes", handle: func(*request) (any, error) { return "done", nil }},
 	{method: "GET", pattern: "/v1/qr_codes", handle: func(*request) (any, error) { return "done", nil }},

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -150,17 +151,26 @@ func TestEveryCodeIsDescribed(t *testing.T) {
 	}
 }
 
-// literals returns the texts in this package's code that could name a
-// parameter: whatever a handler reads is among them.
+// literals returns the texts in this package's code, and in the tags of the structs of params
+// in all packages, that could name a parameter: whatever a handler reads is among them.
 func literals(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
+	here, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nouns, err := filepath.Glob("../*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := regexp.MustCompile(`^[a-z][a-z_]*$`)
 	found := map[string]bool{}
-	for _, file := range files {
+	add := func(text string) {
+		if name.MatchString(text) {
+			found[text] = true
+		}
+	}
+	for i, file := range append(here, nouns...) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
@@ -169,13 +179,29 @@ func literals(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				if text, err := strconv.Unquote(lit.Value); err == nil && name.MatchString(text) {
-					found[text] = true
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && i < len(here) {
+					add(text)
+				}
+			case *ast.TypeSpec:
+				return i < len(here) || strings.HasSuffix(n.Name.Name, "Params") || n.Name.Name == "Fields"
+			case *ast.Field:
+				if n.Tag != nil {
+					tag := reflect.StructTag(strings.Trim(n.Tag.Value, "`"))
+					for _, key := range []string{"json", "param"} {
+						text, _, _ := strings.Cut(tag.Get(key), ",")
+						add(text)
+					}
 				}
 			}
 			return true
 		})
+	}
+	for _, must := range []string{"amount", "line_items", "otp_code", "coupon", "due_date", "account_id"} {
+		if !found[must] {
+			t.Fatalf("%s is not among the names", must)
+		}
 	}
 	return slices.Sorted(maps.Keys(found))
 }

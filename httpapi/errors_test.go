@@ -322,7 +322,7 @@ func TestErrorBodies(t *testing.T) {
 		{method: "GET", pattern: "/v1/closed", handle: func(*request) (any, error) { return nil, storage.ErrClosed }},
 		{method: "GET", pattern: "/v1/slow", handle: func(*request) (any, error) { return nil, context.DeadlineExceeded }},
 		{method: "GET", pattern: "/v1/cursor", handle: func(*request) (any, error) { return nil, api.NoSuchCursor("starting_after", "payout") }},
-		{method: "POST", pattern: "/v1/amount", handle: func(r *request) (any, error) { r.body().ghs("amount"); return nil, r.body().err() }},
+		{method: "POST", pattern: "/v1/amount", handle: func(r *request) (any, error) { _, err := fromBody[ghsParams]()(r); return nil, err }},
 		{method: "GET", pattern: "/v1/list", handle: func(r *request) (any, error) { q := r.query(); q.page(); return nil, q.err() }},
 		{method: "GET", pattern: "/v1/times", handle: func(r *request) (any, error) { q := r.query(); q.times("created"); return nil, q.err() }},
 	}, payoutRoutes...)...)

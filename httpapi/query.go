@@ -108,16 +108,12 @@ func (q *query) integer(name string, lowest, highest int) *int {
 }
 
 // oneOf reads a parameter that has one of the listed values; "" when absent.
-func oneOf[T ~string](q *query, name string, allowed ...T) T {
-	text := T(q.text(name))
+func (q *query) oneOf(name string, allowed []string) string {
+	text := q.text(name)
 	if text == "" || slices.Contains(allowed, text) {
 		return text
 	}
-	list := make([]string, len(allowed))
-	for i, a := range allowed {
-		list[i] = string(a)
-	}
-	q.fail(api.Invalid(name, "%s must be one of %s.", name, strings.Join(list, ", ")))
+	q.fail(api.Invalid(name, "%s must be one of %s.", name, strings.Join(allowed, ", ")))
 	return ""
 }
 

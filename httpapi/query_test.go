@@ -72,7 +72,7 @@ type status string
 
 func TestFilters(t *testing.T) {
 	const invalid = "parameter_invalid "
-	one := func(q *query) any { return oneOf[status](q, "status", "pending", "failed") }
+	one := func(q *query) any { return status(q.oneOf("status", []string{"pending", "failed"})) }
 	boolean := func(q *query) any { return q.boolean("active") }
 	id := func(q *query) any { return q.id("customer") }
 	size := func(q *query) any { return q.integer("size", 64, 2048) }

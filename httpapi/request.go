@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -19,6 +20,9 @@ type request struct {
 	// route is the row of the table; nil until it is found.
 	route *route
 
+	names  []string             // of the wildcards of the path
+	values [maxWildcards]string // of the wildcards
+
 	needsKey  bool     // the path is under /v1
 	pattern   string   // the path as it is logged
 	allow     string   // the value of the header Allow
@@ -31,26 +35,38 @@ type request struct {
 	slot, heavySlot slot
 
 	writer http.ResponseWriter // for limits on reading the body, not for writing
-	parsed *fields
-	buf    *bytes.Buffer // see buffer; nil until it is used
+	// hasBody says that the body was read, with these members or this error.
+	hasBody bool
+	members []jsonMember
+	bodyErr error
+	buf     *bytes.Buffer // see buffer; nil until it is used
+}
+
+// PathValue returns the value of a wildcard of the path, or "". The router keeps these values
+// itself, so the method of http.Request knows none.
+func (r *request) PathValue(name string) string {
+	if i := slices.Index(r.names, name); i >= 0 {
+		return r.values[i]
+	}
+	return ""
 }
 
 // id returns the {id} of the path.
 func (r *request) id() string { return r.PathValue("id") }
 
-// body returns the fields of the JSON body. The first call reads it; an error in that is
-// the fields' first. For POST and PATCH under /v1 the router calls it before the handler.
-func (r *request) body() *fields {
-	if r.parsed == nil {
+// body returns the members of the JSON body, which the first call reads. For POST and PATCH
+// under /v1 the router calls it before the handler.
+func (r *request) body() ([]jsonMember, error) {
+	if !r.hasBody {
 		data, err := r.readBody()
 		var v jsonValue
 		if err == nil {
 			v, err = parseBody(data)
 		}
-		r.buffer() // no field shares its bytes
-		r.parsed = newFields(v, err)
+		r.buffer() // no member shares its bytes
+		r.hasBody, r.members, r.bodyErr = true, v.members, err
 	}
-	return r.parsed
+	return r.members, r.bodyErr
 }
 
 // buffer returns the request's buffer, emptied. The body is read into it, and later the

@@ -1,14 +1,10 @@
 package httpapi
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
-
-	"github.com/seed-7082ffec/payments/api"
 )
 
 // response is an answer with its headers. Handlers return one if the answer is not a value
@@ -63,21 +59,6 @@ func encode(r *request, status int, v any) (*response, error) {
 	answer := newResponse("application/json", b.Bytes())
 	answer.status = status
 	return answer, nil
-}
-
-// answerObject answers with the JSON that a service's GetJSON writes for the {id} of the
-// path. The service copies most of it from the database, so it costs less than encode.
-func answerObject(r *request, get func(context.Context, api.Caller, string, io.Writer) error) (any, error) {
-	return answerList(r, r.id(), get)
-}
-
-// answerList answers with the JSON that a service's ListJSON writes for these parameters.
-func answerList[P any](r *request, p P, list func(context.Context, api.Caller, P, io.Writer) error) (any, error) {
-	b := r.buffer()
-	if err := list(r.Context(), r.caller, p, b); err != nil {
-		return nil, err
-	}
-	return newResponse("application/json", b.Bytes()), nil
 }
 
 // write sends the answer and returns its status.

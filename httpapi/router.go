@@ -4,9 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"path"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,35 +14,22 @@ import (
 // route is one row of the table of routes.
 type route struct {
 	method string
-	// pattern is the path as http.ServeMux has it, without the method:
-	// "/v1/payouts/{id}". A path under /v1 needs a key, every other is public.
+	// pattern is a path in which a segment may be a wildcard: "/v1/payouts/{id}". A path
+	// under /v1 needs a key, every other is public.
 	pattern string
 	// resource is what a key's permissions name, as "payouts"; empty where every
 	// key will do. A public route has none.
 	resource string
 	// write says that the key must have the permission to change the resource.
-	write bool
-	// handle answers; see render for its result. An error that is no [api.Error] is
-	// answered as an internal error.
-	handle func(*request) (any, error)
+	write  bool
+	handle handler
 	// maxBody bounds the body in bytes; 0 stands for the package's maxBody.
 	maxBody int64
 	// heavy says that a request takes megabytes of memory, so that few run at a time.
 	heavy bool
-	// priority matches the path before all others. It is for patterns that the mux refuses
-	// beside another, as "/v1/things/group/{id}" beside "/v1/things/{id}/action".
-	priority bool
 	// errorPage renders errors of a route whose answers are pages; nil stands for JSON.
 	// The router sets the status.
 	errorPage func(r *request, status int, e *api.Error) (any, error)
-}
-
-// endpoint is the routes of one path.
-type endpoint struct {
-	pattern string
-	names   []string // of the wildcards
-	methods map[string]*route
-	allow   string // the value of the header Allow
 }
 
 // router is the handler: everything but the routes. It serves the same under any
@@ -59,50 +43,20 @@ type router struct {
 	clientIP  func(*http.Request) string
 	// inFlight bounds all requests, heavy those that take much memory.
 	inFlight, heavy *concurrencyLimiter
-	endpoints       map[string]*endpoint // by pattern
-	// priorityMux and then mux find the endpoint of a path.
-	priorityMux, mux *http.ServeMux
-	// priorityPrefixes holds the beginnings of the paths in priorityMux, up to the first
-	// wildcard. A mux without a match writes a 404, a tenth of what a GET allocates.
-	priorityPrefixes []string
-	routes           []route // held against openapi.yaml by a test
+	paths           *paths
+	routes          []route // held against openapi.yaml by a test
 }
 
 // newRouter returns the handler of a table of routes. requestID makes the ids of
 // requests, prefix included. config.Authenticate must be set where a route is
 // under /v1. Two routes that collide panic.
 func newRouter(config Config, requestID func() string, routes []route) *router {
-	rt := &router{
+	return &router{
 		config: config, log: config.logger(), requestID: requestID,
 		limiter: newLimiter(config.RateLimit), badKeys: newBadKeyLimiter(), clientIP: config.clientIP(),
 		inFlight: newConcurrencyLimiter(config.InFlight), heavy: newConcurrencyLimiter(heavyInFlight),
-		priorityMux: http.NewServeMux(), mux: http.NewServeMux(), routes: routes,
+		paths: newPaths(routes), routes: routes,
 	}
-	endpoints := make(map[string]*endpoint)
-	rt.endpoints = endpoints
-	for i := range routes {
-		row := &routes[i]
-		e := endpoints[row.pattern]
-		if e == nil {
-			e = &endpoint{pattern: row.pattern, names: wildcards(row.pattern), methods: make(map[string]*route)}
-			endpoints[row.pattern] = e
-			mux := rt.mux
-			if row.priority {
-				mux = rt.priorityMux
-				prefix, _, _ := strings.Cut(row.pattern, "{")
-				rt.priorityPrefixes = append(rt.priorityPrefixes, prefix)
-			}
-			mux.Handle(row.pattern, e)
-		}
-		if e.methods[row.method] != nil {
-			panic("httpapi: two routes for " + row.method + " " + row.pattern)
-		}
-		e.methods[row.method] = row
-	}
-	for _, e := range endpoints {
-		e.allow = e.allowed()
-	}
-	return rt
 }
 
 // ServeHTTP answers one request.
@@ -158,11 +112,11 @@ func (rt *router) serve(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	e := rt.find(r)
+	e := rt.paths.find(r.URL.EscapedPath(), &r.values)
 	if e == nil || pathNeedsKey(e.pattern) != r.needsKey {
 		return nil, api.Errorf(api.NotFound, "", "There is nothing at this path. Check it against the reference; it has no slash at its end.")
 	}
-	r.pattern, r.allow = e.pattern, e.allow
+	r.pattern, r.allow, r.names = e.pattern, e.allow, e.names
 	method := r.Method
 	if method == http.MethodHead && e.methods[method] == nil {
 		method = http.MethodGet // the body is left out when it is written
@@ -173,9 +127,9 @@ func (rt *router) serve(r *request) (any, error) {
 	if r.needsKey && r.route.resource != "" && !r.access.Allows(r.route.resource, r.route.write) {
 		return nil, api.Errorf(api.PermissionDenied, "", "This API key does not allow this. It needs the permission to %s %s.", verb(r.route.write), r.route.resource)
 	}
-	for _, name := range e.names {
+	for _, value := range r.values[:len(e.names)] {
 		// No object has such an id, and some stores fail on it.
-		if !isName(r.PathValue(name)) {
+		if !isName(value) {
 			return nil, api.NoSuch("object")
 		}
 	}
@@ -197,76 +151,11 @@ func (rt *router) serve(r *request) (any, error) {
 	}
 	if r.needsKey && (method == http.MethodPost || method == http.MethodPatch) {
 		// Refuse a malformed body even if the handler needs none.
-		if err := r.body().err(); err != nil {
+		if _, err := r.body(); err != nil {
 			return nil, err
 		}
 	}
 	return r.route.handle(r)
-}
-
-// find returns the endpoint of the path and sets the path's values, or nil.
-func (rt *router) find(r *request) *endpoint {
-	// The mux would redirect such a path, and to a place outside a prefix that
-	// http.StripPrefix took away.
-	escaped := r.URL.EscapedPath()
-	if !strings.HasPrefix(escaped, "/") || (escaped != "/" && path.Clean(escaped) != escaped) || hasNeedlessEscape(escaped) {
-		return nil
-	}
-	var f muxMatch
-	if slices.ContainsFunc(rt.priorityPrefixes, func(prefix string) bool { return strings.HasPrefix(r.URL.Path, prefix) }) {
-		rt.priorityMux.ServeHTTP(&f, r.Request)
-	}
-	if f.endpoint == nil {
-		rt.mux.ServeHTTP(&f, r.Request)
-	}
-	return f.endpoint
-}
-
-// hasNeedlessEscape reports whether a path escapes a character that needs no escape, as
-// /v1/%62alance does. A proxy that blocks paths by their text would miss it.
-func hasNeedlessEscape(escaped string) bool {
-	for _, after := range strings.Split(escaped, "%")[1:] {
-		b, err := strconv.ParseUint(after[:min(2, len(after))], 16, 8)
-		if err != nil || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("-._~", byte(b)) >= 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// muxMatch is a ResponseWriter that receives the endpoint that the mux matches, and drops
-// what the mux writes.
-type muxMatch struct{ endpoint *endpoint }
-
-func (*muxMatch) Header() http.Header         { return http.Header{} }
-func (*muxMatch) Write(b []byte) (int, error) { return len(b), nil }
-func (*muxMatch) WriteHeader(int)             {}
-
-// ServeHTTP sets the endpoint of a muxMatch.
-func (e *endpoint) ServeHTTP(w http.ResponseWriter, _ *http.Request) { w.(*muxMatch).endpoint = e }
-
-// allowed lists the methods in the order of the alphabet; GET brings HEAD.
-func (e *endpoint) allowed() string {
-	var methods []string
-	for method := range e.methods {
-		methods = append(methods, method)
-	}
-	if e.methods[http.MethodGet] != nil && e.methods[http.MethodHead] == nil {
-		methods = append(methods, http.MethodHead)
-	}
-	slices.Sort(methods)
-	return strings.Join(methods, ", ")
-}
-
-// wildcards returns the names in a pattern: id of "/v1/payouts/{id}".
-func wildcards(pattern string) []string {
-	var names []string
-	for segment := range strings.SplitSeq(pattern, "/") {
-		if name, ok := strings.CutPrefix(segment, "{"); ok && name != "$}" {
-			names = append(names, strings.TrimSuffix(strings.TrimSuffix(name, "}"), "..."))
-		}
-	}
-	return names
 }
 
 // pathNeedsKey reports whether a path needs a key, even if it does not exist.

@@ -68,7 +68,7 @@ var payoutRoutes = []route{
 	{method: "POST", pattern: "/v1/payouts/qr", resource: "payouts", write: true, handle: echo},
 	{method: "GET", pattern: "/v1/lookup/banks", handle: echo},
 	{method: "GET", pattern: "/pay/{id}", handle: echo},
-	{method: "GET", pattern: "/docs/{file...}", handle: func(r *request) (any, error) { return r.PathValue("file"), nil }},
+	{method: "GET", pattern: "/docs/{folder}/{file}", handle: func(r *request) (any, error) { return r.PathValue("file"), nil }},
 }
 
 // newRequest returns a request with the good key; headers are name and value.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/payout"
 )
 
@@ -28,18 +29,13 @@ func BenchmarkRouter(b *testing.B) {
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	rt := newRouter(config, func() string { return "req_0VRJqTqR00W2nuqR9nC4nG" }, []route{
-		{method: "POST", pattern: "/v1/disbursements", resource: "disbursements", write: true, handle: func(r *request) (any, error) {
-			p := r.body()
-			p.require("amount", "destination")
-			disbursementParams(p)
-			return &made, p.err()
-		}},
-		{method: "GET", pattern: "/v1/disbursements/{id}", resource: "disbursements", handle: func(r *request) (any, error) {
-			return answerObject(r, func(_ context.Context, _ api.Caller, _ string, w io.Writer) error {
-				_, err := io.WriteString(w, answer)
-				return err
-			})
-		}},
+		{method: "POST", pattern: "/v1/disbursements", resource: "disbursements", write: true, handle: withBody(func(context.Context, api.Caller, disbursement.CreateParams) (*payout.Transfer, error) {
+			return &made, nil
+		})},
+		{method: "GET", pattern: "/v1/disbursements/{id}", resource: "disbursements", handle: jsonWithID(func(_ context.Context, _ api.Caller, _ string, w io.Writer) error {
+			_, err := io.WriteString(w, answer)
+			return err
+		})},
 	})
 	const body = `{"amount":0.01,"destination":{"type":"service_wallet","service_id":"102030405"},"reference":"salary"}`
 	for _, request := range [][3]string{

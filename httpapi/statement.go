@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 )
 
@@ -19,36 +20,40 @@ const (
 	formatPDF  format = "pdf"
 )
 
-// statement answers the balances and sums of a period, or, with format=csv or
+// statementParams say which statement is wanted, and how.
+type statementParams struct {
+	Format  format    `param:"format"`
+	Created api.Times `param:"created"`
+}
+
+// balanceStatement answers the balances and sums of a period, or, with format=csv or
 // format=pdf, the file with all entries.
-func (h moneyHandlers) statement(r *request) (any, error) {
-	q := r.query()
-	as, period := oneOf(q, "format", formatJSON, formatCSV, formatPDF), q.times("created")
-	if err := q.err(); err != nil {
-		return nil, err
-	}
-	st, err := h.svc.Accounts.Statement(r.Context(), r.caller, period)
-	if err != nil {
-		return nil, err
-	}
-	switch as {
-	case formatCSV:
-		if st.Entries > maxStatement {
-			return nil, api.Invalid("created", "The period has %d entries, and a file holds %d. Take a shorter period.", st.Entries, maxStatement)
-		}
-		var b bytes.Buffer
-		if err := st.CSV(r.Context(), &b); err != nil {
-			return nil, err
-		}
-		return attachment("text/csv; charset=utf-8", "statement.csv", b.Bytes()), nil
-	case formatPDF:
-		data, err := st.PDF(r.Context())
+func balanceStatement(accounts *account.Service) handler {
+	params := fromQuery[statementParams]([]enum{oneOf("format", formatJSON, formatCSV, formatPDF)})
+	return decoded(params, func(r *request, p statementParams) (any, error) {
+		st, err := accounts.Statement(r.Context(), r.caller, p.Created)
 		if err != nil {
 			return nil, err
 		}
-		return attachment("application/pdf", "statement.pdf", data), nil
-	}
-	return st, nil
+		switch p.Format {
+		case formatCSV:
+			if st.Entries > maxStatement {
+				return nil, api.Invalid("created", "The period has %d entries, and a file holds %d. Take a shorter period.", st.Entries, maxStatement)
+			}
+			var b bytes.Buffer
+			if err := st.CSV(r.Context(), &b); err != nil {
+				return nil, err
+			}
+			return attachment("text/csv; charset=utf-8", "statement.csv", b.Bytes()), nil
+		case formatPDF:
+			data, err := st.PDF(r.Context())
+			if err != nil {
+				return nil, err
+			}
+			return attachment("application/pdf", "statement.pdf", data), nil
+		}
+		return st, nil
+	})
 }
 
 // attachment is an answer that a browser keeps under a name.

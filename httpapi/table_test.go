@@ -19,12 +19,10 @@ type TableRow struct {
 // patterns.
 func TableOf(h http.Handler) []TableRow {
 	var rows []TableRow
-	for pattern, e := range h.(*router).endpoints {
-		for method, row := range e.methods {
-			rows = append(rows, TableRow{
-				Method: method, Pattern: pattern, Write: row.write, Private: pathNeedsKey(pattern), Resource: row.resource,
-			})
-		}
+	for _, row := range h.(*router).routes {
+		rows = append(rows, TableRow{
+			Method: row.method, Pattern: row.pattern, Write: row.write, Private: pathNeedsKey(row.pattern), Resource: row.resource,
+		})
 	}
 	slices.SortFunc(rows, func(a, b TableRow) int {
 		// What deletes comes last, so that a test may walk the table in order.

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
-	"net/http"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -17,6 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/check"
 	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/payment"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
@@ -25,30 +26,30 @@ import (
 // answer to test keys only.
 func testHelperRoutes(svc *payments.Service) []route {
 	h := testHelpers{svc}
-	row := func(method, path string, handle func(*request) (any, error)) route {
-		return route{
-			method: method, pattern: "/v1/test_helpers/" + path, resource: "test_helpers",
-			write: method != http.MethodGet, handle: testOnly(handle),
-		}
+	routes := []route{
+		write(testHelper, "POST /v1/test_helpers/balance", withBody(h.balance)),
+		write(testHelper, "POST /v1/test_helpers/consumers", withBody(h.createConsumer)),
+		read(testHelper, "GET /v1/test_helpers/consumers/{id}", withID(h.consumer)),
+		write(testHelper, "POST /v1/test_helpers/cash_agents", withBody(h.createAgent)),
+		write(testHelper, "POST /v1/test_helpers/consumer_qrs", withBody(h.issue)),
+		write(testHelper, "POST /v1/test_helpers/qr_codes/{id}/pay", withIDBody(h.pay)),
+		read(testHelper, "GET /v1/test_helpers/messages", withQuery(svc.Messages.List, oneOf("kind", message.KindSMS, message.KindEmail))),
+		write(testHelper, "POST /v1/test_helpers/payouts/{id}/settle", withIDBody(settle(svc.Providers, svc.Payouts.Get, true))),
+		write(testHelper, "POST /v1/test_helpers/disbursements/{id}/settle", withIDBody(settle(svc.Providers, svc.Disbursements.Get, true))),
+		write(testHelper, "POST /v1/test_helpers/refunds/{id}/settle", withIDBody(settle(svc.Providers, svc.Refunds.Get, false))),
+		write(testHelper, "POST /v1/test_helpers/customers", withBody(svc.Accounts.CreateCustomer)),
+		write(testHelper, "POST /v1/test_helpers/clock", withBody(h.clock)),
 	}
-	return []route{
-		row(http.MethodPost, "balance", h.balance),
-		row(http.MethodPost, "consumers", h.createConsumer),
-		row(http.MethodGet, "consumers/{id}", h.consumer),
-		row(http.MethodPost, "cash_agents", h.createAgent),
-		row(http.MethodPost, "consumer_qrs", h.issue),
-		row(http.MethodPost, "qr_codes/{id}/pay", h.pay),
-		row(http.MethodGet, "messages", h.messages),
-		row(http.MethodPost, "payouts/{id}/settle", payoutHandlers(svc).settle),
-		row(http.MethodPost, "disbursements/{id}/settle", disbursementHandlers(svc).settle),
-		row(http.MethodPost, "refunds/{id}/settle", refundHandlers{svc.Refunds, svc.Providers}.settle),
-		row(http.MethodPost, "customers", h.createCustomer),
-		row(http.MethodPost, "clock", h.clock),
+	for i := range routes {
+		routes[i].handle = testOnly(routes[i].handle)
 	}
+	return routes
 }
 
+const testHelper = "test_helpers"
+
 // testOnly refuses live keys.
-func testOnly(handle func(*request) (any, error)) func(*request) (any, error) {
+func testOnly(handle handler) handler {
 	return func(r *request) (any, error) {
 		if r.caller.Live {
 			return nil, api.Errorf(api.PermissionDenied, "", "Test helpers work with test keys (sk_test_…) only.")
@@ -82,18 +83,16 @@ type funds struct {
 	Currency  string  `json:"currency"`
 }
 
-func (h testHelpers) balance(r *request) (any, error) {
-	b := r.body()
-	b.require("amount")
-	amount := b.ghs("amount")
-	if err := b.err(); err != nil {
-		return nil, err
-	}
-	return payments.Once(r.Context(), h.svc, r.caller, "test_helpers.balance", amount, func() (*funds, error) {
-		if err := h.fund(r.Context(), r.caller.Merchant, amount, operatorKey(r.caller, "balance")); err != nil {
+type fundsParams struct {
+	Amount decimal.Decimal `param:"amount,required"`
+}
+
+func (h testHelpers) balance(ctx context.Context, caller api.Caller, p fundsParams) (*funds, error) {
+	return payments.Once(ctx, h.svc, caller, "test_helpers.balance", p.Amount, func() (*funds, error) {
+		if err := h.fund(ctx, caller.Merchant, p.Amount, operatorKey(caller, "balance")); err != nil {
 			return nil, err
 		}
-		balance, err := h.svc.Accounts.Balance(r.Context(), r.caller)
+		balance, err := h.svc.Accounts.Balance(ctx, caller)
 		if err != nil {
 			return nil, err
 		}
@@ -112,9 +111,19 @@ type holder struct {
 	Balance   api.GHS `json:"balance"`
 }
 
-func (h testHelpers) createConsumer(r *request) (any, error) {
-	return h.open(r, "consumer", func(by api.Caller, p account.CreateHolderParams) (account.Holder, error) {
-		c, err := h.svc.Accounts.CreateConsumer(r.Context(), by, p)
+// holderParams are those of an account with money in it.
+type holderParams struct {
+	Name     string          `param:"name"`
+	Phone    string          `param:"phone_number"`
+	PIN      string          `param:"pin"`
+	Status   account.Status  `param:"status"`
+	SubAgent bool            `param:"sub_agent"`
+	Balance  decimal.Decimal `param:"balance"`
+}
+
+func (h testHelpers) createConsumer(ctx context.Context, caller api.Caller, p holderParams) (*holder, error) {
+	return h.open(ctx, caller, "consumer", p, func(by api.Caller, p account.CreateHolderParams) (account.Holder, error) {
+		c, err := h.svc.Accounts.CreateConsumer(ctx, by, p)
 		if err != nil {
 			return account.Holder{}, err
 		}
@@ -122,9 +131,9 @@ func (h testHelpers) createConsumer(r *request) (any, error) {
 	})
 }
 
-func (h testHelpers) createAgent(r *request) (any, error) {
-	return h.open(r, "cash_agent", func(by api.Caller, p account.CreateHolderParams) (account.Holder, error) {
-		a, err := h.svc.Accounts.CreateAgent(r.Context(), by, p)
+func (h testHelpers) createAgent(ctx context.Context, caller api.Caller, p holderParams) (*holder, error) {
+	return h.open(ctx, caller, "cash_agent", p, func(by api.Caller, p account.CreateHolderParams) (account.Holder, error) {
+		a, err := h.svc.Accounts.CreateAgent(ctx, by, p)
 		if err != nil {
 			return account.Holder{}, err
 		}
@@ -134,16 +143,9 @@ func (h testHelpers) createAgent(r *request) (any, error) {
 
 // open makes an account of a consumer or a cash agent, and puts money into it. What a
 // tester leaves out is made up.
-func (h testHelpers) open(r *request, object string, create func(api.Caller, account.CreateHolderParams) (account.Holder, error)) (any, error) {
-	b := r.body()
-	p := account.CreateHolderParams{
-		Name: b.text("name"), Phone: b.text("phone_number"), PIN: b.text("pin"),
-		Status: account.Status(b.text("status")), SubAgent: b.boolean("sub_agent"),
-	}
-	balance := b.ghs("balance")
-	if err := b.err(); err != nil {
-		return nil, err
-	}
+func (h testHelpers) open(ctx context.Context, caller api.Caller, object string, given holderParams, create func(api.Caller, account.CreateHolderParams) (account.Holder, error)) (*holder, error) {
+	p := account.CreateHolderParams{Name: given.Name, Phone: given.Phone, PIN: given.PIN, Status: given.Status, SubAgent: given.SubAgent}
+	balance := given.Balance
 	if !balance.IsZero() {
 		if _, err := check.Amount("balance", balance); err != nil {
 			return nil, err
@@ -159,15 +161,15 @@ func (h testHelpers) open(r *request, object string, create func(api.Caller, acc
 	}{CreateHolderParams: p, Chosen: p.PIN != "", Balance: balance}
 	asked.PIN = "" // secrets are kept nowhere
 	if p.PIN == "" {
-		p.PIN = derivedDigits(r.caller, "pin", 4)
+		p.PIN = derivedDigits(caller, "pin", 4)
 	}
-	opened, err := payments.Once(r.Context(), h.svc, r.caller, "test_helpers."+object, asked, func() (*holder, error) {
-		a, err := openAt(r.caller, object, p, create)
+	opened, err := payments.Once(ctx, h.svc, caller, "test_helpers."+object, asked, func() (*holder, error) {
+		a, err := openAt(caller, object, p, create)
 		if err != nil {
 			return nil, err
 		}
 		if !balance.IsZero() {
-			if err := h.fund(r.Context(), a.ID, balance, operatorKey(r.caller, object+"/balance")); err != nil {
+			if err := h.fund(ctx, a.ID, balance, operatorKey(caller, object+"/balance")); err != nil {
 				return nil, err
 			}
 		}
@@ -196,98 +198,115 @@ func openAt(caller api.Caller, object string, p account.CreateHolderParams, crea
 	}
 }
 
-func (h testHelpers) consumer(r *request) (any, error) {
-	c, err := h.svc.Accounts.GetConsumer(r.Context(), api.Caller{}, r.id())
+func (h testHelpers) consumer(ctx context.Context, _ api.Caller, id string) (*holder, error) {
+	c, err := h.svc.Accounts.GetConsumer(ctx, api.Caller{}, id)
 	if err != nil {
 		return nil, err
 	}
-	balance, err := h.svc.Accounts.WalletBalance(r.Context(), api.Caller{}, c.ID)
+	balance, err := h.svc.Accounts.WalletBalance(ctx, api.Caller{}, c.ID)
 	if err != nil {
 		return nil, err
 	}
-	return holder{"consumer", c.ID, c.ServiceID, c.Phone, "", balance}, nil
+	return &holder{"consumer", c.ID, c.ServiceID, c.Phone, "", balance}, nil
 }
 
-func (h testHelpers) issue(r *request) (any, error) {
-	b := r.body()
-	b.require("account_id")
-	p := qrcode.IssueConsumerCodeParams{
-		Account:    b.text("account_id"),
-		Type:       qrcode.Type(b.text("type")),
-		Amount:     b.optionalGHS("amount"),
-		UsageLimit: b.optionalInteger("usage_limit"),
-		ExpiresAt:  b.time("expires_at"),
-	}
-	if active := b.optionalBoolean("active"); active != nil {
-		p.Inactive = !*active
-	}
-	if err := b.err(); err != nil {
-		return nil, err
-	}
-	code, err := h.svc.QRCodes.IssueConsumerCode(r.Context(), r.caller, p)
+type consumerQRParams struct {
+	Account    string           `param:"account_id,required"`
+	Type       qrcode.Type      `param:"type"`
+	Amount     *decimal.Decimal `param:"amount"`
+	UsageLimit *int64           `param:"usage_limit"`
+	ExpiresAt  time.Time        `param:"expires_at"`
+	Active     *bool            `param:"active"`
+}
+
+// consumerQR is how a consumer's code is answered.
+type consumerQR struct {
+	Object  string `json:"object"`
+	ID      string `json:"id"`
+	Payload string `json:"qr_payload"`
+}
+
+func (h testHelpers) issue(ctx context.Context, caller api.Caller, p consumerQRParams) (*consumerQR, error) {
+	code, err := h.svc.QRCodes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{
+		Account: p.Account, Type: p.Type, Amount: p.Amount, UsageLimit: p.UsageLimit, ExpiresAt: p.ExpiresAt,
+		Inactive: p.Active != nil && !*p.Active,
+	})
 	if err != nil {
 		return nil, err
 	}
-	return struct {
-		Object  string `json:"object"`
-		ID      string `json:"id"`
-		Payload string `json:"qr_payload"`
-	}{code.Object, code.ID, code.Payload}, nil
+	return &consumerQR{code.Object, code.ID, code.Payload}, nil
 }
 
-func (h testHelpers) pay(r *request) (any, error) {
-	b := r.body()
-	b.require("account_id", "pin")
-	p := qrcode.PayParams{
-		Wallet: account.WalletRef{AccountID: b.text("account_id")},
-		PIN:    b.text("pin"),
-		Amount: b.optionalPesewas("amount"),
-	}
-	if err := b.err(); err != nil {
-		return nil, err
-	}
-	return h.svc.QRCodes.Pay(r.Context(), r.caller, r.id(), p)
+type payParams struct {
+	Account string `param:"account_id,required"`
+	PIN     string `param:"pin,required"`
+	Amount  *int64 `param:"amount,pesewas"`
 }
 
-func (h testHelpers) messages(r *request) (any, error) {
-	q := r.query()
-	p := message.ListParams{Page: q.page(), To: q.text("to"), Kind: oneOf(q, "kind", message.KindSMS, message.KindEmail)}
-	if err := q.err(); err != nil {
-		return nil, err
-	}
-	return h.svc.Messages.List(r.Context(), r.caller, p)
+func (h testHelpers) pay(ctx context.Context, caller api.Caller, id string, p payParams) (*payment.Payment, error) {
+	return h.svc.QRCodes.Pay(ctx, caller, id, qrcode.PayParams{Wallet: account.WalletRef{AccountID: p.Account}, PIN: p.PIN, Amount: p.Amount})
 }
 
-func (h testHelpers) createCustomer(r *request) (any, error) {
-	b := r.body()
-	p := customerParams(b)
-	if err := b.err(); err != nil {
-		return nil, err
-	}
-	return h.svc.Accounts.CreateCustomer(r.Context(), r.caller, p)
+type settleParams struct {
+	Outcome string `param:"outcome,required"`
+	Reason  string `param:"failure_reason"`
 }
 
-func (h testHelpers) clock(r *request) (any, error) {
-	b := r.body()
-	advance, to := b.optionalInteger("advance"), b.optionalTime("now")
-	if err := b.err(); err != nil {
-		return nil, err
+// settle plays the provider of a transfer or refund. verbatim says that the record shows a
+// reason as it was given.
+func settle[T any](providers provider.Service, get func(context.Context, api.Caller, string) (T, error), verbatim bool) func(context.Context, api.Caller, string, settleParams) (T, error) {
+	return func(ctx context.Context, caller api.Caller, id string, p settleParams) (none T, err error) {
+		result := provider.Result{Outcome: provider.Paid}
+		switch p.Outcome {
+		case "succeeded":
+		case "failed":
+			result = provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: p.Reason, Verbatim: verbatim && p.Reason != ""}}
+		default:
+			return none, api.Invalid("outcome", "outcome must be succeeded or failed.")
+		}
+		if err := check.Text("failure_reason", p.Reason, api.MaxText); err != nil {
+			return none, err
+		}
+		if _, err := get(ctx, caller, id); err != nil {
+			return none, err // it may be of another noun
+		}
+		if err := providers.Settle(ctx, caller, id, result); err != nil {
+			return none, err
+		}
+		return get(ctx, caller, id)
 	}
+}
+
+type clockParams struct {
+	Advance *int64     `param:"advance"`
+	Now     *time.Time `param:"now"`
+}
+
+// clockAnswer is how the clock is answered.
+type clockAnswer struct {
+	Object string   `json:"object"`
+	Now    api.Time `json:"now"`
+}
+
+func (h testHelpers) clock(ctx context.Context, caller api.Caller, p clockParams) (*clockAnswer, error) {
 	const century int64 = 100 * 365 * 24 * 60 * 60 // seconds; more would overflow a duration
 	switch {
-	case (advance == nil) == (to == nil):
+	case (p.Advance == nil) == (p.Now == nil):
 		return nil, api.Invalid("advance", "Give either advance, in seconds, or now, as an ISO 8601 time.")
-	case advance != nil && (*advance < 0 || *advance > century):
+	case p.Advance != nil && (*p.Advance < 0 || *p.Advance > century):
 		return nil, api.Invalid("advance", "advance must be a whole number of seconds from 0 to %d; the clock never goes back.", century)
 	}
-	now, err := h.svc.MoveClock(r.Context(), r.caller, payments.ClockParams{By: time.Duration(orZero(advance)) * time.Second, To: orZero(to)})
+	var move payments.ClockParams
+	if p.Now != nil {
+		move.To = *p.Now
+	} else {
+		move.By = time.Duration(*p.Advance) * time.Second
+	}
+	now, err := h.svc.MoveClock(ctx, caller, move)
 	if err != nil {
 		return nil, err
 	}
-	return struct {
-		Object string   `json:"object"`
-		Now    api.Time `json:"now"`
-	}{"clock", now}, nil
+	return &clockAnswer{"clock", now}, nil
 }
 
 // derivedDigits returns n decimal digits for a use: random ones, or, where the caller gave a

@@ -22,15 +22,15 @@ type Fields struct {
 	// permission_denied. A draft from which the customer is taken off keeps them until they
 	// are changed or the customer is deleted, which takes off all four unless one update has
 	// changed or cleared them all.
-	Customer         *string           `json:"customer,omitempty"`
-	Email            *string           `json:"customer_email,omitempty"`
-	Name             *string           `json:"customer_name,omitempty"`
-	Phone            *string           `json:"customer_phone,omitempty"`
-	Address          *string           `json:"customer_address,omitempty"`
-	Description      *string           `json:"description,omitempty"`
-	Footer           *string           `json:"footer,omitempty"`
-	Memo             *string           `json:"memo,omitempty"` // the customer never sees it
-	DueDate          *time.Time        `json:"due_date,omitempty"`
+	Customer         *string           `json:"customer,omitempty" param:",clear"`
+	Email            *string           `json:"customer_email,omitempty" param:",clear"`
+	Name             *string           `json:"customer_name,omitempty" param:",clear"`
+	Phone            *string           `json:"customer_phone,omitempty" param:",clear"`
+	Address          *string           `json:"customer_address,omitempty" param:",clear"`
+	Description      *string           `json:"description,omitempty" param:",clear"`
+	Footer           *string           `json:"footer,omitempty" param:",clear"`
+	Memo             *string           `json:"memo,omitempty" param:",clear"` // the customer never sees it
+	DueDate          *time.Time        `json:"due_date,omitempty" param:",clear"`
 	CollectionMethod *CollectionMethod `json:"collection_method,omitempty"`
 	// Metadata is merged in an update: a key set to nil or "" is dropped.
 	Metadata api.Metadata `json:"metadata,omitempty"`
@@ -38,8 +38,8 @@ type Fields struct {
 	Lines []LineParams `json:"line_items,omitzero"`
 	// Discount, in pesewas, is taken off the whole; Coupon names why. Go callers
 	// only.
-	Discount *int64  `json:"discount,omitempty"`
-	Coupon   *string `json:"coupon,omitempty"`
+	Discount *int64  `json:"discount,omitempty" param:"-"`
+	Coupon   *string `json:"coupon,omitempty" param:"-"`
 }
 
 // CreateParams describe a new invoice.

@@ -54,19 +54,19 @@ type LineParams struct {
 	Description string `json:"description"` // required, at most 500 characters
 	// Quantity is above zero and at most 1,000,000, with at most six decimals; 1 when
 	// nil.
-	Quantity *decimal.Decimal `json:"quantity,omitempty"`
+	Quantity *decimal.Decimal `json:"quantity,omitempty" param:",rate"`
 	// UnitAmount is in pesewas, 0 or more; required.
-	UnitAmount *int64 `json:"unit_amount"`
+	UnitAmount *int64 `json:"unit_amount" param:",pesewas"`
 	Product    string `json:"product,omitempty"`
 	Taxable    bool   `json:"taxable,omitempty"`
 	// TaxPercent is from 0 to 100 with at most six decimals. A taxable line without
 	// one has the configured rate, if there is any.
-	TaxPercent *decimal.Decimal `json:"tax_percent,omitempty"`
+	TaxPercent *decimal.Decimal `json:"tax_percent,omitempty" param:",rate"`
 	Metadata   api.Metadata     `json:"metadata,omitempty"`
 	// Discount, in pesewas, is taken off before the tax; Go callers only.
-	Discount int64 `json:"discount,omitempty"`
+	Discount int64 `json:"discount,omitempty" param:"-"`
 	// Taxes make up the rate, in place of TaxPercent; Go callers only.
-	Taxes []Tax `json:"taxes,omitempty"`
+	Taxes []Tax `json:"taxes,omitempty" param:"-"`
 }
 
 var (

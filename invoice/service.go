@@ -324,10 +324,10 @@ func (s *Service) listing() engine.Listing[record, Invoice] {
 // ListParams selects invoices; zero values select all.
 type ListParams struct {
 	api.Page
-	Customer string
-	Status   Status
-	DueDate  api.Times
-	Created  api.Times
+	Customer string    `param:"customer,id"`
+	Status   Status    `param:"status"`
+	DueDate  api.Times `param:"due_date"`
+	Created  api.Times `param:"created"`
 }
 
 // List returns invoices, newest first.

@@ -174,8 +174,8 @@ func (i *Internal) sendsInTest(r *record) bool {
 type ListParams struct {
 	api.Page
 	// To is a phone number in any form, or an e-mail address.
-	To   string
-	Kind Kind
+	To   string `param:"to"`
+	Kind Kind   `param:"kind"`
 }
 
 // List returns the messages of test mode, newest first. Live mode has none to

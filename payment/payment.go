@@ -117,10 +117,11 @@ func listing(url string) engine.Listing[record, Payment] {
 // ListParams selects payments; zero values select all.
 type ListParams struct {
 	api.Page
-	Status Status
+	Status Status `param:"status"`
 	// QRCode and Invoice are ids of what was paid.
-	QRCode, Invoice string
-	Created         api.Times
+	QRCode  string    `param:"qr_code,id"`
+	Invoice string    `param:"invoice,id"`
+	Created api.Times `param:"created"`
 }
 
 // List returns payments, newest first.

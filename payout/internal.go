@@ -314,8 +314,8 @@ func (in *Internal) Transfer(tx storage.ReadTx, scope storage.Scope, k *transfer
 // ListParams selects transfers; zero values select all.
 type ListParams struct {
 	api.Page
-	Status  Status
-	Created api.Times
+	Status  Status    `param:"status"`
+	Created api.Times `param:"created"`
 }
 
 // List returns transfers of a noun, newest first.

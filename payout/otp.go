@@ -137,9 +137,9 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 
 // OTPParams are a one-time code as it was entered.
 type OTPParams struct {
-	Purpose Purpose `json:"purpose"`
 	// Code has six digits.
-	Code string `json:"-"`
+	Code    string  `json:"-" param:"code,required"`
+	Purpose Purpose `json:"purpose" param:",required"`
 }
 
 // VerifyOTP confirms that the merchant has received the code, which may then be

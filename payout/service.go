@@ -34,9 +34,9 @@ func New(e *engine.Engine, c Config) (*Service, *Internal, error) {
 // CreateParams describe a payout.
 type CreateParams struct {
 	// Amount is in GHS.
-	Amount      decimal.Decimal   `json:"amount"`
+	Amount      decimal.Decimal   `json:"amount" param:",required"`
 	Currency    string            `json:"currency,omitempty"` // GHS when empty
-	Destination DestinationParams `json:"destination"`
+	Destination DestinationParams `json:"destination" param:",required"`
 	// OTPCode is a verified one-time code.
 	OTPCode     string       `json:"-"`
 	Description string       `json:"description,omitempty"` // at most 500 characters

@@ -54,7 +54,7 @@ type CreateParams struct {
 	// Type is Static when empty.
 	Type Type `json:"type,omitempty"`
 	// Amount is in pesewas, from 1 to 99,999,999; nil lets the customer enter it.
-	Amount      *int64 `json:"amount,omitempty"`
+	Amount      *int64 `json:"amount,omitempty" param:",pesewas"`
 	Currency    string `json:"currency,omitempty"`    // GHS when empty
 	Name        string `json:"name,omitempty"`        // at most 255 characters
 	Description string `json:"description,omitempty"` // at most 500 characters
@@ -172,9 +172,9 @@ func (s *Service) listing() engine.Listing[QRCode, QRCode] {
 // ListParams selects codes; zero values select all.
 type ListParams struct {
 	api.Page
-	Type    Type
-	Active  *bool
-	Created api.Times
+	Type    Type      `param:"type"`
+	Active  *bool     `param:"active"`
+	Created api.Times `param:"created"`
 }
 
 // List returns codes, newest first.
@@ -212,11 +212,11 @@ func (p *ListParams) query(caller api.Caller) (storage.Query, error) {
 
 // UpdateParams change a code; what is nil stays as it is.
 type UpdateParams struct {
-	Name        *string `json:"name,omitempty"`
-	Description *string `json:"description,omitempty"`
+	Name        *string `json:"name,omitempty" param:",clear"`
+	Description *string `json:"description,omitempty" param:",clear"`
 	Active      *bool   `json:"active,omitempty"`
 	// ExpiresAt must lie ahead; a pointer to the zero time clears it.
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty" param:",clear"`
 	// Metadata is merged: a key with nil or "" is dropped.
 	Metadata api.Metadata `json:"metadata,omitempty"`
 }

@@ -60,7 +60,7 @@ type CreateParams struct {
 	Payment string `json:"payment,omitempty"`
 	Invoice string `json:"invoice,omitempty"`
 	// Amount is in pesewas; nil stands for all that is left to refund.
-	Amount *int64 `json:"amount,omitempty"`
+	Amount *int64 `json:"amount,omitempty" param:",pesewas"`
 	// Reason is the merchant's, at most 500 characters. The provider is told it, and
 	// the customer sees it on the credit note of an invoice.
 	Reason   string       `json:"reason,omitempty"`
@@ -255,9 +255,10 @@ var listing = engine.Listing[record, Refund]{
 type ListParams struct {
 	api.Page
 	// Payment and Invoice are ids of what was refunded.
-	Payment, Invoice string
-	Status           Status
-	Created          api.Times
+	Payment string    `param:"payment,id"`
+	Invoice string    `param:"invoice,id"`
+	Status  Status    `param:"status"`
+	Created api.Times `param:"created"`
 }
 
 // List returns refunds, newest first.

@@ -109,8 +109,8 @@ const (
 
 // CreateParams describe a new endpoint.
 type CreateParams struct {
-	URL    string       `json:"url"`    // https in live mode
-	Events []event.Type `json:"events"` // at least one, or "*"
+	URL    string       `json:"url" param:",required"`    // https in live mode
+	Events []event.Type `json:"events" param:",required"` // at least one, or "*"
 }
 
 // Create registers an endpoint, which is told of events from now on. Its secret is

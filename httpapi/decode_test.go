@@ -1,0 +1,338 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+)
+
+// decodeText decodes a body as a handler does.
+func decodeText[P any](t *testing.T, text string) (P, error) {
+	t.Helper()
+	v, err := parseBody([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p P
+	err = decodeObject(v.members, paramsOf(reflect.TypeFor[P]()), nil, reflect.ValueOf(&p).Elem())
+	return p, err
+}
+
+// refusal is the error alone.
+func refusal[P any](t *testing.T, text string) error {
+	t.Helper()
+	_, err := decodeText[P](t, text)
+	return err
+}
+
+// refused returns code and param of an error.
+func refused(err error) string {
+	var e *api.Error
+	if errors.As(err, &e) {
+		return string(e.Code) + " " + e.Param
+	}
+	return errorText(err)
+}
+
+// name is a text with a type of its own, as a status has.
+type name string
+
+// deep is an object in an object.
+type deep struct {
+	Er int64 `param:"er"`
+}
+
+type embedded struct {
+	Text name `json:"text,omitempty"`
+	Go   int  // no request could fill it
+}
+
+// readParams has a field of every type.
+type readParams struct {
+	embedded
+	Empty       *string          `json:"empty"`
+	Absent      *string          `json:"absent"`
+	Null        *string          `json:"null"`
+	Cleared     *string          `json:"cleared" param:",clear"`
+	ClearedTime *time.Time       `json:"cleared_time" param:",clear"`
+	Kept        *string          `json:"kept" param:",clear"`
+	Yes         bool             `json:"yes"`
+	No          *bool            `json:"no"`
+	Five        *int64           `json:"five_point"`
+	Minus       int64            `json:"minus"`
+	Amount      int64            `json:"amount" param:",pesewas,required"`
+	GHS         decimal.Decimal  `json:"ghs"`
+	NoGHS       *decimal.Decimal `json:"no_ghs"`
+	Quantity    decimal.Decimal  `json:"quantity" param:",rate"`
+	Percent     *decimal.Decimal `json:"percent" param:",rate"`
+	Time        time.Time        `json:"time"`
+	Date        *time.Time       `json:"date"`
+	Destination struct {
+		Phone string `param:"phone_number"`
+		Deep  deep   `param:"deep"`
+	} `json:"destination"`
+	Items     []deep       `json:"items"`
+	NoItems   []deep       `json:"no_items"`
+	AnyItems  []deep       `json:"any_items"`
+	Events    []name       `json:"events"`
+	NoEvents  []name       `json:"no_events"`
+	AnyEvents []name       `json:"any_events"`
+	Metadata  api.Metadata `json:"metadata"`
+	Nothing   api.Metadata `json:"nothing"`
+	Secret    string       `json:"-" param:"secret,nonempty"`
+	Hidden    string       `json:"hidden" param:"-"`
+	Unnamed   string       `json:"-"`
+}
+
+func TestDecode(t *testing.T) {
+	got, err := decodeText[readParams](t, `{
+		"text": "ɔ", "empty": "", "null": null, "cleared": null, "cleared_time": null, "yes": true, "no": false, "five_point": 5.00, "minus": -7,
+		"amount": 1000.0, "ghs": 150.5, "quantity": 2.500000, "percent": 0,
+		"time": "2026-01-31T08:15:00.123999+01:00", "date": "2026-01-31",
+		"destination": {"phone_number": "0241234567", "deep": {"er": 1}},
+		"items": [{"er": 1}, {}], "no_items": [], "events": ["a", ""], "no_events": [],
+		"metadata": {"a": "b", "n": 1.50, "t": true, "drop": null, "nested": {"x": [1]}}, "nothing": {},
+		"secret": "s", "hidden": "x", "unnamed": "x", "-": "x", "Text": "other", "unknown": {}
+	}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := readParams{
+		embedded: embedded{Text: "ɔ"}, Empty: new(""), Cleared: new(""), ClearedTime: new(time.Time{}), Yes: true, No: new(false),
+		Five: new(int64(5)), Minus: -7, Amount: 1000, GHS: decimal.RequireFromString("150.5"),
+		Quantity: decimal.RequireFromString("2.5"), Percent: new(decimal.RequireFromString("0")),
+		Time: time.Date(2026, 1, 31, 7, 15, 0, 123_000_000, time.UTC), Date: new(time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)),
+		Items: []deep{{1}, {}}, NoItems: []deep{}, Events: []name{"a", ""}, NoEvents: []name{},
+		Metadata: api.Metadata{
+			"a": "b", "n": json.Number("1.50"), "t": true, "drop": nil, "nested": map[string]any{"x": []any{json.Number("1")}},
+		},
+		Nothing: api.Metadata{}, Secret: "s",
+	}
+	want.Destination.Phone, want.Destination.Deep.Er = "0241234567", 1
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(readParams{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A tag that is misspelt, or a field that no request can fill, is found when the routes are made.
+func TestParamsOfPanics(t *testing.T) {
+	for name, learn := range map[string]func(){
+		"unknown word": func() {
+			paramsOf(reflect.TypeFor[struct {
+				A string `param:"a,requird"`
+			}]())
+		},
+		"float": func() {
+			paramsOf(reflect.TypeFor[struct {
+				A float64 `param:"a"`
+			}]())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("it was accepted")
+				}
+			}()
+			learn()
+		})
+	}
+}
+
+// refusedParams has the fields of TestDecodeRefuses.
+type refusedParams struct {
+	Name        string    `param:"name"`
+	Active      bool      `param:"active"`
+	N           int64     `param:"n"`
+	Amount      int64     `param:"amount,pesewas"`
+	Key         string    `param:"key,nonempty"`
+	At          time.Time `param:"at"`
+	Destination struct {
+		Phone string `param:"phone_number"`
+		Type  string `param:"type"`
+	} `param:"destination"`
+	Quantity  *decimal.Decimal `param:"quantity,rate"`
+	LineItems []struct {
+		Quantity decimal.Decimal `param:"quantity,rate"`
+		Type     *string         `param:"type,nonempty"`
+	} `param:"line_items"`
+	Events   []string     `param:"events"`
+	Metadata api.Metadata `param:"metadata"`
+}
+
+type ghsParams struct {
+	Amount decimal.Decimal `param:"amount"`
+}
+
+type requiredParams struct {
+	A int64 `param:"a"`
+	B int64 `param:"b,required"`
+	C *struct {
+		D int64 `param:"d,required"`
+	} `param:"c"`
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	const invalid = "parameter_invalid "
+	huge := strings.Repeat("9", 100_000)
+	for _, tt := range []struct {
+		name, body string
+		read       func(*testing.T, string) error
+		want       string
+	}{
+		{"number for text", `{"name":5}`, refusal[refusedParams], invalid + "name"},
+		{"object for text", `{"name":{}}`, refusal[refusedParams], invalid + "name"},
+		{"text for boolean", `{"active":"true"}`, refusal[refusedParams], invalid + "active"},
+		{"number for boolean", `{"active":1}`, refusal[refusedParams], invalid + "active"},
+		{"text for integer", `{"n":"5"}`, refusal[refusedParams], invalid + "n"},
+		{"fraction for integer", `{"n":5.5}`, refusal[refusedParams], invalid + "n"},
+		{"exponent for integer", `{"n":1e3}`, refusal[refusedParams], invalid + "n"},
+		{"boolean for integer", `{"n":true}`, refusal[refusedParams], invalid + "n"},
+		{"fraction of a pesewa", `{"amount":1000.01}`, refusal[refusedParams], invalid + "amount"},
+		{"exponent of pesewas", `{"amount":1E3}`, refusal[refusedParams], invalid + "amount"},
+		{"text for pesewas", `{"amount":"1000"}`, refusal[refusedParams], invalid + "amount"},
+		{"minus zero pesewas", `{"amount":-0}`, refusal[refusedParams], invalid + "amount"},
+		{"minus zero pesewas with zeros", `{"amount":-0.0}`, refusal[refusedParams], invalid + "amount"},
+		{"16 digits", `{"amount":1000000000000000}`, refusal[refusedParams], invalid + "amount"},
+		{"huge pesewas", `{"amount":` + huge + `}`, refusal[refusedParams], invalid + "amount"},
+		{"huge zeros", `{"amount":1.` + strings.Repeat("0", 100_000) + `1}`, refusal[refusedParams], invalid + "amount"},
+		{"text for GHS", `{"amount":"150"}`, refusal[ghsParams], invalid + "amount"},
+		{"exponent of GHS", `{"amount":1e3}`, refusal[ghsParams], invalid + "amount"},
+		{"huge exponent of GHS", `{"amount":1e999999999}`, refusal[ghsParams], invalid + "amount"},
+		{"three decimals", `{"amount":0.001}`, refusal[ghsParams], invalid + "amount"},
+		{"minus zero GHS", `{"amount":-0}`, refusal[ghsParams], invalid + "amount"},
+		{"minus zero GHS with zeros", `{"amount":-0.00}`, refusal[ghsParams], invalid + "amount"},
+		{"seven decimals", `{"quantity":1.0000001}`, refusal[refusedParams], invalid + "quantity"},
+		{"seven decimals by exponent", `{"quantity":1e-7}`, refusal[refusedParams], invalid + "quantity"},
+		{"huge exponent", `{"quantity":1e999999999}`, refusal[refusedParams], invalid + "quantity"},
+		{"tiny exponent", `{"quantity":1e-999999999}`, refusal[refusedParams], invalid + "quantity"},
+		{"large by exponent", `{"quantity":1e15}`, refusal[refusedParams], invalid + "quantity"},
+		{"minus zero by exponent", `{"quantity":-0e3}`, refusal[refusedParams], invalid + "quantity"},
+		{"minus zero decimal", `{"quantity":-0.0}`, refusal[refusedParams], invalid + "quantity"},
+		{"huge decimal", `{"quantity":` + huge + `}`, refusal[refusedParams], invalid + "quantity"},
+		{"number for time", `{"at":1767225600}`, refusal[refusedParams], invalid + "at"},
+		{"no offset", `{"at":"2026-01-31T08:15:00"}`, refusal[refusedParams], invalid + "at"},
+		{"no such day", `{"at":"2026-02-30"}`, refusal[refusedParams], invalid + "at"},
+		{"empty time", `{"at":""}`, refusal[refusedParams], invalid + "at"},
+		{"hour of one digit", `{"at":"2026-01-31T8:15:00Z"}`, refusal[refusedParams], invalid + "at"},
+		{"comma in seconds", `{"at":"2026-01-31T08:15:00,5Z"}`, refusal[refusedParams], invalid + "at"},
+		{"year 1", `{"at":"0001-01-01T00:00:00Z"}`, refusal[refusedParams], invalid + "at"},
+		{"year 10000 in UTC", `{"at":"9999-12-31T23:59:59-01:00"}`, refusal[refusedParams], invalid + "at"},
+		{"long time", `{"at":"2026-01-31T08:15:00.` + huge + `Z"}`, refusal[refusedParams], invalid + "at"},
+		{"text for object", `{"destination":"x"}`, refusal[refusedParams], invalid + "destination"},
+		{"array for object", `{"destination":[]}`, refusal[refusedParams], invalid + "destination"},
+		{"path in object", `{"destination":{"phone_number":24}}`, refusal[refusedParams], invalid + "destination.phone_number"},
+		{"object for array", `{"line_items":{}}`, refusal[refusedParams], invalid + "line_items"},
+		{"text in array of objects", `{"line_items":[{},"x"]}`, refusal[refusedParams], invalid + "line_items[1]"},
+		{"null in array of objects", `{"line_items":[null]}`, refusal[refusedParams], invalid + "line_items[0]"},
+		{"path in array", `{"line_items":[{},{},{"quantity":"1"}]}`, refusal[refusedParams], invalid + "line_items[2].quantity"},
+		{"text for texts", `{"events":"*"}`, refusal[refusedParams], invalid + "events"},
+		{"number in texts", `{"events":["*",1]}`, refusal[refusedParams], invalid + "events[1]"},
+		{"null in texts", `{"events":[null]}`, refusal[refusedParams], invalid + "events[0]"},
+		{"array for metadata", `{"metadata":[]}`, refusal[refusedParams], invalid + "metadata"},
+		{"empty where it is nonempty", `{"key":""}`, refusal[refusedParams], invalid + "key"},
+		{"empty in an array", `{"line_items":[{},{"type":""}]}`, refusal[refusedParams], invalid + "line_items[1].type"},
+		{"required, absent", `{}`, refusal[requiredParams], "parameter_missing b"},
+		{"required, null", `{"a":1,"b":null}`, refusal[requiredParams], "parameter_missing b"},
+		{"required in object", `{"b":1,"c":{}}`, refusal[requiredParams], "parameter_missing c.d"},
+		{"other case of the name", `{"B":1}`, refusal[requiredParams], "parameter_missing b"},
+		{"what is missing comes first", `{"a":"x"}`, refusal[requiredParams], "parameter_missing b"},
+		{"first error wins", `{"a":"x","b":"y","c":{}}`, refusal[requiredParams], invalid + "a"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := tt.read(t, tt.body)
+			if got := refused(err); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+			if text := errorText(err); len(text) > 300 {
+				t.Errorf("the message repeats what was sent: %d characters", len(text))
+			}
+		})
+	}
+}
+
+func TestDecodeMessages(t *testing.T) {
+	for _, tt := range []struct {
+		body string
+		read func(*testing.T, string) error
+		want string
+	}{
+		{`{"n":5.5}`, refusal[refusedParams], "n must be a whole number, such as 5; what was sent has a fraction."},
+		{`{"amount":1e3}`, refusal[refusedParams], "amount must be a whole number of pesewas, such as 1000; what was sent has an exponent."},
+		{`{"amount":0.001}`, refusal[ghsParams], "amount must be a number of GHS with at most two decimals, such as 150 or 150.50; what was sent has more decimals."},
+		{`{"amount":-0}`, refusal[ghsParams], "amount must be a number of GHS with at most two decimals, such as 150 or 150.50; what was sent is a negative zero."},
+		{`{"quantity":99999999999999999}`, refusal[refusedParams], "quantity must be a number with at most 6 decimals, such as 2.5; what was sent is out of range."},
+		{`{"amount":"1"}`, refusal[ghsParams], "amount must be a number of GHS with at most two decimals, such as 150 or 150.50."},
+		{`{"destination":{"type":1}}`, refusal[refusedParams], "destination.type must be a string."},
+		{`{"active":1}`, refusal[refusedParams], "active must be true or false."},
+		{`{"destination":1}`, refusal[refusedParams], "destination must be an object."},
+		{`{"events":1}`, refusal[refusedParams], "events must be an array of strings."},
+		{`{"events":[1]}`, refusal[refusedParams], "events[0] must be a string."},
+		{`{"line_items":1}`, refusal[refusedParams], "line_items must be an array of objects."},
+		{`{"line_items":[1]}`, refusal[refusedParams], "line_items[0] must be an object."},
+		{`{"metadata":1}`, refusal[refusedParams], "metadata must be an object of strings, numbers and booleans."},
+		{`{"at":"x"}`, refusal[refusedParams], "at must be " + wantTime + "."},
+		{`{"key":""}`, refusal[refusedParams], "key is empty. Give it a value or leave it out."},
+	} {
+		var e *api.Error
+		if err := tt.read(t, tt.body); !errors.As(err, &e) || e.Message != tt.want {
+			t.Errorf("%s: got %v, want %s", tt.body, err, tt.want)
+		}
+	}
+}
+
+// What is too long to be an amount stands for one that is above every limit, and keeps
+// its sign. A decimal may have an exponent.
+func TestNumbersAtTheEdge(t *testing.T) {
+	for _, literal := range []string{"9999999999999999", strings.Repeat("9", 100_000), strings.Repeat("9", 30) + ".55"} {
+		for sign, want := range map[string]decimal.Decimal{"": overLimit, "-": overLimit.Neg()} {
+			if got, err := decodeText[ghsParams](t, `{"amount":`+sign+literal+`}`); err != nil || !got.Amount.Equal(want) {
+				t.Errorf("%s and %d characters: %s, %v", sign, len(literal), got.Amount, err)
+			}
+		}
+	}
+	for literal, want := range map[string]string{
+		"1e-06": "0.000001", "1E-6": "0.000001", "1.50e-5": "0.000015", "1e1": "10", "2.5e+02": "250", "-1e-3": "-0.001", "0e0": "0", "1e-000006": "0.000001",
+	} {
+		if got, err := decodeText[refusedParams](t, `{"quantity":`+literal+`}`); err != nil || got.Quantity.String() != want {
+			t.Errorf("%s is read as %s, %v; want %s", literal, got.Quantity, err, want)
+		}
+	}
+}
+
+// FuzzAmounts checks that no literal is read as another amount than decimal
+// arithmetic says, however it is written.
+func FuzzAmounts(f *testing.F) {
+	for _, seed := range []string{"0", "-0", "1", "1000.0", "150.5", "0.01", "0.001", "1e3", "99999999999999999999", "-5.25", "1.000000", "1e-06", "2.5E+2"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, literal string) {
+		v, err := parseJSON([]byte(literal))
+		if err != nil || v.kind != jsonNumber || len(v.text) > 100 {
+			return
+		}
+		if got, err := parseDecimal(v.text, 6); err == nil && (!decimal.RequireFromString(v.text).Equal(got) || got.Exponent() < -6) {
+			t.Errorf("parseDecimal(%s) = %s", v.text, got)
+		}
+		if strings.ContainsAny(v.text, "eE") {
+			return
+		}
+		want := decimal.RequireFromString(v.text)
+		if got, err := parseInteger(v.text); err == nil && !want.Equal(decimal.NewFromInt(got)) {
+			t.Errorf("parseWhole(%s) = %d", v.text, got)
+		}
+		if got, err := parseGHS(v.text); err == nil && (!want.Equal(got) || got.Exponent() < -2) {
+			if !got.Abs().Equal(overLimit) || want.Abs().LessThan(overLimit) || want.Sign() != got.Sign() {
+				t.Errorf("parseGHS(%s) = %s", v.text, got)
+			}
+		}
+	})
+}

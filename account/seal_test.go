@@ -64,7 +64,7 @@ func TestSeals(t *testing.T) {
 		*now = now.Add(10 * time.Minute)
 		must.Do(t, svc.Drain(t.Context()))
 	}
-	check(2*(300+1+83+1+44+128+129))
+	check(2 * (300 + 1 + 83 + 1 + 44 + 128 + 129))
 	if n, err := svc.Accounts.Seal(t.Context()); err != nil || n != 0 {
 		t.Errorf("sealed %d more, %v", n, err)
 	}

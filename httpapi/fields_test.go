@@ -11,14 +11,13 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func parseFields(t *testing.T, text string) *fields {
 	t.Helper()
 	f := newFields(parseBody([]byte(text)))
-	if err := f.err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.err())
 	return f
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestParseJSONAccepts(t *testing.T) {
@@ -36,10 +37,7 @@ func TestParseJSONAccepts(t *testing.T) {
 		{"400 digits", strings.Repeat("9", 400), json.Number(strings.Repeat("9", 400))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			v, err := parseJSON([]byte(tt.text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(parseJSON([]byte(tt.text)))(t)
 			if diff := cmp.Diff(tt.want, v.plain()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -264,23 +262,15 @@ func BenchmarkDisbursementBody(b *testing.B) {
 			Type: d.text("type"), Phone: d.text("phone_number"), Provider: d.text("provider"), Name: d.text("account_name"),
 			Description: f.text("description"), Reference: f.text("reference"), Metadata: f.metadata("metadata"),
 		}
-		if err := f.err(); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := encode(&request{}, 200, a); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, f.err())
+		must.Get(encode(&request{}, 200, a))(b)
 		middle := time.Now()
 		var s struct {
 			answer
 			Destination answer `json:"destination"`
 		}
-		if err := json.Unmarshal(data, &s); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := json.Marshal(s.answer); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, json.Unmarshal(data, &s))
+		must.Get(json.Marshal(s.answer))(b)
 		ours += middle.Sub(start)
 		standard += time.Since(middle)
 	}

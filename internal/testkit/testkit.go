@@ -49,7 +49,7 @@ type Backend struct {
 // Backends are all stores.
 var Backends = []Backend{
 	{"memory", 1, func(*testing.T) (storage.Store, error) { return memory.New(), nil }},
-	{"sqlite", 1, func(t *testing.T) (storage.Store, error) {
+	{"sqlite", 4, func(t *testing.T) (storage.Store, error) {
 		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
 	}},
 	{"postgres", 6, func(t *testing.T) (storage.Store, error) { return pgtest.Store(t), nil }},

@@ -28,6 +28,10 @@ const DefaultBaseURL = "http://127.0.0.1:8080"
 // make and for what becomes due later.
 const defaultPoll = time.Second
 
+// defaultStuckAfter is how long an order may be on its way before it counts as stuck, when
+// the host says nothing.
+const defaultStuckAfter = time.Hour
+
 // minKey is the shortest server key, in bytes.
 const minKey = 32
 
@@ -204,6 +208,9 @@ func (c *Config) check() error {
 	}
 	if c.Poll <= 0 {
 		c.Poll = defaultPoll
+	}
+	if c.StuckAfter <= 0 {
+		c.StuckAfter = defaultStuckAfter
 	}
 	return nil
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/erasure"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/internal/jsoncache"
 	"github.com/seed-7082ffec/payments/internal/providers"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -115,14 +114,16 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 
 	s := &Service{base: c.BaseURL, config: c}
-	s.engine = &engine.Engine{Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Sandbox: c.Sandbox, KeyRetention: c.IdempotencyRetention, JSONCache: new(jsoncache.Cache)}
 	s.runner = &work.Runner{Store: store, Clock: c.Clock, Log: c.Logger, Poll: c.Poll, Serial: c.Serial}
-	s.engine.Wake, s.engine.Reserve, s.engine.ObserveWork = s.runner.Wake, s.runner.Reserve, s.runner.Observe
 	if c.Observer != nil {
 		s.runner.Observer = observed{c.Observer}
 	}
 	if c.Sandbox {
-		s.runner.Clocks = s.engine.AwakeClocks
+		s.runner.Clocks = func(ctx context.Context) ([]storage.Clock, error) { return engine.AwakeClocks(ctx, store, c.Clock) }
+	}
+	s.engine = &engine.Engine{
+		Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Runner: s.runner,
+		Sandbox: c.Sandbox, KeyRetention: c.IdempotencyRetention,
 	}
 
 	if err := s.wire(c, nil); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pin"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -45,7 +46,7 @@ func newBench(t *testing.T, wrap func(storage.Store) storage.Store) *bench {
 	clock := func() time.Time { return *b.now.Load() }
 	b.engine = &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	}
 	b.Service, b.inside = account.New(b.engine, account.Config{})
 	return b

@@ -42,7 +42,7 @@ var customers = storage.NewCollection("customers", []storage.Field[Customer]{
 	storage.TextColumn("email", func(c *Customer) string { return strings.ToLower(c.Email) }).Nullable().Indexed(),
 	storage.TextColumn("phone", func(c *Customer) string { return c.Phone }).Nullable().Indexed(),
 	storage.TimeColumn("created", func(c *Customer) time.Time { return c.CreatedAt.Time }).Indexed(),
-})
+}).Passthrough(func(c *Customer) any { return c })
 
 // CreateCustomerParams describe a customer. Everything is optional.
 type CreateCustomerParams struct {
@@ -181,7 +181,7 @@ func (s *Service) GetCustomerJSON(ctx context.Context, caller api.Caller, id str
 // customerListing is how customers are read.
 var customerListing = engine.Listing[Customer, Customer]{
 	Collection: customers, Noun: "customer", URL: "/v1/customers",
-	Show: func(c *Customer) Customer { return *c }, Passthrough: true,
+	Show: func(c *Customer) Customer { return *c },
 }
 
 // ListCustomersParams selects customers; zero values select all.

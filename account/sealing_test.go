@@ -176,7 +176,7 @@ func newTown(tb testing.TB, wallets int) *town {
 	must.Do(tb, d.Define(tb.Context(), append(engine.Kinds(), account.Kinds()...)...))
 	e := &engine.Engine{
 		Store: d, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	}
 	accounts, inside := account.New(e, account.Config{Keys: [][]byte{make([]byte, 32)}})
 	w := &town{accounts, inside, d, &work.Runner{Store: d, Clock: time.Now, Log: e.Log, Poll: time.Second}}

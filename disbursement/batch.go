@@ -145,34 +145,15 @@ type rowRecord struct {
 }
 
 var batches = storage.NewCollection("disbursement_batches", []storage.Field[batchRecord]{
-	{
-		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: texts(BatchStatuses()), Indexed: true},
-		Value:  func(b *batchRecord) any { return string(b.Status) },
-	},
-	{
-		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-		Value:  func(b *batchRecord) any { return b.CreatedAt.Time },
-	},
-})
+	storage.TextColumn("status", func(b *batchRecord) string { return string(b.Status) }).
+		OneOf(texts(BatchStatuses())...).Indexed(),
+	storage.TimeColumn("created", func(b *batchRecord) time.Time { return b.CreatedAt.Time }).Indexed(),
+}).Passthrough(func(b *batchRecord) any { return &b.Batch })
 
 var rows = storage.NewCollection("disbursement_batch_rows", []storage.Field[rowRecord]{
-	{
-		Column: storage.Column{Name: "batch", Type: storage.Text, Indexed: true},
-		Value:  func(r *rowRecord) any { return r.Batch },
-	},
-	{
-		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: texts(RowStatuses())},
-		Value:  func(r *rowRecord) any { return string(r.Status) },
-	},
-	{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value: func(r *rowRecord) any {
-			if r.Due == nil {
-				return nil
-			}
-			return r.Due.Time
-		},
-	},
+	storage.TextColumn("batch", func(r *rowRecord) string { return r.Batch }).Indexed(),
+	storage.TextColumn("status", func(r *rowRecord) string { return string(r.Status) }).OneOf(texts(RowStatuses())...),
+	storage.NullTimeColumn("due", func(r *rowRecord) *api.Time { return r.Due }),
 }, storage.DueBy("due"))
 
 func texts[T ~string](values []T) []string {

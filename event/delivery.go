@@ -49,23 +49,9 @@ type Attempt struct {
 }
 
 var deliveries = storage.NewCollection("webhook_deliveries", []storage.Field[Delivery]{
-	{
-		Column: storage.Column{Name: "endpoint", Type: storage.Text, Indexed: true},
-		Value:  func(d *Delivery) any { return d.Endpoint },
-	},
-	{
-		Column: storage.Column{Name: "event", Type: storage.Text, Indexed: true},
-		Value:  func(d *Delivery) any { return d.Event },
-	},
-	{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value: func(d *Delivery) any {
-			if d.NextAttemptAt != nil {
-				return d.NextAttemptAt.Time
-			}
-			return nil
-		},
-	},
+	storage.TextColumn("endpoint", func(d *Delivery) string { return d.Endpoint }).Indexed(),
+	storage.TextColumn("event", func(d *Delivery) string { return d.Event }).Indexed(),
+	storage.NullTimeColumn("due", func(d *Delivery) *api.Time { return d.NextAttemptAt }),
 }, storage.DueBy("due"))
 
 // Deliveries are the records of deliveries, which package webhook writes.

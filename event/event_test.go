@@ -11,7 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -35,7 +35,7 @@ const (
 		disbursement_batch.created disbursement_batch.completed`
 )
 
-func TestCatalogue(t *testing.T) {
+func TestCatalogueListsEveryTypeOfTheSpecification(t *testing.T) {
 	var want []string
 	for _, list := range []string{listA, listB, ours} {
 		want = append(want, strings.Fields(list)...)
@@ -69,14 +69,14 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-func TestHostsRecordEvents(t *testing.T) {
+func TestHostRecordsItsOwnEvent(t *testing.T) {
 	store := memory.New()
 	if err := store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...); err != nil {
 		t.Fatal(err)
 	}
 	s, _ := event.New(&engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	})
 	caller := api.Caller{Merchant: "mer_1", RequestID: "req_1", IdempotencyKey: "sub-1"}
 	plan := map[string]any{"id": "sub_1", "object": "subscription", "note": "<3"}
@@ -127,7 +127,7 @@ func (n *narrow) Allows(resource string, write bool) bool {
 
 // Whoever may read events, but not the resource of one, sees which object it is of and
 // nothing else of it. Each type has a resource.
-func TestEventsShowWhatMayBeRead(t *testing.T) {
+func TestEventHidesObjectTheCallerMayNotRead(t *testing.T) {
 	for _, typ := range event.Types() {
 		if !api.IsResource(typ.Resource()) {
 			t.Errorf("%s has the resource %q", typ, typ.Resource())

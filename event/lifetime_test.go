@@ -50,7 +50,7 @@ func newDiary(t *testing.T) *diary {
 	clock := func() time.Time { return d.now }
 	d.engine = &engine.Engine{
 		Store: d.store, Clock: clock, NewID: ids.New(clock, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	}
 	d.open()
 	return d

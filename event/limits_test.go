@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
-	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -26,7 +26,7 @@ func newService(t *testing.T) (*event.Service, *event.Internal, *engine.Engine) 
 	}
 	e := &engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	}
 	s, internal := event.New(e)
 	return s, internal, e
@@ -53,7 +53,7 @@ func TestEveryTypeIsRecordedAndFound(t *testing.T) {
 	}
 }
 
-func TestSizesOfSnapshots(t *testing.T) {
+func TestLargeSnapshotIsRefused(t *testing.T) {
 	s, _, _ := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	const around = len(`{"a":""}`)
@@ -66,7 +66,7 @@ func TestSizesOfSnapshots(t *testing.T) {
 }
 
 // A wrong type is named in the refusal, but not at any length.
-func TestUnknownTypes(t *testing.T) {
+func TestUnknownTypeIsRefused(t *testing.T) {
 	s, internal, e := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	long := event.Type(strings.Repeat("x", 10_000))

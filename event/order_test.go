@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -72,7 +73,7 @@ func newProcess(t *testing.T, store storage.Store, clock func() time.Time) *proc
 	})
 	e := &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	}
 	s, internal := event.New(e)
 	return &process{s, internal, e}
@@ -175,7 +176,7 @@ func TestEventsComeInTheOrderOfCommits(t *testing.T) {
 
 // Events of a release that kept a head for each merchant, or none, stand before those
 // that follow, of every merchant, also when the process begins anew.
-func TestEventsBeforeTheHead(t *testing.T) {
+func TestEventsOfOlderReleasesComeFirst(t *testing.T) {
 	for name, open := range databases {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()

@@ -17,7 +17,7 @@ import (
 )
 
 // Every subscriber is told of every event, and again when it fails or panics.
-func TestSubscribers(t *testing.T) {
+func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
 	now := time.Now()
 	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
 	var mu sync.Mutex
@@ -84,7 +84,7 @@ func TestSubscribers(t *testing.T) {
 	}
 }
 
-func TestAll(t *testing.T) {
+func TestAllReadsEveryPage(t *testing.T) {
 	s := paymentstest.New(t)
 	for range 250 {
 		if _, err := s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"id": "plan_1"}}); err != nil {

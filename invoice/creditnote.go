@@ -41,10 +41,7 @@ func (n *CreditNote) taxes(v *Invoice) (rows []TaxRow, sum int64) {
 }
 
 var creditNotes = storage.NewCollection("credit_notes", []storage.Field[CreditNote]{
-	{
-		Column: storage.Column{Name: "invoice", Type: storage.Text, Indexed: true},
-		Value:  func(n *CreditNote) any { return n.Invoice },
-	},
+	storage.TextColumn("invoice", func(n *CreditNote) string { return n.Invoice }).Indexed(),
 })
 
 // Payment returns the payment of an invoice, for a refund.

@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"slices"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/storage"
@@ -182,52 +183,14 @@ func (r *record) enter(to Status) bool {
 }
 
 var invoices = storage.NewCollection("invoices", []storage.Field[record]{
-	{
-		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses, Indexed: true},
-		Value:  func(r *record) any { return string(r.Status) },
-	},
-	{
-		Column: storage.Column{Name: "customer", Type: storage.Text, Null: true, Indexed: true},
-		Value: func(r *record) any {
-			if r.Customer == nil {
-				return nil
-			}
-			return *r.Customer
-		},
-	},
-	{
-		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-		Value:  func(r *record) any { return r.CreatedAt.Time },
-	},
-	{
-		Column: storage.Column{Name: "due_date", Type: storage.Time, Null: true, Indexed: true},
-		Value:  func(r *record) any { return timeOrNil(r.DueDate) },
-	},
-	{
-		Column: storage.Column{Name: "token", Type: storage.Text},
-		Value:  func(r *record) any { return r.Token },
-	},
-	{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value:  func(r *record) any { return timeOrNil(r.due()) },
-	},
-	{
-		Column: storage.Column{Name: "unlinked", Type: storage.Text, Null: true, Indexed: true},
-		Value: func(r *record) any {
-			if r.UnlinkedCustomer == "" {
-				return nil
-			}
-			return r.UnlinkedCustomer
-		},
-	},
+	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+	storage.NullTextColumn("customer", func(r *record) *string { return r.Customer }).Indexed(),
+	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
+	storage.NullTimeColumn("due_date", func(r *record) *api.Time { return r.DueDate }).Indexed(),
+	storage.TextColumn("token", func(r *record) string { return r.Token }),
+	storage.NullTimeColumn("due", (*record).due),
+	storage.TextColumn("unlinked", func(r *record) string { return r.UnlinkedCustomer }).Nullable().Indexed(),
 }, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
-
-func timeOrNil(t *api.Time) any {
-	if t == nil {
-		return nil
-	}
-	return t.Time
-}
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {

@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -179,33 +180,27 @@ func (r *record) payable(key string) error {
 	return nil
 }
 
-// charge calls the charger, books the outcome, and answers with it.
+// charge answers with the outcome of a charge that was begun.
 func (s *Service) charge(ctx context.Context, caller api.Caller, call engine.Call, ask *dispatch.Call) (*Invoice, error) {
-	// The outcome is booked though the caller goes away.
-	ctx = context.WithoutCancel(ctx)
-	result, failed := ask.Ask(ctx)
-	if failed != nil { // the error may quote a payment method; the log must not
-		s.engine.Log.WarnContext(ctx, "the charger did not answer; it will be asked again", "invoice", ask.Record, "charge", ask.ID)
-		result = provider.Result{}
-	}
-	var decision dispatch.Decision
+	ctx = context.WithoutCancel(ctx) // the charge goes on though the caller goes away
 	var paid *Invoice
-	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		var err error
-		if decision, err = s.book(ctx, tx, ask.Ref, result); err != nil {
-			return err
+	book := func(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error) {
+		decision, err := s.book(ctx, tx, ref, r)
+		if err != nil {
+			return decision, err
 		}
-		o, err := s.get(tx, engine.Scope(caller), ask.Record)
+		o, err := s.get(tx, engine.Scope(caller), ref.Record)
 		if err == nil {
 			paid = &o.Value.Invoice
 		}
-		return err
-	})
+		return decision, err
+	}
+	result, decision, err := ask.Do(ctx, s.engine, caller, book)
 	switch {
+	case errors.Is(err, provider.ErrContradicted):
+		return nil, fmt.Errorf("invoice: %w", err)
 	case err != nil:
 		return nil, err
-	case decision == dispatch.Contradict:
-		return nil, fmt.Errorf("invoice: %w", provider.ErrContradicted)
 	case result.Outcome == provider.Paid:
 		if decision == dispatch.Repeat { // a worker has kept the answer
 			if kept, err := engine.Replay[Invoice](ctx, s.engine, caller, call); kept != nil && err == nil {

@@ -48,10 +48,7 @@ type reminder struct {
 }
 
 var reminders = storage.NewCollection("invoice_reminders", []storage.Field[reminder]{
-	{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value:  func(r *reminder) any { return r.Due.Time },
-	},
+	storage.NullTimeColumn("due", func(r *reminder) *api.Time { return &r.Due }),
 }, storage.DueBy("due"))
 
 // at is when the reminder of a day is sent.

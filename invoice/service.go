@@ -14,7 +14,6 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/check"
-	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -41,8 +40,7 @@ type Config struct {
 	// open invoices: -3 is three days before, 0 the day itself, 7 a week later. Nobody
 	// is reminded when it is empty. [CheckReminders] says what is allowed.
 	Reminders []int
-	// StuckAfter is how long a charge may be undecided before it counts as stuck; one
-	// hour when zero.
+	// StuckAfter is how long a charge may be undecided before it counts as stuck.
 	StuckAfter time.Duration
 	// BaseURL is where the hosted pages are reached, without a slash at its end.
 	BaseURL string
@@ -62,9 +60,6 @@ const maxDocuments = 4
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	if c.TestCharger == nil {
 		c.TestCharger = provider.Simulated{}
-	}
-	if c.StuckAfter <= 0 {
-		c.StuckAfter = dispatch.DefaultStuckAfter
 	}
 	s := &Service{engine: e, config: c, renders: make(renderLimiter, maxDocuments)}
 	return s, &Internal{s}

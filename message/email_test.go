@@ -58,7 +58,7 @@ var receipt = message.Email{
 	To: "ama@example.com", FromName: "Adom", Subject: "Receipt", Text: "Paid.", HTML: "<p>Paid.</p>",
 }
 
-func TestLiveEmailsAreSentAndLeave(t *testing.T) {
+func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 	p, mailer := newPost(t, nil), &mails{}
 	if p.internal.CanEmail(true) || !p.internal.CanEmail(false) {
 		t.Error("CanEmail is wrong without a Mailer")
@@ -112,7 +112,7 @@ func TestLiveEmailsAreSentAndLeave(t *testing.T) {
 
 // In test mode an e-mail is listed, and sent only where the host gave a Mailer for
 // it: once, and never the live one.
-func TestEmailsOfTestMode(t *testing.T) {
+func TestTestEmailIsKeptAndSentOnlyByTestMailer(t *testing.T) {
 	p, mailer, other := newPost(t, nil), &mails{fail: 1}, &mails{}
 	p.over(p.engine.Store, message.Config{Mailer: other})
 	p.email(t, test, receipt, "")
@@ -138,7 +138,7 @@ func TestEmailsOfTestMode(t *testing.T) {
 
 // What is erased is what is about the person, in that merchant's mode, however much of
 // it there is, and nothing about somebody else at the same address.
-func TestErase(t *testing.T) {
+func TestEraseRemovesMessagesOfOnePerson(t *testing.T) {
 	p := newPost(t, &phones{})
 	for range api.MaxLimit + 1 {
 		p.queue(t, test, number, "Hello.")
@@ -193,7 +193,7 @@ func TestRerunCountsOneAttempt(t *testing.T) {
 
 // Whichever operation of the store fails, the call says so, and a message that was
 // queued is kept until it was sent.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresLoseNoMessage(t *testing.T) {
 	texter := &phones{}
 	p := newPost(t, nil)
 	store := faultstore.New(p.engine.Store)

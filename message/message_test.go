@@ -60,7 +60,7 @@ func newPost(t *testing.T, texter message.Texter) *post {
 	}
 	clock := func() time.Time { return p.now }
 	log := slog.New(slog.NewTextHandler(&p.log, nil))
-	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Wake: func(*storage.Kind, storage.Scope, time.Time) {}}
+	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Runner: new(work.Runner)}
 	p.Service, p.internal = message.New(p.engine, message.Config{Texter: texter})
 	p.runner = &work.Runner{Store: store, Clock: clock, Log: log, Poll: time.Second}
 	p.runner.Add(p.internal.Jobs(nil)...)
@@ -104,7 +104,7 @@ var (
 	test = api.Caller{Merchant: "mer_1"}
 )
 
-func TestLiveMessagesAreSentAndLeave(t *testing.T) {
+func TestLiveMessageIsRemovedOnceSent(t *testing.T) {
 	texter := &phones{}
 	p := newPost(t, texter)
 	p.queue(t, live, number, "Your code is 123456.")
@@ -121,7 +121,7 @@ func TestLiveMessagesAreSentAndLeave(t *testing.T) {
 	}
 }
 
-func TestFailedMessagesAreTriedAgainAndGivenUp(t *testing.T) {
+func TestFailedMessageIsRetriedThenDropped(t *testing.T) {
 	schedule := []time.Duration{
 		5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 3 * time.Hour, 8 * time.Hour, 12 * time.Hour,
 	}
@@ -159,7 +159,7 @@ func TestFailedMessagesAreTriedAgainAndGivenUp(t *testing.T) {
 	}
 }
 
-func TestWithoutTexterLiveModeIsSilent(t *testing.T) {
+func TestLiveModeWithoutTexterQueuesNothing(t *testing.T) {
 	p := newPost(t, nil)
 	if p.internal.CanText(true) || !p.internal.CanText(false) {
 		t.Error("CanText is wrong")
@@ -170,7 +170,7 @@ func TestWithoutTexterLiveModeIsSilent(t *testing.T) {
 	}
 }
 
-func TestTestMessagesAreKeptForAMonth(t *testing.T) {
+func TestTestMessageIsKeptForAMonth(t *testing.T) {
 	texter := &phones{}
 	p := newPost(t, texter)
 	p.queue(t, test, number, "First.")
@@ -199,7 +199,7 @@ func TestTestMessagesAreKeptForAMonth(t *testing.T) {
 }
 
 // A message belongs to its transaction.
-func TestARolledBackMessageIsNotSent(t *testing.T) {
+func TestRolledBackMessageIsNotSent(t *testing.T) {
 	texter := &phones{}
 	p := newPost(t, texter)
 	planned := errors.New("planned")

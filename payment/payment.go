@@ -75,10 +75,10 @@ type record struct {
 
 var payments = storage.NewCollection("payments", []storage.Field[record]{
 	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
-	storage.TextColumn("qr_code", func(r *record) string { return deref(r.QRCode) }).Nullable().Indexed(),
-	storage.TextColumn("invoice", func(r *record) string { return deref(r.Invoice) }).Nullable().Indexed(),
+	storage.NullTextColumn("qr_code", func(r *record) *string { return r.QRCode }).Indexed(),
+	storage.NullTextColumn("invoice", func(r *record) *string { return r.Invoice }).Indexed(),
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
-})
+}).Passthrough(func(r *record) any { return &r.Payment })
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind { return []*storage.Kind{payments.Kind()} }
@@ -110,7 +110,7 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 func listing(url string) engine.Listing[record, Payment] {
 	return engine.Listing[record, Payment]{
 		Collection: payments, Noun: "payment", URL: url,
-		Show: func(r *record) Payment { return r.Payment }, Passthrough: true,
+		Show: func(r *record) Payment { return r.Payment },
 	}
 }
 
@@ -140,12 +140,4 @@ func (p *ListParams) query(scope storage.Scope) storage.Query {
 	q.Where = engine.Where(q.Where, "qr_code", p.QRCode)
 	q.Where = engine.Where(q.Where, "invoice", p.Invoice)
 	return q
-}
-
-// deref returns the text, or "" for nil.
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -50,8 +50,7 @@ type Config struct {
 	NameMatch NameMatch
 	// NameQuota bounds lookups of names for each merchant and mode.
 	NameQuota NameQuota
-	// StuckAfter is how long a transfer may be on its way before it counts as
-	// stuck; one hour when zero.
+	// StuckAfter is how long a transfer may be on its way before it counts as stuck.
 	StuckAfter time.Duration
 	// NumberRetention is for how long the number of a transfer is kept from its creation
 	// on, once it has ended; zero for good.
@@ -81,9 +80,6 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 		c.NameMatch = MatchNames(DefaultNameTolerance)
 	}
 	c.NameQuota = c.NameQuota.orDefault()
-	if c.StuckAfter <= 0 {
-		c.StuckAfter = dispatch.DefaultStuckAfter
-	}
 	for name, fee := range map[string]Fee{"Fees.MobileMoney": c.Fees.MobileMoney, "Fees.BankTransfer": c.Fees.BankTransfer} {
 		if err := fee.check(name); err != nil {
 			return nil, err
@@ -307,7 +303,7 @@ func (in *Internal) GetJSON(ctx context.Context, caller api.Caller, k *transfer.
 func listing(k *transfer.Kind) engine.Listing[record, Transfer] {
 	return engine.Listing[record, Transfer]{
 		Collection: records(k), Noun: k.Object, URL: "/v1/" + k.Table,
-		Show: func(r *record) Transfer { return r.Transfer }, Passthrough: true,
+		Show: func(r *record) Transfer { return r.Transfer },
 	}
 }
 

@@ -117,16 +117,10 @@ func records(k *transfer.Kind) *storage.Collection[record] {
 
 func newCollection(k *transfer.Kind) *storage.Collection[record] {
 	return storage.NewCollection(k.Table, []storage.Field[record]{
-		{
-			Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses, Indexed: true},
-			Value:  func(r *record) any { return string(r.Status) },
-		},
-		{
-			Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-			Value:  func(r *record) any { return r.CreatedAt.Time },
-		},
+		storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+		storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 		dispatch.DueField((*record).submission),
-	}, storage.DueBy("due"))
+	}, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Transfer })
 }
 
 // statusEvent returns the event of a status: payout.completed for both ways of

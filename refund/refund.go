@@ -2,6 +2,7 @@ package refund
 
 import (
 	"slices"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -89,29 +90,12 @@ func (r *record) enter(to Status) bool {
 func (r *record) ended() bool { return r.Status == Succeeded || r.Status == Failed }
 
 var refunds = storage.NewCollection("refunds", []storage.Field[record]{
-	{
-		Column: storage.Column{Name: "status", Type: storage.Text, OneOf: statuses, Indexed: true},
-		Value:  func(r *record) any { return string(r.Status) },
-	},
-	{
-		Column: storage.Column{Name: "payment", Type: storage.Text, Indexed: true},
-		Value:  func(r *record) any { return r.Payment },
-	},
-	{
-		Column: storage.Column{Name: "invoice", Type: storage.Text, Null: true, Indexed: true},
-		Value: func(r *record) any {
-			if r.Invoice == nil {
-				return nil
-			}
-			return *r.Invoice
-		},
-	},
-	{
-		Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-		Value:  func(r *record) any { return r.CreatedAt.Time },
-	},
+	storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
+	storage.TextColumn("payment", func(r *record) string { return r.Payment }).Indexed(),
+	storage.NullTextColumn("invoice", func(r *record) *string { return r.Invoice }).Indexed(),
+	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 	dispatch.DueField(func(r *record) *dispatch.Submission { return &r.Submission }),
-}, storage.DueBy("due"))
+}, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Refund })
 
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind { return []*storage.Kind{refunds.Kind()} }

@@ -29,8 +29,7 @@ type Config struct {
 	Invoices *invoice.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// StuckAfter is how long a refund may be on its way before it counts as stuck; one
-	// hour when zero.
+	// StuckAfter is how long a refund may be on its way before it counts as stuck.
 	StuckAfter time.Duration
 }
 
@@ -48,9 +47,6 @@ type Internal struct {
 
 // New returns the service, and what siblings call.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
-	if c.StuckAfter <= 0 {
-		c.StuckAfter = dispatch.DefaultStuckAfter
-	}
 	in := &Internal{engine: e, config: c}
 	return &Service{engine: e, internal: in}, in
 }
@@ -256,7 +252,7 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 // listing is how refunds are read.
 var listing = engine.Listing[record, Refund]{
 	Collection: refunds, Noun: "refund", URL: "/v1/refunds",
-	Show: func(r *record) Refund { return r.Refund }, Passthrough: true,
+	Show: func(r *record) Refund { return r.Refund },
 }
 
 // ListParams selects refunds; zero values select all.

@@ -24,6 +24,7 @@ type Collection[T any] struct {
 	fields   []Field[T]
 	shape    *jsonShape
 	verbatim func(*T) *json.RawMessage // may be nil
+	stamp    *stamp                    // may be nil
 }
 
 // Object is a stored value with its scope, id and version.
@@ -154,6 +155,9 @@ func (c *Collection[T]) Insert(tx Tx, s Scope, id string, v T) (*Object[T], erro
 	r, err := c.encode(o)
 	if err != nil {
 		return nil, err
+	}
+	if c.stamp != nil {
+		r.Data = c.stamp.put(r.Data)
 	}
 	return o, tx.Insert(c.kind, r)
 }

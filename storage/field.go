@@ -17,6 +17,16 @@ func TextColumn[T any](name string, value func(*T) string) Field[T] {
 	return Field[T]{Column{Name: name, Type: Text}, func(v *T) any { return value(v) }}
 }
 
+// NullTextColumn returns a column of type Text that is null where value returns nil.
+func NullTextColumn[T any](name string, value func(*T) *string) Field[T] {
+	return Field[T]{Column{Name: name, Type: Text, Null: true}, func(v *T) any {
+		if text := value(v); text != nil {
+			return *text
+		}
+		return nil
+	}}
+}
+
 // BoolColumn returns a column of type Bool.
 func BoolColumn[T any](name string, value func(*T) bool) Field[T] {
 	return Field[T]{Column{Name: name, Type: Bool}, func(v *T) any { return value(v) }}

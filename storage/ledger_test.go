@@ -99,7 +99,7 @@ func TestPostingCheckAgreesWithBigInt(t *testing.T) {
 	})
 }
 
-func TestApply(t *testing.T) {
+func TestApplyMovesMoney(t *testing.T) {
 	const top, bottom = math.MaxInt64, math.MinInt64
 	at := func(amount int64, guarded bool) storage.Balance {
 		return storage.Balance{Account: "a", Guarded: guarded, Amount: amount, Entries: 3}

@@ -13,9 +13,15 @@ import (
 // fields. It must keep them when it replaces the object.
 
 // keepUnknownMembers returns data with the members of the stored document that T has no
-// fields for. Nearly always there are none.
+// fields for. Nearly always there are none, and data gets its stamp.
 func (c *Collection[T]) keepUnknownMembers(tx Tx, o *Object[T], data []byte) ([]byte, error) {
 	if c.shape == nil {
+		return data, nil
+	}
+	done := func() ([]byte, error) {
+		if c.stamp != nil {
+			data = c.stamp.put(data)
+		}
 		return data, nil
 	}
 	stored := o.stored
@@ -23,14 +29,14 @@ func (c *Collection[T]) keepUnknownMembers(tx Tx, o *Object[T], data []byte) ([]
 		r, err := tx.Get(c.kind, o.Scope, o.ID)
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && r.Version != o.Version:
-			return data, nil // Replace will fail
+			return done() // Replace will fail
 		case err != nil:
 			return nil, err
 		}
 		stored = r.Data
 	}
-	if c.shape.coversAll(stored) {
-		return data, nil
+	if c.stamp.wrote(stored) || c.shape.coversAll(stored) {
+		return done()
 	}
 	var before T
 	err := json.Unmarshal(stored, &before)

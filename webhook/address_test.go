@@ -7,7 +7,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-func TestURLs(t *testing.T) {
+func TestUnsafeURLsAreRefused(t *testing.T) {
 	for url, modes := range map[string]string{ // in which modes it is taken
 		"https://example.com/hooks":                          "live test",
 		"https://example.com:8443/h?a=b":                     "live test",

@@ -51,7 +51,7 @@ func (m *mortal) Update(ctx context.Context, fn func(storage.Tx) error) error {
 // Whenever the process dies, between commit and delivery, during one, or after the
 // answer and before it is written down: every event that was committed arrives,
 // and no other.
-func TestDeaths(t *testing.T) {
+func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 	r := listen(t)
 	for seed := range uint64(300) {
 		dice := rand.New(rand.NewPCG(seed, seed))

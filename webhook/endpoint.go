@@ -46,7 +46,7 @@ type endpointRecord struct {
 	After string `json:"after,omitempty"`
 }
 
-var endpoints = storage.NewCollection[endpointRecord]("webhook_endpoints", nil)
+var endpoints = storage.NewCollection[endpointRecord]("webhook_endpoints", nil).Passthrough(func(r *endpointRecord) any { return &r.Endpoint })
 
 // secrets returns what signs a delivery at a time.
 func (r *endpointRecord) secrets(now time.Time) []string {

@@ -16,7 +16,7 @@ import (
 
 // What can be wrong with an endpoint, when it is made and when it is changed; what is
 // refused changes nothing.
-func TestEndpointsThatAreRefused(t *testing.T) {
+func TestInvalidEndpointsAreRefused(t *testing.T) {
 	s := open(t, memory.New())
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	kept, err := s.Webhooks.Create(t.Context(), live, webhook.CreateParams{URL: "https://example.com/h", Events: []event.Type{"*"}})
@@ -80,7 +80,7 @@ func TestEndpointsThatAreRefused(t *testing.T) {
 
 // Whichever operation of the store fails, a call says so; and every event reaches the
 // endpoint though the store fails at every operation of the work in turn.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := open(t, store)
 	r := listen(t)
@@ -152,7 +152,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 
 // An endpoint hears of what happens from its creation on, though an older event is
 // still to be told to others.
-func TestEventsBeforeAnEndpoint(t *testing.T) {
+func TestNewEndpointMissesEarlierEvents(t *testing.T) {
 	s := open(t, memory.New())
 	old, late := listen(t), listen(t)
 	s.endpoint(old.URL, "*")
@@ -171,7 +171,7 @@ func TestEventsBeforeAnEndpoint(t *testing.T) {
 
 // What happens while an endpoint is switched off is not delivered to it, also not when it is
 // switched on before the events are fanned out, and by a clock that stands still.
-func TestAnEndpointMissesWhatHappensWhileItIsOff(t *testing.T) {
+func TestDisabledEndpointMissesEvents(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *shop) {
 		other, r := listen(t), listen(t)
 		s.endpoint(other.URL, "*")
@@ -204,7 +204,7 @@ func TestAnEndpointMissesWhatHappensWhileItIsOff(t *testing.T) {
 }
 
 // What an endpoint answers with 410 is not tried again, and waits for nothing.
-func TestAnEndpointThatIsGoneWaitsForNothing(t *testing.T) {
+func TestGoneEndpointIsNotRetried(t *testing.T) {
 	s := open(t, memory.New())
 	r := listen(t)
 	r.answers(410)

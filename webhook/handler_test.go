@@ -33,7 +33,7 @@ func deliver(ctx context.Context, h http.Handler, secret, id string) (status int
 }
 
 // An event whose handling panicked is handed over again when it is delivered again.
-func TestHandlerKeepsAnEventThatPanicked(t *testing.T) {
+func TestHandlerRetriesAfterPanic(t *testing.T) {
 	calls := 0
 	h := Handler(receiverSecret, nil, func(context.Context, event.Event) error {
 		if calls++; calls == 1 {
@@ -53,7 +53,7 @@ func TestHandlerKeepsAnEventThatPanicked(t *testing.T) {
 
 // A sender that gives up and delivers again is not told that an event was received
 // before it is handled, and the first handling goes on without the sender.
-func TestHandlerOutlastsTheSender(t *testing.T) {
+func TestHandlerFinishesAfterSenderGivesUp(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan error)
 	h := Handler(receiverSecret, nil, func(ctx context.Context, _ event.Event) error {
 		begun <- struct{}{}
@@ -77,7 +77,7 @@ func TestHandlerOutlastsTheSender(t *testing.T) {
 	}
 }
 
-func TestHandlerWithoutASecret(t *testing.T) {
+func TestHandlerWithoutSecretRefusesDeliveries(t *testing.T) {
 	h := Handler("", nil, func(context.Context, event.Event) error {
 		t.Error("a delivery that anybody can sign was handled")
 		return nil
@@ -88,7 +88,7 @@ func TestHandlerWithoutASecret(t *testing.T) {
 }
 
 // An event that failed at first takes one place, and is forgotten in its turn.
-func TestMemoryForgetsTheOldest(t *testing.T) {
+func TestSeenEventsForgetTheOldest(t *testing.T) {
 	m := NewMemory(2)
 	step := func(id string, failed error) bool {
 		fresh, err := m.Begin(t.Context(), id)

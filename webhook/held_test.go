@@ -80,7 +80,7 @@ func (e endings) EndWork(_ context.Context, w payments.Work) {
 // then the event is held: it is pending, nobody else tells of it, and when the process
 // that does is asleep for too long, another takes over what is not written, and its
 // outcome stands.
-func TestAnEventIsHeldUntilItIsTold(t *testing.T) {
+func TestLeasedEventStaysPendingUntilDelivered(t *testing.T) {
 	store := memory.New()
 	var mu sync.Mutex
 	now := time.Now()

@@ -9,7 +9,7 @@ import (
 )
 
 // An endpoint that answers gains places, and one that does not keeps one.
-func TestLanes(t *testing.T) {
+func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
 		entered := crowd(t, &l, "a", 30)
@@ -52,7 +52,7 @@ func TestLanes(t *testing.T) {
 
 // However many endpoints there are, and however few places for all of them, each
 // gets some of the room to wait, and takes its turn.
-func TestSharedPlaces(t *testing.T) {
+func TestEndpointsShareTheLimiterFairly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
 		for i := range maxInFlight {
@@ -95,7 +95,7 @@ func crowd(t *testing.T, l *limiter, endpoint string, n int) (entered func() int
 }
 
 // What finds no room is put off one after the other, by how long attempts last.
-func TestPutOff(t *testing.T) {
+func TestFullEndpointBacksOff(t *testing.T) {
 	var l limiter
 	now := time.Unix(1, 0)
 	one := l.endpoint("a")
@@ -120,7 +120,7 @@ func TestPutOff(t *testing.T) {
 
 // The fan-out waits while there is enough to do, but not for long, and what it has
 // made room for finds it.
-func TestRoom(t *testing.T) {
+func TestFanOutWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
 		wait := func() (room int, took time.Duration) {

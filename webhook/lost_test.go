@@ -60,7 +60,7 @@ func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
 
 // An event is told again when the outcome of a delivery could not be written, though the
 // process that held it lives on.
-func TestAnEventWhoseOutcomeIsLostIsToldAgain(t *testing.T) {
+func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &failing{Store: memory.New()}
 		svc, err := payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})

@@ -17,7 +17,7 @@ import (
 
 // An answer that drips, and one that never begins, cost the bound on time and no
 // more.
-func TestSlowAnswers(t *testing.T) {
+func TestSlowAnswersTimeOut(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 	for name, answer := range map[string]struct {
 		begins string
@@ -78,7 +78,7 @@ func drip(c net.Conn, begins string) {
 
 // A name that was public when it was saved and leads inside when it is dialled is
 // refused then, and nothing is connected to.
-func TestRebinding(t *testing.T) {
+func TestReboundNameIsRefused(t *testing.T) {
 	inside, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

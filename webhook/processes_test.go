@@ -65,7 +65,7 @@ func TestEventsAndDeliveriesAreRemovedTogether(t *testing.T) {
 }
 
 // Two processes over one store share the work, and no delivery is made twice.
-func TestTwoProcesses(t *testing.T) {
+func TestTwoProcessesDeliverOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "two.db")
 	var shops []*payments.Service
 	for range 2 {

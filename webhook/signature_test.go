@@ -13,7 +13,7 @@ import (
 
 // Other people's verifiers accept our signatures, with either secret of a
 // rotation, and refuse others.
-func TestThirdPartiesVerify(t *testing.T) {
+func TestThirdPartyVerifiersAcceptSignature(t *testing.T) {
 	old, current, other := newSecret(), newSecret(), newSecret()
 	body := []byte(`{"id":"evt_1","note":"₵ <>&"}`)
 	h := http.Header{}
@@ -42,7 +42,7 @@ func TestThirdPartiesVerify(t *testing.T) {
 	}
 }
 
-func TestVerify(t *testing.T) {
+func TestVerifyRefusesForgedOrOldSignature(t *testing.T) {
 	secret, body := newSecret(), []byte(`{"id":"evt_1"}`)
 	at := time.Unix(1_700_000_000, 0)
 	h := http.Header{}

@@ -162,7 +162,7 @@ func (s *shop) newest() event.Event {
 	return list.Data[0]
 }
 
-func TestDelivery(t *testing.T) {
+func TestEventIsDeliveredSigned(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *shop) {
 		s.happen() // before there was an endpoint
 		every, some, none := listen(t), listen(t), listen(t)
@@ -214,7 +214,7 @@ func TestDelivery(t *testing.T) {
 
 // Attempts follow the schedule, each counted from the one before; then the
 // delivery is given up, unless the endpoint was switched off before.
-func TestRetries(t *testing.T) {
+func TestFailedDeliveryIsRetriedOnSchedule(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *shop) {
 		r := listen(t)
 		r.answer = func(w http.ResponseWriter) {
@@ -251,7 +251,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-func TestRetryAfter(t *testing.T) {
+func TestRetryAfterHeaderDelaysRetry(t *testing.T) {
 	s := open(t, memory.New())
 	r := listen(t)
 	r.answer = func(w http.ResponseWriter) {
@@ -273,7 +273,7 @@ func TestRetryAfter(t *testing.T) {
 
 // An endpoint that says it is gone, or has failed for five days, is switched off.
 // What it has missed can be told again.
-func TestDisabling(t *testing.T) {
+func TestFailingEndpointIsDisabled(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *shop) {
 		gone, dead, well := listen(t), listen(t), listen(t)
 		gone.answers(410)
@@ -324,7 +324,7 @@ func TestDisabling(t *testing.T) {
 	})
 }
 
-func TestRotation(t *testing.T) {
+func TestRotatedSecretSignsBesideTheOld(t *testing.T) {
 	s := open(t, memory.New())
 	r := listen(t)
 	e := s.endpoint(r.URL, "*")
@@ -358,7 +358,7 @@ func TestRotation(t *testing.T) {
 }
 
 // Nothing that is not public is dialled without leave, whatever the name.
-func TestGuard(t *testing.T) {
+func TestPrivateAddressesAreNotDialled(t *testing.T) {
 	s := &shop{t: t, now: time.Now()}
 	s.Shop = paymentstest.NewWithStore(t, memory.New(), payments.Config{Clock: func() time.Time { return s.now }})
 	r := listen(t)
@@ -378,7 +378,7 @@ func TestGuard(t *testing.T) {
 }
 
 // Redirects are not followed, and answers cost no more than their bound.
-func TestHostileAnswers(t *testing.T) {
+func TestRedirectsAndLargeAnswersAreBounded(t *testing.T) {
 	s := open(t, memory.New())
 	r, elsewhere := listen(t), listen(t)
 	e := s.endpoint(r.URL, "*")
@@ -420,7 +420,7 @@ func mustJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-func TestHandler(t *testing.T) {
+func TestHandlerPassesVerifiedEventOnce(t *testing.T) {
 	s := open(t, memory.New())
 	var mu sync.Mutex
 	var got []event.Type
@@ -470,7 +470,7 @@ var handler http.Handler
 // However endpoints are switched off and on or moved, no more than a hundred are told, and
 // no more than ten at one address: an event that many wait for would hold up all
 // merchants, and be a flood for a server.
-func TestEndpointsAreBounded(t *testing.T) {
+func TestActiveEndpointsAreLimited(t *testing.T) {
 	s := open(t, memory.New())
 	ctx := t.Context()
 	n := 0

@@ -13,7 +13,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,9 +23,13 @@ const library = "github.com/seed-7082ffec/payments"
 
 // imports are the packages that snippets use, by name.
 var imports = map[string]string{
-	"context": "context", "filepath": "path/filepath", "fmt": "fmt", "http": "net/http", "netip": "net/netip", "testing": "testing", "time": "time",
+	"context": "context", "errors": "errors", "filepath": "path/filepath", "fmt": "fmt", "http": "net/http", "netip": "net/netip",
+	"os": "os", "slog": "log/slog", "testing": "testing", "time": "time", "decimal": "github.com/shopspring/decimal",
 	"pgx": "github.com/jackc/pgx/v5", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
-	"payments": library, "account": library + "/account", "api": library + "/api", "event": library + "/event",
+	"payments": library, "account": library + "/account", "api": library + "/api",
+	"disbursement": library + "/disbursement", "event": library + "/event", "invoice": library + "/invoice",
+	"message": library + "/message", "payment": library + "/payment", "railtest": library + "/provider/railtest",
+	"smtp":    library + "/invoice/smtp",
 	"httpapi": library + "/httpapi", "inspector": library + "/httpapi/inspector", "paymentstest": library + "/httpapi/paymentstest",
 	"payout": library + "/payout", "postgres": library + "/storage/postgres", "provider": library + "/provider",
 	"qrcode": library + "/qrcode", "reference": library + "/httpapi/reference", "refund": library + "/refund",
@@ -39,24 +42,20 @@ var given = map[string]string{
 	"ctx": "context.Context", "store": "*sqlite.Store", "svc": "*payments.Service", "mux": "*http.ServeMux",
 	"server": "*http.Server", "caller": "api.Caller", "pool": "*pgxpool.Pool", "params": "disbursement.CreateParams",
 	"secret": "string", "token": "string", "reference": "string", "pesewas": "int64", "directory": "string",
-	"key": "[]byte", "oldKey": "[]byte",
-	"paid":       "*payment.Payment",
+	"key": "[]byte", "oldKey": "[]byte", "file": "*os.File", "source": "storage.Store", "target": "storage.Store",
+	"code": "string", "consumer": "string", "endpoint": "string", "entered": "string", "eventID": "string", "id": "string",
+	"inv": "string", "newest": "string", "payload": "string", "pin": "string",
+	"paid": "*payment.Payment", "r": "*refund.Refund",
 	"myprovider": "struct{ New func(token string) provider.Rail }",
 	"mystore":    "struct{ Open func(dir string) storage.Store }",
 }
 
 var fences = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
 
-// TestSnippets type-checks each Go snippet of the README and of the guides.
+// TestSnippets type-checks each Go snippet of the README and of docs.
 func TestSnippets(t *testing.T) {
-	root := filepath.Join("..", "..")
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "guide", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages = append(pages, filepath.Join(root, "README.md"))
 	exports, n := exportData(t, root), 0
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +68,7 @@ func TestSnippets(t *testing.T) {
 			}
 		}
 	}
-	if n < 10 {
+	if n < 40 {
 		t.Errorf("found %d snippets only", n)
 	}
 	if check("svc.Payments.Vanish(ctx)\n", exports) == nil {
@@ -81,9 +80,6 @@ func TestSnippets(t *testing.T) {
 func exportData(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	args := slices.Collect(maps.Values(imports))
-	for _, noun := range []string{"disbursement", "payment"} {
-		args = append(args, library+"/"+noun)
-	}
 	command := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Export"}, args...)...)
 	command.Dir = dir
 	out, err := command.Output()
@@ -116,7 +112,7 @@ func check(snippet string, exports map[string]string) error {
 	used, variables := map[string]bool{}, "" // packages, declarations
 	packages := func(text string) {
 		for _, m := range regexp.MustCompile(`\b([a-z]+)\.[A-Z]`).FindAllStringSubmatch(text, -1) {
-			used[m[1]] = true
+			used[m[1]] = imports[m[1]] != ""
 		}
 	}
 	names := map[string]bool{}
@@ -144,12 +140,7 @@ func check(snippet string, exports map[string]string) error {
 	}
 	head := "package snippet\n"
 	for name := range used {
-		switch path := imports[name]; {
-		case path != "":
-			head += fmt.Sprintf("import %q\n", path)
-		case exports[library+"/"+name] != "":
-			head += fmt.Sprintf("import %q\n", library+"/"+name)
-		}
+		head += fmt.Sprintf("import %q\n", imports[name])
 	}
 	file, err := parser.ParseFile(files, "snippet.go", head+variables+snippet, parser.SkipObjectResolution)
 	if err != nil {

@@ -3,17 +3,23 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// callTimeout bounds one call of a provider.
-const callTimeout = 30 * time.Second
+// callTimeout bounds one call of a provider, and bookTimeout the booking of its answer.
+const (
+	callTimeout = 30 * time.Second
+	bookTimeout = 15 * time.Second
+)
 
 // WorkLimit bounds the work on an order: two calls, and the transactions around them.
-const WorkLimit = 2*callTimeout + 15*time.Second
+const WorkLimit = 2*callTimeout + bookTimeout
 
 // The errors of a call. What a host's code panicked with may quote numbers, so the error
 // leaves it out.
@@ -29,24 +35,66 @@ type Ask = func(context.Context) (provider.Result, error)
 // transaction.
 type Call struct {
 	Ref
-	// First says that the provider cannot know the order yet.
-	First          bool
-	Submit, Status Ask
-	// Report is what the observer is told of the attempt, but for the outcome.
-	Report work.Outcome
-
+	word           string // what the order is called in the log
+	first          bool   // the provider cannot know the order yet
+	submit, status Ask
+	// report is what the observer is told of the attempt, but for the outcome.
+	report  work.Outcome
 	release func() // ends the lease of the record
 }
 
-// Ask submits an order the first time. Later it asks for the status, and submits the order
+// Book books what a provider has said of an order, in the caller's transaction. The zero
+// result stands for an answer that was lost.
+type Book = func(context.Context, *engine.Tx, Ref, provider.Result) (Decision, error)
+
+// Do asks the provider and books the answer. Workers call it, and so does a merchant's call
+// that is answered with the outcome, so that both take the same steps.
+//
+// It returns the provider's result, which is zero when no answer came, and what that meant.
+// A contradiction is the error provider.ErrContradicted. Once the provider was asked, the
+// answer is booked even if ctx ends.
+func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book Book) (provider.Result, Decision, error) {
+	result, failed := c.ask(ctx)
+	said := c.report
+	said.Name = string(result.Outcome)
+	if failed != nil { // the error may quote the number; the log must not
+		said.Name, said.Level, said.Err = "no_answer", slog.LevelWarn, failed
+	}
+	booking, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookTimeout)
+	defer cancel()
+	caller.RequestID = said.RequestID
+	decision, err := Apply(booking, e, caller, c.Ref, result, book)
+	if errors.Is(err, provider.ErrContradicted) {
+		said.Name, said.Level, said.Err = contradicted.Name, contradicted.Level, contradicted.Err
+	}
+	if !work.Report(ctx, said) && failed != nil {
+		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, c.word, c.ID)
+	}
+	return result, decision, err
+}
+
+// Apply books a result in a transaction of the caller's. A contradiction is noted, and
+// returned as provider.ErrContradicted.
+func Apply(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r provider.Result, book Book) (decision Decision, err error) {
+	err = e.Update(ctx, caller, func(tx *engine.Tx) (err error) {
+		decision, err = book(ctx, tx, ref, r)
+		return err
+	})
+	if err == nil && decision == Contradict {
+		err = provider.ErrContradicted
+	}
+	return decision, err
+}
+
+// ask submits an order the first time. Later it asks for the status, and submits the order
 // again only if the provider has never seen it. A panic is an error, and so is an answer
-// that is no outcome. Ask ends the lease of the record.
-func (c *Call) Ask(ctx context.Context) (provider.Result, error) {
+// that is no outcome. ask ends the lease of the record.
+func (c *Call) ask(ctx context.Context) (provider.Result, error) {
 	if c.release != nil {
 		defer c.release()
 	}
-	if !c.First {
-		result, err := try(ctx, c.Status)
+	if !c.first {
+		result, err := try(ctx, c.status)
 		switch {
 		case err != nil:
 			return provider.Result{}, err
@@ -56,7 +104,7 @@ func (c *Call) Ask(ctx context.Context) (provider.Result, error) {
 			return provider.Result{}, errNoAnswer
 		}
 	}
-	result, err := try(ctx, c.Submit)
+	result, err := try(ctx, c.submit)
 	if err == nil && !result.Outcome.Known() {
 		err = errNoAnswer
 	}

@@ -58,19 +58,15 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 	return Wait, nil
 }
 
-// Contradicted is what the observer is told of a contradiction.
-var Contradicted = work.Outcome{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
+// contradicted is what the observer is told of a contradiction.
+var contradicted = work.Outcome{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
 
 // contradict notes a contradiction. After the commit it tells the log, and the observer,
 // unless ctx belongs to work whose end the observer is told anyway. Providers repeat their
 // reports: of a contradiction that is noted, or resolved, already it tells the observer
 // alone.
 func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error {
-	entry := Entry{Object: o.Object, Contradiction: how}
-	if o.Record != o.ID {
-		entry.RecordID = o.Record
-	}
-	known, err := o.Kind.Index.contradict(tx, o.ID, entry)
+	known, err := o.Kind.contradict(tx, o.Ref, how)
 	if err != nil {
 		return err
 	}
@@ -80,7 +76,7 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 			tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+word+" is listed as stuck",
 				word, id, "merchant", caller.Merchant, "live", caller.Live, "how", how)
 		}
-		said := Contradicted
+		said := contradicted
 		said.RequestID = caller.RequestID
 		if !work.Report(ctx, said) {
 			tx.Observe(ctx, work.Work{Queue: queue, ID: id, Scope: engine.Scope(caller), Records: 1, Outcome: said})
@@ -89,19 +85,21 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 	return nil
 }
 
-// contradict notes how an order was contradicted, and reports that it was known.
-func (x *Index) contradict(tx *engine.Tx, id string, e Entry) (known bool, err error) {
+// contradict notes in the index how an order was contradicted, and reports that it was
+// known.
+func (k *Kind) contradict(tx *engine.Tx, ref Ref, how string) (known bool, err error) {
 	scope := storage.Scope{Live: tx.Caller.Live}
-	found, err := x.orders.Get(tx, scope, id)
+	found, err := k.Index.orders.Get(tx, scope, ref.ID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		e.Merchant, e.CreatedAt = tx.Caller.Merchant, api.At(tx.Now)
-		_, err = x.orders.Insert(tx, scope, id, e)
-	case err == nil && (same(e.Contradiction, found.Value.Contradiction) || same(e.Contradiction, found.Value.Resolved)):
+		entry := newEntry(tx, ref, tx.Now)
+		entry.Contradiction = how
+		_, err = k.Index.orders.Insert(tx, scope, ref.ID, entry)
+	case err == nil && (same(how, found.Value.Contradiction) || same(how, found.Value.Resolved)):
 		known = true
 	case err == nil:
-		found.Value.Contradiction = e.Contradiction
-		err = x.orders.Replace(tx, found)
+		found.Value.Contradiction = how
+		err = k.Index.orders.Replace(tx, found)
 	}
 	if err != nil {
 		return false, fmt.Errorf("dispatch: note contradiction: %w", err)

@@ -110,15 +110,7 @@ func (s *Submission) Continue(tx *engine.Tx) (restore func()) {
 
 // DueField is the column by which workers claim records of type T.
 func DueField[T any](submission func(*T) *Submission) storage.Field[T] {
-	return storage.Field[T]{
-		Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-		Value: func(r *T) any {
-			if due := submission(r).Due; due != nil {
-				return due.Time
-			}
-			return nil
-		},
-	}
+	return storage.NullTimeColumn("due", func(r *T) *api.Time { return submission(r).Due })
 }
 
 // Order is an order in the transaction that drives it.
@@ -176,8 +168,8 @@ func (o *Order) Call(tx *engine.Tx, version int64, first bool, submit, status As
 		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Kind.Name, err)
 	}
 	return &Call{
-		Ref: o.Ref, First: first, Submit: submit, Status: status, release: release,
-		Report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
+		Ref: o.Ref, word: o.Kind.Name, first: first, submit: submit, status: status, release: release,
+		report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }
 
@@ -200,9 +192,6 @@ var (
 // providerWait is how long an order waits that finds no provider. It takes a new
 // configuration, and so a restart, to change that.
 const providerWait = 15 * time.Minute
-
-// DefaultStuckAfter is how long an order may take, where the host says nothing.
-const DefaultStuckAfter = time.Hour
 
 // What is kept of the provider's references and words, in bytes.
 const (

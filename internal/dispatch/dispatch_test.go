@@ -17,12 +17,12 @@ type script struct {
 
 func (s *script) call(first bool) *Call {
 	return &Call{
-		First: first,
-		Submit: func(ctx context.Context) (provider.Result, error) {
+		first: first,
+		submit: func(ctx context.Context) (provider.Result, error) {
 			s.asked += "+"
 			return s.submit(ctx)
 		},
-		Status: func(ctx context.Context) (provider.Result, error) {
+		status: func(ctx context.Context) (provider.Result, error) {
 			s.asked += "?"
 			return s.status(ctx)
 		},
@@ -57,13 +57,13 @@ func TestAskSubmitsOnce(t *testing.T) {
 		"again, never seen, then lost": {false, lost, says("not_found"), "?+", ""},
 	} {
 		s := &script{submit: test.submit, status: test.status}
-		answer, err := s.call(test.first).Ask(t.Context())
+		answer, err := s.call(test.first).ask(t.Context())
 		if answer.Outcome != test.answer || (err == nil) != (test.answer != "") || s.asked != test.asked {
 			t.Errorf("%s: asked %s, got %q, %v", name, s.asked, answer.Outcome, err)
 		}
 	}
 	// What a host's code panics with may be a number, and the error leaves it out.
-	if _, err := (&script{submit: panics}).call(true).Ask(t.Context()); !errors.Is(err, errPanicked) {
+	if _, err := (&script{submit: panics}).call(true).ask(t.Context()); !errors.Is(err, errPanicked) {
 		t.Errorf("a panic is %v", err)
 	}
 }

@@ -29,6 +29,15 @@ type Entry struct {
 	CreatedAt api.Time `json:"created_at"`
 }
 
+// newEntry returns the entry of an order of the caller's that was made at a time.
+func newEntry(tx *engine.Tx, ref Ref, made time.Time) Entry {
+	e := Entry{Object: ref.Object, Merchant: tx.Caller.Merchant, CreatedAt: api.At(made)}
+	if ref.Record != ref.ID {
+		e.RecordID = ref.Record
+	}
+	return e
+}
+
 // Ref names the order of an entry.
 func (e *Entry) Ref(id string) Ref {
 	ref := Ref{Object: e.Object, ID: id, Record: id}
@@ -60,19 +69,14 @@ func newIndex(table string) *Index {
 				return nil
 			},
 		},
-		{
-			Column: storage.Column{Name: "created", Type: storage.Time, Indexed: true},
-			Value:  func(o *Entry) any { return o.CreatedAt.Time },
-		},
+		storage.TimeColumn("created", func(o *Entry) time.Time { return o.CreatedAt.Time }).Indexed(),
 	})}
 }
 
 // Open indexes an order of the caller's that has been on its way since a time.
 func (k *Kind) Open(tx *engine.Tx, ref Ref, since time.Time) error {
-	e := Entry{Object: ref.Object, Merchant: tx.Caller.Merchant, Open: true, CreatedAt: api.At(since)}
-	if ref.Record != ref.ID {
-		e.RecordID = ref.Record
-	}
+	e := newEntry(tx, ref, since)
+	e.Open = true
 	if _, err := k.Index.orders.Insert(tx, storage.Scope{Live: tx.Caller.Live}, ref.ID, e); err != nil {
 		return fmt.Errorf("dispatch: index order: %w", err)
 	}

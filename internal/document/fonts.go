@@ -13,10 +13,8 @@ import (
 // The embedded fonts hold the glyphs of the common letters, from DejaVu Sans Condensed
 // (LICENSE-DejaVu).
 //
-// They are small for speed. gopdf writes the widths and places of all glyphs of a
-// font, and its hints, into each document and compresses them. With the 6,000 glyphs
-// of the whole font this takes two thirds of the time of a page. A font stream of 60
-// letters takes four times as long and three times the bytes (gopdf 0.33).
+// They are small for speed: gopdf writes the widths, places and hints of all glyphs of a
+// font into each document and compresses them. See docs/performance.md.
 //
 //go:generate go run ./gen
 var (

@@ -134,15 +134,12 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, call Call, se
 	})
 }
 
-// AwakeClocks lists the test clocks by which something may be due.
-func (e *Engine) AwakeClocks(ctx context.Context) ([]storage.Clock, error) {
-	if !e.Sandbox {
-		return nil, nil
-	}
+// AwakeClocks lists the test clocks by which something may be due. clock is the real time.
+func AwakeClocks(ctx context.Context, store storage.Store, clock func() time.Time) ([]storage.Clock, error) {
 	var awake []storage.Clock
-	err := e.Store.View(ctx, func(tx storage.ReadTx) error {
+	err := store.View(ctx, func(tx storage.ReadTx) error {
 		awake = nil
-		real := storage.Instant(e.Clock())
+		real := storage.Instant(clock())
 		q := storage.Query{Where: []storage.Equal{{Column: "awake", Value: true}}, Limit: api.MaxLimit}
 		for {
 			page, more, err := clocks.List(tx, q)
@@ -192,11 +189,11 @@ func (e *Engine) RestClocks(kinds []*storage.Kind) work.Job {
 				return err
 			}
 			for _, at := range next {
-				e.Wake(clocks.Kind(), storage.Scope{}, at)
+				e.Runner.Wake(clocks.Kind(), storage.Scope{}, at)
 			}
 			if woken {
 				for _, k := range kinds {
-					e.Wake(k, storage.Scope{}, time.Time{})
+					e.Runner.Wake(k, storage.Scope{}, time.Time{})
 				}
 			}
 			return nil

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/jsoncache"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -32,17 +31,8 @@ type Engine struct {
 	// KeyRetention is how long an idempotency key stands for its first request; [KeyLife]
 	// when less.
 	KeyRetention time.Duration
-	// Wake, called after a commit, wakes the worker of kind and scope at the given real
-	// time; the zero time is now.
-	Wake func(k *storage.Kind, scope storage.Scope, at time.Time)
-	// Reserve takes a slot for work that needs no claim; see [work.Runner]. A nil Reserve
-	// takes none.
-	Reserve func(k *storage.Kind, scope storage.Scope) *work.Slot
-	// ObserveWork reports work that no worker did, such as the booking of a provider's
-	// callback; may be nil.
-	ObserveWork func(context.Context, work.Work)
-	// JSONCache remembers the JSON of objects that callers read; nil remembers nothing.
-	JSONCache *jsoncache.Cache
+	// Runner runs the due work that the transactions write.
+	Runner *work.Runner
 	// Host is set while the engine works inside the host's own transaction, whose
 	// commit is not its own.
 	Host *Host
@@ -144,19 +134,18 @@ func (tx *Tx) Log() *slog.Logger { return tx.engine.Log }
 
 // Observe tells the observer of work that no worker did, if there is an observer.
 func (tx *Tx) Observe(ctx context.Context, w work.Work) {
-	if tx.engine.ObserveWork != nil {
-		tx.engine.ObserveWork(ctx, w)
-	}
+	tx.engine.Runner.Observe(ctx, w)
 }
 
 // RunAfterCommit has the workers of this process run do after the commit, without a claim,
 // as the work on a record that the transaction writes. It returns false when no slot is
-// free. Else the transaction must call [Tx.KeepLease] for the record or its origin.
+// free, and in a host's transaction, whose rollback the engine does not see: the slot would
+// be lost. Else the transaction must call [Tx.KeepLease] for the record or its origin.
 func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context) error) bool {
-	if tx.engine.Reserve == nil {
+	if tx.engine.Host != nil {
 		return false
 	}
-	slot := tx.engine.Reserve(k, Scope(tx.Caller))
+	slot := tx.engine.Runner.Reserve(k, Scope(tx.Caller))
 	if slot == nil {
 		return false
 	}
@@ -231,7 +220,7 @@ func (e *Engine) runCommitHooks(a *commitHooks) {
 		if due.in > 0 {
 			at = e.Clock().Add(due.in)
 		}
-		e.Wake(due.kind, due.scope, at)
+		e.Runner.Wake(due.kind, due.scope, at)
 	}
 }
 

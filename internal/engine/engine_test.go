@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -25,12 +27,14 @@ type thing struct {
 	Name string `json:"name"`
 }
 
-var things = storage.NewCollection[thing]("things", nil)
+var things = storage.NewCollection("things", []storage.Field[thing]{{
+	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
+	Value:  func(*thing) any { return nil },
+}}, storage.DueBy("due")).Passthrough(func(t *thing) any { return t })
 
 type bench struct {
 	*engine.Engine
-	now   time.Time
-	woken []string
+	now time.Time
 }
 
 func newBench(t *testing.T) *bench {
@@ -41,9 +45,38 @@ func newBench(t *testing.T) *bench {
 	clock := func() time.Time { return b.now }
 	b.Engine = &engine.Engine{
 		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
-		Log: slog.New(slog.DiscardHandler), Wake: func(k *storage.Kind, _ storage.Scope, _ time.Time) { b.woken = append(b.woken, k.Name) },
+		Log: slog.New(slog.DiscardHandler),
 	}
+	b.Runner = &work.Runner{Store: store, Clock: clock, Log: b.Log, Poll: time.Hour}
 	return b
+}
+
+// startWorker starts the worker of things, in a bubble of synctest, and returns a function
+// that returns the times at which the worker was woken so far.
+func (b *bench) startWorker(t *testing.T) (wakes func() []time.Time) {
+	t.Helper()
+	var looked []time.Time
+	b.Runner.Add(work.Job{
+		Kind: things.Kind(), Timeout: time.Minute, Batch: 1,
+		InTx: func(_ context.Context, c storage.Claim) ([]storage.Record, bool, error) {
+			if !c.Live {
+				looked = append(looked, time.Now())
+			}
+			return nil, false, nil
+		},
+	})
+	b.Runner.Start(t.Context())
+	t.Cleanup(func() { must.Do(t, b.Runner.Stop(context.Background())) })
+	synctest.Wait()
+	return func() []time.Time {
+		synctest.Wait()
+		return looked[1:] // without the look at the start
+	}
+}
+
+// awakeClocks lists the clocks by which something may be due.
+func (b *bench) awakeClocks(ctx context.Context) ([]storage.Clock, error) {
+	return engine.AwakeClocks(ctx, b.Store, b.Clock)
 }
 
 // make creates a thing, and counts how often it really did.
@@ -75,29 +108,32 @@ func (b *bench) count(t *testing.T, caller api.Caller) int {
 	return n
 }
 
-func TestExecuteReplays(t *testing.T) {
+func TestExecuteReplays(t *testing.T) { synctest.Test(t, testExecuteReplays) }
+
+func testExecuteReplays(t *testing.T) {
 	b := newBench(t)
+	wakes := b.startWorker(t)
 	var made atomic.Int64
 	var replayed bool
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k", Replayed: &replayed}
 
 	refused := api.Invalid("name", "refused")
-	if _, err := b.make(t, caller, "a", &made, refused); !errors.Is(err, refused) || len(b.woken) != 0 {
-		t.Errorf("refused: %v, woken %v", err, b.woken)
+	if _, err := b.make(t, caller, "a", &made, refused); !errors.Is(err, refused) || len(wakes()) != 0 {
+		t.Errorf("refused: %v, woken %v", err, wakes())
 	}
 	first, err := b.make(t, caller, "a", &made, nil)
 	if err != nil || replayed {
 		t.Fatalf("first: %v, replayed %t", err, replayed)
 	}
-	if len(b.woken) != 1 {
-		t.Errorf("woken %v", b.woken)
+	if len(wakes()) != 1 {
+		t.Errorf("woken %v", wakes())
 	}
 	again, err := b.make(t, caller, "a", &made, errors.New("the limit was used up by the first"))
 	if err != nil || *again != *first || !replayed {
 		t.Errorf("again: %+v, %v, replayed %t", again, err, replayed)
 	}
-	if len(b.woken) != 1 {
-		t.Errorf("a replay woke %v", b.woken)
+	if len(wakes()) != 1 {
+		t.Errorf("a replay woke the worker: %v", wakes())
 	}
 	if _, err := b.make(t, caller, "b", &made, nil); api.CodeOf(err) != api.IdempotencyKeyReused {
 		t.Errorf("another request: %v", err)
@@ -198,7 +234,7 @@ func TestCallTimeIsTheMerchants(t *testing.T) {
 			t.Errorf("%s is %s ahead, want %s", name, got, want.ahead)
 		}
 	}
-	clocks, err := b.AwakeClocks(t.Context())
+	clocks, err := b.awakeClocks(t.Context())
 	if err != nil || len(clocks) != 1 || clocks[0].Scope != engine.Scope(ahead) || !clocks[0].Now.Equal(storage.Instant(b.now).Add(time.Hour)) {
 		t.Errorf("clocks %+v, %v", clocks, err)
 	}
@@ -267,14 +303,12 @@ func TestListing(t *testing.T) {
 // gives its slot back.
 func TestDispatchBeginsAfterCommit(t *testing.T) {
 	b := newBench(t)
-	workers := &work.Runner{Store: b.Store, Clock: time.Now, Log: b.Log, Poll: time.Hour}
-	workers.Add(work.Job{Kind: handed.Kind(), Timeout: time.Minute, Batch: 1, MaxPerMerchant: 2, Do: func(context.Context, storage.Record) error { return nil }})
-	must.Do(t, b.Store.Define(t.Context(), handed.Kind()))
-	b.Reserve = workers.Reserve
+	workers := b.Runner
+	workers.Add(work.Job{Kind: things.Kind(), Timeout: time.Minute, Batch: 1, MaxPerMerchant: 2, Do: func(context.Context, storage.Record) error { return nil }})
 	began := make(chan bool, 1)
 	hand := func(fail error) (ok bool) {
 		err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
-			ok = tx.RunAfterCommit(handed.Kind(), "h_1", func(context.Context) error { began <- true; return nil })
+			ok = tx.RunAfterCommit(things.Kind(), "h_1", func(context.Context) error { began <- true; return nil })
 			return fail
 		})
 		if !errors.Is(err, fail) {
@@ -304,29 +338,29 @@ func TestDispatchBeginsAfterCommit(t *testing.T) {
 	}
 }
 
-var handed = storage.NewCollection("handed", []storage.Field[thing]{{
-	Column: storage.Column{Name: "due", Type: storage.Time, Null: true},
-	Value:  func(*thing) any { return nil },
-}}, storage.DueBy("due"))
+// Work that becomes due later wakes its worker at the earliest of the times that the
+// transaction gave.
+func TestDueInWakesAtTheEarliestTime(t *testing.T) { synctest.Test(t, testDueIn) }
 
-// Work that becomes due later wakes its worker at that time, the earliest first.
-func TestDueIn(t *testing.T) {
+func testDueIn(t *testing.T) {
 	b := newBench(t)
-	var at []time.Time
-	b.Wake = func(_ *storage.Kind, _ storage.Scope, t time.Time) { at = append(at, t) }
+	wakes, start := b.startWorker(t), time.Now()
 	must.Do(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
 		tx.DueIn(things.Kind(), time.Minute)
 		tx.DueIn(things.Kind(), time.Second)
 		tx.DueIn(things.Kind(), time.Hour)
 		return nil
 	}))
+	time.Sleep(30 * time.Minute)
 	must.Do(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
 		tx.DueIn(things.Kind(), time.Minute)
 		tx.Due(things.Kind())
 		return nil
 	}))
-	if len(at) != 2 || !at[0].Equal(b.now.Add(time.Second)) || !at[1].IsZero() {
-		t.Errorf("woken at %v", at)
+	time.Sleep(20 * time.Minute)
+	want := []time.Time{start.Add(time.Second), start.Add(30 * time.Minute)}
+	if at := wakes(); !slices.EqualFunc(at, want, time.Time.Equal) {
+		t.Errorf("woken at %v, want %v", at, want)
 	}
 }
 

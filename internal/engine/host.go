@@ -23,7 +23,6 @@ func (h *Host) add(a *commitHooks) {
 func (e *Engine) In(store storage.Store) *Engine {
 	in := *e
 	in.Store, in.Host = store, &Host{}
-	in.Reserve = nil // a place among the workers would be lost when the host rolls back
 	return &in
 }
 

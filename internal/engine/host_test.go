@@ -4,23 +4,28 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/must"
-	"github.com/seed-7082ffec/payments/internal/work"
-	"github.com/seed-7082ffec/payments/storage"
 )
 
 // What follows a commit waits for the host's, happens once, and never for a call
 // that was refused; and no place among the workers is taken before.
-func TestCommitHooksWaitForTheHost(t *testing.T) {
+func TestCommitHooksWaitForTheHost(t *testing.T) { synctest.Test(t, testCommitHooksWaitForTheHost) }
+
+func testCommitHooksWaitForTheHost(t *testing.T) {
 	b := newBench(t)
-	b.Reserve = func(*storage.Kind, storage.Scope) *work.Slot {
-		t.Error("a place was taken")
-		return nil
-	}
+	wakes := b.startWorker(t)
 	caller, done := api.Caller{Merchant: "mer_1"}, 0
+	must.Do(t, b.Update(t.Context(), caller, func(tx *engine.Tx) error {
+		if !tx.RunAfterCommit(things.Kind(), "th_0", func(context.Context) error { return nil }) {
+			t.Error("no place is free; the test wants one")
+		}
+		return nil
+	}))
+	before := len(wakes()) // and the place is free again
 	in := b.In(b.Store)
 	call := func(id string, fails error) error {
 		return in.Update(t.Context(), caller, func(tx *engine.Tx) error {
@@ -40,13 +45,13 @@ func TestCommitHooksWaitForTheHost(t *testing.T) {
 	if err := call("th_2", refused); !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}
-	if len(b.woken) != 0 || done != 0 {
-		t.Errorf("before the host has committed: woken %v, told %d times", b.woken, done)
+	if len(wakes()) != before || done != 0 {
+		t.Errorf("before the host has committed: woken %v, told %d times", wakes(), done)
 	}
 	for range 2 {
 		in.HostCommitted()
-		if len(b.woken) != 1 || done != 1 {
-			t.Errorf("after: woken %v, told %d times", b.woken, done)
+		if len(wakes()) != before+1 || done != 1 {
+			t.Errorf("after: woken %v, told %d times", wakes(), done)
 		}
 	}
 }

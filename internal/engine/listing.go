@@ -17,13 +17,9 @@ type Listing[T, O any] struct {
 	Noun string
 	// URL is the path of the list; empty for lists that /v1 does not have.
 	URL string
-	// Show turns a stored value into the object that callers get. It must depend on
-	// nothing that changes while the program runs, and all listings of a kind must show
-	// the same: [jsoncache.Cache] remembers the result.
+	// Show turns a stored value into the object that callers get. For a collection with
+	// [storage.Collection.Passthrough] it returns the part that callers see, unchanged.
 	Show func(*T) O
-	// Passthrough says that Show returns the T, or what the T embeds first, unchanged.
-	// GetJSON and ListJSON then copy the stored JSON where [jsoncache.Passthrough] can.
-	Passthrough bool
 }
 
 // maxPage bounds the bytes of documents on a page; a larger document stands alone.

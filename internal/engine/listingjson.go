@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/internal/jsoncache"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -20,7 +19,7 @@ func (l Listing[T, O]) GetJSON(ctx context.Context, e *Engine, caller api.Caller
 		_, err := OrMissing[T](nil, err, l.Noun)
 		return err
 	}
-	if err := l.writeJSON(e, &r, w); err != nil {
+	if err := l.writeJSON(&r, w); err != nil {
 		return err
 	}
 	_, err = io.WriteString(w, "\n")
@@ -53,7 +52,7 @@ func (l Listing[T, O]) ListJSON(ctx context.Context, e *Engine, q storage.Query,
 				return err
 			}
 		}
-		if err := l.writeJSON(e, &records[i], w); err != nil {
+		if err := l.writeJSON(&records[i], w); err != nil {
 			return err
 		}
 	}
@@ -63,29 +62,27 @@ func (l Listing[T, O]) ListJSON(ctx context.Context, e *Engine, q storage.Query,
 	return err
 }
 
-// writeJSON writes the JSON of what Show makes of a record.
-func (l Listing[T, O]) writeJSON(e *Engine, r *storage.Record, w io.Writer) error {
-	if l.Passthrough {
-		if open := jsoncache.Passthrough[T, O](r.Data); open != nil {
-			if _, err := w.Write(open); err != nil {
-				return err
-			}
-			_, err := io.WriteString(w, "}")
-			return err
+// writeJSON writes the JSON of what Show makes of a record: out of the document, where that
+// is stored as callers see it.
+func (l Listing[T, O]) writeJSON(r *storage.Record, w io.Writer) error {
+	if members := storage.Shown[O](l.Collection, r.Data); members != nil {
+		_, err := w.Write([]byte("{"))
+		if err == nil {
+			_, err = w.Write(members)
 		}
+		if err == nil {
+			_, err = w.Write([]byte("}"))
+		}
+		return err
 	}
-	kind := l.Collection.Kind()
-	json := e.JSONCache.Get(kind, r)
-	if json == nil {
-		o, err := l.Collection.Decode(*r)
-		if err != nil {
-			return err
-		}
-		if json, err = plainjson.Marshal(l.Show(&o.Value)); err != nil {
-			return fmt.Errorf("show %s: %w", l.Noun, err)
-		}
-		e.JSONCache.Put(kind, r, json)
+	o, err := l.Collection.Decode(*r)
+	if err != nil {
+		return err
 	}
-	_, err := w.Write(json)
+	json, err := plainjson.Marshal(l.Show(&o.Value))
+	if err != nil {
+		return fmt.Errorf("show %s: %w", l.Noun, err)
+	}
+	_, err = w.Write(json)
 	return err
 }

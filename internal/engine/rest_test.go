@@ -46,7 +46,7 @@ func looking(t *testing.T) (*bench, func() int) {
 	b := newBench(t)
 	store := &counting{Store: b.Store}
 	b.Store = store
-	runner := &work.Runner{Store: store, Clock: b.Clock, Log: b.Log, Poll: time.Second, Clocks: b.AwakeClocks}
+	runner := &work.Runner{Store: store, Clock: b.Clock, Log: b.Log, Poll: time.Second, Clocks: b.awakeClocks}
 	runner.Add(b.ForgetKeys(), work.Job{
 		Kind: chores.Kind(), Timeout: time.Minute, Batch: 500,
 		Run: func(ctx context.Context, records []storage.Record) error {
@@ -79,7 +79,7 @@ func advance(t *testing.T, b *bench, merchant string, by time.Duration) {
 // awake returns how many clocks are.
 func awake(t *testing.T, b *bench) int {
 	t.Helper()
-	clocks := must.Get(b.AwakeClocks(t.Context()))(t)
+	clocks := must.Get(b.awakeClocks(t.Context()))(t)
 	return len(clocks)
 }
 

@@ -24,7 +24,7 @@ var rows = [][]string{
 	{"provider"},
 	{"internal/retention"},
 	{"internal/engine"},
-	{"internal/work", "internal/ledger", "internal/jsoncache", "internal/pii"},
+	{"internal/work", "internal/ledger", "internal/pii"},
 	{"internal/check", "internal/pace", "internal/spreadsheet", "internal/transfer"},
 	{"api"},
 	{"storage/memory", "storage/sqlite", "storage/postgres"},

@@ -164,7 +164,7 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: it asks before it submits again", "internal/dispatch/call.go",
-		"if !c.First {", "", "./internal/dispatch", "TestAskSubmitsOnce",
+		"if !c.first {", "", "./internal/dispatch", "TestAskSubmitsOnce",
 	},
 	{
 		"dispatch: no answer is no outcome", "internal/dispatch/call.go",

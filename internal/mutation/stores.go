@@ -16,15 +16,15 @@ var ledgerGuards = []guard{
 	},
 	{
 		"ledger: a guarded account is not overdrawn", "storage/ledger.go",
-		"if now.Guarded && sum < 0 {", "", "./storage", "TestApply$",
+		"if now.Guarded && sum < 0 {", "", "./storage", "TestApplyMovesMoney$",
 	},
 	{
 		"ledger: a balance does not wrap", "storage/ledger.go",
-		"if (m.Amount > 0 && sum < now.Amount) || (m.Amount < 0 && sum > now.Amount) {", "", "./storage", "TestApply$",
+		"if (m.Amount > 0 && sum < now.Amount) || (m.Amount < 0 && sum > now.Amount) {", "", "./storage", "TestApplyMovesMoney$",
 	},
 	{
 		"ledger: an account stays guarded", "storage/ledger.go",
-		"if now.Guarded != m.Guarded {", "", "./storage", "TestApply$",
+		"if now.Guarded != m.Guarded {", "", "./storage", "TestApplyMovesMoney$",
 	},
 	{
 		"ledger: memory books a posting once", "storage/memory/ledger.go",

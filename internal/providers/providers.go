@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -34,8 +33,7 @@ type Config struct {
 	Payouts  *payout.Internal
 	Refunds  *refund.Internal
 	Invoices *invoice.Internal
-	// StuckAfter is how long an order may take before it is listed as stuck; one hour when
-	// zero.
+	// StuckAfter is how long an order may take before it is listed as stuck.
 	StuckAfter time.Duration
 }
 
@@ -49,9 +47,6 @@ var _ provider.Service = (*Service)(nil)
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	if c.StuckAfter <= 0 {
-		c.StuckAfter = dispatch.DefaultStuckAfter
-	}
 	return &Service{engine: e, config: c}
 }
 
@@ -74,9 +69,6 @@ func (s *Service) job(object string, kind *storage.Kind, atATime int) work.Job {
 	}
 }
 
-// bookTimeout bounds the booking of an answer.
-const bookTimeout = 15 * time.Second
-
 // send submits an order or asks what became of it, and books the answer. The record is
 // leased meanwhile: it stays due, and another worker takes it over if this process dies.
 func (s *Service) send(ctx context.Context, object string, claimed storage.Record) error {
@@ -89,23 +81,9 @@ func (s *Service) send(ctx context.Context, object string, claimed storage.Recor
 	if err != nil || call == nil {
 		return err
 	}
-	result, failed := call.Ask(ctx)
-	said := call.Report
-	said.Name = string(result.Outcome)
-	if failed != nil { // the error may quote the number; the log must not
-		said.Name, said.Level, said.Err = "no_answer", slog.LevelWarn, failed
-		result = provider.Result{}
+	if _, _, err = call.Do(ctx, s.engine, caller, s.book); errors.Is(err, provider.ErrContradicted) {
+		return nil // it is on record, and not to be tried again
 	}
-	caller.RequestID = said.RequestID
-	// The answer is booked though the worker is stopped meanwhile.
-	booking, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookTimeout)
-	defer cancel()
-	err = s.report(booking, caller, call.Ref, result)
-	if errors.Is(err, provider.ErrContradicted) { // which is on record, and not to be tried again
-		said.Name, said.Level, said.Err = dispatch.Contradicted.Name, dispatch.Contradicted.Level, dispatch.Contradicted.Err
-		err = nil
-	}
-	work.Report(ctx, said)
 	return err
 }
 
@@ -130,20 +108,6 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r p
 		return s.config.Invoices.Book(ctx, tx, ref, r)
 	}
 	return s.config.Payouts.Book(ctx, tx, ref, r)
-}
-
-// report books a result in a transaction of its own. A contradiction is noted, and
-// returned as provider.ErrContradicted.
-func (s *Service) report(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
-	var decision dispatch.Decision
-	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-		decision, err = s.book(ctx, tx, ref, r)
-		return err
-	})
-	if err == nil && decision == dispatch.Contradict {
-		return provider.ErrContradicted
-	}
-	return err
 }
 
 // info describes an order.
@@ -183,7 +147,7 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 	if err != nil {
 		return err
 	}
-	if err = s.report(ctx, caller, entry.Ref(id), r); err == nil {
+	if _, err = dispatch.Apply(ctx, s.engine, caller, entry.Ref(id), r, s.book); err == nil {
 		s.engine.Log.InfoContext(ctx, "the provider has reported", k.Name, id, "merchant", caller.Merchant, "live", caller.Live, "outcome", r.Outcome)
 	}
 	return err

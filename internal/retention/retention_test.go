@@ -42,7 +42,7 @@ func newDesk(t *testing.T, keep time.Duration, edit ...func(*retention.Rule)) *d
 	clock := func() time.Time { return d.now }
 	d.engine = &engine.Engine{
 		Store: d, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
-		Log: slog.New(slog.DiscardHandler), Wake: func(*storage.Kind, storage.Scope, time.Time) {},
+		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
 	}
 	rule := retention.Rule{
 		Kind: notes.Kind(), Keep: keep,

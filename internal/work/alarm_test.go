@@ -8,7 +8,7 @@ import (
 )
 
 // Every time that was set rings, also when nearer ones were set later.
-func TestAlarms(t *testing.T) {
+func TestEveryAlarmRings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a alarms
 		start := time.Now()
@@ -31,7 +31,7 @@ func TestAlarms(t *testing.T) {
 }
 
 // More than so many are not kept; the nearest are.
-func TestAlarmsAreBounded(t *testing.T) {
+func TestOnlyTheNearestAlarmsAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a alarms
 		start := time.Now()

@@ -37,7 +37,7 @@ func (o *turns) EndWork(_ context.Context, w payments.Work) {
 
 // A live batch of one row, and that of another merchant, wait for no more than a few turns
 // of a test key and of a merchant that were there before with hundreds of rows.
-func TestBatchesWaitForTurnsAndNotForOtherBatches(t *testing.T) {
+func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
 	seen := &turns{}
 	svc := testkit.New(t, memory.New(), payments.Config{Observer: seen, Live: payments.Providers{Rail: provider.Simulated{}}})
 	merchant := func(name string) string {

@@ -40,7 +40,7 @@ func (tx *countedTx) Lease(k *storage.Kind, s storage.Scope, id string, version 
 // Work that takes long is one process's for as long as that lives. When the process dies,
 // which to others looks as if its store were cut off, another takes the work over within
 // the lease.
-func TestWorkIsTakenOverSoon(t *testing.T) {
+func TestWorkOfDeadProcessIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		mine := &counted{Store: w.store}
@@ -103,7 +103,7 @@ func TestShortWorkRenewsNothing(t *testing.T) {
 }
 
 // A renewer goes on while the database is away, and ends when the record was written.
-func TestLeaseRenewer(t *testing.T) {
+func TestLeaseRenewerSurvivesDatabaseOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		mine := &counted{Store: w.store}

@@ -111,7 +111,7 @@ func TestDrainDoesAllThatIsDue(t *testing.T) {
 }
 
 // What fails or panics comes back when its lease has run out, not before.
-func TestFailuresComeBackAfterTheLease(t *testing.T) {
+func TestFailedWorkComesBackAfterItsLease(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"an error": func() error { return errors.New("planned") },
 		"a panic":  func() error { panic("planned") },
@@ -189,7 +189,7 @@ func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
 
 // Stop waits for the batch under way, and Drain for one that the background has
 // taken.
-func TestStopAndDrainWait(t *testing.T) {
+func TestStopAndDrainWaitForRunningWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		began, proceed := make(chan struct{}), make(chan struct{})
@@ -229,7 +229,7 @@ func TestStopAndDrainWait(t *testing.T) {
 
 // A scope whose clock runs ahead has its work done by that clock; the others'
 // waits.
-func TestClocksThatRunAhead(t *testing.T) {
+func TestTestClockMakesWorkDue(t *testing.T) {
 	w := newWorks(t)
 	ahead := storage.Scope{Merchant: "mer_1"}
 	tomorrow := time.Now().Add(24 * time.Hour)
@@ -294,7 +294,7 @@ func TestStartAfterTheContextHasEnded(t *testing.T) {
 }
 
 // Many who drain at once do not keep each other from ending.
-func TestManyDrainAtOnce(t *testing.T) {
+func TestConcurrentDrainsEnd(t *testing.T) {
 	w := newWorks(t)
 	const n = 20
 	for i := range n {
@@ -315,7 +315,7 @@ func TestManyDrainAtOnce(t *testing.T) {
 }
 
 // Work that cannot be claimed is claimed later; a closed store ends the workers.
-func TestAStoreThatFails(t *testing.T) {
+func TestStoreFailureDelaysWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		w.add(t, storage.Scope{}, "a", time.Now())
@@ -363,7 +363,7 @@ func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
 }
 
 // Clocks that cannot be read, and a drain that nobody waits for any more.
-func TestDrainReportsWhatKeepsIt(t *testing.T) {
+func TestDrainReturnsErrors(t *testing.T) {
 	w := newWorks(t)
 	w.Clocks = func(context.Context) ([]storage.Clock, error) { return nil, errPlanned }
 	if err := w.Drain(t.Context()); !errors.Is(err, errPlanned) {
@@ -393,7 +393,7 @@ func TestDrainReportsWhatKeepsIt(t *testing.T) {
 }
 
 // The context of a batch ends with its lease, not with the runner's.
-func TestABatchMayTakeItsLease(t *testing.T) {
+func TestBatchOutlivesStoppedRunner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		began := make(chan struct{})
@@ -418,7 +418,7 @@ func TestABatchMayTakeItsLease(t *testing.T) {
 
 // One record that hangs takes one slot, and the others go on beside it, however
 // many there are; no more are worked on at a time than there are slots.
-func TestASlowRecordHoldsUpNoOther(t *testing.T) {
+func TestSlowRecordHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		hang := make(chan struct{})
@@ -484,7 +484,7 @@ func (u *undecided) Update(ctx context.Context, fn func(storage.Tx) error) error
 
 // However often a claim fails to commit, the work goes on afterwards: the slots of
 // what was not claimed are free.
-func TestAClaimThatIsNotCommitted(t *testing.T) {
+func TestFailedClaimFreesItsSlots(t *testing.T) {
 	w := newWorks(t)
 	w.Store = &undecided{w.store, 4}
 	for i := range 3 {

@@ -8,7 +8,7 @@ import (
 )
 
 // A Wake while a claim has the last slots wakes the worker once the claim gives them back.
-func TestAWakeBesideAClaimIsNotLost(t *testing.T) {
+func TestWakeDuringClaimIsNotLost(t *testing.T) {
 	kind := &storage.Kind{Name: "jobs", Columns: []storage.Column{{Name: "due", Type: storage.Time}}, Due: "due"}
 	r := &Runner{Clock: time.Now}
 	r.Add(Job{Kind: kind, Batch: 1, Timeout: time.Minute})

@@ -35,7 +35,7 @@ func (w *works) place(merchant string) int {
 }
 
 // The batches of a test key do not stand before a live one, however long they are due.
-func TestLiveModeWaitsForNoTestMode(t *testing.T) {
+func TestLiveModeDoesNotWaitForTestMode(t *testing.T) {
 	w := newWorks(t)
 	w.Serial = true
 	w.backlog(t, storage.Scope{Merchant: "mer_1"}, 500, time.Now().Add(-time.Hour))
@@ -50,7 +50,7 @@ func TestLiveModeWaitsForNoTestMode(t *testing.T) {
 }
 
 // Work of test mode that hangs takes no place from live mode.
-func TestTestModeHoldsNoPlaceOfLiveMode(t *testing.T) {
+func TestTestModeTakesNoSlotOfLiveMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		hang := make(chan struct{})
@@ -100,7 +100,7 @@ func TestMerchantsTakeTurns(t *testing.T) {
 }
 
 // Of two with a backlog each has half of the turns.
-func TestTurnsAreOfOneSize(t *testing.T) {
+func TestTurnsHaveEqualShares(t *testing.T) {
 	w := newWorks(t)
 	w.Serial = true
 	for i, m := range []string{"mer_1", "mer_2", "mer_3"} {
@@ -125,7 +125,7 @@ func TestTurnsAreOfOneSize(t *testing.T) {
 
 // However many merchants have work to come, a look is at some hundreds; who stands behind
 // them comes after a few looks.
-func TestTurnsAmongManyMerchants(t *testing.T) {
+func TestScanReachesEveryMerchant(t *testing.T) {
 	w := newWorks(t)
 	w.Serial = true
 	w.backlog(t, storage.Scope{Merchant: "mer_0000"}, 300, time.Now().Add(-time.Hour))
@@ -143,7 +143,7 @@ func TestTurnsAmongManyMerchants(t *testing.T) {
 }
 
 // Merchants whose work hangs leave a place to others.
-func TestWhatHangsLeavesAPlace(t *testing.T) {
+func TestHungMerchantLeavesSlotsToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		hang := make(chan struct{})
@@ -182,7 +182,7 @@ func TestWhatHangsLeavesAPlace(t *testing.T) {
 }
 
 // Those whose test clocks run ahead take turns, too.
-func TestClocksTakeTurns(t *testing.T) {
+func TestMerchantsWithTestClocksTakeTurns(t *testing.T) {
 	w := newWorks(t)
 	w.Serial = true
 	now := time.Now()
@@ -223,7 +223,7 @@ func (c *counting) Update(ctx context.Context, fn func(storage.Tx) error) error 
 
 // Where one merchant has work, nothing is claimed twice or in smaller batches than there
 // are places for, and the others are looked for once in a batch.
-func TestOneMerchantAloneCostsNoTurns(t *testing.T) {
+func TestSingleMerchantIsNotScanned(t *testing.T) {
 	w := newWorks(t)
 	store := &counting{Store: w.store}
 	w.Runner.Store, w.Serial = store, true
@@ -244,7 +244,7 @@ func TestOneMerchantAloneCostsNoTurns(t *testing.T) {
 }
 
 // What a transaction of the job's does is done by turns, too.
-func TestWorkInTheClaimTakesTurns(t *testing.T) {
+func TestWorkInTxTakesTurns(t *testing.T) {
 	w := newWorks(t)
 	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
 	r.Add(work.Job{

@@ -50,7 +50,7 @@ func (o *observer) EndWork(ctx context.Context, w work.Work) {
 }
 
 // Each record is one line and one pair of calls, whose context the work has had.
-func TestWorkIsTold(t *testing.T) {
+func TestWorkIsLoggedAndObserved(t *testing.T) {
 	w := newWorks(t)
 	var log bytes.Buffer
 	o := &observer{}
@@ -117,7 +117,7 @@ func TestWorkIsTold(t *testing.T) {
 }
 
 // A batch is one piece of work, whose ids are not told.
-func TestABatchIsTold(t *testing.T) {
+func TestBatchIsObservedAsOnePiece(t *testing.T) {
 	w := newWorks(t)
 	var log bytes.Buffer
 	o := &observer{}
@@ -162,7 +162,7 @@ func TestObserverPanicIsLogged(t *testing.T) {
 }
 
 // What is reported from elsewhere goes nowhere.
-func TestReportOutsideOfWork(t *testing.T) {
+func TestReportOutsideOfWorkIsIgnored(t *testing.T) {
 	if work.Report(t.Context(), work.Outcome{Name: "sent"}) {
 		t.Error("it belongs to no work")
 	}
@@ -170,7 +170,7 @@ func TestReportOutsideOfWork(t *testing.T) {
 
 // What is done in the claiming transaction is told of when it is done; what fails
 // there is claimed with a lease, and holds up nothing else.
-func TestWorkInTheClaim(t *testing.T) {
+func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 	w := newWorks(t)
 	o := &observer{}
 	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second, Observer: o}

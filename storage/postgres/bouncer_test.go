@@ -17,7 +17,7 @@ import (
 )
 
 // Behind a proxy that pools by transaction nothing may be prepared for longer than one.
-func TestTransactionPooling(t *testing.T) {
+func TestStoreWorksBehindTransactionPooling(t *testing.T) {
 	server := pgtest.NewServer(t)
 	bouncer := server.Bouncer(t)
 	const mode = "&default_query_exec_mode="

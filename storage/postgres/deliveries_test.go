@@ -159,7 +159,7 @@ func (r *receivers) ServeHTTP(_ http.ResponseWriter, q *http.Request) {
 // Several processes deliver webhooks, and the test kills one that holds deliveries. No
 // process takes a delivery that another holds. After the lease, another process makes the
 // deliveries of the killed one, and only those arrive twice.
-func TestDeliveringProcesses(t *testing.T) {
+func TestDeliveriesOfKilledProcessAreTakenOver(t *testing.T) {
 	for _, processes := range []int{2, 4} {
 		t.Run(fmt.Sprint(processes), func(t *testing.T) { deliveringProcesses(t, processes) })
 	}

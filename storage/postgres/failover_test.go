@@ -233,7 +233,7 @@ func TestPrimaryFrozenAndStandbyPromoted(t *testing.T) {
 }
 
 // The address leads to another server while the connections to the frozen one stay open.
-func TestAddressMovesFromAFrozenServer(t *testing.T) {
+func TestAddressMovesFromFrozenServer(t *testing.T) {
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
 	address := newTCPProxy(t, primary.Addr())
@@ -249,7 +249,7 @@ func TestAddressMovesFromAFrozenServer(t *testing.T) {
 
 // For a while the address leads to a standby, to which connections are made that go on
 // to work afterwards.
-func TestAddressComesBackFromAReadOnlyServer(t *testing.T) {
+func TestAddressComesBackFromReadOnlyServer(t *testing.T) {
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
 	address := newTCPProxy(t, primary.Addr())
@@ -262,7 +262,7 @@ func TestAddressComesBackFromAReadOnlyServer(t *testing.T) {
 	l.check(primary.URL())
 }
 
-func TestServerInTrouble(t *testing.T) {
+func TestServerTroubleIsUnavailableAndPasses(t *testing.T) {
 	server := pgtest.NewServer(t, "max_connections=12", "superuser_reserved_connections=1")
 	l := newLoad(t, server.URL())
 	t.Run("sessions ended", func(t *testing.T) {

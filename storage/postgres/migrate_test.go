@@ -132,7 +132,7 @@ func TestMigrateTxEndsWithHostTransaction(t *testing.T) {
 
 // Every list and claim of the library has an index to go by: none reads a whole
 // table, whatever the planner thinks of its size.
-func TestPlans(t *testing.T) {
+func TestQueriesUseTheirIndexes(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
 	must.Do(t, postgres.Migrate(t.Context(), pool, schema, payments.Kinds()...))
 	tracer := &explainer{t: t}

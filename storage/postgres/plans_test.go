@@ -19,7 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// rowsVariable says how many rows the tables of TestManyRows have.
+// rowsVariable says how many rows the tables of TestLargeTablesAreReadByIndex have.
 const rowsVariable = "PAYMENTS_TEST_ROWS"
 
 // shapes returns one kind for each way in which tables and their indexes differ.
@@ -83,8 +83,8 @@ func filling(schema string, k *storage.Kind) string {
 // Whatever is asked of tables with many rows goes by an index: no list, claim,
 // backlog, look at a key or write reads a whole table, as the server itself counts.
 //
-//	PAYMENTS_TEST_ROWS=1000000 go test ./storage/postgres -run TestManyRows -timeout 60m
-func TestManyRows(t *testing.T) {
+//	PAYMENTS_TEST_ROWS=1000000 go test ./storage/postgres -run TestLargeTablesAreReadByIndex -timeout 60m
+func TestLargeTablesAreReadByIndex(t *testing.T) {
 	n := 20_000
 	if text := os.Getenv(rowsVariable); text != "" {
 		var err error

@@ -56,7 +56,7 @@ const (
 // Several processes move money, count and do due work on one database. The test kills and
 // replaces each now and then. No acknowledged write is lost, nothing is done twice, and
 // another process takes over the work of a killed one.
-func TestProcessesKilledWhileTheyWrite(t *testing.T) {
+func TestKilledWritersLoseNothing(t *testing.T) {
 	for _, processes := range []int{2, 4} {
 		t.Run(fmt.Sprint(processes), func(t *testing.T) { severalProcesses(t, processes) })
 	}

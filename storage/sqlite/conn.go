@@ -22,8 +22,7 @@ import (
 // text of a statement depends on kinds and the form of queries, never on values.
 const maxStatements = 512
 
-// conn is a connection with its prepared statements, which halve the cost of a point
-// select. It is for one goroutine at a time.
+// conn is a connection with its prepared statements. It is for one goroutine at a time.
 //
 // Statements run with a context that cannot be cancelled. Watching a context costs a
 // goroutine per statement, and an interrupted statement may roll back the whole

@@ -17,10 +17,9 @@ import (
 // driver is SQLite for [sqlstore.Store].
 type driver struct{ *Store }
 
-// dialect is SQLite's SQL. SQLite plans a statement anew for each value of a plain LIMIT
-// ?, which took a fifth of the time of a list or claim; so a limit is an expression.
-// Without statistics and without a hint, a claim in one scope would read its whole
-// history.
+// dialect is SQLite's SQL. A limit is an expression, because SQLite plans a statement anew
+// for each value of a plain LIMIT ?; see docs/performance.md. Without statistics and
+// without a hint, a claim in one scope would read its whole history.
 var dialect = sqlstore.Dialect{
 	Name:        "sqlite",
 	Parameter:   func(int) string { return "?" },

@@ -83,7 +83,7 @@ func isFullScan(step string) bool {
 
 // Every statement reads by an index and none sorts, so that its cost does not grow with the
 // table. There are no statistics of the tables.
-func TestPlans(t *testing.T) {
+func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plans.db")
 	s := openAt(t, path, Config{})
 	must.Do(t, s.Define(t.Context(), payments.Kinds()...))

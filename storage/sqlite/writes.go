@@ -217,8 +217,8 @@ func (c *conn) updateOne(query string) error {
 // insertSizes is how many statements insert into a table: the i-th inserts 1<<i rows.
 const insertSizes = 6
 
-// multiInsert holds the statements that insert 1, 2, 4 … rows into a table at once. A
-// statement costs as much as some rows; half of that is opening the indexes.
+// multiInsert holds the statements that insert 1, 2, 4 … rows into a table at once,
+// because a statement costs as much as some rows; see docs/performance.md.
 //
 // They say OR FAIL: a failure drops the whole batch anyway, and SQLite need not remember
 // the rows before it.

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	// steps are rows that name a file and a function of it.
+	steps = regexp.MustCompile("(?m)^\\| \\d+ \\| `([^`]+)` \\| `([^`]+)` \\|")
+	paths = regexp.MustCompile("`([a-z0-9]+(?:/[a-z0-9]+)+(?:\\.[a-z]+)?)`")
+	rooms = regexp.MustCompile(`(?s)\n## The rooms\n\n` + "```\n(.*?)```")
+	room  = regexp.MustCompile(`^[a-z]+(?:/[a-z]+)*$`)
+)
+
+// TestArchitecture checks that every file, folder and function that the page of the
+// architecture names exists, and that its picture has every package of the library.
+func TestArchitecture(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := steps.FindAllStringSubmatch(string(page), -1)
+	if len(found) < 12 {
+		t.Errorf("found %d steps only", len(found))
+	}
+	for _, m := range found {
+		if !declares(t, m[1], m[2]) {
+			t.Errorf("%s has no function %s", m[1], m[2])
+		}
+	}
+	if declares(t, "disbursement/disbursement.go", "Service.Vanish") {
+		t.Error("a function that does not exist passes")
+	}
+	for _, m := range paths.FindAllStringSubmatch(string(page), -1) {
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
+			t.Error(err)
+		}
+	}
+	picture := rooms.FindStringSubmatch(string(page))
+	if picture == nil {
+		t.Fatal("there is no picture of the rooms")
+	}
+	row := map[string]int{} // of each package, counted from the top
+	for n, line := range strings.Split(picture[1], "\n") {
+		for cell := range strings.SplitSeq(line, "   ") {
+			if cell = strings.TrimSpace(cell); room.MatchString(cell) {
+				row[cell] = n + 1
+			}
+		}
+	}
+	for path := range row {
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(path))); err != nil && path != "payments" {
+			t.Errorf("the picture has %s, which does not exist", path)
+		}
+	}
+	for from, imports := range libraryImports(t) {
+		if row[from] == 0 {
+			t.Errorf("the picture lacks %s", from)
+			continue
+		}
+		for _, to := range imports {
+			if row[to] < row[from] {
+				t.Errorf("the picture has %s above %s, which imports it", to, from)
+			}
+		}
+	}
+}
+
+// libraryImports returns the packages of this module that a host builds, and those that
+// each of them imports.
+func libraryImports(t *testing.T) map[string][]string {
+	t.Helper()
+	command := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{join .Imports \" \"}}",
+		".", "./httpapi/inspector", "./httpapi/reference", "./invoice/smtp", "./storage/memory", "./storage/postgres", "./storage/sqlite")
+	command.Dir = root
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		var own []string
+		for path := range strings.FieldsSeq(line) {
+			switch short, ok := strings.CutPrefix(path, library+"/"); {
+			case ok:
+				own = append(own, short)
+			case path == library:
+				own = append(own, "payments")
+			case len(own) == 0:
+				own = append(own, "") // a package of another module
+			}
+		}
+		if own[0] != "" {
+			all[own[0]] = own[1:]
+		}
+	}
+	if len(all) < 30 {
+		t.Errorf("found %d packages only", len(all))
+	}
+	return all
+}
+
+// declares reports whether a file declares a function, which is "Name" or "Type.Name".
+func declares(t *testing.T, path, name string) bool {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(path)), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		own := f.Name.Name
+		if f.Recv != nil {
+			of := f.Recv.List[0].Type
+			if star, ok := of.(*ast.StarExpr); ok {
+				of = star.X
+			}
+			if generic, ok := of.(*ast.IndexExpr); ok {
+				of = generic.X
+			}
+			if x, ok := of.(*ast.Ident); ok {
+				own = x.Name + "." + own
+			}
+		}
+		if own == name {
+			return true
+		}
+	}
+	return false
+}

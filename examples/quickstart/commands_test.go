@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	goCommand = regexp.MustCompile("`[^`]*\\bgo (test|run) [^`]+`")
+	packages  = regexp.MustCompile(`\./[\w/]+`)
+	patterns  = regexp.MustCompile(`-(?:run|bench|fuzz) ('[^']*'|\S+)`)
+	functions = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
+)
+
+// TestCommands checks that the commands of the pages name packages that exist, and tests
+// that these have.
+func TestCommands(t *testing.T) {
+	n := 0
+	for _, page := range pages(t) {
+		if filepath.Base(page) == "CHANGELOG.md" {
+			continue // its commands are those of their time
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range goCommand.FindAllString(string(text), -1) {
+			n++
+			if err := runnable(command); err != nil {
+				t.Errorf("%s: %s: %v", page, command, err)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("found %d commands only", n)
+	}
+	for _, wrong := range []string{"`go run ./vanished`", "`go test ./account -run TestVanished`", "`go test ./account -bench Vanished`"} {
+		if runnable(wrong) == nil {
+			t.Errorf("%s passes", wrong)
+		}
+	}
+}
+
+// runnable returns an error if a command names a package or a test that does not exist.
+func runnable(command string) error {
+	names := ""
+	for _, dir := range packages.FindAllString(command, -1) {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
+		if err != nil || len(files) == 0 {
+			return fmt.Errorf("%s has no Go file", dir)
+		}
+		for _, file := range files {
+			if !strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			code, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			for _, m := range functions.FindAllStringSubmatch(string(code), -1) {
+				names += m[1] + "\n"
+			}
+		}
+	}
+	for _, m := range patterns.FindAllStringSubmatch(strings.ReplaceAll(command, `\|`, "|"), -1) {
+		for pattern := range strings.SplitSeq(strings.Trim(m[1], "'`"), "|") {
+			name, _, _ := strings.Cut(pattern, "/")
+			if name == "^$" {
+				continue
+			}
+			found, err := regexp.Compile("(?m)" + name)
+			if err != nil {
+				return err
+			}
+			if !found.MatchString(names) {
+				return fmt.Errorf("no test matches %s", pattern)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// root is the root of the repository.
+var root = filepath.Join("..", "..")
+
+// pages returns the Markdown pages of the repository: those of the root and of docs.
+func pages(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(root, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".md") {
+			all = append(all, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var (
+	links    = regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"`)
+	anyFence = regexp.MustCompile("(?ms)^[ \t]*```.*?^[ \t]*```")
+	headings = regexp.MustCompile(`(?m)^#+ (.+)$`)
+)
+
+// TestLinks checks that each relative link of a page leads to a file of the repository,
+// and its fragment to a heading.
+func TestLinks(t *testing.T) {
+	n := 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range links.FindAllStringSubmatch(anyFence.ReplaceAllString(string(text), ""), -1) {
+			target := m[1] + m[2]
+			if strings.Contains(target, "://") {
+				continue
+			}
+			n++
+			if err := follow(page, target); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("found %d links only", n)
+	}
+	readme := filepath.Join(root, "README.md")
+	for _, broken := range []string{"docs/vanished.md", "docs/proof.md#vanished", "#vanished"} {
+		if follow(readme, broken) == nil {
+			t.Errorf("the link %s passes", broken)
+		}
+	}
+}
+
+// follow returns an error if a relative link of a page leads nowhere.
+func follow(page, target string) error {
+	file, fragment, _ := strings.Cut(target, "#")
+	path := page
+	if file != "" {
+		path = filepath.Join(filepath.Dir(page), filepath.FromSlash(file))
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("link %s: %w", target, err)
+	}
+	if fragment == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for _, m := range headings.FindAllStringSubmatch(anyFence.ReplaceAllString(string(text), ""), -1) {
+		if slug(m[1]) == fragment {
+			return nil
+		}
+	}
+	return fmt.Errorf("link %s: no such heading", target)
+}
+
+// slug is the fragment by which a heading is reached.
+func slug(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-', r == '_', r >= 'a' && r <= 'z', r >= '0' && r <= '9', r > 127:
+			return r
+		}
+		return -1
+	}, strings.ToLower(heading))
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider"
@@ -22,8 +23,7 @@ import (
 // texts returns the SMS to a number, oldest first.
 func (s *shop) texts(to string) []string {
 	s.t.Helper()
-	list, err := s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: to, Kind: message.KindSMS, Page: api.Page{Limit: api.MaxLimit}})
-	check(s.t, err)
+	list := must.Get(s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: to, Kind: message.KindSMS, Page: api.Page{Limit: api.MaxLimit}}))(s.t)
 	var all []string
 	for _, m := range list.Data {
 		all = append([]string{m.Text}, all...)
@@ -35,15 +35,14 @@ func (s *shop) texts(to string) []string {
 func TestPaidOutOfBand(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		before, err := s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{})
-		check(t, err)
+		must.Do(t, err)
 		for method, row := range map[string]string{"cash": "Paid outside (cash)", "": "Paid outside"} {
 			v := s.openInvoice(invoice.Fields{Phone: new("0245556666")})
 			caller := s.Caller
 			caller.IdempotencyKey = "paid-" + method
 			p := invoice.PayParams{PaidOutOfBand: true, PaymentMethod: method}
 			for range 2 {
-				paid, err := s.Invoices.Pay(t.Context(), caller, v.ID, p)
-				check(t, err)
+				paid := must.Get(s.Invoices.Pay(t.Context(), caller, v.ID, p))(t)
 				if paid.Status != invoice.Paid || paid.AmountPaid != 25_00 || paid.AmountDue != 0 || paid.Payment != nil || paid.PaidAt == nil {
 					t.Errorf("%q: got %+v", method, paid)
 				}
@@ -68,13 +67,11 @@ func TestPaidOutOfBand(t *testing.T) {
 				t.Errorf("told %s", last)
 			}
 		}
-		after, err := s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{})
-		check(t, err)
+		after := must.Get(s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{}))(t)
 		if len(after.Data) != len(before.Data) {
 			t.Errorf("money has moved: %+v", after.Data)
 		}
-		paid, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoicePaid})
-		check(t, err)
+		paid := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoicePaid}))(t)
 		if len(paid.Data) != 2 {
 			t.Errorf("%d events", len(paid.Data))
 		}
@@ -99,12 +96,11 @@ func TestDuplicate(t *testing.T) {
 			{Description: "b", UnitAmount: &cents, Quantity: new(decimal.New(25, -1))},
 		},
 	}})
-	check(t, err)
+	must.Do(t, err)
 	s.pass(time.Hour) // it is paid
 	caller := s.Caller
 	caller.IdempotencyKey = "again"
-	made, err := s.Invoices.Duplicate(t.Context(), caller, old.ID)
-	check(t, err)
+	made := must.Get(s.Invoices.Duplicate(t.Context(), caller, old.ID))(t)
 	repeated, err := s.Invoices.Duplicate(t.Context(), caller, old.ID)
 	if err != nil || repeated.ID != made.ID {
 		t.Errorf("repeated: %+v, %v", repeated, err)
@@ -122,8 +118,7 @@ func TestDuplicate(t *testing.T) {
 	if len(is.Lines.Data) != 2 || is.Lines.Data[0].ID == old.Lines.Data[0].ID || is.Lines.URL != "/v1/invoices/"+is.ID+"/lines" {
 		t.Errorf("lines %+v", is.Lines)
 	}
-	created, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceCreated})
-	check(t, err)
+	created := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceCreated}))(t)
 	if len(created.Data) != 2 {
 		t.Errorf("%d events", len(created.Data))
 	}
@@ -172,15 +167,13 @@ func TestReminders(t *testing.T) {
 		if got := s.reminded(to); got != 3 {
 			t.Errorf("%d reminders in all", got)
 		}
-		mails, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"})
-		check(t, err)
+		mails := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"}))(t)
 		for _, m := range mails.Data {
 			if strings.HasPrefix(m.Subject, "Reminder") && !strings.Contains(m.Text, "Please pay by 20 March 2026.") {
 				t.Errorf("mailed %s", m.Text)
 			}
 		}
-		sent, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceSent})
-		check(t, err)
+		sent := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceSent}))(t)
 		if len(sent.Data) != 3 {
 			t.Errorf("%d events", len(sent.Data))
 		}
@@ -225,7 +218,7 @@ func TestNoReminderWhereNoneIsDue(t *testing.T) {
 		c.fields.Phone = new("0245556666")
 		v := s.openInvoice(c.fields)
 		if c.do != nil {
-			check(t, c.do(s, v.ID))
+			must.Do(t, c.do(s, v.ID))
 		}
 		s.pass(20 * 24 * time.Hour) // to 26 March
 		s.pass(24 * time.Hour)

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -52,24 +53,16 @@ func (s *shop) pass(d time.Duration) {
 	s.mu.Lock()
 	s.now = s.now.Add(d)
 	s.mu.Unlock()
-	check(s.t, s.Drain(s.t.Context()))
+	must.Do(s.t, s.Drain(s.t.Context()))
 }
 
 func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) {
 	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New(), c)) })
 	t.Run("sqlite", func(t *testing.T) {
-		store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "invoices.db"), sqlite.Config{})
-		check(t, err)
+		store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "invoices.db"), sqlite.Config{}))(t)
 		test(t, open(t, store, c))
 	})
 	t.Run("postgres", func(t *testing.T) { test(t, open(t, pgtest.Store(t), c)) })
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func wants(t *testing.T, what string, err error, code api.Code) {
@@ -89,29 +82,22 @@ func (s *shop) draft(f invoice.Fields) *invoice.Invoice {
 	if f.Lines == nil {
 		f.Lines = []invoice.LineParams{line(25_00)}
 	}
-	v, err := s.Invoices.Create(s.t.Context(), s.Caller, invoice.CreateParams{Fields: f})
-	check(s.t, err)
-	return v
+	return must.Get(s.Invoices.Create(s.t.Context(), s.Caller, invoice.CreateParams{Fields: f}))(s.t)
 }
 
 func (s *shop) openInvoice(f invoice.Fields) *invoice.Invoice {
 	s.t.Helper()
-	v, err := s.Invoices.Finalize(s.t.Context(), s.Caller, s.draft(f).ID)
-	check(s.t, err)
-	return v
+	return must.Get(s.Invoices.Finalize(s.t.Context(), s.Caller, s.draft(f).ID))(s.t)
 }
 
 func (s *shop) get(id string) *invoice.Invoice {
 	s.t.Helper()
-	v, err := s.Invoices.Get(s.t.Context(), s.Caller, id)
-	check(s.t, err)
-	return v
+	return must.Get(s.Invoices.Get(s.t.Context(), s.Caller, id))(s.t)
 }
 
 func (s *shop) verified() {
 	s.t.Helper()
-	v, err := s.Accounts.Verify(s.t.Context())
-	check(s.t, err)
+	v := must.Get(s.Accounts.Verify(s.t.Context()))(s.t)
 	for _, p := range v.Problems {
 		s.t.Error(p)
 	}
@@ -143,10 +129,7 @@ func TestTotals(t *testing.T) {
 			subtotal, discount = subtotal.Add(amount), discount.Add(decimal.NewFromInt(p.Discount))
 			params = append(params, p)
 		}
-		v, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: invoice.Fields{Lines: params}})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		v := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: invoice.Fields{Lines: params}}))(rt)
 		if v.Subtotal != subtotal.IntPart() || v.Tax != tax.IntPart() || v.Discount != discount.IntPart() {
 			rt.Errorf("subtotal %d, tax %d, discount %d; want %s, %s, %s", v.Subtotal, v.Tax, v.Discount, subtotal, tax, discount)
 		}
@@ -201,8 +184,7 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		for range 10 {
 			v := s.openInvoice(invoice.Fields{})
-			before, err := s.Accounts.Balance(t.Context(), s.Caller)
-			check(t, err)
+			before := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 			calls := []func() error{
 				func() error {
 					_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
@@ -228,8 +210,7 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 			}
 			all.Wait()
 			is := s.get(v.ID)
-			after, err := s.Accounts.Balance(t.Context(), s.Caller)
-			check(t, err)
+			after := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 			moved := after.Available.Sub(before.Available.Decimal).String()
 			paid := won[0] || won[2] || won[4] || won[6]
 			wins := 0
@@ -433,7 +414,7 @@ func TestAutomaticCharges(t *testing.T) {
 	live := s.Caller
 	live.Live = true
 	lv, err := s.Invoices.Create(t.Context(), live, invoice.CreateParams{Fields: invoice.Fields{Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true})
-	check(t, err)
+	must.Do(t, err)
 	_, err = s.Invoices.Pay(t.Context(), live, lv.ID, invoice.PayParams{})
 	wants(t, "live without a charger", err, api.PaymentFailed)
 	s.verified()
@@ -448,12 +429,11 @@ func TestExport(t *testing.T) {
 	}
 	var b bytes.Buffer
 	var written []int
-	check(t, s.Invoices.Export(t.Context(), s.Caller, invoice.ExportParams{Writer: &b, Progress: func(n int) { written = append(written, n) }}))
+	must.Do(t, s.Invoices.Export(t.Context(), s.Caller, invoice.ExportParams{Writer: &b, Progress: func(n int) { written = append(written, n) }}))
 	if !slices.Equal(written, []int{100, 121}) {
 		t.Errorf("told of %v invoices", written)
 	}
-	rows, err := csv.NewReader(&b).ReadAll()
-	check(t, err)
+	rows := must.Get(csv.NewReader(&b).ReadAll())(t)
 	last := rows[len(rows)-1]
 	if len(rows) != 122 || last[5] != "'"+evil || last[7] != "+233241112222" || last[11] != "25.00" || last[18] != "0.00" || last[19] != "" || !strings.HasPrefix(last[17], "'-") {
 		t.Errorf("%d rows, the last is %q", len(rows), last)

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -39,18 +40,16 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 		ctx := t.Context()
 		var made []*invoice.Invoice
 		for range 2 {
-			one, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{
+			one := must.Get(s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{
 				Fields: invoice.Fields{Lines: []invoice.LineParams{line(2500)}}, AutoFinalize: true,
-			})
-			check(t, err)
+			}))(t)
 			made = append(made, one)
 		}
 		caller := s.Caller
 		caller.IdempotencyKey = "k"
 		_, err := s.Invoices.Pay(ctx, caller, made[0].ID, invoice.PayParams{})
 		wants(t, "unknown", err, api.Unavailable)
-		_, err = s.QRCodes.Create(ctx, caller, qrcode.CreateParams{})
-		check(t, err)
+		must.Get(s.QRCodes.Create(ctx, caller, qrcode.CreateParams{}))(t)
 		// Two at once with one key, of which one is kept.
 		caller.IdempotencyKey = "l"
 		_, err = s.Invoices.Pay(ctx, caller, made[1].ID, invoice.PayParams{})
@@ -58,14 +57,12 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 		s.pass(time.Hour)
 
 		for _, one := range made {
-			is, err := s.Invoices.Get(ctx, s.Caller, one.ID)
-			check(t, err)
+			is := must.Get(s.Invoices.Get(ctx, s.Caller, one.ID))(t)
 			if is.Status != invoice.Paid || is.Payment == nil {
 				t.Errorf("%s is %s", one.ID, is.Status)
 			}
 		}
-		b, err := s.Accounts.Balance(ctx, s.Caller)
-		check(t, err)
+		b := must.Get(s.Accounts.Balance(ctx, s.Caller))(t)
 		if want := decimal.NewFromInt(1050); !b.Available.Equal(want) {
 			t.Errorf("the merchant has %s, want %s", b.Available, want)
 		}
@@ -162,17 +159,15 @@ func (s *shop) contradicted(log *bytes.Buffer, id, how string) {
 	}
 	stuck := func() []provider.OrderInfo {
 		s.t.Helper()
-		list, err := s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Kind: provider.Charges, Contradicted: true})
-		check(s.t, err)
+		list := must.Get(s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Kind: provider.Charges, Contradicted: true}))(s.t)
 		return list.Data
 	}
 	list := stuck()
-	h, err := s.Health(s.t.Context())
-	check(s.t, err)
+	h := must.Get(s.Health(s.t.Context()))(s.t)
 	if len(list) != 1 || list[0].Record != id || list[0].Contradiction != how || list[0].Merchant != s.Caller.Merchant || h.StuckTest != 1 {
 		s.t.Fatalf("%d are counted, listed %+v", h.StuckTest, list)
 	}
-	check(s.t, s.Providers.Resolve(s.t.Context(), list[0].ID))
+	must.Do(s.t, s.Providers.Resolve(s.t.Context(), list[0].ID))
 	if list := stuck(); len(list) != 0 {
 		s.t.Errorf("listed when resolved: %+v", list)
 	}
@@ -251,12 +246,11 @@ func TestPayWalletRefusesUnusableWallets(t *testing.T) {
 	wants(t, "no PIN", pay(""), api.ParameterMissing)
 	wants(t, "a wrong PIN", pay("4321"), api.PINInvalid)
 	for _, status := range []account.Status{account.Frozen, account.Suspended} {
-		_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(status)})
-		check(t, err)
+		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(status)}))(t)
 		wants(t, string(status), pay(s.PIN), api.WalletNotActive)
 	}
 	_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(account.Active)})
-	check(t, err)
+	must.Do(t, err)
 	balance, err := s.Accounts.WalletBalance(t.Context(), api.Caller{}, s.Consumer.ID)
 	if err != nil || balance.IntPart() != 1000 || s.get(v.ID).Status != invoice.Open {
 		t.Errorf("the wallet has %s, %v", balance, err)

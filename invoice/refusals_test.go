@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -108,10 +109,8 @@ func TestInvalidFieldsAreRefused(t *testing.T) {
 // same compares two invoices as everybody sees them.
 func same(t *testing.T, want, got *invoice.Invoice) {
 	t.Helper()
-	a, err := json.Marshal(want)
-	check(t, err)
-	b, err := json.Marshal(got)
-	check(t, err)
+	a := must.Get(json.Marshal(want))(t)
+	b := must.Get(json.Marshal(got))(t)
 	if diff := cmp.Diff(string(a), string(b)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -136,7 +135,7 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 		case invoice.Uncollectible:
 			v, err = s.Invoices.MarkUncollectible(ctx, s.Caller, v.ID)
 		}
-		check(t, err)
+		must.Do(t, err)
 		return v
 	}
 	do := map[string]func(id string) error{
@@ -243,24 +242,21 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 	v, err := s.Invoices.Create(t.Context(), live, invoice.CreateParams{
 		Fields: invoice.Fields{CollectionMethod: &automatic, Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true,
 	})
-	check(t, err)
+	must.Do(t, err)
 	at := s.now
 	for n, day := range []int{0, 1, 3, 5} {
 		s.pass(at.AddDate(0, 0, day).Sub(s.now) - time.Second)
-		is, err := s.Invoices.Get(t.Context(), live, v.ID)
-		check(t, err)
+		is := must.Get(s.Invoices.Get(t.Context(), live, v.ID))(t)
 		if day > 0 && (is.AttemptCount != n || is.Status != invoice.Open || !is.NextPaymentAttempt.Equal(at.AddDate(0, 0, day))) {
 			t.Errorf("a moment before day %d: %+v", day, is)
 		}
 		s.pass(time.Second)
 	}
-	is, err := s.Invoices.Get(t.Context(), live, v.ID)
-	check(t, err)
+	is := must.Get(s.Invoices.Get(t.Context(), live, v.ID))(t)
 	if is.Status != invoice.Uncollectible || is.AttemptCount != 4 || is.NextPaymentAttempt != nil || is.AmountPaid != 0 {
 		t.Errorf("in the end %+v", is)
 	}
-	events, err := s.Events.List(t.Context(), live, event.ListParams{})
-	check(t, err)
+	events := must.Get(s.Events.List(t.Context(), live, event.ListParams{}))(t)
 	count := map[event.Type]int{}
 	for _, e := range events.Data {
 		count[e.Type]++
@@ -280,25 +276,22 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 func TestDeletedCustomerLeavesDraftsOnly(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	c, err := s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666", Address: "Osu"})
-	check(t, err)
+	must.Do(t, err)
 	draft, issued := s.draft(invoice.Fields{Customer: &c.ID, Phone: new("0245557777")}), s.openInvoice(invoice.Fields{Customer: &c.ID})
 	other := s.draft(invoice.Fields{Name: new("Esi")})
-	if _, err := s.Invoices.PDF(t.Context(), s.Caller, draft.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Invoices.PDF(t.Context(), s.Caller, draft.ID))(t)
 	before, name, err := s.Invoices.HostedPDF(t.Context(), token(draft))
 	if err != nil || name != draft.Number+".pdf" || len(before) == 0 {
 		t.Fatalf("%s, %v", name, err)
 	}
 	stranger := api.Caller{Merchant: s.Caller.Merchant, Live: true}
-	check(t, s.Accounts.ForgetCustomer(t.Context(), stranger, c.ID))
-	check(t, s.Drain(t.Context()))
+	must.Do(t, s.Accounts.ForgetCustomer(t.Context(), stranger, c.ID))
+	must.Do(t, s.Drain(t.Context()))
 	if is := s.get(draft.ID); is.Name == nil {
 		t.Errorf("erased in the other mode: %+v", is)
 	}
-	_, err = s.Accounts.DeleteCustomer(t.Context(), s.Caller, c.ID)
-	check(t, err)
-	check(t, s.Drain(t.Context()))
+	must.Get(s.Accounts.DeleteCustomer(t.Context(), s.Caller, c.ID))(t)
+	must.Do(t, s.Drain(t.Context()))
 	is := s.get(draft.ID)
 	if is.Name != nil || is.Email != nil || is.Phone != nil || is.Address != nil || *is.Customer != c.ID || is.Total != draft.Total {
 		t.Errorf("the draft is %+v", is)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -73,7 +74,7 @@ func TestAutomaticChargeAfterRerunIsItsOwn(t *testing.T) {
 	finalizing := s.Caller
 	finalizing.RequestID, finalizing.IdempotencyKey = "req_finalize", "finalize"
 	_, err := s.Invoices.Finalize(t.Context(), finalizing, draft.ID)
-	check(t, err)
+	must.Do(t, err)
 	s.pass(0) // declined, and due again in a day
 
 	slow.once = sync.Once{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -31,10 +32,8 @@ func TestStuckChargeIsListed(t *testing.T) {
 			v := s.openInvoice(invoice.Fields{})
 			stuck := func() []provider.OrderInfo {
 				t.Helper()
-				list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
-				check(t, err)
-				h, err := s.Health(t.Context())
-				check(t, err)
+				list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t)
+				h := must.Get(s.Health(t.Context()))(t)
 				if h.StuckTest != len(list.Data) || h.StuckLive != 0 {
 					t.Errorf("%d and %d are counted, %d listed", h.StuckTest, h.StuckLive, len(list.Data))
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -67,7 +68,7 @@ func TestBytesOfLinesAreBounded(t *testing.T) {
 	}
 	v := s.draft(invoice.Fields{Lines: slices.Repeat([]invoice.LineParams{long}, 9)})
 	_, err := s.Invoices.AddLine(t.Context(), s.Caller, v.ID, long)
-	wants(t, "a tenth long line", err, api.ParameterInvalid)
+	testkit.WantCode(t, "a tenth long line", err, api.ParameterInvalid)
 	v = must.Get(s.Invoices.AddLine(t.Context(), s.Caller, v.ID, line(1)))(t)
 	if len(v.Lines.Data) != 10 {
 		t.Errorf("it has %d lines", len(v.Lines.Data))
@@ -83,7 +84,7 @@ func TestEventsCarryTheFirstLines(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{InvoiceReminders: []int{0}})
 	ctx := t.Context()
 	for n, more := range map[int]bool{10: false, 11: true, 250: true} {
-		due := s.now.Add(24 * time.Hour)
+		due := s.Now().Add(24 * time.Hour)
 		v := s.draft(invoice.Fields{Lines: lines(n), Email: new("a@example.com"), DueDate: &due})
 		spare := s.draft(invoice.Fields{Lines: lines(n)})
 		// told looks at the newest event of the type; the answer has all lines.

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider"
@@ -59,9 +60,9 @@ func TestPaidOutOfBand(t *testing.T) {
 				t.Errorf("%q: the document says %s", method, got)
 			}
 			_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-			wants(t, "once more", err, api.InvoiceAlreadyPaid)
+			testkit.WantCode(t, "once more", err, api.InvoiceAlreadyPaid)
 			_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})
-			wants(t, "refunded", err, api.PaymentNotRefundable)
+			testkit.WantCode(t, "refunded", err, api.PaymentNotRefundable)
 			sms := s.texts("0245556666")
 			if last := sms[len(sms)-1]; last != fmt.Sprintf("You paid GHS 25.00 to Adom Juice Bar for invoice %s.", v.Number) {
 				t.Errorf("told %s", last)
@@ -76,10 +77,10 @@ func TestPaidOutOfBand(t *testing.T) {
 			t.Errorf("%d events", len(paid.Data))
 		}
 		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.draft(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true})
-		wants(t, "a draft", err, api.InvoiceNotOpen)
+		testkit.WantCode(t, "a draft", err, api.InvoiceNotOpen)
 		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.openInvoice(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: strings.Repeat("x", 51)})
-		wants(t, "a long method", err, api.ParameterInvalid)
-		s.verified()
+		testkit.WantCode(t, "a long method", err, api.ParameterInvalid)
+		s.Verified()
 	})
 }
 
@@ -90,7 +91,7 @@ func TestDuplicate(t *testing.T) {
 	old, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
 		Name: new("Efua"), Email: new("efua@example.com"), Phone: new("0245556666"), Address: new("Osu"), Description: new("Rent"),
 		Footer: new("Medaase"), Memo: new("mine"), Coupon: new("LOYAL"), Discount: new(int64(7)), CollectionMethod: &auto,
-		DueDate: new(s.now.AddDate(0, 0, 7)), Metadata: api.Metadata{"flat": "3"},
+		DueDate: new(s.Now().AddDate(0, 0, 7)), Metadata: api.Metadata{"flat": "3"},
 		Lines: []invoice.LineParams{
 			{Description: "a", UnitAmount: &cents, Taxable: true, Taxes: invoice.GhanaVAT(), Discount: 9},
 			{Description: "b", UnitAmount: &cents, Quantity: new(decimal.New(25, -1))},
@@ -123,7 +124,7 @@ func TestDuplicate(t *testing.T) {
 		t.Errorf("%d events", len(created.Data))
 	}
 	_, err = s.Invoices.Duplicate(t.Context(), s.Caller, "inv_0")
-	wants(t, "no such invoice", err, api.ResourceMissing)
+	testkit.WantCode(t, "no such invoice", err, api.ResourceMissing)
 	if was := s.get(old.ID); was.Status != invoice.Paid || was.Lines.Data[0].ID != old.Lines.Data[0].ID {
 		t.Errorf("the old one is %+v", was)
 	}
@@ -146,7 +147,7 @@ func TestReminders(t *testing.T) {
 		due := time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC)
 		const to = "0245556666"
 		v := s.openInvoice(invoice.Fields{Phone: new(to), Email: new("efua@example.com"), DueDate: &due})
-		until := func(at time.Time) { s.pass(at.Sub(s.now)) }
+		until := func(at time.Time) { s.pass(at.Sub(s.Now())) }
 		for i, day := range []int{-3, 0, 7} {
 			at := due.AddDate(0, 0, day).Add(9 * time.Hour)
 			until(at.Add(-time.Second))
@@ -239,9 +240,9 @@ func TestNoReminderDuringACharge(t *testing.T) {
 		return provider.Result{Outcome: provider.InProgress}, nil
 	}}
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}, InvoiceReminders: []int{0}})
-	v := s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: new(s.now.AddDate(0, 0, 1))})
+	v := s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: new(s.Now().AddDate(0, 0, 1))})
 	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-	wants(t, "pay", err, api.Unavailable)
+	testkit.WantCode(t, "pay", err, api.Unavailable)
 	s.pass(24 * time.Hour)
 	m.mu.Lock()
 	m.answer = func(provider.Charge, bool) (provider.Result, error) {

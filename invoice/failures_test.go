@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
@@ -38,7 +39,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	c, err := s.Accounts.CreateCustomer(ctx, s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666"})
 	must.Do(t, err)
 	named := func(key string) api.Caller { return api.Caller{Merchant: s.Caller.Merchant, IdempotencyKey: key} }
-	due := s.now.AddDate(0, 0, 14)
+	due := s.Now().AddDate(0, 0, 14)
 	fields := invoice.Fields{Customer: &c.ID, DueDate: &due, Lines: []invoice.LineParams{line(10_00)}}
 
 	var v, outside, copied, byWallet *invoice.Invoice
@@ -151,9 +152,9 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	}
 	// The note is on the page of its own invoice alone.
 	_, _, err = s.Invoices.HostedCreditNote(ctx, token(outside), made.ID)
-	wants(t, "another invoice's note", err, api.ResourceMissing)
+	testkit.WantCode(t, "another invoice's note", err, api.ResourceMissing)
 	_, _, err = s.Invoices.CreditNotePDF(ctx, api.Caller{Merchant: "mer_2"}, made.ID)
-	wants(t, "another merchant's note", err, api.ResourceMissing)
+	testkit.WantCode(t, "another merchant's note", err, api.ResourceMissing)
 
 	count := map[event.Type]int{}
 	for e, err := range api.All(ctx, s.Caller, event.ListParams{}, s.Events.List) {
@@ -169,7 +170,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Errorf("events (-want +got)\n%s", diff)
 	}
-	s.verified()
+	s.Verified()
 }
 
 // While the store fails at any operation of the work in turn, reminders and
@@ -187,12 +188,10 @@ func TestWorkersWhileTheStoreFails(t *testing.T) {
 			Fields: invoice.Fields{CollectionMethod: &automatic, Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true,
 		})
 		must.Do(t, err)
-		late := s.now.AddDate(0, 0, 1)
+		late := s.Now().AddDate(0, 0, 1)
 		reminded := s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: &late})
 		made = append(made, pair{charged.ID, reminded.ID})
-		s.mu.Lock()
-		s.now = s.now.Add(5 * 24 * time.Hour)
-		s.mu.Unlock()
+		s.Pass(5 * 24 * time.Hour)
 		store.FailAt(k)
 		err = s.Drain(t.Context())
 		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
@@ -226,7 +225,7 @@ func TestWorkersWhileTheStoreFails(t *testing.T) {
 	if len(charger.charged) != len(made) {
 		t.Errorf("%d charges for %d invoices", len(charger.charged), len(made))
 	}
-	s.verified()
+	s.Verified()
 }
 
 // counting is a charger that takes the money once for an id.

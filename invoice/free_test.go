@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -71,7 +72,7 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 					t.Errorf("events (-want +got)\n%s", diff)
 				}
 				_, err = s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
-				wants(t, "pay again", err, api.InvoiceAlreadyPaid)
+				testkit.WantCode(t, "pay again", err, api.InvoiceAlreadyPaid)
 			})
 		}
 	}

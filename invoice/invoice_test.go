@@ -19,8 +19,8 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -31,28 +31,17 @@ import (
 
 // shop is a merchant whose clock stands still until it is moved.
 type shop struct {
-	*paymentstest.Shop
-	t   *testing.T
-	mu  sync.Mutex
-	now time.Time
+	*testkit.Shop
+	t *testing.T
 }
 
 func open(t *testing.T, store storage.Store, c payments.Config) *shop {
 	t.Helper()
-	s := &shop{t: t, now: time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)}
-	c.Clock = func() time.Time {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.now
-	}
-	s.Shop = paymentstest.NewWithStore(t, store, c)
-	return s
+	return &shop{testkit.OpenShop(t, store, c), t}
 }
 
 func (s *shop) pass(d time.Duration) {
-	s.mu.Lock()
-	s.now = s.now.Add(d)
-	s.mu.Unlock()
+	s.Pass(d)
 	must.Do(s.t, s.Drain(s.t.Context()))
 }
 
@@ -63,13 +52,6 @@ func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) 
 		test(t, open(t, store, c))
 	})
 	t.Run("postgres", func(t *testing.T) { test(t, open(t, pgtest.Store(t), c)) })
-}
-
-func wants(t *testing.T, what string, err error, code api.Code) {
-	t.Helper()
-	if api.CodeOf(err) != code || (code == "" && err != nil) {
-		t.Errorf("%s: got %v, want %q", what, err, code)
-	}
 }
 
 func line(pesewas int64) invoice.LineParams {
@@ -93,14 +75,6 @@ func (s *shop) openInvoice(f invoice.Fields) *invoice.Invoice {
 func (s *shop) get(id string) *invoice.Invoice {
 	s.t.Helper()
 	return must.Get(s.Invoices.Get(s.t.Context(), s.Caller, id))(s.t)
-}
-
-func (s *shop) verified() {
-	s.t.Helper()
-	v := must.Get(s.Accounts.Verify(s.t.Context()))(s.t)
-	for _, p := range v.Problems {
-		s.t.Error(p)
-	}
 }
 
 // For any lines the totals keep the identities, and equal a reference in exact
@@ -252,7 +226,7 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 				t.Errorf("%d won: %v", wins, outcomes)
 			}
 		}
-		s.verified()
+		s.Verified()
 	})
 }
 
@@ -332,13 +306,13 @@ func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
 				_, err := s.Invoices.Pay(t.Context(), c, v.ID, invoice.PayParams{PaymentMethod: "momo"})
 				return err
 			}
-			wants(t, "the outcome is open", pay(caller), api.Unavailable)
-			wants(t, "again with the key", pay(caller), api.IdempotencyKeyInUse)
-			wants(t, "another payment", pay(s.Caller), api.InvoicePaymentInProgress)
+			testkit.WantCode(t, "the outcome is open", pay(caller), api.Unavailable)
+			testkit.WantCode(t, "again with the key", pay(caller), api.IdempotencyKeyInUse)
+			testkit.WantCode(t, "another payment", pay(s.Caller), api.InvoicePaymentInProgress)
 			_, err := s.Invoices.Void(t.Context(), s.Caller, v.ID)
-			wants(t, "void", err, api.InvoicePaymentInProgress)
+			testkit.WantCode(t, "void", err, api.InvoicePaymentInProgress)
 			_, err = s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
-			wants(t, "from a wallet", err, api.InvoicePaymentInProgress)
+			testkit.WantCode(t, "from a wallet", err, api.InvoicePaymentInProgress)
 
 			s.pass(5 * time.Second) // asked again, and lost again
 			m.mu.Lock()
@@ -371,7 +345,7 @@ func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
 					t.Errorf("two ids for one charge: %v", m.calls)
 				}
 			}
-			s.verified()
+			s.Verified()
 		})
 	}
 }
@@ -383,9 +357,9 @@ func TestAutomaticCharges(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}})
 	method := invoice.ChargeAutomatically
 	v := s.openInvoice(invoice.Fields{CollectionMethod: &method})
-	begin := s.now
+	begin := s.Now()
 	for i, after := range []time.Duration{0, 24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour} {
-		s.pass(begin.Add(after).Sub(s.now) - time.Second)
+		s.pass(begin.Add(after).Sub(s.Now()) - time.Second)
 		if is := s.get(v.ID); i > 0 && is.AttemptCount != i {
 			t.Errorf("a second before: %d attempts, want %d", is.AttemptCount, i)
 		}
@@ -416,8 +390,8 @@ func TestAutomaticCharges(t *testing.T) {
 	lv, err := s.Invoices.Create(t.Context(), live, invoice.CreateParams{Fields: invoice.Fields{Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true})
 	must.Do(t, err)
 	_, err = s.Invoices.Pay(t.Context(), live, lv.ID, invoice.PayParams{})
-	wants(t, "live without a charger", err, api.PaymentFailed)
-	s.verified()
+	testkit.WantCode(t, "live without a charger", err, api.PaymentFailed)
+	s.Verified()
 }
 
 func TestExport(t *testing.T) {
@@ -461,11 +435,11 @@ func TestHostCustomerDirectory(t *testing.T) {
 	}
 	_, err := s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("crm-8")})
 	var refusal *api.Error
-	if wants(t, "nobody", err, api.ResourceMissing); !errors.As(err, &refusal) || refusal.Param != "customer" {
+	if testkit.WantCode(t, "nobody", err, api.ResourceMissing); !errors.As(err, &refusal) || refusal.Param != "customer" {
 		t.Errorf("got %v", err)
 	}
 	_, err = s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("crm-9")})
-	wants(t, "nobody, without an error", err, api.ResourceMissing)
+	testkit.WantCode(t, "nobody, without an error", err, api.ResourceMissing)
 	v, err = s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("")})
 	if err != nil || v.Customer != nil || *v.Name != "Efua & Co" {
 		t.Errorf("got %+v, %v", v, err)

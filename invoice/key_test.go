@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -48,12 +49,12 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 		caller := s.Caller
 		caller.IdempotencyKey = "k"
 		_, err := s.Invoices.Pay(ctx, caller, made[0].ID, invoice.PayParams{})
-		wants(t, "unknown", err, api.Unavailable)
+		testkit.WantCode(t, "unknown", err, api.Unavailable)
 		must.Get(s.QRCodes.Create(ctx, caller, qrcode.CreateParams{}))(t)
 		// Two at once with one key, of which one is kept.
 		caller.IdempotencyKey = "l"
 		_, err = s.Invoices.Pay(ctx, caller, made[1].ID, invoice.PayParams{})
-		wants(t, "unknown", err, api.Unavailable)
+		testkit.WantCode(t, "unknown", err, api.Unavailable)
 		s.pass(time.Hour)
 
 		for _, one := range made {
@@ -68,7 +69,7 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 		}
 		// The key stands for the request that has it.
 		_, err = s.QRCodes.Create(ctx, caller, qrcode.CreateParams{})
-		wants(t, "the key of a charge", err, api.IdempotencyKeyReused)
+		testkit.WantCode(t, "the key of a charge", err, api.IdempotencyKeyReused)
 	})
 }
 
@@ -109,8 +110,8 @@ func TestContradictionAfterRefusalIsReported(t *testing.T) {
 	m.answer = func(provider.Charge, bool) (provider.Result, error) { return provider.Result{}, lost }
 	m.mu.Unlock()
 	_, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
-	wants(t, "the key again", err, api.Unavailable)
-	s.verified()
+	testkit.WantCode(t, "the key again", err, api.Unavailable)
+	s.Verified()
 }
 
 // The other way round: it declines what a worker was told it had taken. What was
@@ -146,7 +147,7 @@ func TestContradictionAfterPaymentIsReported(t *testing.T) {
 	if err != nil || again.Status != invoice.Paid {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	s.verified()
+	s.Verified()
 }
 
 // contradicted checks that the log tells of a contradiction, that people find the charge in
@@ -171,7 +172,7 @@ func (s *shop) contradicted(log *bytes.Buffer, id, how string) {
 	if list := stuck(); len(list) != 0 {
 		s.t.Errorf("listed when resolved: %+v", list)
 	}
-	wants(s.t, "resolved twice", s.Providers.Resolve(s.t.Context(), list[0].ID), api.ResourceMissing)
+	testkit.WantCode(s.t, "resolved twice", s.Providers.Resolve(s.t.Context(), list[0].ID), api.ResourceMissing)
 }
 
 // gate holds up a call of a charger until the test says what it answers.
@@ -218,7 +219,7 @@ func TestWorkerReportsContradiction(t *testing.T) {
 	var calls sync.WaitGroup
 	calls.Go(func() {
 		_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-		wants(t, "pay", err, api.PaymentFailed)
+		testkit.WantCode(t, "pay", err, api.PaymentFailed)
 	})
 	<-g.charge.begun
 	var worker sync.WaitGroup
@@ -232,7 +233,7 @@ func TestWorkerReportsContradiction(t *testing.T) {
 		t.Errorf("the observer is told %s, and %d times more", got, len(ended))
 	}
 	s.contradicted(&logged, v.ID, "refused, and now paid")
-	s.verified()
+	s.Verified()
 }
 
 // A wallet pays with its PIN, while it may be used; a refusal takes nothing.
@@ -243,11 +244,11 @@ func TestPayWalletRefusesUnusableWallets(t *testing.T) {
 		_, err := s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin})
 		return err
 	}
-	wants(t, "no PIN", pay(""), api.ParameterMissing)
-	wants(t, "a wrong PIN", pay("4321"), api.PINInvalid)
+	testkit.WantCode(t, "no PIN", pay(""), api.ParameterMissing)
+	testkit.WantCode(t, "a wrong PIN", pay("4321"), api.PINInvalid)
 	for _, status := range []account.Status{account.Frozen, account.Suspended} {
 		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(status)}))(t)
-		wants(t, string(status), pay(s.PIN), api.WalletNotActive)
+		testkit.WantCode(t, string(status), pay(s.PIN), api.WalletNotActive)
 	}
 	_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(account.Active)})
 	must.Do(t, err)
@@ -255,8 +256,8 @@ func TestPayWalletRefusesUnusableWallets(t *testing.T) {
 	if err != nil || balance.IntPart() != 1000 || s.get(v.ID).Status != invoice.Open {
 		t.Errorf("the wallet has %s, %v", balance, err)
 	}
-	wants(t, "active", pay(s.PIN), "")
-	s.verified()
+	testkit.WantCode(t, "active", pay(s.PIN), "")
+	s.Verified()
 }
 
 // slowCharger charges, the first time, when it is told to.

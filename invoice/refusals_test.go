@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -165,25 +166,25 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 			v := to(status)
 			before := s.get(v.ID)
 			err := do[name](v.ID)
-			wants(t, name+" of what is "+string(status), err, codes[status])
+			testkit.WantCode(t, name+" of what is "+string(status), err, codes[status])
 			if err != nil {
 				same(t, before, s.get(v.ID))
 			}
 		}
-		wants(t, name+" of nothing", do[name]("inv_1"), api.ResourceMissing)
+		testkit.WantCode(t, name+" of nothing", do[name]("inv_1"), api.ResourceMissing)
 	}
 	// Nobody can be told of an invoice without an address, and nothing is collected of
 	// one without lines.
 	_, err := s.Invoices.Send(ctx, s.Caller, s.openInvoice(invoice.Fields{}).ID)
-	wants(t, "send to nobody", err, api.InvoiceNoRecipient)
+	testkit.WantCode(t, "send to nobody", err, api.InvoiceNoRecipient)
 	_, err = s.Invoices.Finalize(ctx, s.Caller, s.draft(invoice.Fields{Lines: []invoice.LineParams{}}).ID)
-	wants(t, "finalize nothing", err, api.InvoiceNoLines)
+	testkit.WantCode(t, "finalize nothing", err, api.InvoiceNoLines)
 	_, err = s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true})
-	wants(t, "finalize nothing at once", err, api.InvoiceNoLines)
+	testkit.WantCode(t, "finalize nothing at once", err, api.InvoiceNoLines)
 	_, err = s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{Source: "12"})
-	wants(t, "a receipt to no number", err, api.InvalidPhoneNumber)
+	testkit.WantCode(t, "a receipt to no number", err, api.InvalidPhoneNumber)
 	_, err = s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})
-	wants(t, "a card that is declined", err, api.PaymentFailed)
+	testkit.WantCode(t, "a card that is declined", err, api.PaymentFailed)
 }
 
 // Lines come in pages, from either end, in the order in which they stand.
@@ -225,12 +226,12 @@ func TestListLinesPages(t *testing.T) {
 	other := s.draft(invoice.Fields{})
 	for name, p := range map[string]api.Page{"after": {StartingAfter: other.Lines.Data[0].ID}, "before": {EndingBefore: "x"}} {
 		_, err := s.Invoices.ListLines(t.Context(), s.Caller, v.ID, p)
-		wants(t, name+" another's line", err, api.ResourceMissing)
+		testkit.WantCode(t, name+" another's line", err, api.ResourceMissing)
 	}
 	_, err := s.Invoices.ListLines(t.Context(), s.Caller, v.ID, api.Page{Limit: 101})
-	wants(t, "too many", err, api.ParameterInvalid)
+	testkit.WantCode(t, "too many", err, api.ParameterInvalid)
 	_, err = s.Invoices.ListLines(t.Context(), s.Caller, "inv_1", api.Page{})
-	wants(t, "of nothing", err, api.ResourceMissing)
+	testkit.WantCode(t, "of nothing", err, api.ResourceMissing)
 }
 
 // A live invoice that nobody can charge goes its way all the same: each day that it
@@ -243,9 +244,9 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 		Fields: invoice.Fields{CollectionMethod: &automatic, Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true,
 	})
 	must.Do(t, err)
-	at := s.now
+	at := s.Now()
 	for n, day := range []int{0, 1, 3, 5} {
-		s.pass(at.AddDate(0, 0, day).Sub(s.now) - time.Second)
+		s.pass(at.AddDate(0, 0, day).Sub(s.Now()) - time.Second)
 		is := must.Get(s.Invoices.Get(t.Context(), live, v.ID))(t)
 		if day > 0 && (is.AttemptCount != n || is.Status != invoice.Open || !is.NextPaymentAttempt.Equal(at.AddDate(0, 0, day))) {
 			t.Errorf("a moment before day %d: %+v", day, is)
@@ -268,7 +269,7 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 		t.Errorf("events (-want +got)\n%s", diff)
 	}
 	_, err = s.Invoices.Pay(t.Context(), live, v.ID, invoice.PayParams{})
-	wants(t, "pay", err, api.InvoiceNotOpen)
+	testkit.WantCode(t, "pay", err, api.InvoiceNotOpen)
 }
 
 // Of a customer who is deleted a draft forgets everything, and what was issued

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -62,7 +63,7 @@ func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
 			if diff := cmp.Diff(first, finalize()); diff != "" {
 				t.Errorf("the key stands for another answer (-first +again):\n%s", diff)
 			}
-			s.verified()
+			s.Verified()
 		})
 	}
 }
@@ -77,7 +78,7 @@ func TestSendFailsWithoutTexterAndMailer(t *testing.T) {
 	})
 	must.Do(t, err)
 	_, err = s.Invoices.Send(t.Context(), live, v.ID)
-	wants(t, "send in live mode", err, api.Unavailable)
+	testkit.WantCode(t, "send in live mode", err, api.Unavailable)
 	sent := must.Get(s.Events.List(t.Context(), live, event.ListParams{Type: event.InvoiceSent}))(t)
 	if len(sent.Data) != 0 {
 		t.Error("it is said to be sent")

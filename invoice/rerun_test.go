@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -91,7 +92,7 @@ func TestAutomaticChargeAfterRerunIsItsOwn(t *testing.T) {
 	m.mu.Unlock()
 	store.between = func() {
 		close(slow.decided)
-		wants(t, "the payer's", <-declined, api.PaymentFailed)
+		testkit.WantCode(t, "the payer's", <-declined, api.PaymentFailed)
 	}
 	s.pass(2 * time.Minute) // the worker looks at what takes so long
 	s.pass(48 * time.Hour)
@@ -102,6 +103,6 @@ func TestAutomaticChargeAfterRerunIsItsOwn(t *testing.T) {
 		t.Errorf("it is %s", is.Status)
 	}
 	_, err = s.Invoices.Pay(t.Context(), paying, draft.ID, invoice.PayParams{})
-	wants(t, "the payer's key, under which nothing was paid", err, api.InvoiceAlreadyPaid)
-	s.verified()
+	testkit.WantCode(t, "the payer's key, under which nothing was paid", err, api.InvoiceAlreadyPaid)
+	s.Verified()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -39,9 +40,9 @@ func TestStuckChargeIsListed(t *testing.T) {
 				}
 				return list.Data
 			}
-			begin := s.now
+			begin := s.Now()
 			_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-			wants(t, "no answer", err, api.Unavailable)
+			testkit.WantCode(t, "no answer", err, api.Unavailable)
 			s.pass(30*time.Minute - time.Second)
 			if list := stuck(); len(list) != 0 || strings.Contains(log.String(), "a charge is stuck") {
 				t.Errorf("before its time: %+v", list)
@@ -71,7 +72,7 @@ func TestStuckChargeIsListed(t *testing.T) {
 				next = s.openInvoice(invoice.Fields{})
 			}
 			_, err = s.Invoices.Pay(t.Context(), s.Caller, next.ID, invoice.PayParams{})
-			wants(t, "no answer", err, api.Unavailable)
+			testkit.WantCode(t, "no answer", err, api.Unavailable)
 			if list := stuck(); len(list) != 0 {
 				t.Errorf("begun: %+v", list)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -15,14 +16,9 @@ import (
 func TestNow(t *testing.T) {
 	real := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return real }})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID}
-	if _, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: time.Hour}))(t)
 	for name, c := range map[string]struct {
 		caller api.Caller
 		ahead  time.Duration

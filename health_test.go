@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -35,10 +36,7 @@ func (undecided) Status(context.Context, provider.Transfer) (provider.Result, er
 func TestHealth(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { testHealth(t, memory.New()) })
 	t.Run("sqlite", func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{}))(t)
 		testHealth(t, store)
 	})
 }
@@ -49,23 +47,19 @@ func testHealth(t *testing.T, store storage.Store) {
 	svc := testkit.New(t, store, payments.Config{
 		Live: payments.Providers{Rail: undecided{}}, Test: payments.Providers{Rail: undecided{}}, StuckAfter: time.Hour, Sandbox: true, Clock: func() time.Time { return now },
 	})
-	merchant, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	check(err)
+	merchant := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	send := func(live bool, n int) {
 		t.Helper()
-		check(svc.Accounts.Deposit(t.Context(), api.Caller{Live: live}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(int64(2 * n)), Source: "bank"}))
+		must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: live}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(int64(2 * n)), Source: "bank"}))
 		for range n {
-			_, err := svc.Disbursements.Create(t.Context(), api.Caller{Merchant: merchant.ID, Live: live}, disbursement.CreateParams{
+			must.Get(svc.Disbursements.Create(t.Context(), api.Caller{Merchant: merchant.ID, Live: live}, disbursement.CreateParams{
 				Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
-			})
-			check(err)
+			}))(t)
 		}
 	}
 	health := func() *payments.Health {
 		t.Helper()
-		h, err := svc.Health(t.Context())
-		check(err)
-		return h
+		return must.Get(svc.Health(t.Context()))(t)
 	}
 	queue := func(h *payments.Health, name string) payments.Queue {
 		t.Helper()
@@ -102,7 +96,7 @@ func testHealth(t *testing.T, store storage.Store) {
 	if q := queue(h, "payouts"); q.Due != 0 {
 		t.Errorf("payouts: %+v", q)
 	}
-	check(svc.Drain(t.Context()))
+	must.Do(t, svc.Drain(t.Context()))
 	if h.SealLag() != 10*time.Minute {
 		t.Errorf("before a worker has sealed anything: %s", h.SealLag())
 	}
@@ -113,7 +107,7 @@ func testHealth(t *testing.T, store storage.Store) {
 	now = begin.Add(30 * time.Minute)
 	send(true, 2) // younger than what is stuck
 	send(false, 1)
-	check(svc.Drain(t.Context()))
+	must.Do(t, svc.Drain(t.Context()))
 	now = begin.Add(time.Hour - time.Millisecond)
 	if h = health(); h.StuckLive != 0 || h.StuckTest != 0 {
 		t.Errorf("just before: %d live, %d test", h.StuckLive, h.StuckTest)
@@ -129,12 +123,11 @@ func testHealth(t *testing.T, store storage.Store) {
 		t.Errorf("then: %d live, %d test, %d are listed", h.StuckLive, h.StuckTest, len(list))
 	}
 	// The test clock makes those of its merchant older.
-	_, err = svc.MoveClock(t.Context(), api.Caller{Merchant: merchant.ID}, payments.ClockParams{By: 30 * time.Minute})
-	check(err)
+	must.Get(svc.MoveClock(t.Context(), api.Caller{Merchant: merchant.ID}, payments.ClockParams{By: 30 * time.Minute}))(t)
 	if h = health(); h.StuckLive != 205 || h.StuckTest != 4 {
 		t.Errorf("by the test clock: %d live, %d test", h.StuckLive, h.StuckTest)
 	}
-	check(svc.Providers.Notify(t.Context(), list[0].ID, provider.Result{Outcome: provider.Paid}))
+	must.Do(t, svc.Providers.Notify(t.Context(), list[0].ID, provider.Result{Outcome: provider.Paid}))
 	if h = health(); h.StuckLive != 204 {
 		t.Errorf("when one was paid: %d live", h.StuckLive)
 	}
@@ -143,7 +136,7 @@ func testHealth(t *testing.T, store storage.Store) {
 	if !health().Running {
 		t.Error("it does not run when it was started")
 	}
-	check(svc.Stop(t.Context()))
+	must.Do(t, svc.Stop(t.Context()))
 	if health().Running {
 		t.Error("it runs when it was stopped")
 	}
@@ -153,7 +146,7 @@ func testHealth(t *testing.T, store storage.Store) {
 	if _, err := svc.Health(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("in an ended context: %v", err)
 	}
-	check(store.Close())
+	must.Do(t, store.Close())
 	if _, err := svc.Health(t.Context()); !errors.Is(err, storage.ErrClosed) {
 		t.Errorf("of a closed store: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -31,23 +32,17 @@ var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 
 func makeUnder(t *testing.T, svc *payments.Service, n int) made {
 	t.Helper()
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: fmt.Sprintf("024300000%d", n)})
-	check(err)
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: fmt.Sprintf("024300000%d", n)}))(t)
 	made := made{caller: api.Caller{Merchant: m.ID}}
-	c, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024100000%d", n), PIN: "1234"})
-	check(err)
+	c := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024100000%d", n), PIN: "1234"}))(t)
 	made.consumer = c.ID
-	check(svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(10), Source: "bank"}))
-	qr, err := svc.QRCodes.IssueConsumerCode(t.Context(), made.caller, qrcode.IssueConsumerCodeParams{Account: c.ID})
-	check(err)
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: c.ID, Amount: decimal.NewFromInt(10), Source: "bank"}))
+	qr := must.Get(svc.QRCodes.IssueConsumerCode(t.Context(), made.caller, qrcode.IssueConsumerCodeParams{Account: c.ID}))(t)
 	made.payload = qr.Payload
-	_, err = svc.Payouts.RequestOTP(t.Context(), made.caller, payout.ForPayout)
-	check(err)
-	list, err := svc.Messages.List(t.Context(), made.caller, message.ListParams{})
-	check(err)
+	must.Get(svc.Payouts.RequestOTP(t.Context(), made.caller, payout.ForPayout))(t)
+	list := must.Get(svc.Messages.List(t.Context(), made.caller, message.ListParams{}))(t)
 	made.code = sixDigits.FindString(list.Data[0].Text)
-	_, err = svc.Accounts.Seal(t.Context())
-	check(err)
+	must.Get(svc.Accounts.Seal(t.Context()))(t)
 	return made
 }
 
@@ -61,7 +56,7 @@ func accepts(t *testing.T, svc *payments.Service, m made) (refused []string) {
 		refused = append(refused, "code")
 	}
 	code, err := svc.QRCodes.Create(t.Context(), m.caller, qrcode.CreateParams{Amount: new(int64(100))})
-	check(err)
+	must.Do(t, err)
 	_, err = svc.QRCodes.Pay(t.Context(), m.caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: m.consumer}, PIN: "1234"})
 	if err != nil {
 		refused = append(refused, "PIN")
@@ -69,8 +64,7 @@ func accepts(t *testing.T, svc *payments.Service, m made) (refused []string) {
 	if _, err := svc.Accounts.Seal(t.Context()); err != nil {
 		refused = append(refused, "seal")
 	}
-	v, err := svc.Accounts.Verify(t.Context())
-	check(err)
+	v := must.Get(svc.Accounts.Verify(t.Context()))(t)
 	if len(v.Problems) > 0 {
 		refused = append(refused, "seals")
 	}
@@ -110,7 +104,7 @@ func TestVerifiedCodeIsReplayedAfterKeyRotation(t *testing.T) {
 	m := makeUnder(t, first, 1)
 	m.caller.IdempotencyKey = "k"
 	verified, err := first.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code})
-	check(err)
+	must.Do(t, err)
 	second := testkit.New(t, store, payments.Config{Key: fresh, FallbackKeys: [][]byte{old}})
 	again, err := second.Payouts.VerifyOTP(t.Context(), m.caller, payout.OTPParams{Purpose: payout.ForPayout, Code: m.code})
 	if err != nil || *again != *verified {
@@ -130,8 +124,7 @@ func TestStoredKeyWorksAsFallback(t *testing.T) {
 		t.Errorf("before the first start: %d bytes, %v", len(key), err)
 	}
 	m := makeUnder(t, testkit.New(t, store, payments.Config{}), 1)
-	key, err := payments.StoredKey(t.Context(), store)
-	check(err)
+	key := must.Get(payments.StoredKey(t.Context(), store))(t)
 	if got := accepts(t, testkit.New(t, store, payments.Config{Key: make([]byte, 32), FallbackKeys: [][]byte{key}}), m); got != nil {
 		t.Errorf("refused are %q", got)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -134,19 +135,17 @@ func TestObserver(t *testing.T) {
 	}, "disbursement.created")
 
 	shop.Caller.RequestID = "req_1"
-	sent, err := shop.Disbursements.Create(t.Context(), shop.Caller, disbursement.CreateParams{
+	sent := must.Get(shop.Disbursements.Create(t.Context(), shop.Caller, disbursement.CreateParams{
 		Amount: decimal.NewFromInt(5), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
-	})
-	check(err)
+	}))(t)
 	email := "ama@example.com"
-	_, err = shop.Invoices.Create(t.Context(), shop.Caller, invoice.CreateParams{
+	must.Get(shop.Invoices.Create(t.Context(), shop.Caller, invoice.CreateParams{
 		Fields: invoice.Fields{
 			Email: &email, CollectionMethod: new(invoice.ChargeAutomatically),
 			Lines: []invoice.LineParams{{Description: "Juice", UnitAmount: new(int64(100))}},
 		},
 		AutoFinalize: true,
-	})
-	check(err)
+	}))(t)
 	shop.Work()
 	want := map[string]int{
 		"disbursements no_answer 1 WARN failed":  1,

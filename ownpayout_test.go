@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
@@ -30,11 +31,10 @@ import (
 func inHost(t *testing.T, s *paymentstest.Shop, db hostDB, end func(hostTx) error, do func(*payments.Tx)) *payments.Tx {
 	t.Helper()
 	tx, store := db.begin()
-	own, err := s.InTx(t.Context(), store)
-	must(t, err)
-	must(t, tx.insert())
+	own := must.Get(s.InTx(t.Context(), store))(t)
+	must.Do(t, tx.insert())
 	do(own)
-	must(t, end(tx))
+	must.Do(t, end(tx))
 	return own
 }
 
@@ -58,7 +58,7 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 		pay := func(own *payments.Tx) {
 			var err error
 			made, err = own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
-			must(t, err)
+			must.Do(t, err)
 			if made.Status != payout.Pending {
 				t.Errorf("it is made %s", made.Status)
 			}
@@ -73,8 +73,7 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 		}
 		inHost(t, s, db, commit, pay).Wake()
 		s.Work()
-		is, err := s.Payouts.Get(ctx, s.Caller, made.ID)
-		must(t, err)
+		is := must.Get(s.Payouts.Get(ctx, s.Caller, made.ID))(t)
 		if is.Status != payout.Succeeded || db.count() != 1 {
 			t.Errorf("the payout is %s, beside %d rows", is.Status, db.count())
 		}
@@ -98,16 +97,12 @@ func TestOwnTransactionLeavesNothing(t *testing.T) {
 		code := s.Pay(makeCode(t, s), 300)
 		price, automatic := int64(700), invoice.ChargeAutomatically
 		do := func(own *payments.Tx) {
-			_, err := own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
-			must(t, err)
-			_, err = own.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+			must.Get(own.Payouts.Create(ctx, s.Caller, outside("0241234567")))(t)
+			must.Get(own.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
 				Lines: []invoice.LineParams{{Description: "Juice", UnitAmount: &price}}, CollectionMethod: &automatic,
-			}})
-			must(t, err)
-			_, err = own.Refunds.Create(ctx, s.Caller, refund.CreateParams{Payment: code.ID})
-			must(t, err)
-			_, err = own.Payouts.RequestOTP(ctx, s.Caller, payout.ForPayout)
-			must(t, err)
+			}}))(t)
+			must.Get(own.Refunds.Create(ctx, s.Caller, refund.CreateParams{Payment: code.ID}))(t)
+			must.Get(own.Payouts.RequestOTP(ctx, s.Caller, payout.ForPayout))(t)
 		}
 		s.Work()
 		before, heard := testkit.Contents(t, db.all, s.Caller.Merchant), told.Load()
@@ -134,8 +129,7 @@ func TestOwnTransactionLeavesNothing(t *testing.T) {
 }
 
 func makeCode(t *testing.T, s *paymentstest.Shop) string {
-	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till"})
-	must(t, err)
+	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{Name: "Till"}))(t)
 	return code.ID
 }
 
@@ -151,12 +145,11 @@ func TestOwnTransactionWakes(t *testing.T) {
 			return nil
 		})
 		s.Start(t.Context())
-		defer func() { must(t, s.Stop(context.Background())) }()
+		defer func() { must.Do(t, s.Stop(context.Background())) }()
 		for range 3 {
 			own := inHost(t, s, db, commit, func(own *payments.Tx) {
 				p := outside("0241234567")
-				_, err := own.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{Amount: p.Amount, Destination: p.Destination})
-				must(t, err)
+				must.Get(own.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{Amount: p.Amount, Destination: p.Destination}))(t)
 			})
 			own.Wake()
 			for kind, about := range heard {
@@ -180,15 +173,14 @@ func TestOwnTransactionBeginsAgain(t *testing.T) {
 		params := disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: outside("0241234567").Destination}
 		tx, store, free := db.blocked(s)
 		own, err := s.InTx(ctx, store)
-		must(t, err)
+		must.Do(t, err)
 		if _, err := own.Disbursements.Create(ctx, caller, params); !errors.Is(err, storage.ErrRetry) || api.CodeOf(err) != "" {
 			t.Errorf("in the way of another: %v", err)
 		}
-		must(t, tx.rollback())
+		must.Do(t, tx.rollback())
 		free()
 		inHost(t, s, db, commit, func(own *payments.Tx) {
-			_, err := own.Disbursements.Create(ctx, caller, params)
-			must(t, err)
+			must.Get(own.Disbursements.Create(ctx, caller, params))(t)
 		})
 		list, err := s.Disbursements.List(ctx, s.Caller, payout.ListParams{})
 		if err != nil || len(list.Data) != 1 || db.count() != 1 {
@@ -239,13 +231,11 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 	onEachHost(t, config, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
 		ctx := t.Context()
 		price := int64(700)
-		bill, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+		bill := must.Get(s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
 			Lines: []invoice.LineParams{{Description: "Juice", UnitAmount: &price}},
-		}})
-		must(t, err)
+		}}))(t)
 		inbox := s.Inbox(event.InvoicePaid)
-		endpoints, err := s.Webhooks.List(ctx, s.Caller, webhook.ListParams{})
-		must(t, err)
+		endpoints := must.Get(s.Webhooks.List(ctx, s.Caller, webhook.ListParams{}))(t)
 		s.OTP()
 		s.Work()
 		before := testkit.Contents(t, db.all, s.Caller.Merchant)
@@ -276,12 +266,9 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 		}
 		// What is paid already, or sent later, asks nobody.
 		inHost(t, s, db, commit, func(own *payments.Tx) {
-			_, err := own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"})
-			must(t, err)
-			_, err = own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
-			must(t, err)
-			_, err = own.Webhooks.Create(ctx, s.Caller, webhook.CreateParams{URL: endpoints.Data[0].URL, Events: []event.Type{"*"}})
-			must(t, err)
+			must.Get(own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"}))(t)
+			must.Get(own.Payouts.Create(ctx, s.Caller, outside("0241234567")))(t)
+			must.Get(own.Webhooks.Create(ctx, s.Caller, webhook.CreateParams{URL: endpoints.Data[0].URL, Events: []event.Type{"*"}}))(t)
 		}).Wake()
 		if n := asked.Load(); n != 0 {
 			t.Errorf("%d questions were asked", n)

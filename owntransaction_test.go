@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -42,17 +43,13 @@ type hostTx struct {
 func onEachHost(t *testing.T, config payments.Config, test func(*testing.T, *paymentstest.Shop, hostDB)) {
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "payments.db")
-		store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
-		must(t, err)
+		store := must.Get(sqlite.Open(t.Context(), path, sqlite.Config{}))(t)
 		s := paymentstest.NewWithStore(t, store, config)
-		db, err := sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_busy_timeout=2000&_txlock=immediate")
-		must(t, err)
-		t.Cleanup(func() { must(t, db.Close()) })
-		_, err = db.Exec("CREATE TABLE host_orders (id INTEGER PRIMARY KEY)")
-		must(t, err)
+		db := must.Get(sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_busy_timeout=2000&_txlock=immediate"))(t)
+		t.Cleanup(func() { must.Do(t, db.Close()) })
+		must.Get(db.Exec("CREATE TABLE host_orders (id INTEGER PRIMARY KEY)"))(t)
 		begin := func(db *sql.DB) (hostTx, storage.Store) {
-			tx, err := db.Begin()
-			must(t, err)
+			tx := must.Get(db.Begin())(t)
 			insert := func() error { _, err := tx.Exec("INSERT INTO host_orders DEFAULT VALUES"); return err }
 			return hostTx{insert, tx.Commit, tx.Rollback}, store.In(tx)
 		}
@@ -61,30 +58,25 @@ func onEachHost(t *testing.T, config payments.Config, test func(*testing.T, *pay
 			begin: func() (hostTx, storage.Store) { return begin(db) },
 			blocked: func(s *paymentstest.Shop) (hostTx, storage.Store, func()) {
 				// Without _txlock, it reads before somebody else writes.
-				late, err := sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_busy_timeout=2000")
-				must(t, err)
-				t.Cleanup(func() { must(t, late.Close()) })
+				late := must.Get(sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_busy_timeout=2000"))(t)
+				t.Cleanup(func() { must.Do(t, late.Close()) })
 				tx, own := begin(late)
-				must(t, own.View(t.Context(), func(tx storage.ReadTx) error { _, err := tx.Balances("", 1); return err }))
+				must.Do(t, own.View(t.Context(), func(tx storage.ReadTx) error { _, err := tx.Balances("", 1); return err }))
 				s.Fund(s.Caller.Merchant, 1)
 				return tx, own, func() {}
 			},
-			count: func() (n int) { must(t, db.QueryRow("SELECT count(*) FROM host_orders").Scan(&n)); return n },
+			count: func() (n int) { must.Do(t, db.QueryRow("SELECT count(*) FROM host_orders").Scan(&n)); return n },
 		})
 	})
 	t.Run("postgres", func(t *testing.T) {
 		pool, schema := pgtest.Pool(t, 8), pgtest.Schema(t)
-		store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
-		must(t, err)
+		store := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema}))(t)
 		s := paymentstest.NewWithStore(t, store, config)
 		ctx := context.Background()
-		_, err = pool.Exec(ctx, "CREATE TABLE "+schema+".host_orders (id bigserial PRIMARY KEY)")
-		must(t, err)
+		must.Get(pool.Exec(ctx, "CREATE TABLE "+schema+".host_orders (id bigserial PRIMARY KEY)"))(t)
 		begin := func(set string) (hostTx, storage.Store) {
-			tx, err := pool.BeginTx(ctx, pgx.TxOptions{})
-			must(t, err)
-			_, err = tx.Exec(ctx, set)
-			must(t, err)
+			tx := must.Get(pool.BeginTx(ctx, pgx.TxOptions{}))(t)
+			must.Get(tx.Exec(ctx, set))(t)
 			insert := func() error { _, err := tx.Exec(ctx, "INSERT INTO "+schema+".host_orders DEFAULT VALUES"); return err }
 			return hostTx{insert, func() error { return tx.Commit(ctx) }, func() error { return tx.Rollback(ctx) }}, store.In(tx)
 		}
@@ -94,23 +86,16 @@ func onEachHost(t *testing.T, config payments.Config, test func(*testing.T, *pay
 			blocked: func(*paymentstest.Shop) (hostTx, storage.Store, func()) {
 				// It does not wait for one who writes, and takes his time.
 				slow, writes := begin("")
-				must(t, writes.Update(ctx, func(storage.Tx) error { return nil }))
+				must.Do(t, writes.Update(ctx, func(storage.Tx) error { return nil }))
 				tx, own := begin("SET LOCAL lock_timeout = '10ms'")
-				return tx, own, func() { must(t, slow.rollback()) }
+				return tx, own, func() { must.Do(t, slow.rollback()) }
 			},
 			count: func() (n int) {
-				must(t, pool.QueryRow(ctx, "SELECT count(*) FROM "+schema+".host_orders").Scan(&n))
+				must.Do(t, pool.QueryRow(ctx, "SELECT count(*) FROM "+schema+".host_orders").Scan(&n))
 				return n
 			},
 		})
 	})
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A disbursement in the host's transaction is committed with the host's row, or
@@ -119,8 +104,7 @@ func TestOwnTransaction(t *testing.T) {
 	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
 		ctx := t.Context()
 		s.Fund(s.Caller.Merchant, 100)
-		wallet, err := s.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241234567"})
-		must(t, err)
+		wallet := must.Get(s.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241234567"}))(t)
 		pay := func(own *payments.Tx, key string, ghs int64) error {
 			caller := s.Caller
 			caller.IdempotencyKey = key
@@ -131,8 +115,7 @@ func TestOwnTransaction(t *testing.T) {
 		}
 		check := func(what string, rows int, paid int64) {
 			t.Helper()
-			b, err := s.Accounts.WalletBalance(ctx, api.Caller{}, wallet.ID)
-			must(t, err)
+			b := must.Get(s.Accounts.WalletBalance(ctx, api.Caller{}, wallet.ID))(t)
 			if n := db.count(); n != rows || !b.Equal(decimal.NewFromInt(paid)) {
 				t.Errorf("%s: %d rows and %s paid, want %d and %d", what, n, b, rows, paid)
 			}
@@ -140,27 +123,26 @@ func TestOwnTransaction(t *testing.T) {
 		in := func(end func(hostTx) error, do func(*payments.Tx)) {
 			t.Helper()
 			tx, store := db.begin()
-			own, err := s.InTx(ctx, store)
-			must(t, err)
-			must(t, tx.insert())
+			own := must.Get(s.InTx(ctx, store))(t)
+			must.Do(t, tx.insert())
 			do(own)
-			must(t, end(tx))
+			must.Do(t, end(tx))
 			own.Wake()
 		}
 		commit, rollback := func(tx hostTx) error { return tx.commit() }, func(tx hostTx) error { return tx.rollback() }
 
-		in(rollback, func(own *payments.Tx) { must(t, pay(own, "a", 10)) })
+		in(rollback, func(own *payments.Tx) { must.Do(t, pay(own, "a", 10)) })
 		check("rolled back", 0, 0)
 		in(commit, func(own *payments.Tx) {
-			must(t, pay(own, "a", 10))
-			must(t, pay(own, "a", 10)) // a repetition, within the same transaction
+			must.Do(t, pay(own, "a", 10))
+			must.Do(t, pay(own, "a", 10)) // a repetition, within the same transaction
 			if err := pay(own, "b", 19_000); api.CodeOf(err) != api.InsufficientBalance {
 				t.Errorf("too much: %v", err)
 			}
-			must(t, pay(own, "c", 5)) // it goes on after a refusal
+			must.Do(t, pay(own, "c", 5)) // it goes on after a refusal
 		})
 		check("committed", 1, 15)
-		in(commit, func(own *payments.Tx) { must(t, pay(own, "a", 10)) })
+		in(commit, func(own *payments.Tx) { must.Do(t, pay(own, "a", 10)) })
 		check("repeated", 2, 15)
 		if err := s.Drain(ctx); err != nil {
 			t.Error(err)
@@ -180,8 +162,7 @@ func TestOwnTransactionTakesNoGuess(t *testing.T) {
 		s.Fund(s.Caller.Merchant, 100)
 		tx, store := db.begin()
 		defer tx.rollback()
-		own, err := s.InTx(ctx, store)
-		must(t, err)
+		own := must.Get(s.InTx(ctx, store))(t)
 		params := payout.CreateParams{
 			Amount: decimal.NewFromInt(5), OTPCode: "123456",
 			Destination: payout.DestinationParams{Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Ama Mensah"},
@@ -197,8 +178,7 @@ func TestOwnTransactionTakesNoGuess(t *testing.T) {
 			t.Errorf("a payout without a verified code: %v", err)
 		}
 		amount := int64(500)
-		code, err := own.QRCodes.Create(ctx, s.Caller, qrcode.CreateParams{Amount: &amount})
-		must(t, err)
+		code := must.Get(own.QRCodes.Create(ctx, s.Caller, qrcode.CreateParams{Amount: &amount}))(t)
 		pay := qrcode.PayParams{Wallet: account.WalletRef{Phone: "0241234567"}, PIN: "1234"}
 		if _, err := own.QRCodes.Pay(ctx, s.Caller, code.ID, pay); !errors.Is(err, api.ErrSecretInTx) {
 			t.Errorf("a PIN: %v", err)
@@ -218,11 +198,10 @@ func TestOwnTransactionGoesNowhere(t *testing.T) {
 			Fields:       invoice.Fields{Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: &price}}},
 			AutoFinalize: true,
 		})
-		must(t, err)
+		must.Do(t, err)
 		tx, store := db.begin()
 		defer tx.rollback()
-		own, err := s.InTx(ctx, store)
-		must(t, err)
+		own := must.Get(s.InTx(ctx, store))(t)
 		if _, err := own.Invoices.Pay(ctx, s.Caller, v.ID, invoice.PayParams{}); !errors.Is(err, api.ErrNetworkInTx) {
 			t.Errorf("a charge: %v", err)
 		}

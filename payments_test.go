@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -79,9 +80,7 @@ func TestNewRefusesWrongConfigurations(t *testing.T) {
 		}
 	}
 	closed := memory.New()
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, closed.Close())
 	if _, err := payments.New(t.Context(), closed, payments.Config{}); !errors.Is(err, storage.ErrClosed) {
 		t.Errorf("a closed store: got %v", err)
 	}
@@ -93,25 +92,13 @@ func TestTheServerKeyIsKept(t *testing.T) {
 	var text string
 	var caller api.Caller
 	for start := range 2 {
-		store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := must.Get(sqlite.Open(t.Context(), path, sqlite.Config{}))(t)
 		svc := testkit.New(t, store, payments.Config{})
 		if start == 0 {
-			m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
+			c := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"}))(t)
 			caller = api.Caller{Merchant: m.ID}
-			code, err := svc.QRCodes.IssueConsumerCode(t.Context(), caller, qrcode.IssueConsumerCodeParams{Account: c.ID})
-			if err != nil {
-				t.Fatal(err)
-			}
+			code := must.Get(svc.QRCodes.IssueConsumerCode(t.Context(), caller, qrcode.IssueConsumerCodeParams{Account: c.ID}))(t)
 			text = code.Payload
 		}
 		if _, err := svc.QRCodes.Resolve(t.Context(), caller, text); err != nil {
@@ -121,9 +108,7 @@ func TestTheServerKeyIsKept(t *testing.T) {
 		if _, err := other.QRCodes.Resolve(t.Context(), caller, text); api.CodeOf(err) != api.InvalidConsumerQR {
 			t.Errorf("with another key: %v", err)
 		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, store.Close())
 	}
 }
 
@@ -150,9 +135,7 @@ func TestMoveClock(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
 	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	caller := api.Caller{Merchant: m.ID}
 	move := func(by time.Duration, to time.Time) (time.Duration, error) {
 		at, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: by, To: to})

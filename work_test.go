@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -21,10 +22,7 @@ import (
 )
 
 func TestTheZeroConfig(t *testing.T) {
-	svc, err := payments.New(t.Context(), memory.New(), payments.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{}))(t)
 	if svc.BaseURL() != payments.DefaultBaseURL || svc.Sandbox() {
 		t.Errorf("base %s, sandbox %t", svc.BaseURL(), svc.Sandbox())
 	}
@@ -67,16 +65,12 @@ func (s slow) SendSMS(ctx context.Context, _ message.SMS) error {
 func paid(t *testing.T, texter message.Texter) (*payments.Service, api.Caller) {
 	t.Helper()
 	svc := testkit.New(t, memory.New(), payments.Config{Live: payments.Providers{Texter: texter}, Sandbox: true})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"})
-	check(err)
-	ama, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "4826"})
-	check(err)
-	check(svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "bank"}))
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+	ama := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "4826"}))(t)
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	caller, amount := api.Caller{Merchant: m.ID, Live: true}, int64(1)
-	code, err := svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount})
-	check(err)
-	_, err = svc.QRCodes.Pay(t.Context(), caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "4826"})
-	check(err)
+	code := must.Get(svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount}))(t)
+	must.Get(svc.QRCodes.Pay(t.Context(), caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "4826"}))(t)
 	return svc, caller
 }
 
@@ -164,23 +158,17 @@ func TestAClockWhoseCallerGoesAway(t *testing.T) {
 func TestMoveClockDoesWhatBecameDue(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"})
-	check(err)
-	ama, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234"})
-	check(err)
-	check(svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "bank"}))
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+	ama := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234"}))(t)
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(1), Source: "bank"}))
 	caller, amount := api.Caller{Merchant: m.ID}, int64(1)
-	code, err := svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount})
-	check(err)
-	_, err = svc.QRCodes.Pay(t.Context(), caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
-	check(err)
+	code := must.Get(svc.QRCodes.Create(t.Context(), caller, qrcode.CreateParams{Amount: &amount}))(t)
+	must.Get(svc.QRCodes.Pay(t.Context(), caller, code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"}))(t)
 	for _, step := range []struct {
 		by   time.Duration
 		want int
 	}{{30*24*time.Hour - time.Second, 2}, {time.Second, 0}} {
-		if _, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: step.by}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(svc.MoveClock(t.Context(), caller, payments.ClockParams{By: step.by}))(t)
 		list, err := svc.Messages.List(t.Context(), caller, message.ListParams{})
 		if err != nil || len(list.Data) != step.want {
 			t.Errorf("%s on: %d messages, want %d, %v", step.by, len(list.Data), step.want, err)

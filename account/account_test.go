@@ -19,6 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/pin"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -39,6 +40,7 @@ func newBench(t *testing.T, wrap func(storage.Store) storage.Store) *bench {
 	if wrap != nil {
 		store = wrap(store)
 	}
+	pin.Weaken()
 	b := &bench{}
 	b.set(time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC))
 	clock := func() time.Time { return *b.now.Load() }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -71,9 +72,7 @@ func TestCatalogueListsEveryTypeOfTheSpecification(t *testing.T) {
 
 func TestHostRecordsItsOwnEvent(t *testing.T) {
 	store := memory.New()
-	if err := store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...))
 	s, _ := event.New(&engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
@@ -81,9 +80,7 @@ func TestHostRecordsItsOwnEvent(t *testing.T) {
 	caller := api.Caller{Merchant: "mer_1", RequestID: "req_1", IdempotencyKey: "sub-1"}
 	plan := map[string]any{"id": "sub_1", "object": "subscription", "note": "<3"}
 	first, err := s.Record(t.Context(), caller, event.RecordParams{Type: "subscription.trial_ending", Object: plan})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if string(first.Data.Object) != `{"id":"sub_1","note":"<3","object":"subscription"}` || *first.Request.ID != "req_1" {
 		t.Errorf("event %+v, %s", first, first.Data.Object)
 	}
@@ -148,9 +145,7 @@ func TestEventHidesObjectTheCallerMayNotRead(t *testing.T) {
 		"plan.created":    {"object": "plan", "id": "plan_1", "name": "Akua"},
 		"payout.created":  {"name": "Akua"}, // a host's
 	} {
-		if _, err := s.Record(t.Context(), caller, event.RecordParams{Type: typ, Object: object}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Record(t.Context(), caller, event.RecordParams{Type: typ, Object: object}))(t)
 	}
 	caller.Permissions = &narrow{"events", "plans"}
 	list, err := s.List(t.Context(), caller, event.ListParams{})

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
@@ -47,12 +48,9 @@ func TestLeasedEventIsFannedOutAgainUnlessClosed(t *testing.T) {
 	}
 	pending("before the fan-out", 2)
 	d.pass(t, 0)
-	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		return d.deliver(tx, e.ID, "we_1", event.DeliveryDelivered)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	pending("leased, with one delivery written", 1)
 	d.pass(t, work.Lease-time.Millisecond)
 	if len(repeated) != 1 {

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -44,9 +45,7 @@ func newDiary(t *testing.T) *diary {
 	t.Helper()
 	d := &diary{store: faultstore.New(memory.New()), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
 	kinds := slices.Concat(engine.Kinds(), event.Kinds(), retention.Kinds())
-	if err := d.store.Define(t.Context(), append(kinds, pii.Erasures.Kind())...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.store.Define(t.Context(), append(kinds, pii.Erasures.Kind())...))
 	clock := func() time.Time { return d.now }
 	d.engine = &engine.Engine{
 		Store: d.store, Clock: clock, NewID: ids.New(clock, nil).Make,
@@ -117,34 +116,25 @@ func (d *diary) deliver(tx *engine.Tx, id, endpoint string, status event.Deliver
 // subscribe has endpoints of a merchant told of all events.
 func (d *diary) subscribe(t *testing.T, caller api.Caller, endpoints ...string) {
 	t.Helper()
-	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		for _, id := range endpoints {
 			if err := d.internal.PutSubscription(tx, event.Subscription{Endpoint: id, Events: []event.Type{event.AllTypes}}); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func (d *diary) record(t *testing.T, caller api.Caller, object any) *event.Event {
 	t.Helper()
-	e, err := d.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: object})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return must.Get(d.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: object}))(t)
 }
 
 func (d *diary) pass(t *testing.T, by time.Duration) {
 	t.Helper()
 	d.now = d.now.Add(by)
-	if err := d.runner.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.runner.Drain(t.Context()))
 }
 
 // An event that is wanted is fanned out once, as the call that caused it, and kept
@@ -168,9 +158,7 @@ func TestEventIsKeptForItsRetention(t *testing.T) {
 	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		return d.deliver(tx, wanted.ID, "we_1", event.DeliveryDelivered)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, err := d.Get(t.Context(), caller, wanted.ID)
 	if err != nil || got.PendingWebhooks != 1 {
 		t.Errorf("got %+v, %v", got, err)
@@ -221,13 +209,10 @@ func TestErasureRedactsSnapshots(t *testing.T) {
 		t.Helper()
 		for more := true; more; {
 			var page []string
-			err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
+			must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
 				page, more, err = d.internal.EraseCustomer(tx, id)
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			changed = append(changed, page...)
 		}
 		slices.Sort(changed)
@@ -237,10 +222,7 @@ func TestErasureRedactsSnapshots(t *testing.T) {
 		t.Errorf("changed (-want +got)\n%s", diff)
 	}
 	for _, id := range about {
-		e, err := d.Get(t.Context(), caller, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(d.Get(t.Context(), caller, id))(t)
 		if text := string(e.Data.Object); strings.Contains(text, "ua") || !strings.Contains(text, "cus_1") {
 			t.Fatalf("%s keeps %s", id, text)
 		}
@@ -258,13 +240,10 @@ func TestErasureRedactsSnapshots(t *testing.T) {
 	}
 
 	// A call that was under way records the person after the deletion.
-	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
+	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		_, err := pii.Erasures.Insert(tx, engine.Scope(caller), "cus_1", pii.Erasure{})
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if late := d.record(t, caller, bill); strings.Contains(string(late.Data.Object), "Akua") {
 		t.Errorf("recorded %s", late.Data.Object)
 	}
@@ -322,10 +301,7 @@ func TestNotificationWaitsForItsSubscriber(t *testing.T) {
 	d.Subscribe("ledger", nothing)
 	inside, internal := event.New(d.engine) // as of a transaction of the host's
 	internal.ShareSubscribers(d.internal)
-	first, err := inside.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(inside.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 	// The process ends after the fan-out; the next has no such subscriber.
 	d.runner = &work.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
 	d.runner.Add(d.fanOut())

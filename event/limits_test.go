@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -21,9 +22,7 @@ import (
 func newService(t *testing.T) (*event.Service, *event.Internal, *engine.Engine) {
 	t.Helper()
 	store := memory.New()
-	if err := store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...))
 	e := &engine.Engine{
 		Store: store, Clock: time.Now, NewID: ids.New(time.Now, nil).Make,
 		Log: slog.New(slog.DiscardHandler), Runner: new(work.Runner),
@@ -98,9 +97,7 @@ func TestRecordIsIdempotent(t *testing.T) {
 		return s.Record(t.Context(), caller, event.RecordParams{Type: typ, Object: map[string]int{"n": n}})
 	}
 	first, err := record("plan.created", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -134,10 +131,7 @@ func TestResendsAreBounded(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	e.Clock = func() time.Time { return now }
 	caller := api.Caller{Merchant: "mer_1"}
-	made, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 	resend := func() error {
 		return e.Update(t.Context(), caller, func(tx *engine.Tx) error {
 			again, err := internal.Resend(tx, made.ID)
@@ -169,17 +163,12 @@ func TestPagesEndByBytes(t *testing.T) {
 	caller := api.Caller{Merchant: "mer_1"}
 	const made = 40
 	for range made {
-		if _, err := s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"a": strings.Repeat("x", 60<<10)}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"a": strings.Repeat("x", 60<<10)}}))(t)
 	}
 	var seen []string
 	p := event.ListParams{Page: api.Page{Limit: 100}}
 	for {
-		list, err := s.List(t.Context(), caller, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(s.List(t.Context(), caller, p))(t)
 		size := 0
 		for _, e := range list.Data {
 			size += len(e.Data.Object)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -33,10 +34,7 @@ var databases = map[string]func(t *testing.T) [2]storage.Store{
 	"sqlite": func(t *testing.T) (both [2]storage.Store) {
 		path := filepath.Join(t.TempDir(), "a.db")
 		for i := range both {
-			s, err := sqlite.Open(t.Context(), path, sqlite.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(sqlite.Open(t.Context(), path, sqlite.Config{}))(t)
 			both[i] = s
 		}
 		return both
@@ -44,10 +42,7 @@ var databases = map[string]func(t *testing.T) [2]storage.Store{
 	"postgres": func(t *testing.T) (both [2]storage.Store) {
 		schema := pgtest.Schema(t)
 		for i := range both {
-			s, err := postgres.Open(t.Context(), pgtest.Pool(t, 8), postgres.Config{Schema: schema})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(postgres.Open(t.Context(), pgtest.Pool(t, 8), postgres.Config{Schema: schema}))(t)
 			both[i] = s
 		}
 		return both
@@ -63,9 +58,7 @@ type process struct {
 
 func newProcess(t *testing.T, store storage.Store, clock func() time.Time) *process {
 	t.Helper()
-	if err := store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), event.Kinds()...)...))
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -121,14 +114,10 @@ func (w *walker) walk(ctx context.Context) error {
 // check compares what was seen with what there is, of which there are so many.
 func (w *walker) check(t *testing.T, written int) {
 	t.Helper()
-	if err := w.walk(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.walk(t.Context()))
 	var all []string
 	for e, err := range api.All(t.Context(), walked, event.ListParams{}, w.from.List) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		all = append(all, e.ID)
 	}
 	slices.Reverse(all)
@@ -152,21 +141,15 @@ func TestEventsComeInTheOrderOfCommits(t *testing.T) {
 			written := 0
 			record := func(p *process, n int) {
 				t.Helper()
-				if err := p.record(t.Context(), n, nil); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, p.record(t.Context(), n, nil))
 				written += n
 			}
 			record(ahead, 1)
 			for range 20 {
-				if err := w.walk(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.walk(t.Context()))
 				now = now.Add(time.Millisecond)
 				record(behind, 2)
-				if err := w.walk(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.walk(t.Context()))
 				record(ahead, 3)
 			}
 			w.check(t, written)
@@ -183,9 +166,7 @@ func TestEventsOfOlderReleasesComeFirst(t *testing.T) {
 			stores := open(t)
 			old := newProcess(t, stores[0], func() time.Time { return now.Add(time.Hour) })
 			others := api.Caller{Merchant: "mer_2"}
-			if err := old.record(t.Context(), 3, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, old.record(t.Context(), 3, nil))
 			heads := event.Kinds()[2]
 			err := stores[0].Update(t.Context(), func(tx storage.Tx) error {
 				page, err := tx.List(heads, storage.Query{Limit: 2})
@@ -199,18 +180,11 @@ func TestEventsOfOlderReleasesComeFirst(t *testing.T) {
 				was.Scope, was.Data = engine.Scope(walked), []byte(`{"event":"evt_of_an_older_release"}`)
 				return tx.Insert(heads, was)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			p := newProcess(t, stores[1], func() time.Time { return now })
-			first, err := p.Record(t.Context(), others, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := must.Get(p.Record(t.Context(), others, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}}))(t)
 			w := &walker{from: p}
-			if err := w.walk(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.walk(t.Context()))
 			if slices.Max(w.seen) < first.ID {
 				t.Fatalf("the clock that is behind made %s, which follows %v by itself", first.ID, w.seen)
 			}
@@ -222,12 +196,8 @@ func TestEventsOfOlderReleasesComeFirst(t *testing.T) {
 			if err != nil || newest != slices.Max(w.seen) {
 				t.Errorf("the newest event is %q, %v, want one of %v", newest, err, w.seen)
 			}
-			if err := p.record(t.Context(), 2, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := newProcess(t, stores[1], func() time.Time { return now }).record(t.Context(), 1, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.record(t.Context(), 2, nil))
+			must.Do(t, newProcess(t, stores[1], func() time.Time { return now }).record(t.Context(), 1, nil))
 			w.check(t, 6)
 		})
 	}
@@ -237,20 +207,14 @@ func TestEventsOfOlderReleasesComeFirst(t *testing.T) {
 func TestAllMerchantsShareOneHead(t *testing.T) {
 	p := newProcess(t, memory.New(), time.Now)
 	for _, caller := range []api.Caller{walked, {Merchant: "mer_2"}, {Merchant: "mer_2", Live: true}} {
-		e, err := p.Record(t.Context(), caller, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+		e := must.Get(p.Record(t.Context(), caller, event.RecordParams{Type: event.QRCodeCreated, Object: struct{}{}}))(t)
+		must.Do(t, p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			all, err := tx.(storage.Scanner).Scan(event.Kinds()[2], storage.Scope{}, "", 9)
 			if want := fmt.Sprintf(`{"event":%q,"whole":true}`, e.ID); err == nil && (len(all) != 1 || string(all[0].Data) != want) {
 				t.Errorf("there are the heads %+v, want %s", all, want)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -262,13 +226,9 @@ func TestListBesideWritersMissesNothing(t *testing.T) {
 			stores := open(t)
 			jumping := func() time.Time { return time.Now().Add(time.Duration(rand.IntN(200)-100) * time.Millisecond) }
 			processes := []*process{newProcess(t, stores[0], jumping), newProcess(t, stores[1], jumping)}
-			if err := processes[0].record(t.Context(), 1, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, processes[0].record(t.Context(), 1, nil))
 			w := &walker{from: processes[1]}
-			if err := w.walk(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.walk(t.Context()))
 			const writers, each = 6, 40
 			planned := errors.New("planned")
 			var writing sync.WaitGroup
@@ -296,9 +256,7 @@ func TestListBesideWritersMissesNothing(t *testing.T) {
 					running = false
 				default:
 				}
-				if err := w.walk(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.walk(t.Context()))
 			}
 			// Of four transactions the second has two events, and the fourth is undone.
 			w.check(t, 1+writers*each)

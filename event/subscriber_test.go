@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -46,16 +47,11 @@ func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
 		}
 		return nil
 	})
-	code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
 	drain := func(by time.Duration) {
 		t.Helper()
 		now = now.Add(by)
-		if err := s.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Drain(t.Context()))
 	}
 	drain(0)
 	if len(told["ledger"]) != 1 || len(told["mail"]) != 0 {
@@ -87,15 +83,11 @@ func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
 func TestAllReadsEveryPage(t *testing.T) {
 	s := paymentstest.New(t)
 	for range 250 {
-		if _, err := s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"id": "plan_1"}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]string{"id": "plan_1"}}))(t)
 	}
 	n, last := 0, ""
 	for e, err := range api.All(t.Context(), s.Caller, event.ListParams{Type: "plan.created"}, s.Events.List) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if last != "" && e.ID >= last {
 			t.Fatal("not newest first")
 		}

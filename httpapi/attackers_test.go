@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -32,13 +33,8 @@ func TestSmuggledRequests(t *testing.T) {
 			"\r\nContent-Type: application/json\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
 		"a body for a GET": fmt.Sprintf("GET /v1/qr_codes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", v.Key, len(hidden), hidden),
 	} {
-		c, err := net.Dial("tcp", v.address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(c, text); err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("tcp", v.address))(t)
+		must.Get(io.WriteString(c, text))(t)
 		if half, ok := c.(*net.TCPConn); ok {
 			_ = half.CloseWrite()
 		}
@@ -126,9 +122,7 @@ func TestInjection(t *testing.T) {
 		`'; DROP TABLE qr_codes; --`, `=cmd|' /C calc'!A0`, `+1+1`, `@SUM(1)`, `-2+3`, `＝1+1`, `＠SUM(1)`, "\u202egnp.exe", `%s%n%x`, `\u003cscript\u003e`, `&lt;b&gt;`,
 	} {
 		s := paymentstest.New(t)
-		if _, err := s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Name: new(evil), Phone: new("0301000000"), Address: new(evil)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Name: new(evil), Phone: new("0301000000"), Address: new(evil)}))(t)
 		page := func(address string) string {
 			t.Helper()
 			nobody := *s
@@ -208,9 +202,7 @@ func TestInjection(t *testing.T) {
 			},
 		} {
 			var b strings.Builder
-			if err := export(&b); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, export(&b))
 			rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(b.String(), "\ufeff"))).ReadAll()
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // This file is the list of attacks: each row says what is sent and what comes
@@ -208,10 +209,7 @@ func newVictim(t *testing.T, limits func(*http.Server)) *victim {
 	s := paymentstest.New(t)
 	v := &victim{Shop: s}
 	v.code = newCode(t, s, `{"amount":100}`)
-	live, err := s.Accounts.CreateKey(t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	live := must.Get(s.Accounts.CreateKey(t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{}))(t)
 	v.live = live.Secret
 	handler := httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 	server := httptest.NewUnstartedServer(handler)
@@ -231,13 +229,9 @@ func newVictim(t *testing.T, limits func(*http.Server)) *victim {
 func (v *victim) send(t *testing.T, text string) (*http.Response, []byte) {
 	t.Helper()
 	c, err := net.Dial("tcp", v.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	go func() { _, _ = io.WriteString(c, text) }() // the server may hang up before the end
 	method, _, _ := strings.Cut(text, " ")
 	response, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // operation is what one client did, as it saw it.
@@ -86,14 +87,8 @@ func TestBank(t *testing.T) {
 func available(t *testing.T, body []byte) decimal.Decimal {
 	t.Helper()
 	var b struct{ Available json.Number }
-	if err := json.Unmarshal(body, &b); err != nil {
-		t.Fatal(err)
-	}
-	d, err := decimal.NewFromString(b.Available.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	must.Do(t, json.Unmarshal(body, &b))
+	return must.Get(decimal.NewFromString(b.Available.String()))(t)
 }
 
 func balanceNow(t *testing.T, s *paymentstest.Shop) decimal.Decimal {
@@ -113,10 +108,7 @@ func judge(t *testing.T, s *paymentstest.Shop, begin decimal.Decimal, history []
 		balance, amount decimal.Decimal
 	}
 	for {
-		list, err := s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{Page: page})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{Page: page}))(t)
 		for _, e := range list.Data {
 			newestFirst = append(newestFirst, struct {
 				source          string

@@ -11,15 +11,14 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
 // disbursing is a merchant with money on SQLite, and wallets to pay.
 func disbursing(b *testing.B, path string) (*paymentstest.Shop, *sqlite.Store, []string) {
 	store, err := sqlite.Open(b.Context(), path, sqlite.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	s := paymentstest.NewWithStore(b, store, payments.Config{})
 	for range 9 {
 		s.Fund(s.Caller.Merchant, 900_000)
@@ -27,9 +26,7 @@ func disbursing(b *testing.B, path string) (*paymentstest.Shop, *sqlite.Store, [
 	var wallets []string
 	for i := range 64 {
 		c, err := s.Accounts.CreateConsumer(b.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		wallets = append(wallets, c.ServiceID)
 	}
 	return s, store, wallets

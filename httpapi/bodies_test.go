@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // unsteady finds what differs from run to run, with what stands for it.
@@ -54,12 +55,8 @@ func golden(t *testing.T, name string, response *http.Response, body []byte) {
 	}
 	file := filepath.Join("testdata", "bodies", name+".txt")
 	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, pretty.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, pretty.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {

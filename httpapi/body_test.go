@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 type nameParams struct {
@@ -88,24 +89,17 @@ func TestBody(t *testing.T) {
 				target = path
 			}
 			r, err := http.NewRequest(method, server.URL+target, body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			r.Header.Set("Content-Type", "application/json")
 			if tt.header != nil {
 				r.Header = tt.header.Clone()
 			}
 			r.Header.Set("Authorization", "Bearer "+goodKey)
-			res, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := must.Get(http.DefaultClient.Do(r))(t)
 			w := httptest.NewRecorder()
 			_, err = io.Copy(w.Body, res.Body)
 			_ = res.Body.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if res.StatusCode != tt.status {
 				t.Errorf("status %d, want %d: %.200s", res.StatusCode, tt.status, w.Body)
 			}

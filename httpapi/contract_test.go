@@ -29,16 +29,13 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/contract"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 )
 
 func described(t *testing.T) *contract.Contract {
 	t.Helper()
-	c, err := contract.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(contract.Load())(t)
 }
 
 // handlerOf is the handler with all routes, to be asked without a network.
@@ -84,10 +81,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 // constants returns the values of the constants of a type in a file.
 func constants(t *testing.T, file, typeName string) (values []string) {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(parser.ParseFile(token.NewFileSet(), file, nil, 0))(t)
 	ast.Inspect(f, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok {
@@ -95,10 +89,7 @@ func constants(t *testing.T, file, typeName string) (values []string) {
 		}
 		if name, ok := spec.Type.(*ast.Ident); ok && name.Name == typeName {
 			for _, v := range spec.Values {
-				text, err := strconv.Unquote(v.(*ast.BasicLit).Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := must.Get(strconv.Unquote(v.(*ast.BasicLit).Value))(t)
 				values = append(values, text)
 			}
 		}
@@ -155,14 +146,8 @@ func TestEveryCodeIsDescribed(t *testing.T) {
 // in all packages, that could name a parameter: whatever a handler reads is among them.
 func literals(t *testing.T) []string {
 	t.Helper()
-	here, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nouns, err := filepath.Glob("../*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(filepath.Glob("*.go"))(t)
+	nouns := must.Get(filepath.Glob("../*/*.go"))(t)
 	name := regexp.MustCompile(`^[a-z][a-z_]*$`)
 	found := map[string]bool{}
 	add := func(text string) {
@@ -174,10 +159,7 @@ func literals(t *testing.T) []string {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(token.NewFileSet(), file, nil, 0))(t)
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.BasicLit:
@@ -347,10 +329,7 @@ func (p *prober) object(o contract.Operation, schema *openapi3.Schema, path stri
 	p.t.Helper()
 	send := func(object map[string]any) (code, param string) {
 		p.t.Helper()
-		text, err := json.Marshal(within(object))
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(within(object)))(p.t)
 		return p.ask(o, "", string(text))
 	}
 	for name, ref := range schema.Properties {
@@ -411,9 +390,7 @@ func laid(base, over map[string]any) map[string]any {
 // which fields are needed together.
 func TestGeneratorsUnderstandTheDescription(t *testing.T) {
 	var document any
-	if err := json.Unmarshal(httpapi.OpenAPIJSON(""), &document); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(httpapi.OpenAPIJSON(""), &document))
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
 		switch v := v.(type) {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
@@ -70,7 +71,7 @@ func TestCustomerBodies(t *testing.T) {
 func everything(t *testing.T, store storage.Store, merchant string) string {
 	t.Helper()
 	var b strings.Builder
-	err := store.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, store.View(t.Context(), func(tx storage.ReadTx) error {
 		for _, k := range payments.Kinds() {
 			for _, scope := range []storage.Scope{{}, {Merchant: merchant}} {
 				page, err := tx.List(k, storage.Query{Scope: scope, Limit: 10_000})
@@ -83,10 +84,7 @@ func everything(t *testing.T, store storage.Store, merchant string) string {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return b.String()
 }
 
@@ -96,11 +94,7 @@ func TestDeletedCustomersAreForgotten(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) storage.Store{
 		"memory": func(*testing.T) storage.Store { return memory.New() },
 		"sqlite": func(t *testing.T) storage.Store {
-			store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "customers.db"), sqlite.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return store
+			return must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "customers.db"), sqlite.Config{}))(t)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestTimes(t *testing.T) {
@@ -17,11 +18,7 @@ func TestTimes(t *testing.T) {
 		if text == "" {
 			return time.Time{}
 		}
-		parsed, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return parsed
+		return must.Get(time.Parse(time.RFC3339, text))(t)
 	}
 	for _, tt := range []struct{ query, from, until string }{
 		{"", "", ""},
@@ -75,9 +72,7 @@ func TestTimes(t *testing.T) {
 		t.Run(tt.query, func(t *testing.T) {
 			q := newQuery(tt.query)
 			got := q.times("created")
-			if err := q.err(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, q.err())
 			if diff := cmp.Diff(api.Times{From: at(tt.from), Until: at(tt.until)}, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -88,9 +89,7 @@ func TestStatusOfRefusals(t *testing.T) {
 				t.Errorf("Retry-After: %q, want %q", got, tt.wait)
 			}
 			var got errorBody
-			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(w.Body.Bytes(), &got))
 			want := errorBody{errorDetail{tt.err.Type, tt.err.Code, tt.err.Message, tt.err.Param, "req_1"}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -136,9 +135,7 @@ func TestFaults(t *testing.T) {
 				Level     string `json:"level"`
 				RequestID string `json:"request_id"`
 			}
-			if err := json.Unmarshal([]byte(first), &line); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(first), &line))
 			if line.Level != tt.level || line.RequestID != "req_1" {
 				t.Errorf("logged at %s for %s, want %s for req_1", line.Level, line.RequestID, tt.level)
 			}
@@ -206,14 +203,8 @@ func TestHardTimeoutAnswersForSlowHandler(t *testing.T) {
 		go func() {
 			_, _ = io.WriteString(conn, strings.Replace(halfRequest, "Content-Length: 100", "Content-Length: 10", 1)+"1}") // the answer shows it
 		}()
-		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
+		body := must.Get(io.ReadAll(answer.Body))(t)
 		if took := time.Since(start); took != 6*time.Second {
 			t.Errorf("answered after %v, want 6 s", took)
 		}
@@ -357,14 +348,9 @@ func TestErrorBodies(t *testing.T) {
 			got := fmt.Sprintf("%d\n%s", w.Code, w.Body)
 			file := filepath.Join("testdata", "errors", name+".golden")
 			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(file))(t)
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // Who guesses at pages is slowed, and takes no page from others with the same address,
@@ -85,9 +86,7 @@ func TestListsOfLargeObjectsStaySmall(t *testing.T) {
 				} `json:"data"`
 				HasMore bool `json:"has_more"`
 			}
-			if err := json.Unmarshal(data, &page); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(data, &page))
 			seen += len(page.Data)
 			if !page.HasMore {
 				break

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/money"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 const oneLine = `"line_items":[{"description":"Catering","unit_amount":2500}]`
@@ -187,10 +188,7 @@ func TestInvoiceListFilters(t *testing.T) {
 func now(t *testing.T, s *paymentstest.Shop, by time.Duration) string {
 	t.Helper()
 	_, data := s.Do("POST", "/v1/test_helpers/clock", `{"advance":0}`)
-	at, err := time.Parse(time.RFC3339, field(t, data, "now"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(time.Parse(time.RFC3339, field(t, data, "now")))(t)
 	return at.Add(by).Format(time.RFC3339)
 }
 
@@ -284,10 +282,7 @@ func TestInvoiceFigures(t *testing.T) {
 			_, pdf := browse(t, "GET", address+"/pdf", nil)
 			command := exec.Command(pdftotext, "-layout", "-", "-")
 			command.Stdin = strings.NewReader(pdf)
-			out, err := command.Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(command.Output())(t)
 			texts["PDF"] = string(out)
 		}
 		for where, text := range texts {

@@ -13,15 +13,13 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // as returns the shop seen with another key.
 func as(t *testing.T, s *paymentstest.Shop, caller api.Caller, p account.CreateKeyParams) (*paymentstest.Shop, *account.Key) {
 	t.Helper()
-	key, err := s.Accounts.CreateKey(t.Context(), caller, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(s.Accounts.CreateKey(t.Context(), caller, p))(t)
 	other := *s
 	other.Key = key.Secret
 	return &other, key
@@ -38,10 +36,7 @@ func TestIsolation(t *testing.T) {
 	_, events := s.Do("GET", "/v1/events?limit=1", nil)
 	event := field(t, events, "data.0.id")
 
-	merchant, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	merchant := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
 	stranger, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{})
 	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
 
@@ -150,9 +145,7 @@ func TestKeys(t *testing.T) {
 	reader, _ := as(t, s, s.Caller, account.CreateKeyParams{ReadOnly: true})
 	narrow, _ := as(t, s, s.Caller, account.CreateKeyParams{Resources: []string{"payments"}})
 	revoked, key := as(t, s, s.Caller, account.CreateKeyParams{})
-	if err := s.Accounts.RevokeKey(t.Context(), s.Caller, key.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Accounts.RevokeKey(t.Context(), s.Caller, key.ID))
 
 	response, data := live.Do("POST", "/v1/test_helpers/balance", `{"amount":5}`)
 	wants(t, "test helper with a live key", response, data, 403, "permission_denied", "")
@@ -188,10 +181,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("bad keys are told apart: %s and %s", first, text)
 		}
 	}
-	response, err := http.Get(s.Server.URL + "/v1/balance?api_key=" + s.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response = must.Get(http.Get(s.Server.URL + "/v1/balance?api_key=" + s.Key))(t)
 	response.Body.Close()
 	if response.StatusCode != 401 {
 		t.Errorf("a key in the query: %d", response.StatusCode)
@@ -218,9 +208,7 @@ func TestPrefix(t *testing.T) {
 	page := host.URL + "/shop/pay/pay/" + code
 	form := url.Values{"wallet": {"0241000001"}, "pin": {"1234"}, "token": {strings.Repeat("a", 22)}}
 	answer, err := http.PostForm(page, form) // follows the redirect to the receipt
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != 200 || !strings.HasPrefix(answer.Request.URL.Path, "/shop/pay/pay/"+code+"/receipt/pay_") {
 		t.Errorf("paid: %d at %s", answer.StatusCode, answer.Request.URL)

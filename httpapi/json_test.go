@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestParseJSONAccepts(t *testing.T) {
@@ -38,10 +39,7 @@ func TestParseJSONAccepts(t *testing.T) {
 		{"400 digits", strings.Repeat("9", 400), json.Number(strings.Repeat("9", 400))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			v, err := parseJSON([]byte(tt.text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(parseJSON([]byte(tt.text)))(t)
 			if diff := cmp.Diff(tt.want, v.plain()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -265,29 +263,21 @@ func BenchmarkDisbursementBody(b *testing.B) {
 		if err == nil {
 			err = decodeObject(body.members, params, nil, reflect.ValueOf(&p).Elem())
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		d := p.Destination
 		a := answer{
 			Amount: api.GHS{Decimal: p.Amount}, Currency: p.Currency,
 			Type: string(d.Type), Phone: d.PhoneNumber, Provider: d.Provider, Name: d.AccountName,
 			Description: p.Description, Reference: p.Reference, Metadata: p.Metadata,
 		}
-		if _, err := encode(&request{}, 200, a); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(encode(&request{}, 200, a))(b)
 		middle := time.Now()
 		var s struct {
 			answer
 			Destination answer `json:"destination"`
 		}
-		if err := json.Unmarshal(data, &s); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := json.Marshal(s.answer); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, json.Unmarshal(data, &s))
+		must.Get(json.Marshal(s.answer))(b)
 		ours += middle.Sub(start)
 		standard += time.Since(middle)
 	}

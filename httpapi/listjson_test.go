@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
@@ -56,15 +57,11 @@ func TestReadsEqualEncodedValues(t *testing.T) {
 	}
 	compare := func(t *testing.T, path string, value any, err error) []byte {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var want bytes.Buffer
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(value); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Encode(value))
 		for range 2 {
 			response, got := s.Do("GET", path, nil)
 			if response.StatusCode != 200 || response.Header.Get("Content-Type") != "application/json" || !bytes.Equal(got, want.Bytes()) {

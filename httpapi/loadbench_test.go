@@ -21,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/internal/httpload"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
@@ -109,20 +110,20 @@ func openDesk(b *testing.B, config sqlite.Config) *desk {
 	d := &desk{path: filepath.Join(b.TempDir(), "desk.db")}
 	var err error
 	d.served, err = serveFile(b.Context(), d.path, config)
-	must(b, err)
-	b.Cleanup(func() { must(b, d.close()) })
+	must.Do(b, err)
+	b.Cleanup(func() { must.Do(b, d.close()) })
 	ctx := b.Context()
 	merchant, err := d.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
-	must(b, err)
+	must.Do(b, err)
 	key, err := d.svc.Accounts.CreateKey(ctx, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{Name: "bench"})
-	must(b, err)
+	must.Do(b, err)
 	d.key = key.Secret
 	for range 9 {
-		must(b, d.svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(900_000), Source: "test"}))
+		must.Do(b, d.svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(900_000), Source: "test"}))
 	}
 	for i := range 64 {
 		c, err := d.svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
-		must(b, err)
+		must.Do(b, err)
 		d.wallets = append(d.wallets, c.ServiceID)
 	}
 	d.disburse(b, 16, 640)
@@ -134,7 +135,7 @@ func (d *desk) disburse(b *testing.B, connections, n int) httpload.Load {
 	done, err := httpload.Run(b.Context(), httpload.Load{
 		Address: d.address, Connections: connections, Requests: n, Keys: []string{d.key}, Wallets: d.wallets,
 	})
-	must(b, err)
+	must.Do(b, err)
 	return done
 }
 
@@ -184,11 +185,4 @@ func serveFile(ctx context.Context, path string, config sqlite.Config) (*served,
 		return errors.Join(err, s.store.Close())
 	})
 	return s, nil
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
 }

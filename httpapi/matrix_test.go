@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/race"
 )
 
@@ -76,9 +77,7 @@ func matrixWorld(t *testing.T, s *paymentstest.Shop) {
 	do("POST", "/v1/disbursements", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
 	do("POST", "/v1/payouts", `{"amount":1,"otp_code":"`+verifiedOTP(t, s)+`","destination":{"type":"mobile_money","phone_number":"0241230903"}}`)
 	do("POST", "/v1/disbursements/batch", `{"rows":[{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"}}]}`)
-	if err := s.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Drain(t.Context()))
 }
 
 var (
@@ -132,196 +131,192 @@ func like(id string) string {
 
 func TestIsolationMatrix(t *testing.T) {
 	oneGoroutine(t)
-	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
-		// Each comes from elsewhere, so that bad keys are not slowed.
-		handler, asked := s.Handler, atomic.Int64{}
-		s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			n := asked.Add(1)
-			r.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1).String()
-			handler.ServeHTTP(w, r)
-		})
-		table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
-		matrixWorld(t, s)
-		before := lists(t, s, table)
-		owned := idsIn(before)
-		for _, id := range owned["we"] {
-			_, data := s.Do("GET", "/v1/webhooks/"+id+"/deliveries", nil)
-			maps.Copy(owned, idsIn(map[string]string{"": string(data)}))
+	s := paymentstest.New(t)
+	// Each comes from elsewhere, so that bad keys are not slowed.
+	handler, asked := s.Handler, atomic.Int64{}
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		r.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1).String()
+		handler.ServeHTTP(w, r)
+	})
+	table := httpapi.TableOf(httpapi.New(s.Service, httpapi.Config{TestHelpers: true, Logger: slog.New(slog.DiscardHandler)}))
+	matrixWorld(t, s)
+	before := lists(t, s, table)
+	owned := idsIn(before)
+	for _, id := range owned["we"] {
+		_, data := s.Do("GET", "/v1/webhooks/"+id+"/deliveries", nil)
+		maps.Copy(owned, idsIn(map[string]string{"": string(data)}))
+	}
+
+	owned["acc"] = []string{s.Consumer.ID}
+
+	merchant := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
+	stranger, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{})
+	strangerLive, _ := as(t, s, api.Caller{Merchant: merchant.ID, Live: true}, account.CreateKeyParams{})
+	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
+	reader, _ := as(t, s, s.Caller, account.CreateKeyParams{ReadOnly: true})
+	narrow, _ := as(t, s, s.Caller, account.CreateKeyParams{Resources: []string{}})
+	others := map[string]*paymentstest.Shop{"a stranger": stranger, "a live stranger": strangerLive, "the live mode": live}
+
+	ask := func(s *paymentstest.Shop, row httpapi.TableRow, path, body string) (int, string) {
+		t.Helper()
+		var content any
+		if row.Method == "POST" || row.Method == "PATCH" {
+			content = body
 		}
-
-		owned["acc"] = []string{s.Consumer.ID}
-
-		merchant, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"})
-		if err != nil {
-			t.Fatal(err)
+		response, data := s.Do(row.Method, path, content)
+		return response.StatusCode, fmt.Sprint(response.StatusCode, " ", requestID.ReplaceAllString(string(data), "req"))
+	}
+	bodyOf := func(row httpapi.TableRow) string {
+		if body, ok := matrixBodies[row.Method+" "+row.Pattern]; ok {
+			return body
 		}
-		stranger, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{})
-		strangerLive, _ := as(t, s, api.Caller{Merchant: merchant.ID, Live: true}, account.CreateKeyParams{})
-		live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
-		reader, _ := as(t, s, s.Caller, account.CreateKeyParams{ReadOnly: true})
-		narrow, _ := as(t, s, s.Caller, account.CreateKeyParams{Resources: []string{}})
-		others := map[string]*paymentstest.Shop{"a stranger": stranger, "a live stranger": strangerLive, "the live mode": live}
-
-		ask := func(s *paymentstest.Shop, row httpapi.TableRow, path, body string) (int, string) {
-			t.Helper()
-			var content any
-			if row.Method == "POST" || row.Method == "PATCH" {
-				content = body
+		return "{}"
+	}
+	// same asks for an object and for one that is nobody's, as others who must
+	// not see any difference.
+	same := func(row httpapi.TableRow, id string, at func(id string) (path, body string)) {
+		t.Helper()
+		for name, other := range others {
+			path, body := at(id)
+			status, theirs := ask(other, row, path, body)
+			nobodyPath, nobodyBody := at(like(id))
+			_, nobodys := ask(other, row, nobodyPath, nobodyBody)
+			if strings.ReplaceAll(theirs, id, "ID") != strings.ReplaceAll(nobodys, like(id), "ID") {
+				t.Errorf("%s %s %s as %s:\n%s\nbut what is nobody's is\n%s", row.Method, path, body, name, theirs, nobodys)
 			}
-			response, data := s.Do(row.Method, path, content)
-			return response.StatusCode, fmt.Sprint(response.StatusCode, " ", requestID.ReplaceAllString(string(data), "req"))
-		}
-		bodyOf := func(row httpapi.TableRow) string {
-			if body, ok := matrixBodies[row.Method+" "+row.Pattern]; ok {
-				return body
+			if status >= 500 {
+				t.Errorf("%s %s as %s: %s", row.Method, path, name, theirs)
 			}
-			return "{}"
 		}
-		// same asks for an object and for one that is nobody's, as others who must
-		// not see any difference.
-		same := func(row httpapi.TableRow, id string, at func(id string) (path, body string)) {
-			t.Helper()
-			for name, other := range others {
-				path, body := at(id)
-				status, theirs := ask(other, row, path, body)
-				nobodyPath, nobodyBody := at(like(id))
-				_, nobodys := ask(other, row, nobodyPath, nobodyBody)
-				if strings.ReplaceAll(theirs, id, "ID") != strings.ReplaceAll(nobodys, like(id), "ID") {
-					t.Errorf("%s %s %s as %s:\n%s\nbut what is nobody's is\n%s", row.Method, path, body, name, theirs, nobodys)
+	}
+
+	for _, row := range table {
+		name := row.Method + " " + row.Pattern
+		if !row.Private {
+			continue
+		}
+		if row.Method != "GET" && row.Write == slices.Contains(matrixReaders, name) {
+			t.Errorf("%s: a route that changes something says so in the table, and one that does not stands in matrixReaders", name)
+		}
+		if slices.Contains(matrixSame, name) {
+			continue
+		}
+		one := strings.Contains(row.Pattern, "{")
+		for prefix, ids := range owned {
+			for n, id := range ids[:min(len(ids), 2)] {
+				if n > 0 && prefix != "po" { // disbursements and payouts begin alike
+					break
 				}
-				if status >= 500 {
-					t.Errorf("%s %s as %s: %s", row.Method, path, name, theirs)
+				if one && !slices.Contains(matrixShared, name) {
+					same(row, id, func(id string) (string, string) {
+						return wildcard.ReplaceAllString(row.Pattern, id), bodyOf(row)
+					})
 				}
-			}
-		}
-
-		for _, row := range table {
-			name := row.Method + " " + row.Pattern
-			if !row.Private {
-				continue
-			}
-			if row.Method != "GET" && row.Write == slices.Contains(matrixReaders, name) {
-				t.Errorf("%s: a route that changes something says so in the table, and one that does not stands in matrixReaders", name)
-			}
-			if slices.Contains(matrixSame, name) {
-				continue
-			}
-			one := strings.Contains(row.Pattern, "{")
-			for prefix, ids := range owned {
-				for n, id := range ids[:min(len(ids), 2)] {
-					if n > 0 && prefix != "po" { // disbursements and payouts begin alike
-						break
-					}
-					if one && !slices.Contains(matrixShared, name) {
-						same(row, id, func(id string) (string, string) {
-							return wildcard.ReplaceAllString(row.Pattern, id), bodyOf(row)
-						})
-					}
-					if prefix == "acc" || prefix == "cag" || one {
-						continue // the operator's, whom anybody may pay
-					}
-					if row.Method == "GET" {
-						params := []string{"starting_after", "ending_before"}
-						for param, takes := range matrixParams {
-							if takes == prefix {
-								params = append(params, param)
-							}
-						}
-						for _, param := range params {
-							same(row, id, func(id string) (string, string) { return row.Pattern + "?" + param + "=" + id, "" })
+				if prefix == "acc" || prefix == "cag" || one {
+					continue // the operator's, whom anybody may pay
+				}
+				if row.Method == "GET" {
+					params := []string{"starting_after", "ending_before"}
+					for param, takes := range matrixParams {
+						if takes == prefix {
+							params = append(params, param)
 						}
 					}
-				}
-			}
-			// A key that may only read, and one that may do nothing.
-			path := wildcard.ReplaceAllString(row.Pattern, "qr_zzz")
-			if row.Write {
-				if status, text := ask(reader, row, path, bodyOf(row)); status != 403 || !strings.Contains(text, `"permission_denied"`) {
-					t.Errorf("%s with a key that may only read: %s", name, text)
-				}
-			}
-			if !api.IsResource(row.Resource) {
-				t.Errorf("%s has the resource %q, which no key can name; see api.Resources", name, row.Resource)
-			}
-			if status, text := ask(narrow, row, path, bodyOf(row)); status != 403 || !strings.Contains(text, `"permission_denied"`) {
-				t.Errorf("%s with a key for nothing: %s", name, text)
-			}
-			for _, key := range []string{"", "sk_test_" + strings.Repeat("0", 43), s.Key + "0"} {
-				nobody := *s
-				nobody.Key = key
-				if status, text := ask(&nobody, row, path, bodyOf(row)); status != 401 {
-					t.Errorf("%s with key %.12q: %s", name, key, text)
-				}
-			}
-			if strings.HasPrefix(row.Pattern, "/v1/test_helpers/") {
-				if status, text := ask(live, row, path, bodyOf(row)); status != 403 {
-					t.Errorf("%s with a live key: %s", name, text)
+					for _, param := range params {
+						same(row, id, func(id string) (string, string) { return row.Pattern + "?" + param + "=" + id, "" })
+					}
 				}
 			}
 		}
+		// A key that may only read, and one that may do nothing.
+		path := wildcard.ReplaceAllString(row.Pattern, "qr_zzz")
+		if row.Write {
+			if status, text := ask(reader, row, path, bodyOf(row)); status != 403 || !strings.Contains(text, `"permission_denied"`) {
+				t.Errorf("%s with a key that may only read: %s", name, text)
+			}
+		}
+		if !api.IsResource(row.Resource) {
+			t.Errorf("%s has the resource %q, which no key can name; see api.Resources", name, row.Resource)
+		}
+		if status, text := ask(narrow, row, path, bodyOf(row)); status != 403 || !strings.Contains(text, `"permission_denied"`) {
+			t.Errorf("%s with a key for nothing: %s", name, text)
+		}
+		for _, key := range []string{"", "sk_test_" + strings.Repeat("0", 43), s.Key + "0"} {
+			nobody := *s
+			nobody.Key = key
+			if status, text := ask(&nobody, row, path, bodyOf(row)); status != 401 {
+				t.Errorf("%s with key %.12q: %s", name, key, text)
+			}
+		}
+		if strings.HasPrefix(row.Pattern, "/v1/test_helpers/") {
+			if status, text := ask(live, row, path, bodyOf(row)); status != 403 {
+				t.Errorf("%s with a live key: %s", name, text)
+			}
+		}
+	}
 
-		// What is named in a body.
-		for _, row := range table {
-			if !row.Private || row.Method == "GET" || strings.Contains(row.Pattern, "{") || strings.HasPrefix(row.Pattern, "/v1/test_helpers/") {
+	// What is named in a body.
+	for _, row := range table {
+		if !row.Private || row.Method == "GET" || strings.Contains(row.Pattern, "{") || strings.HasPrefix(row.Pattern, "/v1/test_helpers/") {
+			continue
+		}
+		for prefix, ids := range owned {
+			if prefix == "acc" || prefix == "cag" {
 				continue
 			}
-			for prefix, ids := range owned {
-				if prefix == "acc" || prefix == "cag" {
+			for param, takes := range matrixParams {
+				if takes != prefix {
 					continue
 				}
-				for param, takes := range matrixParams {
-					if takes != prefix {
-						continue
-					}
-					body := func(id string) string { return `{"` + param + `":"` + id + `"}` }
-					for name, other := range others {
-						status, theirs := ask(other, row, row.Pattern, body(ids[0]))
-						nobodys, _ := ask(other, row, row.Pattern, body(like(ids[0])))
-						if status != nobodys || strings.Contains(theirs, "akua@example.com") {
-							t.Errorf("%s with %s of another merchant as %s: %s, but %d for what is nobody's", row.Pattern, param, name, theirs, nobodys)
-						}
+				body := func(id string) string { return `{"` + param + `":"` + id + `"}` }
+				for name, other := range others {
+					status, theirs := ask(other, row, row.Pattern, body(ids[0]))
+					nobodys, _ := ask(other, row, row.Pattern, body(like(ids[0])))
+					if status != nobodys || strings.Contains(theirs, "akua@example.com") {
+						t.Errorf("%s with %s of another merchant as %s: %s, but %d for what is nobody's", row.Pattern, param, name, theirs, nobodys)
 					}
 				}
 			}
 		}
+	}
 
-		// Nobody else lists anything of it, and nothing of it was changed.
-		for name, other := range others {
-			for path, text := range lists(t, other, table) {
-				for _, ids := range owned {
-					for _, id := range ids {
-						if strings.Contains(text, id) && !strings.HasPrefix(id, "acc_") {
-							t.Errorf("GET %s as %s shows %s", path, name, id)
-						}
-					}
-				}
-			}
-		}
-		for path, text := range lists(t, s, table) {
-			if text != before[path] && path != "/v1/lookup/banks" {
-				t.Errorf("%s was\n%s\nand is\n%s", path, before[path], text)
-			}
-		}
-
-		// The owner finds an object on every route: else the matrix has proved nothing.
-		for _, row := range table {
-			if !strings.Contains(row.Pattern, "{") || !row.Private {
-				continue
-			}
-			found := false
+	// Nobody else lists anything of it, and nothing of it was changed.
+	for name, other := range others {
+		for path, text := range lists(t, other, table) {
 			for _, ids := range owned {
 				for _, id := range ids {
-					if !found {
-						status, _ := ask(s, row, wildcard.ReplaceAllString(row.Pattern, id), bodyOf(row))
-						found = status != 404
+					if strings.Contains(text, id) && !strings.HasPrefix(id, "acc_") {
+						t.Errorf("GET %s as %s shows %s", path, name, id)
 					}
 				}
 			}
-			if !found {
-				t.Errorf("%s %s: the matrix has no object for this route; make one in matrixWorld, and give its body in matrixBodies", row.Method, row.Pattern)
+		}
+	}
+	for path, text := range lists(t, s, table) {
+		if text != before[path] && path != "/v1/lookup/banks" {
+			t.Errorf("%s was\n%s\nand is\n%s", path, before[path], text)
+		}
+	}
+
+	// The owner finds an object on every route: else the matrix has proved nothing.
+	for _, row := range table {
+		if !strings.Contains(row.Pattern, "{") || !row.Private {
+			continue
+		}
+		found := false
+		for _, ids := range owned {
+			for _, id := range ids {
+				if !found {
+					status, _ := ask(s, row, wildcard.ReplaceAllString(row.Pattern, id), bodyOf(row))
+					found = status != 404
+				}
 			}
 		}
-	})
+		if !found {
+			t.Errorf("%s %s: the matrix has no object for this route; make one in matrixWorld, and give its body in matrixBodies", row.Method, row.Pattern)
+		}
+	}
 }
 
 // oneGoroutine skips a test that the race detector has nothing to find in.

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/internal/httpload"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
@@ -61,10 +62,10 @@ type past struct {
 func history(b *testing.B, rows int) past {
 	d := openDesk(b, sqlite.Config{})
 	merchants, err := d.svc.Accounts.ListMerchants(b.Context(), api.Caller{}, api.Page{})
-	must(b, err)
+	must.Do(b, err)
 	made, err := d.svc.Disbursements.List(b.Context(), api.Caller{Merchant: merchants.Data[0].ID}, payout.ListParams{Page: api.Page{Limit: 1}})
-	must(b, err)
-	must(b, d.close())
+	must.Do(b, err)
+	must.Do(b, d.close())
 	benchbase.Call{Path: d.path, Insert: left, Moves: true}.Fill(b, rows)
 	p := past{desk: d}
 	for i := range 20_000 {
@@ -82,20 +83,20 @@ func (p past) serveMix(b *testing.B, n int) (m memoryUse) {
 	cmd.Env = append(os.Environ(), serveVariable+"="+p.path)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	must(b, err)
+	must.Do(b, err)
 	out, err := cmd.StdoutPipe()
-	must(b, err)
-	must(b, cmd.Start())
+	must.Do(b, err)
+	must.Do(b, cmd.Start())
 	said := json.NewDecoder(out)
 	var address string
-	must(b, said.Decode(&address))
+	must.Do(b, said.Decode(&address))
 	_, err = httpload.Run(b.Context(), httpload.Load{
 		Address: address, Connections: 16, Requests: n, Keys: []string{p.key}, Wallets: p.wallets, ReadIDs: p.ids,
 	})
-	must(b, err)
-	must(b, in.Close())
-	must(b, said.Decode(&m))
-	must(b, cmd.Wait())
+	must.Do(b, err)
+	must.Do(b, in.Close())
+	must.Do(b, said.Decode(&m))
+	must.Do(b, cmd.Wait())
 	return m
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -262,10 +263,7 @@ func TestOTPLocks(t *testing.T) {
 		tomorrow := func() {
 			t.Helper()
 			_, data := s.Do("POST", "/v1/test_helpers/clock", `{"advance":0}`)
-			now, err := time.Parse(time.RFC3339, field(t, data, "now"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			now := must.Get(time.Parse(time.RFC3339, field(t, data, "now")))(t)
 			advance(t, s, now.Truncate(24*time.Hour).Add(24*time.Hour).Sub(now)+time.Second)
 		}
 		tomorrow() // so that the test does not run into midnight
@@ -304,14 +302,8 @@ func TestOTPLocks(t *testing.T) {
 // A code is one merchant's, and a repeated request sends no other.
 func TestOTPBelongsAndRepeats(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
-		merchant, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other", Phone: "0302000000"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		silent, err := s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Silent"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		merchant := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other", Phone: "0302000000"}))(t)
+		silent := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Silent"}))(t)
 		s.Fund(merchant.ID, 100)
 		other, _ := as(t, s, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{})
 		unreachable, _ := as(t, s, api.Caller{Merchant: silent.ID}, account.CreateKeyParams{})

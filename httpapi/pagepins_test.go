@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func entry(n int, amount, wallet, pin string) url.Values {
@@ -27,9 +28,7 @@ func TestPagesDoNotRevealWallets(t *testing.T) {
 			response, page := browse(t, "POST", address, url.Values{"token": {strings.Repeat("a", 22)}, "wallet": {wallet}, "pin": {pin}})
 			return fmt.Sprint(response.StatusCode, response.Header.Get("Retry-After"), strings.ReplaceAll(page, wallet, "WALLET"))
 		}
-		if err := s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID))
 		want := answer("0241000001", "0000")
 		if !strings.HasPrefix(want, "403") {
 			t.Errorf("%s: a wrong PIN is answered %s", name, want)
@@ -39,9 +38,7 @@ func TestPagesDoNotRevealWallets(t *testing.T) {
 				t.Errorf("%s: %s is answered\n%s\na wrong PIN\n%s", name, what, got, want)
 			}
 		}
-		if err := s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID))
 		lockPIN(t, s)
 		if got := answer("0241000001", "1234"); got != want {
 			t.Errorf("%s: a locked PIN is answered\n%s\na wrong PIN\n%s", name, got, want)

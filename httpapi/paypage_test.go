@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // browse sends a request as a browser would, without following redirects.
@@ -23,22 +24,13 @@ func browse(t *testing.T, method, address string, form url.Values) (*http.Respon
 	if form != nil {
 		body = strings.NewReader(form.Encode())
 	}
-	r, err := http.NewRequestWithContext(t.Context(), method, address, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), method, address, body))(t)
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	response, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.DefaultTransport.RoundTrip(r))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(response.Body))(t)
 	return response, string(text)
 }
 
@@ -56,12 +48,9 @@ var tokenInput = regexp.MustCompile(`name="token" value="([0-9A-Za-z]{22})"`)
 func TestPayPage(t *testing.T) {
 	s := paymentstest.New(t)
 	evil := `<script>alert("x")</script>`
-	_, err := s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{
+	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{
 		Name: new("Adom " + evil), Phone: new("0301000000"), Logo: []byte("\x89PNG\r\n\x1a\nlogo"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	code := newCode(t, s, fmt.Sprintf(`{"name":%q,"description":%q}`, "Till "+evil, evil))
 	address := s.Server.URL + "/pay/" + code
 
@@ -139,10 +128,7 @@ func TestPayPage(t *testing.T) {
 			t.Errorf("receipts %v", receipts)
 		}
 	}
-	balance, err := s.Accounts.Balance(t.Context(), s.Caller)
-	if err != nil {
-		t.Fatal(err)
-	}
+	balance := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 	if got := balance.Available.String(); got != "1012.5" {
 		t.Errorf("the merchant has %s", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -50,17 +51,13 @@ func TestLimiterDropsLeastRecentlyUsed(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	take := func(merchant string) error { return l.take(storage.Scope{Merchant: merchant}, now) }
 	for _, merchant := range []string{"a", "b"} {
-		if err := take(merchant); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, take(merchant))
 	}
 	if take("a") == nil { // refused, but used last
 		t.Fatal("a passed twice")
 	}
 	for i := range 100 {
-		if err := take(fmt.Sprint("new", i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, take(fmt.Sprint("new", i)))
 		if take("a") == nil {
 			t.Fatal("the bucket used last was forgotten")
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -47,9 +48,7 @@ func BenchmarkRead(b *testing.B) {
 	disburse(b, s, http.DefaultClient, wallets, 1)
 	ids := multiply(b, s, store, readRows) // newest first
 	code, err := s.QRCodes.Create(b.Context(), s.Caller, qrcode.CreateParams{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	const list = "/v1/disbursements?limit=20"
 	get, first := fixed("/v1/disbursements/"+ids[0]), fixed(list)
 	for _, read := range []struct {
@@ -120,9 +119,7 @@ func multiply(b *testing.B, s *paymentstest.Shop, store *sqlite.Store, n int) []
 		}
 		return err
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	for len(ids) < n {
 		err := store.Update(b.Context(), func(tx storage.Tx) error {
 			for range 10_000 {
@@ -136,9 +133,7 @@ func multiply(b *testing.B, s *paymentstest.Shop, store *sqlite.Store, n int) []
 			}
 			return nil
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 	}
 	slices.Reverse(ids)
 	return ids
@@ -157,9 +152,7 @@ func dial(b *testing.B, server *httptest.Server, key string, path func(int64) st
 	r := &connections{host: strings.TrimPrefix(server.URL, "http://"), key: key, path: path}
 	for range number {
 		c, err := (&net.Dialer{}).DialContext(b.Context(), "tcp", r.host)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		b.Cleanup(func() { _ = c.Close() })
 		r.conns = append(r.conns, c)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestRefundBodies(t *testing.T) {
@@ -101,15 +102,9 @@ func TestHostedPageShowsRefunds(t *testing.T) {
 	refund := field(t, made, "id")
 	get := func(url string) (status int, kind, body string) {
 		t.Helper()
-		answer, err := s.Server.Client().Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(s.Server.Client().Get(url))(t)
 		defer answer.Body.Close()
-		data, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(io.ReadAll(answer.Body))(t)
 		return answer.StatusCode, answer.Header.Get("Content-Type"), string(data)
 	}
 	_, _, page := get(address)

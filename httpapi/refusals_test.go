@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -55,10 +56,7 @@ func TestRarerRefusalsOfTransfers(t *testing.T) {
 	refused("/v1/payouts", `{"amount":5,"otp_code":"`+otp+`","destination":`+other+`}`, 402, "account_name_mismatch", "destination.account_name")
 	refused("/v1/lookup/account-name", `{"phone_number":"0241230901"}`, 402, "recipient_unavailable", "phone_number")
 
-	merchant, err := s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merchant := must.Get(s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant))(t)
 	_, sub := s.Do("POST", "/v1/test_helpers/cash_agents", `{"name":"Sub","sub_agent":true}`)
 	_, frozen := s.Do("POST", "/v1/test_helpers/consumers", `{"name":"Frozen","status":"frozen"}`)
 	wallet := func(by, id string) string {
@@ -104,9 +102,7 @@ func TestRarerRefusalsOfRefunds(t *testing.T) {
 		answer int
 		code   string
 	}{{account.Frozen, 402, "wallet_not_active"}, {account.Closed, 400, "account_not_found"}} {
-		if _, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(c.status)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(c.status)}))(t)
 		refund(c.answer, c.code)
 	}
 	if _, data := s.Do("GET", "/v1/payments/"+paid.ID, nil); field(t, data, "amount_refunded") != "0" {
@@ -139,22 +135,16 @@ func TestChargeUnderWay(t *testing.T) {
 
 func TestLogoAndPDFOfAnInvoice(t *testing.T) {
 	s := paymentstest.New(t)
-	if _, err := s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Name: new("Adom Juice Bar"), Logo: []byte("\x89PNG\r\n\x1a\nlogo")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Accounts.UpdateMerchant(t.Context(), api.Caller{}, s.Caller.Merchant, account.UpdateMerchantParams{Name: new("Adom Juice Bar"), Logo: []byte("\x89PNG\r\n\x1a\nlogo")}))(t)
 	id, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
 	if response, _ := browse(t, "GET", address+"/logo", nil); response.Header.Get("Content-Type") != "image/png" {
 		t.Errorf("the logo is %s", response.Header.Get("Content-Type"))
 	}
 	request, err := http.NewRequestWithContext(t.Context(), "GET", s.Server.URL+"/v1/invoices/"+id+"/pdf", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	request.Header.Set("Authorization", "Bearer "+s.Key)
 	response, err := http.DefaultTransport.RoundTrip(request) // follows nothing
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	response.Body.Close()
 	if response.StatusCode != 302 || response.Header.Get("Location") != address+"/pdf" {
 		t.Errorf("got %d to %s", response.StatusCode, response.Header.Get("Location"))

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 const (
@@ -300,9 +301,7 @@ func TestRequestLog(t *testing.T) {
 	var got []map[string]any
 	for line := range strings.Lines(log.String()) {
 		var m map[string]any
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &m))
 		if _, ok := m["duration"]; !ok {
 			t.Errorf("no duration in %s", line)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestStatements(t *testing.T) {
@@ -19,12 +20,9 @@ func TestStatements(t *testing.T) {
 	paid := s.Pay(code, 0)
 	middle := url.QueryEscape(time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	s.Do("POST", "/v1/test_helpers/clock", `{"advance":7200}`)
-	_, err := s.Accounts.Adjust(t.Context(), s.Caller, account.AdjustParams{
+	must.Get(s.Accounts.Adjust(t.Context(), s.Caller, account.AdjustParams{
 		Amount: decimal.RequireFromString("-2.50"), Reason: "Booked twice", Actor: "esi",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	step := func(name, path string) {
 		t.Helper()
 		response, data := s.Do("GET", path, nil)

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/race"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
@@ -33,11 +34,7 @@ func onEachStore(t *testing.T, test func(*testing.T, *paymentstest.Shop)) {
 	stores := map[string]func(t *testing.T) storage.Store{
 		"memory": func(*testing.T) storage.Store { return memory.New() },
 		"sqlite": func(t *testing.T) storage.Store {
-			store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return store
+			return must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{}))(t)
 		},
 		"postgres": func(t *testing.T) storage.Store { return pgtest.Store(t) },
 	}
@@ -69,10 +66,7 @@ func payBody(consumer, pin string) map[string]any {
 
 func verified(t *testing.T, s *paymentstest.Shop) {
 	t.Helper()
-	v, err := s.Accounts.Verify(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(s.Accounts.Verify(t.Context()))(t)
 	if len(v.Problems) > 0 || v.Entries == 0 {
 		t.Errorf("ledger: %+v", v)
 	}
@@ -181,16 +175,11 @@ func TestPicturesDecode(t *testing.T) {
 	decode := func(data []byte, size int) {
 		t.Helper()
 		img, _, err := image.Decode(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if b := img.Bounds(); b.Dx() != size || b.Dy() != size {
 			t.Errorf("size is %v, want %d", b, size)
 		}
-		bitmap, err := gozxing.NewBinaryBitmapFromImage(img)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bitmap := must.Get(gozxing.NewBinaryBitmapFromImage(img))(t)
 		result, err := gozxingqr.NewQRCodeReader().Decode(bitmap, map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_PURE_BARCODE: true})
 		if err != nil {
 			t.Errorf("size %d: %v", size, err)
@@ -217,15 +206,10 @@ func TestPicturesDecode(t *testing.T) {
 	if got := response.Header.Get("Content-Type"); got != "image/png" {
 		t.Errorf("Content-Type %s", got)
 	}
-	public, err := http.Get(want + ".png")
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := must.Get(http.Get(want + ".png"))(t)
 	defer public.Body.Close()
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(public.Body); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.ReadFrom(public.Body))(t)
 	decode(b.Bytes(), qrcode.DefaultSize)
 
 	response, data = s.Do("GET", "/v1/qr_codes/"+id+"/download?format=svg&size=300", nil)
@@ -368,10 +352,7 @@ func TestResolveRefusals(t *testing.T) {
 		wants(t, "payload "+bad, response, data, 400, wanted, "qr_payload")
 	}
 	live := *s
-	key, err := s.Accounts.CreateKey(t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(s.Accounts.CreateKey(t.Context(), api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{}))(t)
 	live.Key = key.Secret
 	response, data = live.Do("POST", "/v1/qr_codes/resolve", map[string]string{"qr_payload": good})
 	wants(t, "the other mode", response, data, 400, "invalid_consumer_qr", "qr_payload")
@@ -435,10 +416,7 @@ func TestUsageLimitHolds(t *testing.T) {
 					consumers[i] = s.NewConsumer("Kofi", fmt.Sprintf("020%07d", i), 10).ID
 				}
 			}
-			before, err := s.Accounts.Balance(t.Context(), s.Caller)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 			codes := make([]string, payers)
 			var all sync.WaitGroup
 			for i, consumer := range consumers {
@@ -459,10 +437,7 @@ func TestUsageLimitHolds(t *testing.T) {
 			if field(t, data, "usage_count") != fmt.Sprint(limit) || field(t, data, "active") != "false" {
 				t.Errorf("code: %s", data)
 			}
-			after, err := s.Accounts.Balance(t.Context(), s.Caller)
-			if err != nil {
-				t.Fatal(err)
-			}
+			after := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 			if got := after.Available.Sub(before.Available.Decimal).String(); got != fmt.Sprint(limit) {
 				t.Errorf("the merchant got GHS %s, want %d", got, limit)
 			}

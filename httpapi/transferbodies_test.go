@@ -6,13 +6,12 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func drain(t *testing.T, s *paymentstest.Shop) {
 	t.Helper()
-	if err := s.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Drain(t.Context()))
 }
 
 // TestTransferBodies walks through everything that sends money out.
@@ -27,10 +26,7 @@ func TestTransferBodies(t *testing.T) {
 	id := func(data []byte) string { return field(t, data, "id") }
 	agent := step("cash_agent_main", "POST", "/v1/test_helpers/cash_agents", `{"name":"Kojo Agent","phone_number":"0201234567","pin":"1234"}`)
 	sub := step("cash_agent_sub", "POST", "/v1/test_helpers/cash_agents", `{"name":"Esi Sub","phone_number":"0201234568","pin":"1234","sub_agent":true}`)
-	merchant, err := s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merchant := must.Get(s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant))(t)
 
 	step("otp_request", "POST", "/v1/otp/request", `{"purpose":"PAYOUT"}`)
 	otp := requestOTP(t, s)

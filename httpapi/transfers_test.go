@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -54,10 +55,7 @@ func TestTransferRefusals(t *testing.T) {
 	frozen, _ := holder("consumers", `{"name":"Frozen","phone_number":"0242000001","status":"frozen"}`)
 	_, suspendedID := holder("cash_agents", `{"name":"Suspended","status":"suspended"}`)
 	closed, _ := holder("consumers", `{"name":"Closed","status":"closed"}`)
-	merchant, err := s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merchant := must.Get(s.Accounts.GetMerchant(t.Context(), api.Caller{}, s.Caller.Merchant))(t)
 
 	wallet := func(by, id string) string {
 		return fmt.Sprintf(`{"amount":5,"destination":{"type":"service_wallet",%q:%q}}`, by, id)
@@ -507,9 +505,7 @@ func TestLiveTransferWithoutRailIsRefused(t *testing.T) {
 	s := paymentstest.New(t)
 	caller := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	live, _ := as(t, s, caller, account.CreateKeyParams{})
-	if err := s.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: s.Caller.Merchant, Amount: decimal.NewFromInt(50), Source: "bank"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: s.Caller.Merchant, Amount: decimal.NewFromInt(50), Source: "bank"}))
 	for path, body := range map[string]string{
 		"/v1/disbursements": `{"amount":5,"destination":{"type":"mobile_money","phone_number":"0241234567"}}`,
 		"/v1/payouts":       `{"amount":5,"otp_code":"123456","destination":{"type":"bank_transfer","account_number":"1234567890","bank_code":"300304"}}`,
@@ -518,10 +514,7 @@ func TestLiveTransferWithoutRailIsRefused(t *testing.T) {
 		response, data := live.Do("POST", path, body)
 		refused(t, path, response, data, 503, "service_unavailable", "")
 	}
-	c, err := s.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Live", Phone: "0243334444"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(s.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Live", Phone: "0243334444"}))(t)
 	response, data := live.Do("POST", "/v1/disbursements", `{"amount":5,"destination":{"type":"service_wallet","account_id":"`+c.ID+`"}}`)
 	wants(t, "a wallet", response, data, 200, "", "")
 	if _, data := live.Do("GET", "/v1/balance", nil); field(t, data, "available") != "45" || field(t, data, "reserved") != "0" {

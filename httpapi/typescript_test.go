@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // npm runs a script of testdata/typescript. Where its packages are not installed
@@ -62,10 +63,7 @@ func TestTypeScriptClient(t *testing.T) {
 
 // The program grows with the interface.
 func TestTypeScriptUsesEveryResource(t *testing.T) {
-	program, err := os.ReadFile(filepath.Join("testdata", "typescript", "use.ts"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(os.ReadFile(filepath.Join("testdata", "typescript", "use.ts")))(t)
 	used := map[string]bool{"Hosted pages": true} // HTML, not for programs
 	c := described(t)
 	for _, o := range c.Operations() {

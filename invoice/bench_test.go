@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
@@ -27,20 +28,13 @@ type biller struct {
 func openBiller(b *testing.B, path string) *biller {
 	b.Helper()
 	store, err := sqlite.Open(b.Context(), path, sqlite.Config{})
-	must(b, err)
-	b.Cleanup(func() { must(b, store.Close()) })
+	must.Do(b, err)
+	b.Cleanup(func() { must.Do(b, store.Close()) })
 	svc, err := payments.New(b.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler)})
-	must(b, err)
+	must.Do(b, err)
 	m, err := svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
-	must(b, err)
+	must.Do(b, err)
 	return &biller{svc, store, api.Caller{Merchant: m.ID, RequestID: svc.NewID("req_")}}
-}
-
-func must(b *testing.B, err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
 }
 
 // create makes an open invoice of five lines.
@@ -153,7 +147,7 @@ func BenchmarkList100(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		list, err := s.Invoices.List(b.Context(), s.caller, invoice.ListParams{Page: api.Page{Limit: 100}})
-		must(b, err)
+		must.Do(b, err)
 		if len(list.Data) != 100 {
 			b.Fatal(len(list.Data))
 		}

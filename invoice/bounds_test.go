@@ -12,6 +12,8 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -21,13 +23,12 @@ func lines(n int) []invoice.LineParams { return slices.Repeat([]invoice.LinePara
 // newest returns the snapshot of an invoice in its newest event, and the bytes of it.
 func (s *shop) newest(t event.Type) (*invoice.Invoice, int) {
 	s.t.Helper()
-	list, err := s.Events.List(s.t.Context(), s.Caller, event.ListParams{Type: t})
-	check(s.t, err)
+	list := must.Get(s.Events.List(s.t.Context(), s.Caller, event.ListParams{Type: t}))(s.t)
 	if len(list.Data) == 0 {
 		s.t.Fatalf("there is no %s", t)
 	}
 	var v invoice.Invoice
-	check(s.t, json.Unmarshal(list.Data[0].Data.Object, &v))
+	must.Do(s.t, json.Unmarshal(list.Data[0].Data.Object, &v))
 	return &v, len(list.Data[0].Data.Object)
 }
 
@@ -51,8 +52,7 @@ func TestLinesAreBounded(t *testing.T) {
 	if n := len(s.get(full.ID).Lines.Data); n != 250 {
 		t.Errorf("it has %d lines", n)
 	}
-	copied, err := s.Invoices.Duplicate(ctx, s.Caller, full.ID)
-	check(t, err)
+	copied := must.Get(s.Invoices.Duplicate(ctx, s.Caller, full.ID))(t)
 	if len(copied.Lines.Data) != 250 || copied.Lines.HasMore {
 		t.Errorf("the duplicate has %d lines", len(copied.Lines.Data))
 	}
@@ -68,9 +68,8 @@ func TestBytesOfLinesAreBounded(t *testing.T) {
 	}
 	v := s.draft(invoice.Fields{Lines: slices.Repeat([]invoice.LineParams{long}, 9)})
 	_, err := s.Invoices.AddLine(t.Context(), s.Caller, v.ID, long)
-	wants(t, "a tenth long line", err, api.ParameterInvalid)
-	v, err = s.Invoices.AddLine(t.Context(), s.Caller, v.ID, line(1))
-	check(t, err)
+	testkit.WantCode(t, "a tenth long line", err, api.ParameterInvalid)
+	v = must.Get(s.Invoices.AddLine(t.Context(), s.Caller, v.ID, line(1)))(t)
 	if len(v.Lines.Data) != 10 {
 		t.Errorf("it has %d lines", len(v.Lines.Data))
 	}
@@ -85,19 +84,19 @@ func TestEventsCarryTheFirstLines(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{InvoiceReminders: []int{0}})
 	ctx := t.Context()
 	for n, more := range map[int]bool{10: false, 11: true, 250: true} {
-		due := s.now.Add(24 * time.Hour)
+		due := s.Now().Add(24 * time.Hour)
 		v := s.draft(invoice.Fields{Lines: lines(n), Email: new("a@example.com"), DueDate: &due})
 		spare := s.draft(invoice.Fields{Lines: lines(n)})
 		// told looks at the newest event of the type; the answer has all lines.
 		told := func(typ event.Type, err error) {
 			t.Helper()
-			check(t, err)
+			must.Do(t, err)
 			got, size := s.newest(typ)
 			whole, err := s.Invoices.Get(ctx, s.Caller, got.ID)
 			if api.CodeOf(err) == api.ResourceMissing {
 				whole, err = spare, nil
 			}
-			check(t, err)
+			must.Do(t, err)
 			first := whole.Lines.Data[:10]
 			if len(got.Lines.Data) != 10 || got.Lines.Data[0].ID != first[0].ID || got.Lines.Data[9].ID != first[9].ID || got.Lines.HasMore != more {
 				t.Errorf("%d lines, %s: %d lines, more is %t", n, typ, len(got.Lines.Data), got.Lines.HasMore)
@@ -132,8 +131,8 @@ func TestSendsAreBounded(t *testing.T) {
 			return err
 		}
 		for i := range 5 {
-			check(t, send(fmt.Sprint("send-", i)))
-			check(t, send(fmt.Sprint("send-", i))) // which counts nothing
+			must.Do(t, send(fmt.Sprint("send-", i)))
+			must.Do(t, send(fmt.Sprint("send-", i))) // which counts nothing
 		}
 		told := len(s.texts("+233245556666"))
 		var refusal *api.Error
@@ -144,9 +143,8 @@ func TestSendsAreBounded(t *testing.T) {
 			t.Errorf("the refused one sent %d messages", n-told)
 		}
 		other := s.openInvoice(invoice.Fields{Phone: new("0245556666")})
-		_, err := s.Invoices.Send(t.Context(), s.Caller, other.ID)
-		check(t, err)
+		must.Get(s.Invoices.Send(t.Context(), s.Caller, other.ID))(t)
 		s.pass(time.Hour)
-		check(t, send("once more")) // the refusal kept no key
+		must.Do(t, send("once more")) // the refusal kept no key
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // However an invoice is refunded in parts, its credit notes take back its taxes to
@@ -47,10 +48,7 @@ func TestCreditNotePDF(t *testing.T) {
 		Reason: "Two plates were cold ɛɔŋ", CreatedAt: api.At(r.InvoiceDate.AddDate(0, 0, 9)),
 	}
 	d := contents{invoice: &r.Invoice, merchant: merchant, creditNote: note}
-	data, err := render(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(render(d))(t)
 	if again, err := render(d); err != nil || !bytes.Equal(data, again) {
 		t.Errorf("made again, the bytes differ (%v)", err)
 	}
@@ -61,10 +59,7 @@ func TestCreditNotePDF(t *testing.T) {
 	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
 		command := exec.Command(pdftotext, "-layout", "-", "-")
 		command.Stdin = bytes.NewReader(data)
-		out, err := command.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(command.Output())(t)
 		text += string(out)
 		if !strings.Contains(text, "page 1 of 1") {
 			t.Errorf("no number of the page in %s", text)
@@ -81,10 +76,7 @@ func TestCreditNotePDF(t *testing.T) {
 	if strings.Contains(text, "SECRET") || strings.Contains(text, "Amount due") {
 		t.Errorf("too much in %s", text)
 	}
-	of, err := d.digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := must.Get(d.digest())(t)
 	note.Amount++
 	if changed, err := d.digest(); err != nil || bytes.Equal(of, changed) {
 		t.Errorf("another note has the same digest (%v)", err)
@@ -106,10 +98,7 @@ func TestDigestCoversDocumentContents(t *testing.T) {
 		{"refunded", func() { r.AmountRefunded = 1 }},
 	} {
 		what.change()
-		of, err := d.digest()
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := must.Get(d.digest())(t)
 		if other, ok := seen[string(of)]; ok {
 			t.Errorf("%s is like %s", what.name, other)
 		}

@@ -12,6 +12,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/provider"
@@ -22,8 +24,7 @@ import (
 // texts returns the SMS to a number, oldest first.
 func (s *shop) texts(to string) []string {
 	s.t.Helper()
-	list, err := s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: to, Kind: message.KindSMS, Page: api.Page{Limit: api.MaxLimit}})
-	check(s.t, err)
+	list := must.Get(s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: to, Kind: message.KindSMS, Page: api.Page{Limit: api.MaxLimit}}))(s.t)
 	var all []string
 	for _, m := range list.Data {
 		all = append([]string{m.Text}, all...)
@@ -35,15 +36,14 @@ func (s *shop) texts(to string) []string {
 func TestPaidOutOfBand(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		before, err := s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{})
-		check(t, err)
+		must.Do(t, err)
 		for method, row := range map[string]string{"cash": "Paid outside (cash)", "": "Paid outside"} {
 			v := s.openInvoice(invoice.Fields{Phone: new("0245556666")})
 			caller := s.Caller
 			caller.IdempotencyKey = "paid-" + method
 			p := invoice.PayParams{PaidOutOfBand: true, PaymentMethod: method}
 			for range 2 {
-				paid, err := s.Invoices.Pay(t.Context(), caller, v.ID, p)
-				check(t, err)
+				paid := must.Get(s.Invoices.Pay(t.Context(), caller, v.ID, p))(t)
 				if paid.Status != invoice.Paid || paid.AmountPaid != 25_00 || paid.AmountDue != 0 || paid.Payment != nil || paid.PaidAt == nil {
 					t.Errorf("%q: got %+v", method, paid)
 				}
@@ -60,29 +60,27 @@ func TestPaidOutOfBand(t *testing.T) {
 				t.Errorf("%q: the document says %s", method, got)
 			}
 			_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-			wants(t, "once more", err, api.InvoiceAlreadyPaid)
+			testkit.WantCode(t, "once more", err, api.InvoiceAlreadyPaid)
 			_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})
-			wants(t, "refunded", err, api.PaymentNotRefundable)
+			testkit.WantCode(t, "refunded", err, api.PaymentNotRefundable)
 			sms := s.texts("0245556666")
 			if last := sms[len(sms)-1]; last != fmt.Sprintf("You paid GHS 25.00 to Adom Juice Bar for invoice %s.", v.Number) {
 				t.Errorf("told %s", last)
 			}
 		}
-		after, err := s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{})
-		check(t, err)
+		after := must.Get(s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{}))(t)
 		if len(after.Data) != len(before.Data) {
 			t.Errorf("money has moved: %+v", after.Data)
 		}
-		paid, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoicePaid})
-		check(t, err)
+		paid := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoicePaid}))(t)
 		if len(paid.Data) != 2 {
 			t.Errorf("%d events", len(paid.Data))
 		}
 		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.draft(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true})
-		wants(t, "a draft", err, api.InvoiceNotOpen)
+		testkit.WantCode(t, "a draft", err, api.InvoiceNotOpen)
 		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.openInvoice(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: strings.Repeat("x", 51)})
-		wants(t, "a long method", err, api.ParameterInvalid)
-		s.verified()
+		testkit.WantCode(t, "a long method", err, api.ParameterInvalid)
+		s.Verified()
 	})
 }
 
@@ -93,18 +91,17 @@ func TestDuplicate(t *testing.T) {
 	old, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
 		Name: new("Efua"), Email: new("efua@example.com"), Phone: new("0245556666"), Address: new("Osu"), Description: new("Rent"),
 		Footer: new("Medaase"), Memo: new("mine"), Coupon: new("LOYAL"), Discount: new(int64(7)), CollectionMethod: &auto,
-		DueDate: new(s.now.AddDate(0, 0, 7)), Metadata: api.Metadata{"flat": "3"},
+		DueDate: new(s.Now().AddDate(0, 0, 7)), Metadata: api.Metadata{"flat": "3"},
 		Lines: []invoice.LineParams{
 			{Description: "a", UnitAmount: &cents, Taxable: true, Taxes: invoice.GhanaVAT(), Discount: 9},
 			{Description: "b", UnitAmount: &cents, Quantity: new(decimal.New(25, -1))},
 		},
 	}})
-	check(t, err)
+	must.Do(t, err)
 	s.pass(time.Hour) // it is paid
 	caller := s.Caller
 	caller.IdempotencyKey = "again"
-	made, err := s.Invoices.Duplicate(t.Context(), caller, old.ID)
-	check(t, err)
+	made := must.Get(s.Invoices.Duplicate(t.Context(), caller, old.ID))(t)
 	repeated, err := s.Invoices.Duplicate(t.Context(), caller, old.ID)
 	if err != nil || repeated.ID != made.ID {
 		t.Errorf("repeated: %+v, %v", repeated, err)
@@ -122,13 +119,12 @@ func TestDuplicate(t *testing.T) {
 	if len(is.Lines.Data) != 2 || is.Lines.Data[0].ID == old.Lines.Data[0].ID || is.Lines.URL != "/v1/invoices/"+is.ID+"/lines" {
 		t.Errorf("lines %+v", is.Lines)
 	}
-	created, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceCreated})
-	check(t, err)
+	created := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceCreated}))(t)
 	if len(created.Data) != 2 {
 		t.Errorf("%d events", len(created.Data))
 	}
 	_, err = s.Invoices.Duplicate(t.Context(), s.Caller, "inv_0")
-	wants(t, "no such invoice", err, api.ResourceMissing)
+	testkit.WantCode(t, "no such invoice", err, api.ResourceMissing)
 	if was := s.get(old.ID); was.Status != invoice.Paid || was.Lines.Data[0].ID != old.Lines.Data[0].ID {
 		t.Errorf("the old one is %+v", was)
 	}
@@ -151,7 +147,7 @@ func TestReminders(t *testing.T) {
 		due := time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC)
 		const to = "0245556666"
 		v := s.openInvoice(invoice.Fields{Phone: new(to), Email: new("efua@example.com"), DueDate: &due})
-		until := func(at time.Time) { s.pass(at.Sub(s.now)) }
+		until := func(at time.Time) { s.pass(at.Sub(s.Now())) }
 		for i, day := range []int{-3, 0, 7} {
 			at := due.AddDate(0, 0, day).Add(9 * time.Hour)
 			until(at.Add(-time.Second))
@@ -172,15 +168,13 @@ func TestReminders(t *testing.T) {
 		if got := s.reminded(to); got != 3 {
 			t.Errorf("%d reminders in all", got)
 		}
-		mails, err := s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"})
-		check(t, err)
+		mails := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"}))(t)
 		for _, m := range mails.Data {
 			if strings.HasPrefix(m.Subject, "Reminder") && !strings.Contains(m.Text, "Please pay by 20 March 2026.") {
 				t.Errorf("mailed %s", m.Text)
 			}
 		}
-		sent, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceSent})
-		check(t, err)
+		sent := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceSent}))(t)
 		if len(sent.Data) != 3 {
 			t.Errorf("%d events", len(sent.Data))
 		}
@@ -225,7 +219,7 @@ func TestNoReminderWhereNoneIsDue(t *testing.T) {
 		c.fields.Phone = new("0245556666")
 		v := s.openInvoice(c.fields)
 		if c.do != nil {
-			check(t, c.do(s, v.ID))
+			must.Do(t, c.do(s, v.ID))
 		}
 		s.pass(20 * 24 * time.Hour) // to 26 March
 		s.pass(24 * time.Hour)
@@ -246,9 +240,9 @@ func TestNoReminderDuringACharge(t *testing.T) {
 		return provider.Result{Outcome: provider.InProgress}, nil
 	}}
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}, InvoiceReminders: []int{0}})
-	v := s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: new(s.now.AddDate(0, 0, 1))})
+	v := s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: new(s.Now().AddDate(0, 0, 1))})
 	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-	wants(t, "pay", err, api.Unavailable)
+	testkit.WantCode(t, "pay", err, api.Unavailable)
 	s.pass(24 * time.Hour)
 	m.mu.Lock()
 	m.answer = func(provider.Charge, bool) (provider.Result, error) {

@@ -17,6 +17,8 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/refund"
@@ -35,9 +37,9 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	s := open(t, store, payments.Config{InvoiceReminders: []int{-3}})
 	ctx := t.Context()
 	c, err := s.Accounts.CreateCustomer(ctx, s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666"})
-	check(t, err)
+	must.Do(t, err)
 	named := func(key string) api.Caller { return api.Caller{Merchant: s.Caller.Merchant, IdempotencyKey: key} }
-	due := s.now.AddDate(0, 0, 14)
+	due := s.Now().AddDate(0, 0, 14)
 	fields := invoice.Fields{Customer: &c.ID, DueDate: &due, Lines: []invoice.LineParams{line(10_00)}}
 
 	var v, outside, copied, byWallet *invoice.Invoice
@@ -112,7 +114,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		if hit = store.Heal(); (err == nil) == hit {
 			t.Errorf("operation %d failed, %t: %v", k, hit, err)
 		}
-		check(t, s.Accounts.SetPIN(ctx, api.Caller{}, s.Consumer.ID, account.SetPINParams{PIN: s.PIN})) // tries that were not given back
+		must.Do(t, s.Accounts.SetPIN(ctx, api.Caller{}, s.Consumer.ID, account.SetPINParams{PIN: s.PIN})) // tries that were not given back
 	}
 	hit = true
 	for k := 1; hit; k++ {
@@ -129,8 +131,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	if paid.Status != invoice.Paid || paid.AmountPaid != 15_00 || paid.Payment == nil {
 		t.Errorf("in the end %+v", paid)
 	}
-	made, err := s.Refunds.Create(ctx, named("refund"), refund.CreateParams{Invoice: v.ID, Amount: new(int64(4_00))})
-	check(t, err)
+	made := must.Get(s.Refunds.Create(ctx, named("refund"), refund.CreateParams{Invoice: v.ID, Amount: new(int64(4_00))}))(t)
 	s.pass(time.Minute)
 	for _, call := range []struct {
 		name string
@@ -151,13 +152,13 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	}
 	// The note is on the page of its own invoice alone.
 	_, _, err = s.Invoices.HostedCreditNote(ctx, token(outside), made.ID)
-	wants(t, "another invoice's note", err, api.ResourceMissing)
+	testkit.WantCode(t, "another invoice's note", err, api.ResourceMissing)
 	_, _, err = s.Invoices.CreditNotePDF(ctx, api.Caller{Merchant: "mer_2"}, made.ID)
-	wants(t, "another merchant's note", err, api.ResourceMissing)
+	testkit.WantCode(t, "another merchant's note", err, api.ResourceMissing)
 
 	count := map[event.Type]int{}
 	for e, err := range api.All(ctx, s.Caller, event.ListParams{}, s.Events.List) {
-		check(t, err)
+		must.Do(t, err)
 		if strings.HasPrefix(string(e.Type), "invoice.") || strings.HasPrefix(string(e.Type), "payment.") {
 			count[e.Type]++
 		}
@@ -169,7 +170,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Errorf("events (-want +got)\n%s", diff)
 	}
-	s.verified()
+	s.Verified()
 }
 
 // While the store fails at any operation of the work in turn, reminders and
@@ -186,13 +187,11 @@ func TestWorkersWhileTheStoreFails(t *testing.T) {
 		charged, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{
 			Fields: invoice.Fields{CollectionMethod: &automatic, Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true,
 		})
-		check(t, err)
-		late := s.now.AddDate(0, 0, 1)
+		must.Do(t, err)
+		late := s.Now().AddDate(0, 0, 1)
 		reminded := s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: &late})
 		made = append(made, pair{charged.ID, reminded.ID})
-		s.mu.Lock()
-		s.now = s.now.Add(5 * 24 * time.Hour)
-		s.mu.Unlock()
+		s.Pass(5 * 24 * time.Hour)
 		store.FailAt(k)
 		err = s.Drain(t.Context())
 		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
@@ -205,9 +204,9 @@ func TestWorkersWhileTheStoreFails(t *testing.T) {
 	s.pass(24 * time.Hour)
 	sent := map[string]int{}
 	for e, err := range api.All(t.Context(), s.Caller, event.ListParams{Type: event.InvoiceSent}, s.Events.List) {
-		check(t, err)
+		must.Do(t, err)
 		var object struct{ ID string }
-		check(t, json.Unmarshal(e.Data.Object, &object))
+		must.Do(t, json.Unmarshal(e.Data.Object, &object))
 		sent[object.ID]++
 	}
 	for _, p := range made {
@@ -226,7 +225,7 @@ func TestWorkersWhileTheStoreFails(t *testing.T) {
 	if len(charger.charged) != len(made) {
 		t.Errorf("%d charges for %d invoices", len(charger.charged), len(made))
 	}
-	s.verified()
+	s.Verified()
 }
 
 // counting is a charger that takes the money once for an id.

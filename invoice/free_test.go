@@ -8,6 +8,8 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/provider"
@@ -39,34 +41,28 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 					fields.CollectionMethod = &automatic
 				}
 				v, err := s.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: fields})
-				check(t, err)
-				v, err = s.Invoices.Finalize(t.Context(), caller, v.ID)
-				check(t, err)
+				must.Do(t, err)
+				v = must.Get(s.Invoices.Finalize(t.Context(), caller, v.ID))(t)
 				if v.Status != invoice.Open {
 					t.Errorf("finalized: %s", v.Status)
 				}
 				if pay != nil {
 					caller.IdempotencyKey = "once"
-					paid, err := pay(s, caller, v.ID)
-					check(t, err)
-					again, err := pay(s, caller, v.ID)
-					check(t, err)
+					paid := must.Get(pay(s, caller, v.ID))(t)
+					again := must.Get(pay(s, caller, v.ID))(t)
 					same(t, paid, again)
 					caller.IdempotencyKey = ""
 				}
-				check(t, s.Drain(t.Context()))
-				is, err := s.Invoices.Get(t.Context(), caller, v.ID)
-				check(t, err)
+				must.Do(t, s.Drain(t.Context()))
+				is := must.Get(s.Invoices.Get(t.Context(), caller, v.ID))(t)
 				if is.Status != invoice.Paid || is.Payment != nil || is.PaidAt == nil || is.AttemptCount != 0 || is.NextPaymentAttempt != nil {
 					t.Errorf("paid: %+v", is)
 				}
-				made, err := s.Payments.List(t.Context(), caller, payment.ListParams{})
-				check(t, err)
+				made := must.Get(s.Payments.List(t.Context(), caller, payment.ListParams{}))(t)
 				if len(asked.calls) > 0 || len(made.Data) > 0 {
 					t.Errorf("the charger was asked %v, the payments are %+v", asked.calls, made.Data)
 				}
-				events, err := s.Events.List(t.Context(), caller, event.ListParams{})
-				check(t, err)
+				events := must.Get(s.Events.List(t.Context(), caller, event.ListParams{}))(t)
 				count := map[event.Type]int{}
 				for _, e := range events.Data {
 					count[e.Type]++
@@ -76,7 +72,7 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 					t.Errorf("events (-want +got)\n%s", diff)
 				}
 				_, err = s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
-				wants(t, "pay again", err, api.InvoiceAlreadyPaid)
+				testkit.WantCode(t, "pay again", err, api.InvoiceAlreadyPaid)
 			})
 		}
 	}

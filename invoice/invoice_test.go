@@ -19,7 +19,8 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -30,53 +31,27 @@ import (
 
 // shop is a merchant whose clock stands still until it is moved.
 type shop struct {
-	*paymentstest.Shop
-	t   *testing.T
-	mu  sync.Mutex
-	now time.Time
+	*testkit.Shop
+	t *testing.T
 }
 
 func open(t *testing.T, store storage.Store, c payments.Config) *shop {
 	t.Helper()
-	s := &shop{t: t, now: time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)}
-	c.Clock = func() time.Time {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.now
-	}
-	s.Shop = paymentstest.NewWithStore(t, store, c)
-	return s
+	return &shop{testkit.OpenShop(t, store, c), t}
 }
 
 func (s *shop) pass(d time.Duration) {
-	s.mu.Lock()
-	s.now = s.now.Add(d)
-	s.mu.Unlock()
-	check(s.t, s.Drain(s.t.Context()))
+	s.Pass(d)
+	must.Do(s.t, s.Drain(s.t.Context()))
 }
 
 func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) {
 	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New(), c)) })
 	t.Run("sqlite", func(t *testing.T) {
-		store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "invoices.db"), sqlite.Config{})
-		check(t, err)
+		store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "invoices.db"), sqlite.Config{}))(t)
 		test(t, open(t, store, c))
 	})
 	t.Run("postgres", func(t *testing.T) { test(t, open(t, pgtest.Store(t), c)) })
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func wants(t *testing.T, what string, err error, code api.Code) {
-	t.Helper()
-	if api.CodeOf(err) != code || (code == "" && err != nil) {
-		t.Errorf("%s: got %v, want %q", what, err, code)
-	}
 }
 
 func line(pesewas int64) invoice.LineParams {
@@ -89,32 +64,17 @@ func (s *shop) draft(f invoice.Fields) *invoice.Invoice {
 	if f.Lines == nil {
 		f.Lines = []invoice.LineParams{line(25_00)}
 	}
-	v, err := s.Invoices.Create(s.t.Context(), s.Caller, invoice.CreateParams{Fields: f})
-	check(s.t, err)
-	return v
+	return must.Get(s.Invoices.Create(s.t.Context(), s.Caller, invoice.CreateParams{Fields: f}))(s.t)
 }
 
 func (s *shop) openInvoice(f invoice.Fields) *invoice.Invoice {
 	s.t.Helper()
-	v, err := s.Invoices.Finalize(s.t.Context(), s.Caller, s.draft(f).ID)
-	check(s.t, err)
-	return v
+	return must.Get(s.Invoices.Finalize(s.t.Context(), s.Caller, s.draft(f).ID))(s.t)
 }
 
 func (s *shop) get(id string) *invoice.Invoice {
 	s.t.Helper()
-	v, err := s.Invoices.Get(s.t.Context(), s.Caller, id)
-	check(s.t, err)
-	return v
-}
-
-func (s *shop) verified() {
-	s.t.Helper()
-	v, err := s.Accounts.Verify(s.t.Context())
-	check(s.t, err)
-	for _, p := range v.Problems {
-		s.t.Error(p)
-	}
+	return must.Get(s.Invoices.Get(s.t.Context(), s.Caller, id))(s.t)
 }
 
 // For any lines the totals keep the identities, and equal a reference in exact
@@ -143,10 +103,7 @@ func TestTotals(t *testing.T) {
 			subtotal, discount = subtotal.Add(amount), discount.Add(decimal.NewFromInt(p.Discount))
 			params = append(params, p)
 		}
-		v, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: invoice.Fields{Lines: params}})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		v := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{Fields: invoice.Fields{Lines: params}}))(rt)
 		if v.Subtotal != subtotal.IntPart() || v.Tax != tax.IntPart() || v.Discount != discount.IntPart() {
 			rt.Errorf("subtotal %d, tax %d, discount %d; want %s, %s, %s", v.Subtotal, v.Tax, v.Discount, subtotal, tax, discount)
 		}
@@ -201,8 +158,7 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		for range 10 {
 			v := s.openInvoice(invoice.Fields{})
-			before, err := s.Accounts.Balance(t.Context(), s.Caller)
-			check(t, err)
+			before := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 			calls := []func() error{
 				func() error {
 					_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
@@ -228,8 +184,7 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 			}
 			all.Wait()
 			is := s.get(v.ID)
-			after, err := s.Accounts.Balance(t.Context(), s.Caller)
-			check(t, err)
+			after := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 			moved := after.Available.Sub(before.Available.Decimal).String()
 			paid := won[0] || won[2] || won[4] || won[6]
 			wins := 0
@@ -271,7 +226,7 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 				t.Errorf("%d won: %v", wins, outcomes)
 			}
 		}
-		s.verified()
+		s.Verified()
 	})
 }
 
@@ -351,13 +306,13 @@ func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
 				_, err := s.Invoices.Pay(t.Context(), c, v.ID, invoice.PayParams{PaymentMethod: "momo"})
 				return err
 			}
-			wants(t, "the outcome is open", pay(caller), api.Unavailable)
-			wants(t, "again with the key", pay(caller), api.IdempotencyKeyInUse)
-			wants(t, "another payment", pay(s.Caller), api.InvoicePaymentInProgress)
+			testkit.WantCode(t, "the outcome is open", pay(caller), api.Unavailable)
+			testkit.WantCode(t, "again with the key", pay(caller), api.IdempotencyKeyInUse)
+			testkit.WantCode(t, "another payment", pay(s.Caller), api.InvoicePaymentInProgress)
 			_, err := s.Invoices.Void(t.Context(), s.Caller, v.ID)
-			wants(t, "void", err, api.InvoicePaymentInProgress)
+			testkit.WantCode(t, "void", err, api.InvoicePaymentInProgress)
 			_, err = s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
-			wants(t, "from a wallet", err, api.InvoicePaymentInProgress)
+			testkit.WantCode(t, "from a wallet", err, api.InvoicePaymentInProgress)
 
 			s.pass(5 * time.Second) // asked again, and lost again
 			m.mu.Lock()
@@ -390,7 +345,7 @@ func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
 					t.Errorf("two ids for one charge: %v", m.calls)
 				}
 			}
-			s.verified()
+			s.Verified()
 		})
 	}
 }
@@ -402,9 +357,9 @@ func TestAutomaticCharges(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}})
 	method := invoice.ChargeAutomatically
 	v := s.openInvoice(invoice.Fields{CollectionMethod: &method})
-	begin := s.now
+	begin := s.Now()
 	for i, after := range []time.Duration{0, 24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour} {
-		s.pass(begin.Add(after).Sub(s.now) - time.Second)
+		s.pass(begin.Add(after).Sub(s.Now()) - time.Second)
 		if is := s.get(v.ID); i > 0 && is.AttemptCount != i {
 			t.Errorf("a second before: %d attempts, want %d", is.AttemptCount, i)
 		}
@@ -433,10 +388,10 @@ func TestAutomaticCharges(t *testing.T) {
 	live := s.Caller
 	live.Live = true
 	lv, err := s.Invoices.Create(t.Context(), live, invoice.CreateParams{Fields: invoice.Fields{Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true})
-	check(t, err)
+	must.Do(t, err)
 	_, err = s.Invoices.Pay(t.Context(), live, lv.ID, invoice.PayParams{})
-	wants(t, "live without a charger", err, api.PaymentFailed)
-	s.verified()
+	testkit.WantCode(t, "live without a charger", err, api.PaymentFailed)
+	s.Verified()
 }
 
 func TestExport(t *testing.T) {
@@ -448,12 +403,11 @@ func TestExport(t *testing.T) {
 	}
 	var b bytes.Buffer
 	var written []int
-	check(t, s.Invoices.Export(t.Context(), s.Caller, invoice.ExportParams{Writer: &b, Progress: func(n int) { written = append(written, n) }}))
+	must.Do(t, s.Invoices.Export(t.Context(), s.Caller, invoice.ExportParams{Writer: &b, Progress: func(n int) { written = append(written, n) }}))
 	if !slices.Equal(written, []int{100, 121}) {
 		t.Errorf("told of %v invoices", written)
 	}
-	rows, err := csv.NewReader(&b).ReadAll()
-	check(t, err)
+	rows := must.Get(csv.NewReader(&b).ReadAll())(t)
 	last := rows[len(rows)-1]
 	if len(rows) != 122 || last[5] != "'"+evil || last[7] != "+233241112222" || last[11] != "25.00" || last[18] != "0.00" || last[19] != "" || !strings.HasPrefix(last[17], "'-") {
 		t.Errorf("%d rows, the last is %q", len(rows), last)
@@ -481,11 +435,11 @@ func TestHostCustomerDirectory(t *testing.T) {
 	}
 	_, err := s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("crm-8")})
 	var refusal *api.Error
-	if wants(t, "nobody", err, api.ResourceMissing); !errors.As(err, &refusal) || refusal.Param != "customer" {
+	if testkit.WantCode(t, "nobody", err, api.ResourceMissing); !errors.As(err, &refusal) || refusal.Param != "customer" {
 		t.Errorf("got %v", err)
 	}
 	_, err = s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("crm-9")})
-	wants(t, "nobody, without an error", err, api.ResourceMissing)
+	testkit.WantCode(t, "nobody, without an error", err, api.ResourceMissing)
 	v, err = s.Invoices.Update(t.Context(), s.Caller, v.ID, invoice.Fields{Customer: new("")})
 	if err != nil || v.Customer != nil || *v.Name != "Efua & Co" {
 		t.Errorf("got %+v, %v", v, err)

@@ -15,6 +15,8 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -39,39 +41,35 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 		ctx := t.Context()
 		var made []*invoice.Invoice
 		for range 2 {
-			one, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{
+			one := must.Get(s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{
 				Fields: invoice.Fields{Lines: []invoice.LineParams{line(2500)}}, AutoFinalize: true,
-			})
-			check(t, err)
+			}))(t)
 			made = append(made, one)
 		}
 		caller := s.Caller
 		caller.IdempotencyKey = "k"
 		_, err := s.Invoices.Pay(ctx, caller, made[0].ID, invoice.PayParams{})
-		wants(t, "unknown", err, api.Unavailable)
-		_, err = s.QRCodes.Create(ctx, caller, qrcode.CreateParams{})
-		check(t, err)
+		testkit.WantCode(t, "unknown", err, api.Unavailable)
+		must.Get(s.QRCodes.Create(ctx, caller, qrcode.CreateParams{}))(t)
 		// Two at once with one key, of which one is kept.
 		caller.IdempotencyKey = "l"
 		_, err = s.Invoices.Pay(ctx, caller, made[1].ID, invoice.PayParams{})
-		wants(t, "unknown", err, api.Unavailable)
+		testkit.WantCode(t, "unknown", err, api.Unavailable)
 		s.pass(time.Hour)
 
 		for _, one := range made {
-			is, err := s.Invoices.Get(ctx, s.Caller, one.ID)
-			check(t, err)
+			is := must.Get(s.Invoices.Get(ctx, s.Caller, one.ID))(t)
 			if is.Status != invoice.Paid || is.Payment == nil {
 				t.Errorf("%s is %s", one.ID, is.Status)
 			}
 		}
-		b, err := s.Accounts.Balance(ctx, s.Caller)
-		check(t, err)
+		b := must.Get(s.Accounts.Balance(ctx, s.Caller))(t)
 		if want := decimal.NewFromInt(1050); !b.Available.Equal(want) {
 			t.Errorf("the merchant has %s, want %s", b.Available, want)
 		}
 		// The key stands for the request that has it.
 		_, err = s.QRCodes.Create(ctx, caller, qrcode.CreateParams{})
-		wants(t, "the key of a charge", err, api.IdempotencyKeyReused)
+		testkit.WantCode(t, "the key of a charge", err, api.IdempotencyKeyReused)
 	})
 }
 
@@ -112,8 +110,8 @@ func TestContradictionAfterRefusalIsReported(t *testing.T) {
 	m.answer = func(provider.Charge, bool) (provider.Result, error) { return provider.Result{}, lost }
 	m.mu.Unlock()
 	_, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
-	wants(t, "the key again", err, api.Unavailable)
-	s.verified()
+	testkit.WantCode(t, "the key again", err, api.Unavailable)
+	s.Verified()
 }
 
 // The other way round: it declines what a worker was told it had taken. What was
@@ -149,7 +147,7 @@ func TestContradictionAfterPaymentIsReported(t *testing.T) {
 	if err != nil || again.Status != invoice.Paid {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	s.verified()
+	s.Verified()
 }
 
 // contradicted checks that the log tells of a contradiction, that people find the charge in
@@ -162,21 +160,19 @@ func (s *shop) contradicted(log *bytes.Buffer, id, how string) {
 	}
 	stuck := func() []provider.OrderInfo {
 		s.t.Helper()
-		list, err := s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Flow: provider.Charges, Contradicted: true})
-		check(s.t, err)
+		list := must.Get(s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Flow: provider.Charges, Contradicted: true}))(s.t)
 		return list.Data
 	}
 	list := stuck()
-	h, err := s.Health(s.t.Context())
-	check(s.t, err)
+	h := must.Get(s.Health(s.t.Context()))(s.t)
 	if len(list) != 1 || list[0].Record != id || list[0].Contradiction != how || list[0].Merchant != s.Caller.Merchant || h.StuckTest != 1 {
 		s.t.Fatalf("%d are counted, listed %+v", h.StuckTest, list)
 	}
-	check(s.t, s.Providers.Resolve(s.t.Context(), list[0].ID))
+	must.Do(s.t, s.Providers.Resolve(s.t.Context(), list[0].ID))
 	if list := stuck(); len(list) != 0 {
 		s.t.Errorf("listed when resolved: %+v", list)
 	}
-	wants(s.t, "resolved twice", s.Providers.Resolve(s.t.Context(), list[0].ID), api.ResourceMissing)
+	testkit.WantCode(s.t, "resolved twice", s.Providers.Resolve(s.t.Context(), list[0].ID), api.ResourceMissing)
 }
 
 // gate holds up a call of a charger until the test says what it answers.
@@ -223,7 +219,7 @@ func TestWorkerReportsContradiction(t *testing.T) {
 	var calls sync.WaitGroup
 	calls.Go(func() {
 		_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-		wants(t, "pay", err, api.PaymentFailed)
+		testkit.WantCode(t, "pay", err, api.PaymentFailed)
 	})
 	<-g.charge.begun
 	var worker sync.WaitGroup
@@ -237,7 +233,7 @@ func TestWorkerReportsContradiction(t *testing.T) {
 		t.Errorf("the observer is told %s, and %d times more", got, len(ended))
 	}
 	s.contradicted(&logged, v.ID, "refused, and now paid")
-	s.verified()
+	s.Verified()
 }
 
 // A wallet pays with its PIN, while it may be used; a refusal takes nothing.
@@ -248,21 +244,20 @@ func TestPayFromWalletRefusesUnusableWallets(t *testing.T) {
 		_, err := s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin})
 		return err
 	}
-	wants(t, "no PIN", pay(""), api.ParameterMissing)
-	wants(t, "a wrong PIN", pay("4321"), api.PINInvalid)
+	testkit.WantCode(t, "no PIN", pay(""), api.ParameterMissing)
+	testkit.WantCode(t, "a wrong PIN", pay("4321"), api.PINInvalid)
 	for _, status := range []account.Status{account.Frozen, account.Suspended} {
-		_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(status)})
-		check(t, err)
-		wants(t, string(status), pay(s.PIN), api.WalletNotActive)
+		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(status)}))(t)
+		testkit.WantCode(t, string(status), pay(s.PIN), api.WalletNotActive)
 	}
 	_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(account.Active)})
-	check(t, err)
+	must.Do(t, err)
 	balance, err := s.Accounts.WalletBalance(t.Context(), api.Caller{}, s.Consumer.ID)
 	if err != nil || balance.IntPart() != 1000 || s.get(v.ID).Status != invoice.Open {
 		t.Errorf("the wallet has %s, %v", balance, err)
 	}
-	wants(t, "active", pay(s.PIN), "")
-	s.verified()
+	testkit.WantCode(t, "active", pay(s.PIN), "")
+	s.Verified()
 }
 
 // slowCharger charges, the first time, when it is told to.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -27,10 +29,9 @@ func (s *shop) openCharge() (v *invoice.Invoice, charge string) {
 	caller := s.Caller
 	caller.IdempotencyKey = "pay " + v.ID
 	_, err := s.Invoices.Pay(s.t.Context(), caller, v.ID, invoice.PayParams{})
-	wants(s.t, "in progress", err, api.Unavailable)
+	testkit.WantCode(s.t, "in progress", err, api.Unavailable)
 	s.pass(2 * time.Hour)
-	list, err := s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Flow: provider.Charges})
-	check(s.t, err)
+	list := must.Get(s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Flow: provider.Charges}))(s.t)
 	for _, o := range list.Data {
 		if o.Record == v.ID {
 			return v, o.ID
@@ -52,14 +53,14 @@ func TestNotifyOfCharge(t *testing.T) {
 			notify := func(o provider.Outcome) error {
 				return s.Providers.Notify(t.Context(), charge, provider.Result{Outcome: o, Network: "mtn"})
 			}
-			wants(t, "an unknown charge", s.Providers.Notify(t.Context(), "att_0", provider.Result{Outcome: first}), api.ResourceMissing)
-			wants(t, "not found", notify(provider.NotFound), api.ParameterInvalid)
-			check(t, notify(provider.InProgress))
-			check(t, notify(first))
-			check(t, notify(first))
-			check(t, notify(provider.InProgress)) // late
+			testkit.WantCode(t, "an unknown charge", s.Providers.Notify(t.Context(), "att_0", provider.Result{Outcome: first}), api.ResourceMissing)
+			testkit.WantCode(t, "not found", notify(provider.NotFound), api.ParameterInvalid)
+			must.Do(t, notify(provider.InProgress))
+			must.Do(t, notify(first))
+			must.Do(t, notify(first))
+			must.Do(t, notify(provider.InProgress)) // late
 			got, err := s.Invoices.Get(t.Context(), s.Caller, v.ID)
-			check(t, err)
+			must.Do(t, err)
 			var replayed bool
 			again := s.Caller
 			again.IdempotencyKey, again.Replayed = "pay "+v.ID, &replayed
@@ -81,8 +82,8 @@ func TestNotifyOfCharge(t *testing.T) {
 			if err != nil || len(list.Data) != 1 || list.Data[0].ID != charge || list.Data[0].Outcome != first {
 				t.Errorf("listed %+v, %v", list, err)
 			}
-			check(t, s.Providers.Resolve(t.Context(), charge))
-			s.verified()
+			must.Do(t, s.Providers.Resolve(t.Context(), charge))
+			s.Verified()
 		})
 	}
 }
@@ -96,11 +97,11 @@ func TestSettleCharge(t *testing.T) {
 	}
 	live := s.Caller
 	live.Live = true
-	wants(t, "live", settle(live, provider.Paid), api.PermissionDenied)
-	wants(t, "of another merchant", settle(api.Caller{Merchant: "mer_0"}, provider.Paid), api.ResourceMissing)
-	check(t, settle(s.Caller, provider.Paid))
-	check(t, settle(s.Caller, provider.Paid))
-	wants(t, "the opposite", settle(s.Caller, provider.Refused), api.TransferSettled)
+	testkit.WantCode(t, "live", settle(live, provider.Paid), api.PermissionDenied)
+	testkit.WantCode(t, "of another merchant", settle(api.Caller{Merchant: "mer_0"}, provider.Paid), api.ResourceMissing)
+	must.Do(t, settle(s.Caller, provider.Paid))
+	must.Do(t, settle(s.Caller, provider.Paid))
+	testkit.WantCode(t, "the opposite", settle(s.Caller, provider.Refused), api.TransferSettled)
 	if got, err := s.Invoices.Get(t.Context(), s.Caller, v.ID); err != nil || got.Status != invoice.Paid {
 		t.Errorf("the invoice is %+v, %v", got, err)
 	}
@@ -108,5 +109,5 @@ func TestSettleCharge(t *testing.T) {
 	if err != nil || len(list.Data) != 0 {
 		t.Errorf("listed %+v, %v", list, err)
 	}
-	s.verified()
+	s.Verified()
 }

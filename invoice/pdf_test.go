@@ -23,6 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/document"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // sample returns an open invoice with so many lines.
@@ -45,15 +46,10 @@ func sample(tb testing.TB, lines int) *record {
 		if i == 0 {
 			p.Description = "Sobolo, chilled, in bottles of half a litre, delivered to the door on the morning of the event, with ice and cups as agreed by telephone"
 		}
-		l, err := p.line(nil)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		l := must.Get(p.line(nil))(tb)
 		all = append(all, *l)
 	}
-	if err := r.setLines(all); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, r.setLines(all))
 	return r
 }
 
@@ -65,17 +61,13 @@ func TestPDFText(t *testing.T) {
 	for _, n := range []int{1, 20, 200} {
 		r := sample(t, n)
 		data, err := render(contents{invoice: &r.Invoice, merchant: merchant})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		again, err := render(contents{invoice: &r.Invoice, merchant: merchant})
 		if err != nil || !bytes.Equal(data, again) {
 			t.Errorf("%d lines: made again, the bytes differ (%v)", n, err)
 		}
 		if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" {
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("invoice-%d.pdf", n)), data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("invoice-%d.pdf", n)), data, 0o644))
 		}
 		text := drawn(t, contents{invoice: &r.Invoice, merchant: merchant})
 		for _, s := range r.Sums() {
@@ -89,10 +81,7 @@ func TestPDFText(t *testing.T) {
 		if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
 			command := exec.Command(pdftotext, "-layout", "-", "-")
 			command.Stdin = bytes.NewReader(data)
-			out, err := command.Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(command.Output())(t)
 			for _, want := range []string{"INV-2026-000042", "Akosua Agyemang", "₵ ɛ ɔ ŋ Ɛ Ɔ", "VAT 15%", "NHIL 2.5%", "GETFund 2.5%", "page 1 of"} {
 				if !strings.Contains(string(out), want) {
 					t.Errorf("%d lines: the PDF has no %q", n, want)
@@ -108,10 +97,7 @@ func TestPDFText(t *testing.T) {
 // laid returns the texts of a document, by pages.
 func laid(t testing.TB, c contents) [][]document.Placed {
 	t.Helper()
-	d, err := layOut(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(layOut(c))(t)
 	return d.Pages()
 }
 
@@ -232,9 +218,7 @@ func TestPDFStamp(t *testing.T) {
 func BenchmarkPDF(b *testing.B) {
 	var fonts gopdf.FontContainer
 	for family, data := range map[string][]byte{"regular": dejavusanscondensed.TTF, "bold": dejavusanscondensedbold.TTF} {
-		if err := fonts.AddTTFFontData(family, data); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, fonts.AddTTFFontData(family, data))
 	}
 	for _, n := range []int{1, 20, 200} {
 		b.Run(fmt.Sprint("lines=", n), func(b *testing.B) {
@@ -245,9 +229,7 @@ func BenchmarkPDF(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				begun := time.Now()
-				if _, err := render(d); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(render(d))(b)
 				ours += time.Since(begun)
 				b.StopTimer()
 				begun = time.Now()
@@ -265,9 +247,7 @@ func drawBare(b *testing.B, fonts *gopdf.FontContainer, pages [][]document.Place
 	var pdf gopdf.GoPdf
 	pdf.Start(gopdf.Config{PageSize: *gopdf.PageSizeA4})
 	for _, family := range []string{"regular", "bold"} {
-		if err := pdf.AddTTFFontFromFontContainer(family, fonts); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, pdf.AddTTFFontFromFontContainer(family, fonts))
 	}
 	for _, page := range pages {
 		pdf.AddPage()
@@ -276,19 +256,13 @@ func drawBare(b *testing.B, fonts *gopdf.FontContainer, pages [][]document.Place
 			if text.Bold {
 				family = "bold"
 			}
-			if err := pdf.SetFont(family, "", text.Size); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, pdf.SetFont(family, "", text.Size))
 			pdf.SetXY(text.From, text.Top)
-			if err := pdf.Cell(nil, text.Text); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, pdf.Cell(nil, text.Text))
 		}
 	}
 	q, err := qrcode.New(code, qrcode.Medium)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	for y, row := range q.Bitmap() {
 		for x := 0; x < len(row); x++ {
 			from := x
@@ -300,9 +274,7 @@ func drawBare(b *testing.B, fonts *gopdf.FontContainer, pages [][]document.Place
 			}
 		}
 	}
-	if _, err := pdf.WriteTo(io.Discard); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(pdf.WriteTo(io.Discard))(b)
 }
 
 // A logo is drawn in its proportions; one that is no picture is left out.
@@ -314,9 +286,7 @@ func TestPDFLogo(t *testing.T) {
 		}
 	}
 	var logo bytes.Buffer
-	if err := png.Encode(&logo, picture); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&logo, picture))
 	r := sample(t, 3)
 	r.Status = Paid
 	r.PaidAt = &r.InvoiceDate
@@ -336,9 +306,7 @@ func TestPDFLogo(t *testing.T) {
 			t.Errorf("%s: has a picture: %t", name, has)
 		}
 		if dir := os.Getenv("PAYMENTS_SCREENSHOTS"); dir != "" && name == "with" {
-			if err := os.WriteFile(filepath.Join(dir, "invoice-logo.pdf"), data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, "invoice-logo.pdf"), data, 0o644))
 		}
 	}
 }
@@ -351,16 +319,10 @@ func TestPDFUnknownLetters(t *testing.T) {
 	}
 	r := sample(t, 1)
 	r.Lines.Data[0].Description = "Tea (你好) e\u0301 ɛ\u0303"
-	data, err := render(contents{invoice: &r.Invoice, merchant: merchant})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(render(contents{invoice: &r.Invoice, merchant: merchant}))(t)
 	command := exec.Command(pdftotext, "-layout", "-", "-")
 	command.Stdin = bytes.NewReader(data)
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.Output())(t)
 	if !strings.Contains(string(out), "Tea (\uFFFD\uFFFD)") || !strings.Contains(string(out), "\u0303") {
 		t.Errorf("got %s", out)
 	}

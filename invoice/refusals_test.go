@@ -15,6 +15,8 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -108,10 +110,8 @@ func TestInvalidFieldsAreRefused(t *testing.T) {
 // same compares two invoices as everybody sees them.
 func same(t *testing.T, want, got *invoice.Invoice) {
 	t.Helper()
-	a, err := json.Marshal(want)
-	check(t, err)
-	b, err := json.Marshal(got)
-	check(t, err)
+	a := must.Get(json.Marshal(want))(t)
+	b := must.Get(json.Marshal(got))(t)
 	if diff := cmp.Diff(string(a), string(b)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -136,7 +136,7 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 		case invoice.Uncollectible:
 			v, err = s.Invoices.MarkUncollectible(ctx, s.Caller, v.ID)
 		}
-		check(t, err)
+		must.Do(t, err)
 		return v
 	}
 	do := map[string]func(id string) error{
@@ -166,25 +166,25 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 			v := to(status)
 			before := s.get(v.ID)
 			err := do[name](v.ID)
-			wants(t, name+" of what is "+string(status), err, codes[status])
+			testkit.WantCode(t, name+" of what is "+string(status), err, codes[status])
 			if err != nil {
 				same(t, before, s.get(v.ID))
 			}
 		}
-		wants(t, name+" of nothing", do[name]("inv_1"), api.ResourceMissing)
+		testkit.WantCode(t, name+" of nothing", do[name]("inv_1"), api.ResourceMissing)
 	}
 	// Nobody can be told of an invoice without an address, and nothing is collected of
 	// one without lines.
 	_, err := s.Invoices.Send(ctx, s.Caller, s.openInvoice(invoice.Fields{}).ID)
-	wants(t, "send to nobody", err, api.InvoiceNoRecipient)
+	testkit.WantCode(t, "send to nobody", err, api.InvoiceNoRecipient)
 	_, err = s.Invoices.Finalize(ctx, s.Caller, s.draft(invoice.Fields{Lines: []invoice.LineParams{}}).ID)
-	wants(t, "finalize nothing", err, api.InvoiceNoLines)
+	testkit.WantCode(t, "finalize nothing", err, api.InvoiceNoLines)
 	_, err = s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true})
-	wants(t, "finalize nothing at once", err, api.InvoiceNoLines)
+	testkit.WantCode(t, "finalize nothing at once", err, api.InvoiceNoLines)
 	_, err = s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{Source: "12"})
-	wants(t, "a receipt to no number", err, api.InvalidPhoneNumber)
+	testkit.WantCode(t, "a receipt to no number", err, api.InvalidPhoneNumber)
 	_, err = s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})
-	wants(t, "a card that is declined", err, api.PaymentFailed)
+	testkit.WantCode(t, "a card that is declined", err, api.PaymentFailed)
 }
 
 // Lines come in pages, from either end, in the order in which they stand.
@@ -226,12 +226,12 @@ func TestListLinesPages(t *testing.T) {
 	other := s.draft(invoice.Fields{})
 	for name, p := range map[string]api.Page{"after": {StartingAfter: other.Lines.Data[0].ID}, "before": {EndingBefore: "x"}} {
 		_, err := s.Invoices.ListLines(t.Context(), s.Caller, v.ID, p)
-		wants(t, name+" another's line", err, api.ResourceMissing)
+		testkit.WantCode(t, name+" another's line", err, api.ResourceMissing)
 	}
 	_, err := s.Invoices.ListLines(t.Context(), s.Caller, v.ID, api.Page{Limit: 101})
-	wants(t, "too many", err, api.ParameterInvalid)
+	testkit.WantCode(t, "too many", err, api.ParameterInvalid)
 	_, err = s.Invoices.ListLines(t.Context(), s.Caller, "inv_1", api.Page{})
-	wants(t, "of nothing", err, api.ResourceMissing)
+	testkit.WantCode(t, "of nothing", err, api.ResourceMissing)
 }
 
 // A live invoice that nobody can charge goes its way all the same: each day that it
@@ -243,24 +243,21 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 	v, err := s.Invoices.Create(t.Context(), live, invoice.CreateParams{
 		Fields: invoice.Fields{CollectionMethod: &automatic, Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true,
 	})
-	check(t, err)
-	at := s.now
+	must.Do(t, err)
+	at := s.Now()
 	for n, day := range []int{0, 1, 3, 5} {
-		s.pass(at.AddDate(0, 0, day).Sub(s.now) - time.Second)
-		is, err := s.Invoices.Get(t.Context(), live, v.ID)
-		check(t, err)
+		s.pass(at.AddDate(0, 0, day).Sub(s.Now()) - time.Second)
+		is := must.Get(s.Invoices.Get(t.Context(), live, v.ID))(t)
 		if day > 0 && (is.AttemptCount != n || is.Status != invoice.Open || !is.NextPaymentAttempt.Equal(at.AddDate(0, 0, day))) {
 			t.Errorf("a moment before day %d: %+v", day, is)
 		}
 		s.pass(time.Second)
 	}
-	is, err := s.Invoices.Get(t.Context(), live, v.ID)
-	check(t, err)
+	is := must.Get(s.Invoices.Get(t.Context(), live, v.ID))(t)
 	if is.Status != invoice.Uncollectible || is.AttemptCount != 4 || is.NextPaymentAttempt != nil || is.AmountPaid != 0 {
 		t.Errorf("in the end %+v", is)
 	}
-	events, err := s.Events.List(t.Context(), live, event.ListParams{})
-	check(t, err)
+	events := must.Get(s.Events.List(t.Context(), live, event.ListParams{}))(t)
 	count := map[event.Type]int{}
 	for _, e := range events.Data {
 		count[e.Type]++
@@ -272,7 +269,7 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 		t.Errorf("events (-want +got)\n%s", diff)
 	}
 	_, err = s.Invoices.Pay(t.Context(), live, v.ID, invoice.PayParams{})
-	wants(t, "pay", err, api.InvoiceNotOpen)
+	testkit.WantCode(t, "pay", err, api.InvoiceNotOpen)
 }
 
 // Of a customer who is deleted a draft forgets everything, and what was issued
@@ -280,25 +277,22 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 func TestDeletedCustomerLeavesDraftsOnly(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	c, err := s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666", Address: "Osu"})
-	check(t, err)
+	must.Do(t, err)
 	draft, issued := s.draft(invoice.Fields{Customer: &c.ID, Phone: new("0245557777")}), s.openInvoice(invoice.Fields{Customer: &c.ID})
 	other := s.draft(invoice.Fields{Name: new("Esi")})
-	if _, err := s.Invoices.PDF(t.Context(), s.Caller, draft.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Invoices.PDF(t.Context(), s.Caller, draft.ID))(t)
 	before, name, err := s.Invoices.HostedPDF(t.Context(), token(draft))
 	if err != nil || name != draft.Number+".pdf" || len(before) == 0 {
 		t.Fatalf("%s, %v", name, err)
 	}
 	stranger := api.Caller{Merchant: s.Caller.Merchant, Live: true}
-	check(t, s.Accounts.ForgetCustomer(t.Context(), stranger, c.ID))
-	check(t, s.Drain(t.Context()))
+	must.Do(t, s.Accounts.ForgetCustomer(t.Context(), stranger, c.ID))
+	must.Do(t, s.Drain(t.Context()))
 	if is := s.get(draft.ID); is.Name == nil {
 		t.Errorf("erased in the other mode: %+v", is)
 	}
-	_, err = s.Accounts.DeleteCustomer(t.Context(), s.Caller, c.ID)
-	check(t, err)
-	check(t, s.Drain(t.Context()))
+	must.Get(s.Accounts.DeleteCustomer(t.Context(), s.Caller, c.ID))(t)
+	must.Do(t, s.Drain(t.Context()))
 	is := s.get(draft.ID)
 	if is.Name != nil || is.Email != nil || is.Phone != nil || is.Address != nil || *is.Customer != c.ID || is.Total != draft.Total {
 		t.Errorf("the draft is %+v", is)

@@ -9,6 +9,8 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -36,9 +38,7 @@ func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
 			caller := s.Caller
 			caller.RequestID, caller.IdempotencyKey = "req_finalize", "key"
 			finalize := func() *invoice.Invoice {
-				v, err := s.Invoices.Finalize(t.Context(), caller, draft.ID)
-				check(t, err)
-				return v
+				return must.Get(s.Invoices.Finalize(t.Context(), caller, draft.ID))(t)
 			}
 			first := finalize()
 			for range 3 {
@@ -50,7 +50,7 @@ func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
 			want := map[event.Type]event.Request{}
 			got := map[event.Type]event.Request{}
 			for e, err := range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
-				check(t, err)
+				must.Do(t, err)
 				if e.Type == event.InvoiceCreated {
 					continue
 				}
@@ -63,7 +63,7 @@ func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
 			if diff := cmp.Diff(first, finalize()); diff != "" {
 				t.Errorf("the key stands for another answer (-first +again):\n%s", diff)
 			}
-			s.verified()
+			s.Verified()
 		})
 	}
 }
@@ -76,11 +76,10 @@ func TestSendFailsWithoutTexterAndMailer(t *testing.T) {
 	v, err := s.Invoices.Create(t.Context(), live, invoice.CreateParams{
 		Fields: invoice.Fields{Lines: []invoice.LineParams{line(100)}, Phone: new("0241112222"), Email: new("ama@example.com")}, AutoFinalize: true,
 	})
-	check(t, err)
+	must.Do(t, err)
 	_, err = s.Invoices.Send(t.Context(), live, v.ID)
-	wants(t, "send in live mode", err, api.Unavailable)
-	sent, err := s.Events.List(t.Context(), live, event.ListParams{Type: event.InvoiceSent})
-	check(t, err)
+	testkit.WantCode(t, "send in live mode", err, api.Unavailable)
+	sent := must.Get(s.Events.List(t.Context(), live, event.ListParams{Type: event.InvoiceSent}))(t)
 	if len(sent.Data) != 0 {
 		t.Error("it is said to be sent")
 	}

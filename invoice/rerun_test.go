@@ -9,6 +9,8 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
@@ -73,7 +75,7 @@ func TestAutomaticChargeAfterRerunIsItsOwn(t *testing.T) {
 	finalizing := s.Caller
 	finalizing.RequestID, finalizing.IdempotencyKey = "req_finalize", "finalize"
 	_, err := s.Invoices.Finalize(t.Context(), finalizing, draft.ID)
-	check(t, err)
+	must.Do(t, err)
 	s.pass(0) // declined, and due again in a day
 
 	slow.once = sync.Once{}
@@ -90,7 +92,7 @@ func TestAutomaticChargeAfterRerunIsItsOwn(t *testing.T) {
 	m.mu.Unlock()
 	store.between = func() {
 		close(slow.decided)
-		wants(t, "the payer's", <-declined, api.PaymentFailed)
+		testkit.WantCode(t, "the payer's", <-declined, api.PaymentFailed)
 	}
 	s.pass(2 * time.Minute) // the worker looks at what takes so long
 	s.pass(48 * time.Hour)
@@ -101,6 +103,6 @@ func TestAutomaticChargeAfterRerunIsItsOwn(t *testing.T) {
 		t.Errorf("it is %s", is.Status)
 	}
 	_, err = s.Invoices.Pay(t.Context(), paying, draft.ID, invoice.PayParams{})
-	wants(t, "the payer's key, under which nothing was paid", err, api.InvoiceAlreadyPaid)
-	s.verified()
+	testkit.WantCode(t, "the payer's key, under which nothing was paid", err, api.InvoiceAlreadyPaid)
+	s.Verified()
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -31,18 +33,16 @@ func TestStuckChargeIsListed(t *testing.T) {
 			v := s.openInvoice(invoice.Fields{})
 			stuck := func() []provider.OrderInfo {
 				t.Helper()
-				list, err := s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{})
-				check(t, err)
-				h, err := s.Health(t.Context())
-				check(t, err)
+				list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t)
+				h := must.Get(s.Health(t.Context()))(t)
 				if h.StuckTest != len(list.Data) || h.StuckLive != 0 {
 					t.Errorf("%d and %d are counted, %d listed", h.StuckTest, h.StuckLive, len(list.Data))
 				}
 				return list.Data
 			}
-			begin := s.now
+			begin := s.Now()
 			_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-			wants(t, "no answer", err, api.Unavailable)
+			testkit.WantCode(t, "no answer", err, api.Unavailable)
 			s.pass(30*time.Minute - time.Second)
 			if list := stuck(); len(list) != 0 || strings.Contains(log.String(), "a charge is stuck") {
 				t.Errorf("before its time: %+v", list)
@@ -72,7 +72,7 @@ func TestStuckChargeIsListed(t *testing.T) {
 				next = s.openInvoice(invoice.Fields{})
 			}
 			_, err = s.Invoices.Pay(t.Context(), s.Caller, next.ID, invoice.PayParams{})
-			wants(t, "no answer", err, api.Unavailable)
+			testkit.WantCode(t, "no answer", err, api.Unavailable)
 			if list := stuck(); len(list) != 0 {
 				t.Errorf("begun: %+v", list)
 			}

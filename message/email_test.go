@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
@@ -46,10 +47,7 @@ func (p *post) over(store storage.Store, c message.Config) {
 
 func (p *post) email(t *testing.T, caller api.Caller, e message.Email, attach string) {
 	t.Helper()
-	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Email(tx, "cus_1", e, attach) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Email(tx, "cus_1", e, attach) }))
 }
 
 var receipt = message.Email{
@@ -144,9 +142,7 @@ func TestEraseRemovesMessagesOfOnePerson(t *testing.T) {
 	err := p.engine.Update(t.Context(), test, func(tx *engine.Tx) error {
 		return p.internal.Text(tx, "cus_2", number, "To another.")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p.queue(t, live, number, "Live.")
 	p.queue(t, api.Caller{Merchant: "mer_2"}, number, "Of another.")
 	p.email(t, test, receipt, "")

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/storage"
@@ -55,9 +56,7 @@ func newPost(t *testing.T, texter message.Texter) *post {
 	t.Helper()
 	p := &post{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
 	store := memory.New()
-	if err := store.Define(t.Context(), append(engine.Kinds(), message.Kinds()...)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), message.Kinds()...)...))
 	clock := func() time.Time { return p.now }
 	log := slog.New(slog.NewTextHandler(&p.log, nil))
 	p.engine = &engine.Engine{Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Log: log, Runner: new(work.Runner)}
@@ -87,33 +86,25 @@ func (p *post) addWorker() {
 
 func (p *post) queue(t *testing.T, caller api.Caller, to, text string) {
 	t.Helper()
-	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Text(tx, "cus_1", to, text) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Text(tx, "cus_1", to, text) }))
 }
 
 // pass lets time pass and does what is due.
 func (p *post) pass(t *testing.T, by time.Duration) {
 	t.Helper()
 	p.now = p.now.Add(by)
-	if err := p.runner.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.runner.Drain(t.Context()))
 }
 
 // kept counts the messages of a mode in the store.
 func (p *post) kept(t *testing.T, live bool) int {
 	t.Helper()
 	var n int
-	err := p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, p.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 		page, err := tx.List(message.Kinds()[0], storage.Query{Scope: storage.Scope{Merchant: "mer_1", Live: live}, Limit: 100})
 		n = len(page)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return n
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/message"
 )
 
@@ -13,17 +14,12 @@ func TestGetShowsWholeMessage(t *testing.T) {
 	caller := api.Caller{Merchant: "mer_1"}
 	e := message.Email{To: "ama@example.com", FromName: "Adom", Subject: "Invoice", Text: "GHS 5", HTML: "<p>GHS 5</p>"}
 	err := p.engine.Update(t.Context(), caller, func(tx *engine.Tx) error { return p.internal.Email(tx, "", e, "inv_1") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	list, err := p.List(t.Context(), caller, message.ListParams{})
 	if err != nil || len(list.Data) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	read, err := p.Get(t.Context(), caller, list.Data[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := must.Get(p.Get(t.Context(), caller, list.Data[0].ID))(t)
 	want := message.Detail{Message: list.Data[0], FromName: "Adom", HTML: "<p>GHS 5</p>", Attached: "inv_1"}
 	if *read != want {
 		t.Errorf("got %+v", read)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/provider"
 )
 
@@ -91,7 +92,7 @@ func TestContradictions(t *testing.T) {
 				r.s = s
 			}
 			made := must.Get(s.disburse("5", momo("0241234567")))(t)
-			wants(t, "resolved too early", s.Providers.Resolve(t.Context(), made.ID), api.ResourceMissing)
+			testkit.WantCode(t, "resolved too early", s.Providers.Resolve(t.Context(), made.ID), api.ResourceMissing)
 			test.do(t, s, made.ID)
 
 			before := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
@@ -108,7 +109,7 @@ func TestContradictions(t *testing.T) {
 			}
 			stuck := func() []provider.OrderInfo {
 				t.Helper()
-				s.pass(2 * time.Hour)
+				s.Pass(2 * time.Hour)
 				must.Do(t, s.Drain(t.Context()))
 				list := must.Get(s.Providers.List(t.Context(), api.Caller{}, provider.ListParams{}))(t)
 				if h, err := s.Health(t.Context()); err != nil || h.StuckTest != len(list.Data) {
@@ -123,12 +124,12 @@ func TestContradictions(t *testing.T) {
 			if list := stuck(); len(list) != 0 {
 				t.Errorf("listed when resolved: %+v", list)
 			}
-			wants(t, "resolved twice", s.Providers.Resolve(t.Context(), made.ID), api.ResourceMissing)
+			testkit.WantCode(t, "resolved twice", s.Providers.Resolve(t.Context(), made.ID), api.ResourceMissing)
 			after := must.Get(s.Disbursements.Get(t.Context(), s.Caller, made.ID))(t)
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("(-before +after)\n%s", diff)
 			}
-			verified(t, s)
+			s.Verified()
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -80,7 +81,7 @@ func TestInvalidTransfersAreRefused(t *testing.T) {
 		}
 	}
 	_, err := s.Disbursements.Create(t.Context(), s.Caller, params{Amount: decimal.NewFromInt(1), Destination: momo("0241234567"), Reference: strings.Repeat("r", 101)})
-	wants(t, "a long reference", err, api.ParameterInvalid)
+	testkit.WantCode(t, "a long reference", err, api.ParameterInvalid)
 	for what, purpose := range map[string]payout.Purpose{"no purpose": "", "another purpose": "LOGIN"} {
 		_, err := s.Payouts.RequestOTP(t.Context(), s.Caller, purpose)
 		if api.CodeOf(err) == "" {
@@ -92,9 +93,9 @@ func TestInvalidTransfersAreRefused(t *testing.T) {
 	}
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	_, err = s.Disbursements.Create(t.Context(), live, params{Amount: decimal.NewFromInt(1), Destination: momo("0241234567")})
-	wants(t, "live, without a rail", err, api.Unavailable)
+	testkit.WantCode(t, "live, without a rail", err, api.Unavailable)
 	err = s.Providers.Settle(t.Context(), live, "po_1", provider.Result{Outcome: provider.Paid})
-	wants(t, "settled by hand in live mode", err, api.PermissionDenied)
+	testkit.WantCode(t, "settled by hand in live mode", err, api.PermissionDenied)
 	balance, err := s.Accounts.Balance(t.Context(), s.Caller)
 	if err != nil || !balance.Available.Equal(decimal.NewFromInt(paymentstest.InitialBalance)) || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, %v", balance, err)
@@ -108,17 +109,12 @@ func TestInvalidTransfersAreRefused(t *testing.T) {
 // effect once when it is made again.
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	store := faultstore.New(memory.New())
-	s := &shop{t: t, now: time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)}
-	s.Shop = paymentstest.NewWithStore(t, store, payments.Config{SingleUseOTP: true, Clock: func() time.Time {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.now
-	}})
+	s := &shop{testkit.OpenShop(t, store, payments.Config{SingleUseOTP: true}), t}
 	ctx, p := t.Context(), s.Payouts
 	named := func(key string) api.Caller { return api.Caller{Merchant: s.Caller.Merchant, IdempotencyKey: key} }
 	code := ""
 	store.Each(t, "RequestOTP", func() error {
-		s.pass(11 * time.Minute) // past the limit on sends
+		s.Pass(11 * time.Minute) // past the limit on sends
 		_, err := p.RequestOTP(ctx, s.Caller, payout.ForPayout)
 		return err
 	})
@@ -126,7 +122,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	store.Each(t, "VerifyOTP", func() error {
 		_, err := p.VerifyOTP(ctx, s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: code})
 		if errors.Is(err, faultstore.Err) { // guesses that were counted and not given back
-			s.pass(11 * time.Minute)
+			s.Pass(11 * time.Minute)
 			code = s.request()
 		}
 		return err
@@ -136,7 +132,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		params := payout.CreateParams{Amount: decimal.NewFromInt(10), OTPCode: code, Destination: momo("0241230903")}
 		made, err = p.Create(ctx, named("create"), params)
 		if errors.Is(err, faultstore.Err) {
-			s.pass(11 * time.Minute)
+			s.Pass(11 * time.Minute)
 			code = s.verified()
 		}
 		return err
@@ -159,7 +155,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	hit := true
 	for k := 1; hit; k++ {
 		store.FailAt(k)
-		s.pass(24 * time.Hour)
+		s.Pass(24 * time.Hour)
 		err := s.Drain(ctx)
 		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
@@ -172,7 +168,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		return s.Providers.Settle(ctx, s.Caller, second.ID, provider.Result{Outcome: provider.Paid})
 	})
 	err = s.Providers.Settle(ctx, s.Caller, second.ID, provider.Result{Outcome: provider.Refused})
-	wants(t, "settled otherwise", err, api.TransferSettled)
+	testkit.WantCode(t, "settled otherwise", err, api.TransferSettled)
 	code = s.verified()
 	third := must.Get(s.pay(code, 30_00, "0241230903"))(t)
 	must.Do(t, s.Drain(ctx))
@@ -188,5 +184,5 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	if err != nil || balance.Available.StringFixed(2) != "979.80" || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, %v", balance, err)
 	}
-	verified(t, s)
+	s.Verified()
 }

@@ -215,7 +215,7 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 			t.Errorf("%s, as a payout: %v", to.AccountName, err)
 		}
 	}
-	verified(t, s)
+	s.Verified()
 }
 
 // A repetition is answered though the provider says something else by now, and

@@ -13,8 +13,8 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
-	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -22,28 +22,13 @@ import (
 
 // shop is a merchant whose clock stands still until it is moved.
 type shop struct {
-	*paymentstest.Shop
-	t   *testing.T
-	mu  sync.Mutex
-	now time.Time
+	*testkit.Shop
+	t *testing.T
 }
 
 func open(t *testing.T, c payments.Config) *shop {
 	t.Helper()
-	s := &shop{t: t, now: time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)}
-	c.Clock = func() time.Time {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.now
-	}
-	s.Shop = paymentstest.NewWithStore(t, memory.New(), c)
-	return s
-}
-
-func (s *shop) pass(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = s.now.Add(d)
+	return &shop{testkit.OpenShop(t, memory.New(), c), t}
 }
 
 var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
@@ -52,7 +37,7 @@ var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 func (s *shop) request() string {
 	s.t.Helper()
 	sent := must.Get(s.Payouts.RequestOTP(s.t.Context(), s.Caller, payout.ForPayout))(s.t)
-	if sent.Status != "sent" || sent.Phone != "030****000" || !sent.ExpiresAt.Equal(s.now.Add(10*time.Minute)) {
+	if sent.Status != "sent" || sent.Phone != "030****000" || !sent.ExpiresAt.Equal(s.Now().Add(10*time.Minute)) {
 		s.t.Errorf("sent %+v", sent)
 	}
 	list := must.Get(s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: "0301000000"}))(s.t)
@@ -79,13 +64,6 @@ func (s *shop) pay(code string, pesewas int64, number string) (*payout.Transfer,
 	})
 }
 
-func wants(t *testing.T, what string, err error, code api.Code) {
-	t.Helper()
-	if api.CodeOf(err) != code || (code == "" && err != nil) {
-		t.Errorf("%s: got %v, want %q", what, err, code)
-	}
-}
-
 // wrong returns a code that is not the given one.
 func wrong(code string) string {
 	if code == "000000" {
@@ -99,44 +77,44 @@ func TestOTPLife(t *testing.T) {
 	ask := func(what, code string, want api.Code) {
 		t.Helper()
 		_, err := s.pay(code, 1_00, "0241234567")
-		wants(t, what, err, want)
+		testkit.WantCode(t, what, err, want)
 	}
-	wants(t, "no code was requested", s.verify("123456"), api.OTPInvalid)
+	testkit.WantCode(t, "no code was requested", s.verify("123456"), api.OTPInvalid)
 	ask("no code was requested", "123456", api.OTPVerificationRequired)
 
 	code := s.request()
 	ask("not verified", code, api.OTPVerificationRequired)
-	wants(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
+	testkit.WantCode(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
 	for _, odd := range []string{"12345", "1234567", " 12345", "12345 ", "１２３４５６", "12345a", "-12345", "12345\n"} {
-		wants(t, fmt.Sprintf("%q", odd), s.verify(odd), api.ParameterInvalid)
+		testkit.WantCode(t, fmt.Sprintf("%q", odd), s.verify(odd), api.ParameterInvalid)
 		ask(odd, odd, api.ParameterInvalid)
 	}
-	wants(t, "right", s.verify(code), "")
-	wants(t, "again", s.verify(code), "")
+	testkit.WantCode(t, "right", s.verify(code), "")
+	testkit.WantCode(t, "again", s.verify(code), "")
 	ask("missing", "", api.OTPVerificationRequired)
 	ask("wrong", wrong(code), api.OTPVerificationRequired)
 	ask("verified", code, "")
-	s.pass(10*time.Minute - time.Millisecond)
+	s.Pass(10*time.Minute - time.Millisecond)
 	ask("at the last moment", code, "")
-	s.pass(time.Millisecond)
+	s.Pass(time.Millisecond)
 	ask("too late", code, api.OTPVerificationRequired)
-	wants(t, "too late", s.verify(code), api.OTPExpired)
+	testkit.WantCode(t, "too late", s.verify(code), api.OTPExpired)
 
 	late := s.request()
-	s.pass(10 * time.Minute)
-	wants(t, "verified too late", s.verify(late), api.OTPExpired)
+	s.Pass(10 * time.Minute)
+	testkit.WantCode(t, "verified too late", s.verify(late), api.OTPExpired)
 
 	first, second := s.request(), s.request()
 	if first != second {
-		wants(t, "a newer one was sent", s.verify(first), api.OTPInvalid)
+		testkit.WantCode(t, "a newer one was sent", s.verify(first), api.OTPInvalid)
 	}
-	wants(t, "the newer one", s.verify(second), "")
+	testkit.WantCode(t, "the newer one", s.verify(second), "")
 	live := s.Caller
 	live.Live = true
 	_, err := s.Payouts.RequestOTP(t.Context(), live, payout.ForPayout)
-	wants(t, "live mode without a Texter", err, api.Unavailable)
+	testkit.WantCode(t, "live mode without a Texter", err, api.Unavailable)
 	_, err = s.Payouts.RequestOTP(t.Context(), s.Caller, "REFUND")
-	wants(t, "another purpose", err, api.ParameterInvalid)
+	testkit.WantCode(t, "another purpose", err, api.ParameterInvalid)
 }
 
 func TestOTPLimits(t *testing.T) {
@@ -147,29 +125,29 @@ func TestOTPLimits(t *testing.T) {
 	code := s.request()
 	_, err := s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
 	var refusal *api.Error
-	if wants(t, "a sixth", err, api.RateLimited); !errors.As(err, &refusal) || refusal.RetryAfter != 10*time.Minute {
+	if testkit.WantCode(t, "a sixth", err, api.RateLimited); !errors.As(err, &refusal) || refusal.RetryAfter != 10*time.Minute {
 		t.Errorf("retry after %s", refusal.RetryAfter)
 	}
 	for range 2 {
-		wants(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
+		testkit.WantCode(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
 	}
 	for range 3 { // on a payout they count alike
 		_, err := s.pay(wrong(code), 1_00, "0241234567")
-		wants(t, "wrong", err, api.OTPVerificationRequired)
+		testkit.WantCode(t, "wrong", err, api.OTPVerificationRequired)
 	}
-	wants(t, "the right one after five wrong ones", s.verify(code), api.OTPAttemptsExceeded)
-	s.pass(10 * time.Minute)
+	testkit.WantCode(t, "the right one after five wrong ones", s.verify(code), api.OTPAttemptsExceeded)
+	s.Pass(10 * time.Minute)
 	code = s.request()
 	for range 5 {
-		wants(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
+		testkit.WantCode(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
 	}
 	// Ten failures lock the purpose until tomorrow.
-	wants(t, "after ten", s.verify(code), api.OTPAttemptsExceeded)
+	testkit.WantCode(t, "after ten", s.verify(code), api.OTPAttemptsExceeded)
 	_, err = s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
-	if wants(t, "a new code", err, api.OTPAttemptsExceeded); !errors.As(err, &refusal) || refusal.RetryAfter != 11*time.Hour+50*time.Minute {
+	if testkit.WantCode(t, "a new code", err, api.OTPAttemptsExceeded); !errors.As(err, &refusal) || refusal.RetryAfter != 11*time.Hour+50*time.Minute {
 		t.Errorf("retry after %s", refusal.RetryAfter)
 	}
-	s.pass(11*time.Hour + 50*time.Minute)
+	s.Pass(11*time.Hour + 50*time.Minute)
 	s.verified()
 }
 
@@ -177,13 +155,13 @@ func TestSingleUse(t *testing.T) {
 	s := open(t, payments.Config{SingleUseOTP: true})
 	code := s.verified()
 	_, err := s.pay(code, 0, "0241234567")
-	wants(t, "a refused payout leaves the code", err, api.AmountTooSmall)
+	testkit.WantCode(t, "a refused payout leaves the code", err, api.AmountTooSmall)
 	_, err = s.pay(code, 9000_00, "0241234567")
-	wants(t, "so does one that is too much", err, api.InsufficientBalance)
+	testkit.WantCode(t, "so does one that is too much", err, api.InsufficientBalance)
 	_, err = s.pay(code, 1_00, "0241234567")
-	wants(t, "the first", err, "")
+	testkit.WantCode(t, "the first", err, "")
 	_, err = s.pay(code, 1_00, "0241234567")
-	wants(t, "the second", err, api.OTPVerificationRequired)
+	testkit.WantCode(t, "the second", err, api.OTPVerificationRequired)
 }
 
 // However many guess at once, verifying and paying out, five are compared.
@@ -206,7 +184,7 @@ func TestParallelGuesses(t *testing.T) {
 				err = s.verify(guess)
 			} else {
 				_, err = s.pay(guess, 1_00, "0241234567")
-				wants(t, "pay", err, api.OTPVerificationRequired)
+				testkit.WantCode(t, "pay", err, api.OTPVerificationRequired)
 				err = errors.Unwrap(err)
 			}
 			switch api.CodeOf(err) {
@@ -223,7 +201,7 @@ func TestParallelGuesses(t *testing.T) {
 	if compared.Load() != 5 || refused.Load() != 9_995 {
 		t.Errorf("%d were compared, %d refused", compared.Load(), refused.Load())
 	}
-	wants(t, "the right one", s.verify(code), api.OTPAttemptsExceeded)
+	testkit.WantCode(t, "the right one", s.verify(code), api.OTPAttemptsExceeded)
 }
 
 // An answered payout is answered again without a code.
@@ -237,7 +215,7 @@ func TestReplayNeedsNoOTP(t *testing.T) {
 	caller := s.Caller
 	caller.IdempotencyKey = "k"
 	first := must.Get(s.Payouts.Create(t.Context(), caller, p))(t)
-	s.pass(time.Hour)
+	s.Pass(time.Hour)
 	for _, otp := range []string{"", wrong(code), code} {
 		p.OTPCode = otp
 		var replayed bool

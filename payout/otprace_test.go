@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -30,7 +31,7 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 	between := func(what string, want api.Code, call func() error) {
 		t.Helper()
 		store.BetweenAt(2, request)
-		wants(t, what, call(), want)
+		testkit.WantCode(t, what, call(), want)
 		if !store.Heal() {
 			t.Errorf("%s: no code was sent meanwhile", what)
 		}
@@ -56,7 +57,7 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 		Amount: decimal.NewFromInt(1), OTPCode: newest(),
 		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
 	})
-	wants(t, "pay with a code that is not verified", err, api.OTPVerificationRequired)
+	testkit.WantCode(t, "pay with a code that is not verified", err, api.OTPVerificationRequired)
 }
 
 // A used idempotency key does not tell a wrong code from the right one without counting
@@ -67,7 +68,7 @@ func TestGuessesUnderAUsedKeyAreCounted(t *testing.T) {
 	s.Caller.IdempotencyKey = "verify-1"
 	must.Do(t, s.verify(code))
 	for range 5 {
-		wants(t, "a wrong code", s.verify(wrong(code)), api.OTPInvalid)
+		testkit.WantCode(t, "a wrong code", s.verify(wrong(code)), api.OTPInvalid)
 	}
-	wants(t, "a wrong code too many", s.verify(wrong(code)), api.OTPAttemptsExceeded)
+	testkit.WantCode(t, "a wrong code too many", s.verify(wrong(code)), api.OTPAttemptsExceeded)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -62,15 +63,7 @@ func TestFees(t *testing.T) {
 	if made.Fee.String() != "10" {
 		t.Errorf("the fee of 20,000 is %s, want the cap", made.Fee)
 	}
-	verified(t, s)
-}
-
-func verified(t *testing.T, s *shop) {
-	t.Helper()
-	v := must.Get(s.Accounts.Verify(t.Context()))(t)
-	for _, p := range v.Problems {
-		t.Error(p)
-	}
+	s.Verified()
 }
 
 func TestConfigRefused(t *testing.T) {
@@ -97,26 +90,26 @@ func TestDailyLimit(t *testing.T) {
 	open, err := s.pay(code, 60_00, "0241230903")
 	must.Do(t, err)
 	_, err = s.pay(code, 40_01, "0241234567")
-	wants(t, "a pesewa too much", err, api.DailyLimitExceeded)
+	testkit.WantCode(t, "a pesewa too much", err, api.DailyLimitExceeded)
 	rest := must.Get(s.pay(code, 40_00, "0241234567"))(t)
 	_, err = s.pay(code, 1_00, "0241234567")
-	wants(t, "more than all", err, api.DailyLimitExceeded)
+	testkit.WantCode(t, "more than all", err, api.DailyLimitExceeded)
 	if _, err = s.disburse("200", momo("0241234567")); err != nil {
 		t.Errorf("a disbursement has no daily limit: %v", err)
 	}
 	must.Get(s.Payouts.Cancel(t.Context(), s.Caller, rest.ID))(t)
 	_, err = s.pay(code, 40_00, "0241234567")
-	wants(t, "after a cancellation", err, "")
+	testkit.WantCode(t, "after a cancellation", err, "")
 
-	s.pass(12 * time.Hour)
+	s.Pass(12 * time.Hour)
 	code = s.verified()
 	_, err = s.pay(code, 90_00, "0241234567")
-	wants(t, "tomorrow", err, "")
+	testkit.WantCode(t, "tomorrow", err, "")
 	must.Do(t, s.Drain(t.Context()))
 	must.Do(t, s.Providers.Settle(t.Context(), s.Caller, open.ID, provider.Result{Outcome: provider.Refused}))
 	_, err = s.pay(code, 11_00, "0241234567")
-	wants(t, "yesterday's failure is yesterday's", err, api.DailyLimitExceeded)
-	verified(t, s)
+	testkit.WantCode(t, "yesterday's failure is yesterday's", err, api.DailyLimitExceeded)
+	s.Verified()
 }
 
 // quiet is a rail that never decides.
@@ -143,13 +136,13 @@ func TestStuckTransferIsListed(t *testing.T) {
 	if list := stuck(); len(list) != 0 {
 		t.Errorf("at once: %+v", list)
 	}
-	s.pass(30 * time.Minute)
+	s.Pass(30 * time.Minute)
 	list := stuck()
 	if len(list) != 1 || list[0].ID != made.ID || list[0].Merchant != s.Caller.Merchant ||
 		list[0].Live || list[0].Attempts != 2 || list[0].SubmittedAt.IsZero() || list[0].Outcome != provider.InProgress || list[0].Amount != 5_00 {
 		t.Errorf("got %+v", list)
 	}
-	s.pass(time.Hour)
+	s.Pass(time.Hour)
 	stuck()
 	if n := strings.Count(log.String(), "is stuck"); n != 1 {
 		t.Errorf("the log tells %d times: %s", n, log.String())
@@ -169,9 +162,9 @@ func TestNotify(t *testing.T) {
 		return s.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: o, Reference: "theirs"})
 	}
 	must.Do(t, notify(provider.InProgress))
-	wants(t, "no outcome", notify("lost"), api.ParameterInvalid)
-	wants(t, "not found", notify(provider.NotFound), api.ParameterInvalid)
-	wants(t, "an unknown id", s.Providers.Notify(t.Context(), "po_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing)
+	testkit.WantCode(t, "no outcome", notify("lost"), api.ParameterInvalid)
+	testkit.WantCode(t, "not found", notify(provider.NotFound), api.ParameterInvalid)
+	testkit.WantCode(t, "an unknown id", s.Providers.Notify(t.Context(), "po_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing)
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.InProgress)) // late
@@ -189,7 +182,7 @@ func TestNotify(t *testing.T) {
 	if balance.Available.String() != "994.9" || !balance.Reserved.IsZero() {
 		t.Errorf("balance %+v", balance)
 	}
-	verified(t, s)
+	s.Verified()
 }
 
 // A rail that panics has not answered.
@@ -216,7 +209,7 @@ func TestReconcile(t *testing.T) {
 	for _, number := range []string{"0241234567", "0241230901", "0241230903", "0241234567", "0241234567"} {
 		made := must.Get(s.disburse("5.50", momo(number)))(t)
 		ids = append(ids, made.ID)
-		s.pass(time.Second)
+		s.Pass(time.Second)
 	}
 	must.Do(t, s.Drain(t.Context()))
 	unsent := must.Get(s.disburse("1", momo("0241234567")))(t)
@@ -255,7 +248,7 @@ func TestReconcile(t *testing.T) {
 
 	// Outside of the time of the statement nothing is missing.
 	head := "reference,amount,status\n"
-	report = must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(head)), Until: s.now.Add(-time.Hour)}))(t)
+	report = must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(head)), Until: s.Now().Add(-time.Hour)}))(t)
 	if len(report.MissingThere) != 0 {
 		t.Errorf("missing %v", refs(report.MissingThere))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -36,10 +37,10 @@ func TestRecipientIsHiddenWithoutCode(t *testing.T) {
 		"no number":     {payout.DestinationParams{PhoneNumber: "0249999999"}, api.AccountNotFound},
 		"frozen":        {payout.DestinationParams{AccountID: frozen.ID}, api.WalletNotActive},
 	} {
-		wants(t, name+", without a code", pay("", c.to), api.OTPVerificationRequired)
-		wants(t, name+", with the code", pay(code, c.to), c.want)
+		testkit.WantCode(t, name+", without a code", pay("", c.to), api.OTPVerificationRequired)
+		testkit.WantCode(t, name+", with the code", pay(code, c.to), c.want)
 	}
-	wants(t, "a wrong code", pay(wrong(code), payout.DestinationParams{ServiceID: "SVC999"}), api.OTPVerificationRequired)
+	testkit.WantCode(t, "a wrong code", pay(wrong(code), payout.DestinationParams{ServiceID: "SVC999"}), api.OTPVerificationRequired)
 	for name, c := range map[string]struct {
 		to    payout.DestinationParams
 		want  api.Code
@@ -49,7 +50,7 @@ func TestRecipientIsHiddenWithoutCode(t *testing.T) {
 		"a wrong number":     {payout.DestinationParams{PhoneNumber: "12"}, api.InvalidPhoneNumber, "destination.phone_number"},
 	} {
 		err := pay("", c.to)
-		wants(t, name, err, c.want)
+		testkit.WantCode(t, name, err, c.want)
 		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Param != c.param {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -78,36 +79,36 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	refused := func(what string, wait time.Duration) {
 		t.Helper()
 		err := look(s.Caller)
-		wants(t, what, err, api.RateLimited)
+		testkit.WantCode(t, what, err, api.RateLimited)
 		if e := (*api.Error)(nil); !errors.As(err, &e) || e.RetryAfter != wait {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	s.pass(20 * time.Minute)
+	s.Pass(20 * time.Minute)
 	keyed := s.Caller
 	keyed.IdempotencyKey = "k"
 	for range 3 {
-		wants(t, "with a key", look(keyed), "")
+		testkit.WantCode(t, "with a key", look(keyed), "")
 	}
-	wants(t, "the second", look(s.Caller), "")
-	wants(t, "the third", look(s.Caller), "")
+	testkit.WantCode(t, "the second", look(s.Caller), "")
+	testkit.WantCode(t, "the third", look(s.Caller), "")
 	refused("beyond the hour", 40*time.Minute)
-	wants(t, "a repetition", look(keyed), "")
+	testkit.WantCode(t, "a repetition", look(keyed), "")
 	_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "12"})
-	wants(t, "no number", err, api.InvalidPhoneNumber)
+	testkit.WantCode(t, "no number", err, api.InvalidPhoneNumber)
 	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
-	wants(t, "another merchant", look(api.Caller{Merchant: other.ID}), "")
-	wants(t, "live mode", look(api.Caller{Merchant: s.Caller.Merchant, Live: true}), "")
+	testkit.WantCode(t, "another merchant", look(api.Caller{Merchant: other.ID}), "")
+	testkit.WantCode(t, "live mode", look(api.Caller{Merchant: s.Caller.Merchant, Live: true}), "")
 
-	s.pass(40 * time.Minute)
+	s.Pass(40 * time.Minute)
 	for range 3 {
-		wants(t, "the next hour", look(s.Caller), "")
+		testkit.WantCode(t, "the next hour", look(s.Caller), "")
 	}
-	s.pass(time.Hour)
-	wants(t, "the last of the day", look(s.Caller), "")
+	s.Pass(time.Hour)
+	testkit.WantCode(t, "the last of the day", look(s.Caller), "")
 	refused("beyond the day", 10*time.Hour) // it is two o'clock
-	s.pass(10 * time.Hour)
-	wants(t, "the next day", look(s.Caller), "")
+	s.Pass(10 * time.Hour)
+	testkit.WantCode(t, "the next day", look(s.Caller), "")
 }
 
 // A lookup whose answer is lost is counted.
@@ -115,6 +116,6 @@ func TestLostNamesAreCounted(t *testing.T) {
 	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 1}})
 	for _, want := range []api.Code{api.Unavailable, api.RateLimited} {
 		_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241230905"})
-		wants(t, "a name", err, want)
+		testkit.WantCode(t, "a name", err, want)
 	}
 }

@@ -127,7 +127,7 @@ func TestLostRefundStaysReserved(t *testing.T) {
 			if strings.Contains(log.String(), "5556666") {
 				t.Errorf("log: %s", log.String())
 			}
-			s.verified()
+			s.Verified()
 		})
 	}
 }
@@ -213,7 +213,7 @@ func TestContradictions(t *testing.T) {
 			t.Errorf("%s, then %s: the log tells %d times: %s", first, then, n, &log)
 		}
 		wants(t, "resolved twice", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
-		s.verified()
+		s.Verified()
 	}
 }
 
@@ -273,7 +273,7 @@ func TestNotify(t *testing.T) {
 		t.Errorf("told %s", got)
 	}
 	s.holds("afterwards", "1000", "0", "1000")
-	s.verified()
+	s.Verified()
 }
 
 // Where nobody can give the money back, nothing is reserved.
@@ -298,11 +298,9 @@ func TestRemovedRailKeepsRefundsPending(t *testing.T) {
 	s := open(t, store, config)
 	r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
 	s.pass(0)
-	config.Test.Charger, config.Clock = plain{}, func() time.Time { return s.now }
+	config.Test.Charger, config.Clock = plain{}, func() time.Time { return s.Now() }
 	without := must.Get(payments.New(t.Context(), store, config))(t)
-	s.mu.Lock()
-	s.now = s.now.Add(time.Minute)
-	s.mu.Unlock()
+	s.Pass(time.Minute)
 	must.Do(t, without.Drain(t.Context()))
 	if !strings.Contains(log.String(), "no provider is configured") {
 		t.Errorf("log: %s", log.String())
@@ -313,5 +311,5 @@ func TestRemovedRailKeepsRefundsPending(t *testing.T) {
 	if is := s.get(r.ID); is.Status != refund.Succeeded {
 		t.Errorf("got %+v", is)
 	}
-	s.verified()
+	s.Verified()
 }

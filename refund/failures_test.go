@@ -56,9 +56,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	hit := true
 	for k := 1; hit; k++ {
 		store.FailAt(k)
-		s.mu.Lock()
-		s.now = s.now.Add(24 * time.Hour)
-		s.mu.Unlock()
+		s.Pass(24 * time.Hour)
 		err := s.Drain(ctx)
 		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)

@@ -68,7 +68,7 @@ func TestReconcile(t *testing.T) {
 		here, missing int
 	}{
 		"live mode":   {true, time.Time{}, 5, 0},
-		"before them": {false, s.now.Add(-time.Hour), 1, 0},
+		"before them": {false, s.Now().Add(-time.Hour), 1, 0},
 	} {
 		report := must.Get(s.Providers.Reconcile(t.Context(), api.Caller{Live: c.live}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(statement)), Until: c.until}))(t)
 		if len(report.MissingHere) != c.here || len(report.MissingThere) != c.missing {

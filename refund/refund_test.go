@@ -76,7 +76,7 @@ func TestRefundToWallet(t *testing.T) {
 				t.Errorf("%s: %+v, %v", what, list, err)
 			}
 		}
-		s.verified()
+		s.Verified()
 	})
 }
 
@@ -141,7 +141,7 @@ func TestRefusedRefunds(t *testing.T) {
 		_, err := s.Refunds.Create(t.Context(), s.Caller, p)
 		wants(t, "nothing left, "+what, err, api.InsufficientBalance, "")
 	}
-	s.verified()
+	s.Verified()
 }
 
 // However many race, what is given back never exceeds what was paid.
@@ -176,7 +176,7 @@ func TestRacesOnOnePayment(t *testing.T) {
 			}
 		}
 		s.holds("afterwards", "1000.1", "0", "999.95")
-		s.verified()
+		s.Verified()
 	})
 }
 
@@ -220,7 +220,7 @@ func TestRacesOverOneBalance(t *testing.T) {
 		if won != 10 || !b.Available.IsZero() || !b.Reserved.IsZero() {
 			t.Errorf("%d were made, %s and %s are left", won, b.Available, b.Reserved)
 		}
-		s.verified()
+		s.Verified()
 	})
 }
 
@@ -297,7 +297,7 @@ func TestRefundThroughCharger(t *testing.T) {
 				Destination: payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.NewConsumer("Esi", phones[method], 0).ID},
 			}))(t)
 		}
-		s.verified()
+		s.Verified()
 	})
 }
 

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
-	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -26,28 +25,17 @@ import (
 
 // shop is a merchant whose clock stands still until it is moved.
 type shop struct {
-	*paymentstest.Shop
-	t   *testing.T
-	mu  sync.Mutex
-	now time.Time
+	*testkit.Shop
+	t *testing.T
 }
 
 func open(t *testing.T, store storage.Store, c payments.Config) *shop {
 	t.Helper()
-	s := &shop{t: t, now: time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC)}
-	c.Clock = func() time.Time {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.now
-	}
-	s.Shop = paymentstest.NewWithStore(t, store, c)
-	return s
+	return &shop{testkit.OpenShop(t, store, c), t}
 }
 
 func (s *shop) pass(d time.Duration) {
-	s.mu.Lock()
-	s.now = s.now.Add(d)
-	s.mu.Unlock()
+	s.Pass(d)
 	must.Do(s.t, s.Drain(s.t.Context()))
 }
 
@@ -125,12 +113,4 @@ func (s *shop) told(id string) string {
 		}
 	}
 	return fmt.Sprint(all)
-}
-
-func (s *shop) verified() {
-	s.t.Helper()
-	v := must.Get(s.Accounts.Verify(s.t.Context()))(s.t)
-	for _, p := range v.Problems {
-		s.t.Error(p)
-	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/benchbase"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -51,29 +52,19 @@ func BenchmarkDeliveries(b *testing.B) {
 			defer receiver.Close()
 			path := filepath.Join(b.TempDir(), "webhooks.db")
 			store, err := sqlite.Open(b.Context(), path, sqlite.Config{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			defer store.Close()
 			svc, err := payments.New(b.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			m, err := svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			caller := api.Caller{Merchant: m.ID}
 			for range n {
-				if _, err := svc.Webhooks.Create(b.Context(), caller, webhook.CreateParams{URL: receiver.URL, Events: []event.Type{"*"}}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(svc.Webhooks.Create(b.Context(), caller, webhook.CreateParams{URL: receiver.URL, Events: []event.Type{"*"}}))(b)
 			}
 			object := map[string]string{"id": "plan_1", "note": string(bytes.Repeat([]byte("x"), 600))}
 			for range (b.N + n - 1) / n {
-				if _, err := svc.Events.Record(b.Context(), caller, event.RecordParams{Type: "plan.created", Object: object}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(svc.Events.Record(b.Context(), caller, event.RecordParams{Type: "plan.created", Object: object}))(b)
 			}
 			b.ResetTimer()
 			svc.Start(b.Context())
@@ -81,9 +72,7 @@ func BenchmarkDeliveries(b *testing.B) {
 				<-arrived
 			}
 			// All that has arrived is also written down before the time is taken.
-			if err := svc.Stop(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, svc.Stop(b.Context()))
 			b.StopTimer()
 			each := float64(b.Elapsed()) / float64(got.Load())
 			sent := int(got.Load())

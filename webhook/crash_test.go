@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -65,16 +66,14 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 			svc, err = payments.New(t.Context(), store, payments.Config{
 				WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
 			})
-			check(t, err)
+			must.Do(t, err)
 		}
 		start()
-		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-		check(t, err)
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 		caller := api.Caller{Merchant: m.ID}
 		endpoints := 1 + dice.IntN(2)
 		for range endpoints {
-			_, err := svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
-			check(t, err)
+			must.Get(svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}}))(t)
 		}
 		r.mu.Lock()
 		before := len(r.got)
@@ -98,10 +97,9 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 		}
 		for range 4 { // leases run out, and the survivors are delivered
 			now = now.Add(2 * time.Minute)
-			check(t, svc.Drain(t.Context()))
+			must.Do(t, svc.Drain(t.Context()))
 		}
-		h, err := svc.Health(t.Context())
-		check(t, err)
+		h := must.Get(svc.Health(t.Context()))(t)
 		if h.OldestDue != nil {
 			t.Errorf("seed %d: work is left over: %+v", seed, h.Queues)
 		}
@@ -111,7 +109,7 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 		}
 		n := 0
 		for e, err := range api.All(t.Context(), caller, event.ListParams{}, svc.Events.List) {
-			check(t, err)
+			must.Do(t, err)
 			n++
 			if !told[e.ID] {
 				t.Errorf("seed %d: %s was lost", seed, e.ID)
@@ -120,8 +118,7 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 				t.Errorf("seed %d: %d are still pending", seed, e.PendingWebhooks)
 			}
 			delete(told, e.ID)
-			made, err := svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: e.ID})
-			check(t, err)
+			made := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: e.ID}))(t)
 			if len(made.Data) != endpoints {
 				t.Errorf("seed %d: %d deliveries of %s to %d endpoints", seed, len(made.Data), e.ID, endpoints)
 			}
@@ -134,7 +131,7 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 		if len(told) > 0 || n == 0 {
 			t.Errorf("seed %d: %d events, and %d were told that were not committed", seed, n, len(told))
 		}
-		check(t, kept.Close())
+		must.Do(t, kept.Close())
 		if t.Failed() {
 			return
 		}

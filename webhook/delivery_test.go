@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -14,22 +15,18 @@ func TestDeliveriesOfOneEventAreListed(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *shop) {
 		r := listen(t)
 		for range 2 {
-			_, err := s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"qr_code.created"}})
-			check(t, err)
+			must.Get(s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"qr_code.created"}}))(t)
 		}
 		for range 2 {
-			_, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
-			check(t, err)
+			must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
 		}
-		check(t, s.Drain(t.Context()))
+		must.Do(t, s.Drain(t.Context()))
 		s.pass(time.Minute) // for those that waited for their endpoint
 		s.pass(time.Minute)
-		events, err := s.Events.List(t.Context(), s.Caller, event.ListParams{})
-		check(t, err)
+		events := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{}))(t)
 		told := map[string]int{}
 		for _, e := range events.Data {
-			list, err := s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Event: e.ID})
-			check(t, err)
+			list := must.Get(s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Event: e.ID}))(t)
 			for _, d := range list.Data {
 				if d.Event != e.ID || d.Status != webhook.Delivered || len(d.Attempts) != 1 {
 					t.Errorf("delivery %+v of %s", d, e.ID)
@@ -59,11 +56,9 @@ func TestReplayedCallRevealsNoSecret(t *testing.T) {
 		caller := s.Caller
 		for i := range 2 {
 			caller.IdempotencyKey = "create"
-			made, err := s.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1:9/", Events: []event.Type{"*"}})
-			check(t, err)
+			made := must.Get(s.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1:9/", Events: []event.Type{"*"}}))(t)
 			caller.IdempotencyKey = "rotate"
-			turned, err := s.Webhooks.RotateSecret(t.Context(), caller, made.ID)
-			check(t, err)
+			turned := must.Get(s.Webhooks.RotateSecret(t.Context(), caller, made.ID))(t)
 			if (made.Secret == "") != (i == 1) || (turned.Secret == "") != (i == 1) {
 				t.Errorf("call %d: secrets %q and %q", i, made.Secret, turned.Secret)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -20,7 +21,7 @@ func TestInvalidEndpointsAreRefused(t *testing.T) {
 	s := open(t, memory.New())
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	kept, err := s.Webhooks.Create(t.Context(), live, webhook.CreateParams{URL: "https://example.com/h", Events: []event.Type{"*"}})
-	check(t, err)
+	must.Do(t, err)
 	for name, test := range map[string]struct {
 		url    string
 		events []event.Type
@@ -48,8 +49,7 @@ func TestInvalidEndpointsAreRefused(t *testing.T) {
 	if api.CodeOf(err) != api.ParameterMissing {
 		t.Errorf("no address: %v", err)
 	}
-	list, err := s.Webhooks.List(t.Context(), live, webhook.ListParams{})
-	check(t, err)
+	list := must.Get(s.Webhooks.List(t.Context(), live, webhook.ListParams{}))(t)
 	if len(list.Data) != 1 || list.Data[0].URL != kept.URL || !cmp.Equal(list.Data[0].Events, kept.Events) || list.Data[0].Secret != "" || list.URL != "/v1/webhooks" {
 		t.Errorf("listed %+v", list)
 	}
@@ -103,7 +103,7 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	happened := map[string]bool{}
 	for k, hit := 1, true; hit; k++ {
 		told, err := s.Events.Record(ctx, s.Caller, event.RecordParams{Type: "plan.updated", Object: struct{}{}})
-		check(t, err)
+		must.Do(t, err)
 		happened[told.ID] = true
 		s.mu.Lock()
 		s.now = s.now.Add(time.Hour) // past every lease and wait
@@ -119,8 +119,7 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	}
 	s.pass(24 * time.Hour)
 	for id := range happened {
-		is, err := s.Events.Get(ctx, s.Caller, id)
-		check(t, err)
+		is := must.Get(s.Events.Get(ctx, s.Caller, id))(t)
 		if is.PendingWebhooks != 0 {
 			t.Errorf("%s waits", id)
 		}
@@ -178,8 +177,7 @@ func TestDisabledEndpointMissesEvents(t *testing.T) {
 		e := s.endpoint(r.URL, "*")
 		active := func(is bool) {
 			t.Helper()
-			_, err := s.Webhooks.Update(t.Context(), s.Caller, e.ID, webhook.UpdateParams{Active: &is})
-			check(t, err)
+			must.Get(s.Webhooks.Update(t.Context(), s.Caller, e.ID, webhook.UpdateParams{Active: &is}))(t)
 		}
 		s.happen()
 		s.pass(0)
@@ -210,7 +208,7 @@ func TestGoneEndpointIsNotRetried(t *testing.T) {
 	r.answers(410)
 	e := s.endpoint(r.URL, "plan.created")
 	told, err := s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-	check(t, err)
+	must.Do(t, err)
 	s.pass(0)
 	d := s.deliveries(e.ID)[0]
 	if d.Status != webhook.Failed || d.NextAttemptAt != nil || len(d.Attempts) != 1 {

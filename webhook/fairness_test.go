@@ -18,6 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -67,20 +68,14 @@ func tellAll(b *testing.B, merchants, each, rounds int, bad bool) (delays []time
 	}))
 	defer receiver.Close()
 	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "fair.db"), sqlite.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	defer store.Close()
 	svc, err := payments.New(b.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	var callers []api.Caller
 	for range merchants {
 		m, err := svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		caller := api.Caller{Merchant: m.ID}
 		callers = append(callers, caller)
 		for i := range each {
@@ -93,17 +88,13 @@ func tellAll(b *testing.B, merchants, each, rounds int, bad bool) (delays []time
 				healthy++
 			}
 			url := fmt.Sprintf("%s/%s/%d", receiver.URL, path, i)
-			if _, err := svc.Webhooks.Create(b.Context(), caller, webhook.CreateParams{URL: url, Events: []event.Type{"*"}}); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(svc.Webhooks.Create(b.Context(), caller, webhook.CreateParams{URL: url, Events: []event.Type{"*"}}))(b)
 		}
 	}
 	svc.Start(b.Context())
 	for round := range rounds {
 		for _, caller := range callers {
-			if _, err := svc.Events.Record(b.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"n": round}}); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(svc.Events.Record(b.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"n": round}}))(b)
 		}
 		for begun := time.Now(); time.Since(begun) < 10*time.Second; time.Sleep(time.Millisecond) {
 			mu.Lock()
@@ -115,8 +106,6 @@ func tellAll(b *testing.B, merchants, each, rounds int, bad bool) (delays []time
 		}
 	}
 	close(let)
-	if err := svc.Stop(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, svc.Stop(b.Context()))
 	return delays, healthy
 }

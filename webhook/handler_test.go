@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 const receiverSecret = "whsec_c2VjcmV0"
@@ -91,14 +92,9 @@ func TestHandlerWithoutSecretRefusesDeliveries(t *testing.T) {
 func TestSeenEventsForgetTheOldest(t *testing.T) {
 	m := NewMemory(2)
 	step := func(id string, failed error) bool {
-		fresh, err := m.Begin(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := must.Get(m.Begin(t.Context(), id))(t)
 		if fresh {
-			if err := m.End(t.Context(), id, failed); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, m.End(t.Context(), id, failed))
 		}
 		return fresh
 	}

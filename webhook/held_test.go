@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
 )
@@ -26,13 +27,11 @@ func TestLeasedDeliveryIsMadeOnce(t *testing.T) {
 	store := memory.New()
 	var processes [2]*payments.Service
 	for i := range processes {
-		svc, err := payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})
-		check(t, err)
+		svc := must.Get(payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)}))(t)
 		processes[i] = svc
 	}
 	first, second := processes[0], processes[1]
-	m, err := first.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	check(t, err)
+	m := must.Get(first.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID}
 	r := listen(t)
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -45,21 +44,18 @@ func TestLeasedDeliveryIsMadeOnce(t *testing.T) {
 			<-release
 		}
 	}
-	e, err := first.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
-	check(t, err)
+	e := must.Get(first.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}}))(t)
 	first.Start(t.Context())
-	_, err = first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-	check(t, err)
+	must.Get(first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 	<-begun
-	check(t, second.Drain(t.Context()))
+	must.Do(t, second.Drain(t.Context()))
 	if n := r.count(); n != 1 {
 		t.Errorf("another process made it meanwhile: %d attempts", n)
 	}
 	close(release)
-	check(t, first.Stop(t.Context())) // which waits for what is under way
-	check(t, second.Drain(t.Context()))
-	list, err := second.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Endpoint: e.ID})
-	check(t, err)
+	must.Do(t, first.Stop(t.Context())) // which waits for what is under way
+	must.Do(t, second.Drain(t.Context()))
+	list := must.Get(second.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Endpoint: e.ID}))(t)
 	if len(list.Data) != 1 || list.Data[0].Status != webhook.Delivered || len(list.Data[0].Attempts) != 1 || r.count() != 1 {
 		t.Errorf("%d attempts; %+v", r.count(), list.Data)
 	}
@@ -93,25 +89,21 @@ func TestLeasedEventStaysPendingUntilDelivered(t *testing.T) {
 			defer mu.Unlock()
 			return now
 		}
-		svc, err := payments.New(t.Context(), store, c)
-		check(t, err)
-		return svc
+		return must.Get(payments.New(t.Context(), store, c))(t)
 	}
 	first := process(payments.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Observer: ended})
 	second := process(payments.Config{Logger: slog.New(slog.DiscardHandler)})
 	m, err := first.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	check(t, err)
+	must.Do(t, err)
 	caller := api.Caller{Merchant: m.ID}
 	awake, r := listen(t), listen(t)
 	endpoint := func(url string) string {
-		e, err := first.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: url, Events: []event.Type{"*"}})
-		check(t, err)
+		e := must.Get(first.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: url, Events: []event.Type{"*"}}))(t)
 		return e.ID
 	}
 	quick, slow := endpoint(awake.URL), endpoint(r.URL)
-	_, err = first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-	check(t, err)
-	check(t, first.Drain(t.Context())) // now they are known to answer
+	must.Get(first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
+	must.Do(t, first.Drain(t.Context())) // now they are known to answer
 	for len(ended) > 0 {
 		<-ended
 	}
@@ -129,28 +121,25 @@ func TestLeasedEventStaysPendingUntilDelivered(t *testing.T) {
 		}
 	}
 	r.mu.Unlock()
-	told, err := first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-	check(t, err)
+	told := must.Get(first.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 	var drained sync.WaitGroup
-	drained.Go(func() { check(t, first.Drain(t.Context())) })
+	drained.Go(func() { must.Do(t, first.Drain(t.Context())) })
 	<-begun
 	<-ended // the quick one
 	state := func() (pending int, made []webhook.Delivery) {
 		t.Helper()
-		is, err := second.Events.Get(t.Context(), caller, told.ID)
-		check(t, err)
-		list, err := second.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: told.ID})
-		check(t, err)
+		is := must.Get(second.Events.Get(t.Context(), caller, told.ID))(t)
+		list := must.Get(second.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: told.ID}))(t)
 		return is.PendingWebhooks, list.Data
 	}
-	check(t, second.Drain(t.Context()))
+	must.Do(t, second.Drain(t.Context()))
 	if pending, made := state(); pending != 1 || len(made) != 1 || made[0].Endpoint != quick || awake.count() != 2 || r.count() != 2 {
 		t.Errorf("while it is held: %d pending, %d and %d posts, %+v", pending, awake.count(), r.count(), made)
 	}
 	mu.Lock()
 	now = now.Add(time.Minute)
 	mu.Unlock()
-	check(t, second.Drain(t.Context()))
+	must.Do(t, second.Drain(t.Context()))
 	_, by := state()
 	if awake.count() != 2 || r.count() != 3 {
 		t.Errorf("taken over: %d and %d posts", awake.count(), r.count())

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -64,7 +65,7 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &failing{Store: memory.New()}
 		svc, err := payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})
-		check(t, err)
+		must.Do(t, err)
 		listener := pipes{make(chan net.Conn), make(chan struct{})}
 		svc.Webhooks.DialTest(listener.dial)
 		var posts atomic.Int64
@@ -77,15 +78,12 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 		go func() { _ = server.Serve(listener) }()
 		defer server.Close()
 
-		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-		check(t, err)
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 		caller := api.Caller{Merchant: m.ID}
-		endpoint, err := svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1/", Events: []event.Type{"*"}})
-		check(t, err)
+		endpoint := must.Get(svc.Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: "http://127.0.0.1/", Events: []event.Type{"*"}}))(t)
 		svc.Start(t.Context())
 		tell := func() *event.Event {
-			e, err := svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-			check(t, err)
+			e := must.Get(svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 			time.Sleep(2 * time.Second)
 			return e
 		}
@@ -97,9 +95,8 @@ func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 		}
 		store.on.Store(false)
 		time.Sleep(time.Minute)
-		check(t, svc.Stop(t.Context()))
-		list, err := svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: e.ID})
-		check(t, err)
+		must.Do(t, svc.Stop(t.Context()))
+		list := must.Get(svc.Webhooks.ListDeliveries(t.Context(), caller, webhook.DeliveryListParams{Event: e.ID}))(t)
 		if len(list.Data) != 1 || list.Data[0].Status != webhook.Delivered || list.Data[0].Endpoint != endpoint.ID || posts.Load() != 3 {
 			t.Errorf("%d posts, %+v", posts.Load(), list.Data)
 		}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // An answer that drips, and one that never begins, cost the bound on time and no
@@ -79,10 +80,7 @@ func drip(c net.Conn, begins string) {
 // A name that was public when it was saved and leads inside when it is dialled is
 // refused then, and nothing is connected to.
 func TestReboundNameIsRefused(t *testing.T) {
-	inside, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	inside := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer inside.Close()
 	var knocks atomic.Int64
 	go func() {
@@ -97,9 +95,7 @@ func TestReboundNameIsRefused(t *testing.T) {
 	}()
 	_, port, _ := net.SplitHostPort(inside.Addr().String())
 	address := "https://receiver.example:" + port + "/hook"
-	if err := checkURL(address, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, checkURL(address, true))
 	for _, to := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "192.168.1.1"} {
 		names := nameServer(t, to)
 		s := &Service{engine: &engine.Engine{Clock: time.Now}, live: sender{transport: transport(nil, names)}}
@@ -116,10 +112,7 @@ func TestReboundNameIsRefused(t *testing.T) {
 // nameServer returns a resolver to which every name has one IPv4 address.
 func nameServer(t *testing.T, ip string) *net.Resolver {
 	t.Helper()
-	server, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = server.Close() })
 	to := [4]byte(net.ParseIP(ip).To4())
 	go func() {

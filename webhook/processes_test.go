@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -28,21 +29,17 @@ func TestEventsAndDeliveriesAreRemovedTogether(t *testing.T) {
 	r := listen(t)
 	record := func() {
 		t.Helper()
-		_, err := s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"a": 1}})
-		check(t, err)
+		must.Get(s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"a": 1}}))(t)
 	}
 	record() // nobody is told of it
-	e, err := s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
-	check(t, err)
+	e := must.Get(s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}}))(t)
 	now = now.Add(2 * time.Hour)
 	record()
 	count := func() (events, deliveries int) {
 		t.Helper()
-		check(t, s.Drain(t.Context()))
-		list, err := s.Events.List(t.Context(), s.Caller, event.ListParams{Type: "plan.created"})
-		check(t, err)
-		told, err := s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Endpoint: e.ID})
-		check(t, err)
+		must.Do(t, s.Drain(t.Context()))
+		list := must.Get(s.Events.List(t.Context(), s.Caller, event.ListParams{Type: "plan.created"}))(t)
+		told := must.Get(s.Webhooks.ListDeliveries(t.Context(), s.Caller, webhook.DeliveryListParams{Endpoint: e.ID}))(t)
 		return len(list.Data), len(told.Data)
 	}
 	for _, c := range []struct {
@@ -69,25 +66,20 @@ func TestTwoProcessesDeliverOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "two.db")
 	var shops []*payments.Service
 	for range 2 {
-		store, err := sqlite.Open(context.Background(), path, sqlite.Config{})
-		check(t, err)
-		t.Cleanup(func() { check(t, store.Close()) })
-		svc, err := payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)})
-		check(t, err)
+		store := must.Get(sqlite.Open(context.Background(), path, sqlite.Config{}))(t)
+		t.Cleanup(func() { must.Do(t, store.Close()) })
+		svc := must.Get(payments.New(t.Context(), store, payments.Config{WebhookAllow: loopback, Logger: slog.New(slog.DiscardHandler)}))(t)
 		shops = append(shops, svc)
 	}
-	m, err := shops[0].Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	check(t, err)
+	m := must.Get(shops[0].Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID}
 	r := listen(t)
 	for range 3 {
-		_, err := shops[0].Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}})
-		check(t, err)
+		must.Get(shops[0].Webhooks.Create(t.Context(), caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}}))(t)
 	}
 	const events = 60
 	for i := range events {
-		_, err := shops[i%2].Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"n": i}})
-		check(t, err)
+		must.Get(shops[i%2].Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"n": i}}))(t)
 	}
 	for r.count() < 3*events {
 		var both sync.WaitGroup

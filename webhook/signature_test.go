@@ -9,6 +9,8 @@ import (
 
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	stripe "github.com/stripe/stripe-go/v82/webhook"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // Other people's verifiers accept our signatures, with either secret of a
@@ -19,10 +21,7 @@ func TestThirdPartyVerifiersAcceptSignature(t *testing.T) {
 	h := http.Header{}
 	sign(h, "evt_1", body, time.Now(), current, old)
 	for _, secret := range []string{current, old} {
-		v, err := standard.NewWebhook(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(standard.NewWebhook(secret))(t)
 		if err := v.Verify(body, h); err != nil {
 			t.Errorf("Standard Webhooks: %v", err)
 		}
@@ -33,10 +32,7 @@ func TestThirdPartyVerifiersAcceptSignature(t *testing.T) {
 			t.Errorf("ours: %v", err)
 		}
 	}
-	v, err := standard.NewWebhook(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(standard.NewWebhook(other))(t)
 	if v.Verify(body, h) == nil || stripe.ValidatePayload(body, h.Get(SignatureHeader), other) == nil {
 		t.Error("another secret verifies")
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/qrcode"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -63,21 +64,13 @@ func (s *shop) pass(d time.Duration) {
 	s.mu.Lock()
 	s.now = s.now.Add(d)
 	s.mu.Unlock()
-	check(s.t, s.Drain(s.t.Context()))
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(s.t, s.Drain(s.t.Context()))
 }
 
 func onEachStore(t *testing.T, test func(*testing.T, *shop)) {
 	t.Run("memory", func(t *testing.T) { test(t, open(t, memory.New())) })
 	t.Run("sqlite", func(t *testing.T) {
-		store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "webhooks.db"), sqlite.Config{})
-		check(t, err)
+		store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "webhooks.db"), sqlite.Config{}))(t)
 		test(t, open(t, store))
 	})
 	t.Run("postgres", func(t *testing.T) { test(t, open(t, pgtest.Store(t))) })
@@ -122,7 +115,7 @@ func (r *receiver) types(t *testing.T) []string {
 	var types []string
 	for _, b := range r.bodies {
 		var e event.Event
-		check(t, json.Unmarshal(b, &e))
+		must.Do(t, json.Unmarshal(b, &e))
 		types = append(types, string(e.Type))
 	}
 	return types
@@ -136,29 +129,24 @@ func (r *receiver) count() int {
 
 func (s *shop) endpoint(url string, types ...event.Type) *webhook.Endpoint {
 	s.t.Helper()
-	e, err := s.Webhooks.Create(s.t.Context(), s.Caller, webhook.CreateParams{URL: url, Events: types})
-	check(s.t, err)
-	return e
+	return must.Get(s.Webhooks.Create(s.t.Context(), s.Caller, webhook.CreateParams{URL: url, Events: types}))(s.t)
 }
 
 // happen makes one event, qr_code.created.
 func (s *shop) happen() {
 	s.t.Helper()
-	_, err := s.QRCodes.Create(s.t.Context(), s.Caller, qrcode.CreateParams{})
-	check(s.t, err)
+	must.Get(s.QRCodes.Create(s.t.Context(), s.Caller, qrcode.CreateParams{}))(s.t)
 }
 
 func (s *shop) deliveries(endpoint string) []webhook.Delivery {
 	s.t.Helper()
-	list, err := s.Webhooks.ListDeliveries(s.t.Context(), s.Caller, webhook.DeliveryListParams{Endpoint: endpoint, Page: api.Page{Limit: 100}})
-	check(s.t, err)
+	list := must.Get(s.Webhooks.ListDeliveries(s.t.Context(), s.Caller, webhook.DeliveryListParams{Endpoint: endpoint, Page: api.Page{Limit: 100}}))(s.t)
 	return list.Data
 }
 
 func (s *shop) newest() event.Event {
 	s.t.Helper()
-	list, err := s.Events.List(s.t.Context(), s.Caller, event.ListParams{})
-	check(s.t, err)
+	list := must.Get(s.Events.List(s.t.Context(), s.Caller, event.ListParams{}))(s.t)
 	return list.Data[0]
 }
 
@@ -169,17 +157,16 @@ func TestEventIsDeliveredSigned(t *testing.T) {
 		e := s.endpoint(every.URL, "*")
 		s.endpoint(some.URL+"/hooks?a=b", "qr_code.created", "payment.completed")
 		s.endpoint(none.URL, "refund.created")
-		code, err := s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{})
-		check(t, err)
+		code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
 		if got := s.newest().PendingWebhooks; got != 2 {
 			t.Errorf("%d are pending before the fan-out", got)
 		}
-		check(t, s.Drain(t.Context()))
+		must.Do(t, s.Drain(t.Context()))
 		if got := s.newest().PendingWebhooks; got != 0 {
 			t.Errorf("%d are pending afterwards", got)
 		}
 		s.Pay(code.ID, 100)
-		check(t, s.Drain(t.Context()))
+		must.Do(t, s.Drain(t.Context()))
 		if got := every.types(t); len(got) != 3 || got[0] != "qr_code.created" {
 			t.Errorf("all: %v", got)
 		}
@@ -196,9 +183,8 @@ func TestEventIsDeliveredSigned(t *testing.T) {
 			t.Error(err)
 		}
 		var told event.Event
-		check(t, json.Unmarshal(body, &told))
-		kept, err := s.Events.Get(t.Context(), s.Caller, told.ID)
-		check(t, err)
+		must.Do(t, json.Unmarshal(body, &told))
+		kept := must.Get(s.Events.Get(t.Context(), s.Caller, told.ID))(t)
 		if q.Header.Get("Webhook-Id") != told.ID || q.Header.Get("Content-Type") != "application/json" || string(kept.Data.Object) != string(told.Data.Object) {
 			t.Errorf("headers %v, body %s", q.Header, body)
 		}
@@ -309,13 +295,11 @@ func TestFailingEndpointIsDisabled(t *testing.T) {
 		}
 		dead.answers(200)
 		on := true
-		_, err := s.Webhooks.Update(t.Context(), s.Caller, d.ID, webhook.UpdateParams{Active: &on})
-		check(t, err)
+		must.Get(s.Webhooks.Update(t.Context(), s.Caller, d.ID, webhook.UpdateParams{Active: &on}))(t)
 		keyed := s.Caller
 		keyed.IdempotencyKey, keyed.Replayed = "resend-1", new(bool)
 		for _, replayed := range []bool{false, true} {
-			n, err := s.Webhooks.ResendSince(t.Context(), keyed, d.ID, api.Times{From: missed})
-			check(t, err)
+			n := must.Get(s.Webhooks.ResendSince(t.Context(), keyed, d.ID, api.Times{From: missed}))(t)
 			s.pass(0)
 			if n != 1 || dead.count() != before+1 || *keyed.Replayed != replayed {
 				t.Errorf("%d were sent again, %d came, replayed %t", n, dead.count()-before, *keyed.Replayed)
@@ -328,8 +312,7 @@ func TestRotatedSecretSignsBesideTheOld(t *testing.T) {
 	s := open(t, memory.New())
 	r := listen(t)
 	e := s.endpoint(r.URL, "*")
-	fresh, err := s.Webhooks.RotateSecret(t.Context(), s.Caller, e.ID)
-	check(t, err)
+	fresh := must.Get(s.Webhooks.RotateSecret(t.Context(), s.Caller, e.ID))(t)
 	verifies := func(secret string) bool {
 		last := len(r.got) - 1
 		return webhook.Verify(r.got[last].Header, r.bodies[last], secret, 0, s.now) == nil
@@ -369,8 +352,7 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 		if err != nil || d.Status != webhook.Failed || d.Attempts[0].StatusCode != 0 || d.Attempts[0].Error == "" {
 			t.Errorf("%s: %+v, %v", host, d, err)
 		}
-		_, err = s.Webhooks.Delete(t.Context(), s.Caller, e.ID)
-		check(t, err)
+		must.Get(s.Webhooks.Delete(t.Context(), s.Caller, e.ID))(t)
 	}
 	if r.count() != 0 {
 		t.Errorf("%d were told", r.count())
@@ -384,9 +366,7 @@ func TestRedirectsAndLargeAnswersAreBounded(t *testing.T) {
 	e := s.endpoint(r.URL, "*")
 	ping := func() *webhook.Delivery {
 		t.Helper()
-		d, err := s.Webhooks.Ping(t.Context(), s.Caller, e.ID)
-		check(t, err)
-		return d
+		return must.Get(s.Webhooks.Ping(t.Context(), s.Caller, e.ID))(t)
 	}
 	r.answer = func(w http.ResponseWriter) {
 		w.Header().Set("Location", elsewhere.URL)
@@ -415,8 +395,7 @@ func TestRedirectsAndLargeAnswersAreBounded(t *testing.T) {
 
 func mustJSON(t *testing.T, v any) string {
 	t.Helper()
-	data, err := json.Marshal(v)
-	check(t, err)
+	data := must.Get(json.Marshal(v))(t)
 	return string(data)
 }
 
@@ -451,14 +430,12 @@ func TestHandlerPassesVerifiedEventOnce(t *testing.T) {
 	if d := s.deliveries(e.ID)[0]; d.Status != webhook.Delivered || d.Attempts[1].Response != `{"received":true}` {
 		t.Errorf("the second time: %+v", d)
 	}
-	_, err := s.Webhooks.Resend(t.Context(), s.Caller, s.newest().ID)
-	check(t, err)
+	must.Get(s.Webhooks.Resend(t.Context(), s.Caller, s.newest().ID))(t)
 	s.pass(0)
 	if len(got) != 1 || len(s.deliveries(e.ID)) != 2 {
 		t.Errorf("handled %v, %d deliveries", got, len(s.deliveries(e.ID)))
 	}
-	answer, err := http.Post(server.URL, "application/json", strings.NewReader(`{"id":"evt_1"}`))
-	check(t, err)
+	answer := must.Get(http.Post(server.URL, "application/json", strings.NewReader(`{"id":"evt_1"}`)))(t)
 	defer answer.Body.Close()
 	if answer.StatusCode != 400 {
 		t.Errorf("without a signature: %d", answer.StatusCode)
@@ -481,7 +458,7 @@ func TestActiveEndpointsAreLimited(t *testing.T) {
 		t.Helper()
 		e, err := try(fmt.Sprintf("http://127.0.0.1:1/%d?%d", n/10, n))
 		n++
-		check(t, err)
+		must.Do(t, err)
 		return e
 	}
 	first := create()
@@ -497,7 +474,7 @@ func TestActiveEndpointsAreLimited(t *testing.T) {
 		_, err := s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{URL: &url})
 		return err
 	}
-	check(t, move("http://127.0.0.1:1/0?moved"))
+	must.Do(t, move("http://127.0.0.1:1/0?moved"))
 	if err := move("http://127.0.0.1:1/3?moved"); api.CodeOf(err) != api.ParameterInvalid {
 		t.Errorf("an eleventh that was moved there: %v", err)
 	}
@@ -508,8 +485,8 @@ func TestActiveEndpointsAreLimited(t *testing.T) {
 		_, err := s.Webhooks.Update(ctx, s.Caller, first.ID, webhook.UpdateParams{Active: &active})
 		return err
 	}
-	check(t, set(true)) // as it is
-	check(t, set(false))
+	must.Do(t, set(true)) // as it is
+	must.Do(t, set(false))
 	create()
 	if err := set(true); api.CodeOf(err) != api.ParameterInvalid {
 		t.Errorf("one more than a hundred: %v", err)

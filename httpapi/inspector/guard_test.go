@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -277,14 +278,8 @@ func TestAddresses(t *testing.T) {
 
 // Where the service is no sandbox there is no inspector.
 func TestNoSandbox(t *testing.T) {
-	svc, err := payments.New(t.Context(), memory.New(), payments.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom", Phone: "0301000000"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{}))(t)
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom", Phone: "0301000000"}))(t)
 	look := inspector.New(svc, inspector.Config{})
 	for _, path := range []string{"/", "/" + m.ID + "/", "/" + m.ID + "/payments"} {
 		w := httptest.NewRecorder()

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/inspector"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -44,10 +45,7 @@ type site struct {
 func onEachStore(t *testing.T, test func(*testing.T, *site)) {
 	t.Run("memory", func(t *testing.T) { test(t, open(t, inspector.Config{})) })
 	t.Run("sqlite", func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{}))(t)
 		test(t, openOn(t, store, inspector.Config{}))
 	})
 }
@@ -77,9 +75,7 @@ func openOn(t *testing.T, store storage.Store, c inspector.Config) *site {
 
 func (s *site) check(err error) {
 	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 }
 
 // at is the address of a page of the shop's.

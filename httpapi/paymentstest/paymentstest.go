@@ -42,6 +42,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/internal/pin"
 	"github.com/seed-7082ffec/payments/internal/testhook"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -79,9 +80,10 @@ func New(tb testing.TB) *Shop {
 
 // NewWithStore is New with an empty store and a configuration. It closes the store when the
 // test ends. It sets Sandbox and BaseURL, and a Logger that discards if there is none. Set
-// WebhookAllow to Loopback to call Receive.
+// WebhookAllow to Loopback to call Receive. PINs are hashed fast, and weakly, from then on.
 func NewWithStore(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	tb.Helper()
+	pin.Weaken()
 	s := &Shop{PIN: "1234", tb: tb}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.Handler.ServeHTTP(w, r) }))
 	tb.Cleanup(func() {

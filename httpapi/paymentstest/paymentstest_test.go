@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	_ "github.com/seed-7082ffec/payments/internal/contract"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/qrcode"
 )
@@ -19,12 +20,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestShop(t *testing.T) {
 	shop := paymentstest.New(t)
 	amount := int64(1250)
-	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{
+	code := must.Get(shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{
 		Type: qrcode.Dynamic, Amount: &amount, Reference: "order-1001",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	paid := shop.Pay(code.ID, 0)
 
 	response, body := shop.Do("GET", "/v1/payments?qr_code="+code.ID, nil)
@@ -35,10 +33,7 @@ func TestShop(t *testing.T) {
 	if len(list.Data) != 1 || list.Data[0].ID != paid.ID || list.Data[0].Reference != "order-1001" {
 		t.Errorf("got %s", body)
 	}
-	balance, err := shop.Accounts.Balance(t.Context(), shop.Caller)
-	if err != nil {
-		t.Fatal(err)
-	}
+	balance := must.Get(shop.Accounts.Balance(t.Context(), shop.Caller))(t)
 	if got := balance.Available.String(); got != "1012.5" {
 		t.Errorf("available is %s, want 1012.5", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payment"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -24,10 +25,7 @@ var waits = payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "024
 
 func balance(t *testing.T, s *paymentstest.Shop) string {
 	t.Helper()
-	b, err := s.Accounts.Balance(t.Context(), s.Caller)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 	return b.Available.String()
 }
 
@@ -36,12 +34,9 @@ func balance(t *testing.T, s *paymentstest.Shop) string {
 func TestSettleAPayout(t *testing.T) {
 	shop := paymentstest.New(t)
 	inbox := shop.Inbox("payout.created", "payout.processing", "payout.completed")
-	sent, err := shop.Payouts.Create(t.Context(), shop.Caller, payout.CreateParams{
+	sent := must.Get(shop.Payouts.Create(t.Context(), shop.Caller, payout.CreateParams{
 		Amount: decimal.NewFromInt(100), Destination: waits, OTPCode: shop.OTP(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	shop.Work()
 	if got := balance(t, shop); got != "899" { // the fee is 1%
 		t.Errorf("available while it waits: %s", got)
@@ -63,10 +58,7 @@ func TestSettleAPayout(t *testing.T) {
 
 func TestRefuseADisbursement(t *testing.T) {
 	shop := paymentstest.New(t)
-	sent, err := shop.Disbursements.Create(t.Context(), shop.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(100), Destination: waits})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := must.Get(shop.Disbursements.Create(t.Context(), shop.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(100), Destination: waits}))(t)
 	shop.Work()
 	done := shop.Settle(sent.ID, provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "The wallet is full.", Verbatim: true}})
 	if done.Status != payout.Failed || *done.FailureReason != "The wallet is full." || balance(t, shop) != "1000" {
@@ -91,10 +83,7 @@ func TestReceive(t *testing.T) {
 			}
 		})
 	}, event.PaymentSucceeded)
-	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must.Get(shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{}))(t)
 	shop.Pay(code.ID, 1250)
 	shop.Work()
 	shop.Work()
@@ -118,10 +107,7 @@ func TestReceive(t *testing.T) {
 func TestInboxOfAllEvents(t *testing.T) {
 	shop := paymentstest.New(t)
 	inbox := shop.Inbox()
-	code, err := shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must.Get(shop.QRCodes.Create(t.Context(), shop.Caller, qrcode.CreateParams{}))(t)
 	paid := shop.Pay(code.ID, 1250)
 	n := len(inbox.Events())
 	if again := len(inbox.Events()); n == 0 || again != n {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/httpapi/reference"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 const base = "https://pay.example.com/shop"
@@ -53,9 +54,7 @@ func TestPage(t *testing.T) {
 		t.Fatalf("got %d %v", w.Code, w.Header())
 	}
 	var d description
-	if err := yaml.Unmarshal(httpapi.OpenAPI(), &d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(httpapi.OpenAPI(), &d))
 	operations := 0
 	for path, item := range d.Paths {
 		for method := range item {
@@ -155,9 +154,7 @@ func TestHeaders(t *testing.T) {
 
 func TestDescriptionForPrograms(t *testing.T) {
 	var d description
-	if err := json.Unmarshal(get(t, "/openapi.json").Body.Bytes(), &d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(get(t, "/openapi.json").Body.Bytes(), &d))
 	if d.Servers[0].Variables["base_url"].Default != base {
 		t.Errorf("the server is %+v", d.Servers)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestJSON(t *testing.T) {
@@ -15,9 +17,7 @@ line: |
   two "quoted" <b> ɛ
 `
 	root, err := parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const want = `{"zebra":1,"apple":[1.50,true,null,null,"true","no","no","2026-01-31","2026-01-31T08:15:00Z"],` +
 		`"200":{"a":{},"b":[]},"line":"one\ntwo \"quoted\" \u003cb\u003e ɛ\n"}`
 	got, err := marshalJSON(root)

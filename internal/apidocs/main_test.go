@@ -4,19 +4,15 @@ import (
 	"bytes"
 	"os"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestPublishedFilesAreUpToDate(t *testing.T) {
 	t.Chdir("../../httpapi")
-	files, err := generate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(generate())(t)
 	for name, want := range files {
-		got, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(os.ReadFile(name))(t)
 		if !bytes.Equal(got, want) {
 			t.Errorf("httpapi/%s differs from what is made of %s: run go generate ./httpapi", name, source)
 		}

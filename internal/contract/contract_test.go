@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // witness is a test that only notes that it failed.
@@ -27,10 +29,7 @@ const (
 
 // Whatever differs from the description is found, and nothing else.
 func TestHandlerReportsDifferences(t *testing.T) {
-	c, err := Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Load())(t)
 	refused := func(kind, code, more string) string { return fmt.Sprintf(refusal, kind, code, more) }
 	for name, x := range map[string]struct {
 		method, target, sent string
@@ -99,10 +98,7 @@ func TestHandlerReportsDifferences(t *testing.T) {
 }
 
 func TestPathsAreFound(t *testing.T) {
-	c, err := Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Load())(t)
 	for target, want := range map[string]struct{ path, id string }{
 		"/v1/disbursements/qr":                {"/v1/disbursements/qr", ""},
 		"/v1/disbursements/batch":             {"/v1/disbursements/batch", ""},
@@ -124,10 +120,7 @@ func TestPathsAreFound(t *testing.T) {
 }
 
 func TestDeliveryReportsDifferences(t *testing.T) {
-	c, err := Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Load())(t)
 	const ping = `{"id":"evt_1","object":"event","type":"ping","created_at":"2026-01-31T08:15:00.000Z","data":{"object":{"object":"ping"}},` +
 		`"pending_webhooks":0,"request":{"id":null,"idempotency_key":null}}`
 	deliver := func(body string, without string) error {

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/race"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payment"
@@ -51,22 +52,17 @@ var crashers = []struct {
 	{"sqlite", 8, func(t *testing.T) (string, func() storage.Store) {
 		path := filepath.Join(t.TempDir(), "payments.db")
 		return path, func() storage.Store {
-			store, err := sqlite.Open(context.Background(), path, sqlite.Config{})
-			check(err)
-			return store
+			return must.Get(sqlite.Open(context.Background(), path, sqlite.Config{}))(t)
 		}
 	}},
 	{"postgres", 4, func(t *testing.T) (string, func() storage.Store) {
-		db, err := url.Parse(pgtest.URL(t))
-		check(err)
+		db := must.Get(url.Parse(pgtest.URL(t)))(t)
 		pool, schema := pgtest.Pool(t, 16), pgtest.Schema(t)
 		query := db.Query()
 		query.Set("search_path", schema)
 		db.RawQuery = query.Encode()
 		return db.String(), func() storage.Store {
-			store, err := postgres.Open(context.Background(), pool, postgres.Config{Schema: schema})
-			check(err)
-			return store
+			return must.Get(postgres.Open(context.Background(), pool, postgres.Config{Schema: schema}))(t)
 		}
 	}},
 }
@@ -125,9 +121,9 @@ func (l *crashLoop) run(n int) {
 	t := l.t
 	l.seen = map[string][]string{}
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
-	check(err)
+	must.Do(l.t, err)
 	l.address = listener.Addr().String()
-	check(listener.Close())
+	must.Do(l.t, listener.Close())
 	// Deaths in the first start, while everything is being made.
 	for range 3 {
 		l.launch()
@@ -177,9 +173,8 @@ func (l *crashLoop) launch() (out io.Reader, says *bytes.Buffer) {
 	says = &bytes.Buffer{}
 	l.server = exec.Command(l.binary, "-db", l.db, "-addr", l.address, "-base-url", "http://pay.example.com", "-json")
 	l.server.Stderr = says
-	out, err := l.server.StdoutPipe()
-	check(err)
-	check(l.server.Start())
+	out = must.Get(l.server.StdoutPipe())(l.t)
+	must.Do(l.t, l.server.Start())
 	return out, says
 }
 
@@ -193,12 +188,12 @@ func (l *crashLoop) start() {
 	}
 	// Keys of earlier starts go on working: the first one is used throughout.
 	if l.shop.TestKey == "" {
-		check(json.Unmarshal(line, &l.shop))
+		must.Do(l.t, json.Unmarshal(line, &l.shop))
 	}
 }
 
 func (l *crashLoop) kill() {
-	check(l.server.Process.Signal(os.Kill))
+	must.Do(l.t, l.server.Process.Signal(os.Kill))
 	_ = l.server.Wait()
 }
 
@@ -209,10 +204,10 @@ func (l *crashLoop) fund() {
 	var consumer struct {
 		ID string `json:"account_id"`
 	}
-	check(json.Unmarshal(data, &consumer))
+	must.Do(l.t, json.Unmarshal(data, &consumer))
 	l.consumer = consumer.ID
 	var code struct{ ID string }
-	check(json.Unmarshal(l.must("POST", "/v1/qr_codes", "code", `{"amount":100,"reference":"all"}`), &code))
+	must.Do(l.t, json.Unmarshal(l.must("POST", "/v1/qr_codes", "code", `{"amount":100,"reference":"all"}`), &code))
 	l.code = code.ID
 }
 
@@ -220,7 +215,7 @@ func (l *crashLoop) fund() {
 func (l *crashLoop) must(method, path, key, body string) []byte {
 	for {
 		r, err := http.NewRequest(method, "http://"+l.address+path, strings.NewReader(body))
-		check(err)
+		must.Do(l.t, err)
 		r.Header.Set("Authorization", "Bearer "+l.shop.TestKey)
 		r.Header.Set("Content-Type", "application/json")
 		if key != "" {
@@ -284,14 +279,14 @@ func (l *crashLoop) inspect(end bool) {
 	l.mu.Unlock()
 
 	store := l.open()
-	defer func() { check(store.Close()) }()
+	defer func() { must.Do(l.t, store.Close()) }()
 	config := payments.Config{Sandbox: true}
 	if end { // the leases of the dead have run out
 		config.Clock = func() time.Time { return time.Now().Add(time.Hour) }
 	}
 	svc := testkit.New(t, store, config)
 	if end {
-		check(svc.Drain(ctx)) // what the last server left
+		must.Do(l.t, svc.Drain(ctx)) // what the last server left
 	}
 	v, err := svc.Accounts.Verify(ctx)
 	if err != nil || len(v.Problems) > 0 {
@@ -299,7 +294,7 @@ func (l *crashLoop) inspect(end bool) {
 	}
 	// Each death may leave a try of the PIN counted, and five deaths without a payment
 	// between them would lock it.
-	check(svc.Accounts.SetPIN(ctx, api.Caller{}, l.consumer, account.SetPINParams{PIN: "1234"}))
+	must.Do(l.t, svc.Accounts.SetPIN(ctx, api.Caller{}, l.consumer, account.SetPINParams{PIN: "1234"}))
 	caller := api.Caller{Merchant: l.shop.MerchantID}
 	found := map[string]map[string]bool{"disbursements": {}, "qr_codes": {}, "payments": {}}
 	references := map[string]bool{}
@@ -341,12 +336,11 @@ func (l *crashLoop) inspect(end bool) {
 			t.Errorf("%d %s were acknowledged, and there are %d", len(ids), kind, len(found[kind]))
 		}
 	}
-	b, err := svc.Accounts.Balance(ctx, caller)
-	check(err)
+	b := must.Get(svc.Accounts.Balance(ctx, caller))(l.t)
 	if want := decimal.NewFromInt(900_000).Add(got).Sub(sent); !b.Available.Equal(want) {
 		t.Errorf("the merchant has %s, want %s", b.Available, want)
 	}
-	check(store.View(ctx, func(tx storage.ReadTx) error {
+	must.Do(l.t, store.View(ctx, func(tx storage.ReadTx) error {
 		reserved, err := tx.Balance(ledger.Reserved(l.shop.MerchantID, false).Name)
 		if end && reserved.Amount != 0 {
 			t.Errorf("%d pesewas stay reserved", reserved.Amount)

@@ -7,9 +7,3 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
-}

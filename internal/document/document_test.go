@@ -10,15 +10,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func begin(t *testing.T) *Document {
 	t.Helper()
-	d, err := New(Info{Title: "Test", Author: "Ɛdɔm", At: time.Unix(1, 0), Foot: "Foot"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return must.Get(New(Info{Title: "Test", Author: "Ɛdɔm", At: time.Unix(1, 0), Foot: "Foot"}))(t)
 }
 
 // said returns what a page says.
@@ -71,10 +69,7 @@ func TestPlaces(t *testing.T) {
 	if at.Text != "PAID" || at.To != Right || at.From >= at.To || at.Top != y {
 		t.Errorf("the stamp: %+v", at)
 	}
-	data, err := d.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(d.Bytes())(t)
 	if !bytes.Contains(data, []byte("/Subtype /Image")) {
 		t.Error("there is no picture")
 	}
@@ -112,10 +107,7 @@ func TestPages(t *testing.T) {
 			d.Put(Text{X: Left, Size: 8, Text: "left ₵"})
 			d.Line(Text{X: Right, Size: 8, Right: true, Grey: true, Text: "right"})
 		}
-		data, err := d.Bytes()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(d.Bytes())(t)
 		return d, data
 	}
 	d, data := draw()
@@ -141,10 +133,7 @@ func TestPages(t *testing.T) {
 	if pdftotext, err := exec.LookPath("pdftotext"); err == nil {
 		command := exec.Command(pdftotext, "-layout", "-", "-")
 		command.Stdin = bytes.NewReader(data)
-		out, err := command.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(command.Output())(t)
 		if got := strings.Count(string(out), "left ₵"); got != 150 {
 			t.Errorf("the PDF says %d lines", got)
 		}
@@ -163,16 +152,10 @@ func TestPages(t *testing.T) {
 // Only a text with a letter that is not common is written with the whole font.
 func TestRareLetters(t *testing.T) {
 	for text, whole := range map[string]bool{"Akwaaba ₵5 Ɛyɛ": false, "ŋ Ŋ ɔ Ɔ … – €": false, "": false, "Привет": true, "你好": true} {
-		d, err := New(Info{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(New(Info{}))(t)
 		d.Line(Text{X: Left, Size: 10, Text: "Invoice"})
 		d.Line(Text{X: Left, Size: 10, Text: text})
-		data, err := d.Bytes()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(d.Bytes())(t)
 		if got := bytes.Contains(data, []byte("/regular-whole")); got != whole {
 			t.Errorf("%q: whole font %t, want %t", text, got, whole)
 		}
@@ -187,16 +170,10 @@ func TestMissingLetters(t *testing.T) {
 	}
 	d := begin(t)
 	d.Line(Text{X: Left, Size: 10, Text: "Tea 你 Чай ₵ ɛ\u0303 ŋ"})
-	data, err := d.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(d.Bytes())(t)
 	command := exec.Command(pdftotext, "-layout", "-", "-")
 	command.Stdin = bytes.NewReader(data)
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.Output())(t)
 	if want := "Tea \uFFFD Чай ₵ ɛ\u0303 ŋ"; !strings.Contains(string(out), want) {
 		t.Errorf("got %q, want %q in it", out, want)
 	}

@@ -19,14 +19,12 @@ func testCommitHooksWaitForTheHost(t *testing.T) {
 	b := newBench(t)
 	wakes := b.startWorker(t)
 	caller, done := api.Caller{Merchant: "mer_1"}, 0
-	if err := b.Update(t.Context(), caller, func(tx *engine.Tx) error {
+	must.Do(t, b.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		if !tx.RunAfterCommit(things.Kind(), "th_0", func(context.Context) error { return nil }) {
 			t.Error("no place is free; the test wants one")
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	before := len(wakes()) // and the place is free again
 	in := b.In(b.Store)
 	call := func(id string, fails error) error {

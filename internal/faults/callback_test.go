@@ -14,6 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -37,28 +38,26 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {
 			inner := backend.Open(t)
-			defer func() { check(inner.Close()) }()
+			defer func() { must.Do(t, inner.Close()) }()
 			store, now, asked := faultstore.New(inner), time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC), &atomic.Int64{}
 			svc := testkit.New(t, store, payments.Config{Serial: true, Live: payments.Providers{Rail: slowRail{asked}}, Clock: func() time.Time { return now }})
-			m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-			check(err)
+			m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 			caller := api.Caller{Merchant: m.ID, Live: true}
-			check(svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(900), Source: "bank"}))
+			must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(900), Source: "bank"}))
 			early := 0
 			for k := 1; k <= most; k++ {
-				made, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
+				made := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
 					Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
-				})
-				check(err)
+				}))(t)
 				asked.Store(0)
 				var told int64 // how often the rail had been asked when the callback came
 				store.BetweenAt(k, func() {
-					check(svc.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid}))
+					must.Do(t, svc.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Paid}))
 					told = asked.Load()
 				})
-				check(svc.Drain(t.Context()))
+				must.Do(t, svc.Drain(t.Context()))
 				if !store.Heal() {
-					check(svc.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Refused}))
+					must.Do(t, svc.Providers.Notify(t.Context(), made.ID, provider.Result{Outcome: provider.Refused}))
 					break
 				}
 				before := asked.Load()
@@ -70,13 +69,12 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 				}
 				for range 3 {
 					now = now.Add(time.Hour)
-					check(svc.Drain(t.Context()))
+					must.Do(t, svc.Drain(t.Context()))
 				}
 				if after := asked.Load(); after != before {
 					t.Errorf("at transaction %d: a settled transfer is asked about %d times more", k, after-before)
 				}
-				is, err := svc.Disbursements.Get(t.Context(), caller, made.ID)
-				check(err)
+				is := must.Get(svc.Disbursements.Get(t.Context(), caller, made.ID))(t)
 				if is.Status != payout.Completed {
 					t.Errorf("at transaction %d: %s", k, is.Status)
 				}
@@ -109,20 +107,17 @@ func (r forgetful) Status(context.Context, provider.Transfer) (provider.Result, 
 func TestWhatIsUnknownIsAskedAbout(t *testing.T) {
 	now, rail := time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC), forgetful{&atomic.Int64{}, &atomic.Int64{}}
 	svc := testkit.New(t, testkit.Backends[0].Open(t), payments.Config{Live: payments.Providers{Rail: rail}, Clock: func() time.Time { return now }})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	check(err)
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID, Live: true}
-	check(svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(9), Source: "bank"}))
-	made, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(9), Source: "bank"}))
+	made := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
 		Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
-	})
-	check(err)
+	}))(t)
 	for range 2 {
-		check(svc.Drain(t.Context()))
+		must.Do(t, svc.Drain(t.Context()))
 		now = now.Add(time.Minute)
 	}
-	is, err := svc.Disbursements.Get(t.Context(), caller, made.ID)
-	check(err)
+	is := must.Get(svc.Disbursements.Get(t.Context(), caller, made.ID))(t)
 	if s, a := rail.submitted.Load(), rail.asked.Load(); s != 1 || a != 1 || is.Status != payout.Completed {
 		t.Errorf("submitted %d times, asked about %d times, %s", s, a, is.Status)
 	}

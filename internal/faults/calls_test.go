@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
@@ -71,86 +72,68 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 	accounts, codes, ctx := svc.Accounts, svc.QRCodes, t.Context()
 
 	logo := []byte("\xff\xd8\xff")
-	m, err := accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000", Logo: logo})
-	check(err)
+	m := must.Get(accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: "0301000000", Logo: logo}))(t)
 	caller := api.Caller{Merchant: m.ID}
 	s.caller = caller
-	ama, err := accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"})
-	check(err)
+	ama := must.Get(accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"}))(t)
 	s.wallet = ama.ID
-	agent, err := accounts.CreateAgent(ctx, api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001"})
-	check(err)
+	agent := must.Get(accounts.CreateAgent(ctx, api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001"}))(t)
 	for _, to := range []string{ama.ID, agent.ID, m.ID} {
-		check(accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: to, Amount: decimal.NewFromInt(10_000), Source: "test"}))
+		must.Do(t, accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: to, Amount: decimal.NewFromInt(10_000), Source: "test"}))
 	}
-	key, err := accounts.CreateKey(ctx, caller, account.CreateKeyParams{})
-	check(err)
-	customer, err := accounts.CreateCustomer(ctx, caller, account.CreateCustomerParams{Name: "Akua", Email: "akua@example.com", Phone: "0241000009"})
-	check(err)
+	key := must.Get(accounts.CreateKey(ctx, caller, account.CreateKeyParams{}))(t)
+	customer := must.Get(accounts.CreateCustomer(ctx, caller, account.CreateCustomerParams{Name: "Akua", Email: "akua@example.com", Phone: "0241000009"}))(t)
 	limit, amount, off := int64(1), int64(5), false
 	newCode := func() string {
-		code, err := codes.Create(ctx, caller, qrcode.CreateParams{})
-		check(err)
+		code := must.Get(codes.Create(ctx, caller, qrcode.CreateParams{}))(t)
 		return code.ID
 	}
 	code := newCode()
-	shown, err := codes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: ama.ID})
-	check(err)
-	hook, err := svc.Webhooks.Create(ctx, caller, webhook.CreateParams{URL: "http://127.0.0.1:9/h", Events: []event.Type{"plan.created"}})
-	check(err)
-	happened, err := svc.Events.Record(ctx, caller, event.RecordParams{Type: "plan.created", Object: struct{}{}})
-	check(err)
-	statement, err := accounts.ListEntries(ctx, caller, account.ListEntriesParams{})
-	check(err)
+	shown := must.Get(codes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: ama.ID}))(t)
+	hook := must.Get(svc.Webhooks.Create(ctx, caller, webhook.CreateParams{URL: "http://127.0.0.1:9/h", Events: []event.Type{"plan.created"}}))(t)
+	happened := must.Get(svc.Events.Record(ctx, caller, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
+	statement := must.Get(accounts.ListEntries(ctx, caller, account.ListEntriesParams{}))(t)
 	entry := statement.Data[0].ID
 
 	// One-time codes are read where the merchant would: in the message.
 	var otp string
 	readOTP := func() {
-		list, err := svc.Messages.List(ctx, caller, message.ListParams{To: "0301000000", Kind: message.KindSMS})
-		check(err)
+		list := must.Get(svc.Messages.List(ctx, caller, message.ListParams{To: "0301000000", Kind: message.KindSMS}))(t)
 		otp = list.Data[0].Text[:6]
 	}
 	requestOTP := func() string {
 		s.now = s.now.Add(11 * time.Minute) // past the limit on sends
-		_, err := svc.Payouts.RequestOTP(ctx, caller, payout.ForPayout)
-		check(err)
+		must.Get(svc.Payouts.RequestOTP(ctx, caller, payout.ForPayout))(t)
 		readOTP()
 		return otp
 	}
 	verifyOTP := func() string {
 		requestOTP()
-		_, err := svc.Payouts.VerifyOTP(ctx, caller, payout.OTPParams{Purpose: payout.ForPayout, Code: otp})
-		check(err)
+		must.Get(svc.Payouts.VerifyOTP(ctx, caller, payout.OTPParams{Purpose: payout.ForPayout, Code: otp}))(t)
 		return otp
 	}
 	mobile := payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241230903"} // stays processing
 	newDisbursement := func() string {
-		made, err := svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: mobile})
-		check(err)
+		made := must.Get(svc.Disbursements.Create(ctx, caller, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: mobile}))(t)
 		return made.ID
 	}
 	newPayout := func() string {
-		made, err := svc.Payouts.Create(ctx, caller, payout.CreateParams{Amount: decimal.NewFromInt(1), Destination: mobile, OTPCode: verifyOTP()})
-		check(err)
+		made := must.Get(svc.Payouts.Create(ctx, caller, payout.CreateParams{Amount: decimal.NewFromInt(1), Destination: mobile, OTPCode: verifyOTP()}))(t)
 		return made.ID
 	}
 	price := int64(2500)
 	lines := []invoice.LineParams{{Description: "Catering", UnitAmount: &price}}
 	newDraft := func() string {
-		made, err := svc.Invoices.Create(ctx, caller, invoice.CreateParams{Fields: invoice.Fields{Customer: &customer.ID, Lines: lines}})
-		check(err)
+		made := must.Get(svc.Invoices.Create(ctx, caller, invoice.CreateParams{Fields: invoice.Fields{Customer: &customer.ID, Lines: lines}}))(t)
 		return made.ID
 	}
 	newOpen := func() string {
 		id := newDraft()
-		_, err := svc.Invoices.Finalize(ctx, caller, id)
-		check(err)
+		must.Get(svc.Invoices.Finalize(ctx, caller, id))(t)
 		return id
 	}
 	draft := newDraft()
-	opened, err := svc.Invoices.Get(ctx, caller, newOpen())
-	check(err)
+	opened := must.Get(svc.Invoices.Get(ctx, caller, newOpen()))(t)
 	token := opened.HostedURL[strings.LastIndex(opened.HostedURL, "/")+1:]
 
 	// methods are the calls as one service, or one process, makes them.
@@ -265,8 +248,7 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			return codes.Pay(ctx, c, code, qrcode.PayParams{Wallet: account.WalletRef{Phone: "0241000001"}, PIN: "1234", Amount: &amount})
 		})
 		onceOn("pay a code of one use", func() string {
-			made, err := codes.Create(t.Context(), caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: &amount})
-			check(err)
+			made := must.Get(codes.Create(t.Context(), caller, qrcode.CreateParams{Type: qrcode.Dynamic, Amount: &amount}))(t)
 			return made.ID
 		}, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return codes.Pay(ctx, c, id, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
@@ -425,8 +407,7 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			return svc.Webhooks.RotateSecret(ctx, c, hook.ID)
 		})
 		onceOn("delete endpoint", func() string {
-			made, err := svc.Webhooks.Create(ctx, caller, webhook.CreateParams{URL: "http://127.0.0.1:9/gone", Events: []event.Type{"plan.deleted"}})
-			check(err)
+			made := must.Get(svc.Webhooks.Create(ctx, caller, webhook.CreateParams{URL: "http://127.0.0.1:9/gone", Events: []event.Type{"plan.deleted"}}))(t)
 			return made.ID
 		}, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return svc.Webhooks.Delete(ctx, c, id)
@@ -447,7 +428,7 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			return payments.New(ctx, s.store, payments.Config{})
 		})
 		all = append(all, call{name: "clock", quiet: true, stepwise: true, do: func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) { // what became due is done later
-			defer func() { check(svc.Stop(t.Context())) }() // what it leaves running would act on what later calls prepare
+			defer func() { must.Do(t, svc.Stop(t.Context())) }() // what it leaves running would act on what later calls prepare
 			return svc.MoveClock(ctx, c, payments.ClockParams{By: time.Second})
 		}})
 		all = append(all, s.everyday(svc, agents{consumer: ama.ID, customer: customer.ID, code: code, open: newOpen})...)

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/race"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/storage/memory"
@@ -25,12 +26,12 @@ func onSubjects(t *testing.T, test func(*testing.T, *subject)) {
 	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {
 			store := backend.Open(t)
-			t.Cleanup(func() { check(store.Close()) })
+			t.Cleanup(func() { must.Do(t, store.Close()) })
 			s := newSubject(t, store)
 			s.every = backend.Every
 			test(t, s)
 			_, err := s.svc.Accounts.Seal(t.Context()) // the clock has moved, and no worker ran
-			check(err)
+			must.Do(t, err)
 			v, err := s.svc.Accounts.Verify(t.Context())
 			if err != nil || len(v.Problems) > 0 || v.Entries == 0 {
 				t.Errorf("Verify: %+v, %v", v, err)
@@ -190,7 +191,7 @@ func TestACallerGoesAwayAtAnyOperation(t *testing.T) {
 				before = after
 				// A try of a PIN whose comparison was cut off stays counted.
 				if c.pin {
-					check(s.svc.Accounts.SetPIN(t.Context(), api.Caller{}, s.wallet, account.SetPINParams{PIN: "1234"}))
+					must.Do(t, s.svc.Accounts.SetPIN(t.Context(), api.Caller{}, s.wallet, account.SetPINParams{PIN: "1234"}))
 				}
 			}
 			if _, err := c.do(t.Context(), s.named("cancel-", i), i, id); err != nil && c.once {
@@ -218,7 +219,7 @@ func TestNoLostAnswerDoublesAnEffect(t *testing.T) {
 				s.store.LoseAt(k)
 				_, err := c.do(t.Context(), caller, n, id)
 				if !s.store.Heal() {
-					check(err)
+					must.Do(t, err)
 					break
 				}
 				lost++
@@ -227,7 +228,7 @@ func TestNoLostAnswerDoublesAnEffect(t *testing.T) {
 				}
 				if c.outside {
 					s.now = s.now.Add(10 * time.Minute)
-					check(s.svc.Drain(t.Context()))
+					must.Do(t, s.svc.Drain(t.Context()))
 				}
 				if _, err := c.do(t.Context(), caller, n, id); err != nil {
 					t.Errorf("%s: the answer to commit %d was lost, and the repetition said %v", c.name, k, err)
@@ -274,7 +275,7 @@ func TestNoRaceDoublesAnEffect(t *testing.T) {
 				})
 				first, err := c.do(t.Context(), s.named(key), n, id)
 				if !s.store.Heal() {
-					check(err)
+					must.Do(t, err)
 					return false
 				}
 				other := <-second
@@ -326,7 +327,7 @@ func TestWhatWasBegunIsFinished(t *testing.T) {
 				s.store.FailAt(k)
 				_, err := c.do(t.Context(), caller, k, id)
 				if !s.store.Heal() {
-					check(err)
+					must.Do(t, err)
 					if k < 5 {
 						t.Errorf("%s has %d operations only", c.name, k-1)
 					}
@@ -336,7 +337,7 @@ func TestWhatWasBegunIsFinished(t *testing.T) {
 					t.Errorf("%s: operation %d failed, and the call said %v", c.name, k, err)
 				}
 				s.now = s.now.Add(10 * time.Minute)
-				check(s.svc.Drain(t.Context()))
+				must.Do(t, s.svc.Drain(t.Context()))
 				if _, err := c.do(t.Context(), caller, k, id); err != nil {
 					t.Errorf("%s: operation %d failed, and the repetition said %v", c.name, k, err)
 				}
@@ -371,7 +372,7 @@ func TestNoUpdateThatIsRunAgainLeavesATrace(t *testing.T) {
 	}
 	for _, s := range []*subject{plain, undone} {
 		s.now = s.now.Add(24 * time.Hour)
-		check(s.svc.Drain(t.Context()))
+		must.Do(t, s.svc.Drain(t.Context()))
 		v, err := s.svc.Accounts.Verify(t.Context())
 		if err != nil || len(v.Problems) > 0 || v.Entries == 0 {
 			t.Errorf("Verify: %+v, %v", v, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -21,8 +22,7 @@ func TestHugeExponents(t *testing.T) {
 	s := paymentstest.New(t)
 	ctx, caller := t.Context(), s.Caller
 	caller.IdempotencyKey = "k"
-	code, err := s.QRCodes.IssueConsumerCode(ctx, s.Caller, qrcode.IssueConsumerCodeParams{Account: s.Consumer.ID})
-	check(err)
+	code := must.Get(s.QRCodes.IssueConsumerCode(ctx, s.Caller, qrcode.IssueConsumerCodeParams{Account: s.Consumer.ID}))(t)
 	to := payout.DestinationParams{Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Ama Mensah"}
 	price := int64(1)
 	for _, exponent := range []int32{10_000_000, -10_000_000} {

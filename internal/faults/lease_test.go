@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -63,15 +64,13 @@ func sent(t *testing.T, first *cutOff, rail *lingering, called <-chan struct{}) 
 	t.Helper()
 	svc = testkit.New(t, first, payments.Config{Live: payments.Providers{Rail: rail}})
 	other := testkit.New(t, first.Store, payments.Config{Live: payments.Providers{Rail: rail}})
-	t.Cleanup(func() { check(svc.Stop(context.Background())); check(other.Stop(context.Background())) })
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	check(err)
+	t.Cleanup(func() { must.Do(t, svc.Stop(context.Background())); must.Do(t, other.Stop(context.Background())) })
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller = api.Caller{Merchant: m.ID, Live: true}
-	check(svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(9), Source: "bank"}))
-	made, err := svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.NewFromInt(9), Source: "bank"}))
+	made := must.Get(svc.Disbursements.Create(t.Context(), caller, disbursement.CreateParams{
 		Amount: decimal.NewFromInt(1), Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
-	})
-	check(err)
+	}))(t)
 	svc.Start(t.Context())
 	<-called
 	other.Start(t.Context())
@@ -91,8 +90,7 @@ func TestTransferCaughtInAFailoverIsTakenOver(t *testing.T) {
 		svc, caller, id := sent(t, first, rail, called)
 		lost := time.Now()
 		for {
-			is, err := svc.Disbursements.Get(t.Context(), caller, id)
-			check(err)
+			is := must.Get(svc.Disbursements.Get(t.Context(), caller, id))(t)
 			if is.Status == payout.Completed {
 				break
 			}
@@ -122,8 +120,7 @@ func TestSlowRailIsAskedByOneWorker(t *testing.T) {
 		}}
 		svc, caller, id := sent(t, &cutOff{Store: memory.New()}, rail, called)
 		time.Sleep(40 * time.Second)
-		is, err := svc.Disbursements.Get(t.Context(), caller, id)
-		check(err)
+		is := must.Get(svc.Disbursements.Get(t.Context(), caller, id))(t)
 		if is.Status != payout.Completed || rail.submitted.Load() != 1 || rail.asked.Load() != 0 {
 			t.Errorf("%s, submitted %d times, asked about %d times", is.Status, rail.submitted.Load(), rail.asked.Load())
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestMain(m *testing.M) {
@@ -56,10 +58,7 @@ func serve(t *testing.T, status int) (*sent, Load) {
 
 func TestRunSendsFromChildProcess(t *testing.T) {
 	s, l := serve(t, http.StatusOK)
-	done, err := Run(t.Context(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must.Get(Run(t.Context(), l))(t)
 	if len(done.Durations) != 40 || !slices.IsSorted(done.Durations) || done.Durations[0] <= 0 || done.Elapsed < done.Durations[39] {
 		t.Errorf("it took %v, each %v", done.Elapsed, done.Durations)
 	}
@@ -71,9 +70,7 @@ func TestRunSendsFromChildProcess(t *testing.T) {
 func TestMixedLoadReads(t *testing.T) {
 	s, l := serve(t, http.StatusOK)
 	l.ReadIDs = []string{"po_1", "po_2"}
-	if _, err := Run(t.Context(), l); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(t.Context(), l))(t)
 	for what, want := range map[string]int{"POST": 10, "GET": 20, "list": 10} {
 		if got := s.seen[what+" Bearer sk_1"]; got != want {
 			t.Errorf("%s: %d, want %d", what, got, want)

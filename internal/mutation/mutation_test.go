@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // The table follows the code: each text is in its file, once, and the file without the
@@ -45,15 +47,9 @@ func TestTestsAreFound(t *testing.T) {
 	for _, g := range guards {
 		if _, ok := names[g.test]; !ok {
 			names[g.test] = nil
-			files, err := filepath.Glob(filepath.Join("..", "..", g.test, "*_test.go"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			files := must.Get(filepath.Glob(filepath.Join("..", "..", g.test, "*_test.go")))(t)
 			for _, file := range files {
-				text, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := must.Get(os.ReadFile(file))(t)
 				for _, found := range declared.FindAllStringSubmatch(string(text), -1) {
 					names[g.test] = append(names[g.test], found[1])
 				}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/crypto/argon2"
 )
@@ -28,6 +29,22 @@ const (
 	saltBytes   = 16
 	hashBytes   = 32
 )
+
+// weak is set by Weaken.
+var weak atomic.Bool
+
+// Weaken makes new hashes fast, and as fast to guess. Only tests call it: theirs are the
+// tests of wallets, which hash many PINs and store none that anybody wants.
+func Weaken() { weak.Store(true) }
+
+// newParts returns the parameters of new hashes, without a salt in it yet.
+func newParts() hashParts {
+	p := hashParts{memory: memoryKiB, time: iterations, threads: parallelism, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
+	if weak.Load() {
+		p.memory, p.time = 8, 1
+	}
+	return p
+}
 
 // ErrUnknownKey is the error of a hash whose key the hasher was not given.
 var ErrUnknownKey = errors.New("pin: the PIN was hashed under a key that is not configured")
@@ -75,7 +92,7 @@ type hashParts struct {
 
 // Hash returns a salted hash under the first key, in the PHC string format.
 func (h *Hasher) Hash(ctx context.Context, pin string) (string, error) {
-	p := hashParts{memory: memoryKiB, time: iterations, threads: parallelism, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
+	p := newParts()
 	if _, err := rand.Read(p.salt); err != nil {
 		return "", err
 	}
@@ -89,13 +106,14 @@ func (h *Hasher) Hash(ctx context.Context, pin string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d%s$%s$%s",
-		argon2.Version, memoryKiB, iterations, parallelism, suffix, encoding.EncodeToString(p.salt), encoding.EncodeToString(sum)), nil
+		argon2.Version, p.memory, p.time, p.threads, suffix, encoding.EncodeToString(p.salt), encoding.EncodeToString(sum)), nil
 }
 
 // Matches reports whether the hash is the PIN's, in constant time. The empty hash
 // matches no PIN, and takes as long as another.
 func (h *Hasher) Matches(ctx context.Context, hash, pin string) (bool, error) {
-	p := &hashParts{memory: memoryKiB, time: iterations, threads: parallelism, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
+	parts := newParts()
+	p := &parts
 	if hash != "" {
 		var err error
 		if p, err = parse(hash); err != nil {

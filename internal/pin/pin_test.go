@@ -6,14 +6,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestHashMatchesItsPINOnly(t *testing.T) {
 	h := NewHasher()
 	hash, err := h.Hash(t.Context(), "1234")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("hash %q", hash)
 	}
@@ -42,9 +42,8 @@ func TestHashesNeedTheirKey(t *testing.T) {
 	hash := map[*Hasher]string{}
 	for _, h := range []*Hasher{plain, old, now} {
 		var err error
-		if hash[h], err = h.Hash(t.Context(), "1234"); err != nil {
-			t.Fatal(err)
-		}
+		hash[h], err = h.Hash(t.Context(), "1234")
+		must.Do(t, err)
 	}
 	for _, test := range []struct {
 		name  string
@@ -128,19 +127,14 @@ func TestGuardGivesOneTurnAtATime(t *testing.T) {
 
 func TestGuardStopsWaitingWithTheContext(t *testing.T) {
 	var g Guard
-	giveBack, err := g.Lock(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	giveBack := must.Get(g.Lock(t.Context(), "a"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := g.Lock(ctx, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	giveBack()
-	if giveBack, err = g.Lock(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	giveBack = must.Get(g.Lock(t.Context(), "a"))(t)
 	giveBack()
 	if len(g.turns) != 0 {
 		t.Errorf("%d turns left", len(g.turns))

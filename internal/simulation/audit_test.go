@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/ledger"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/payment"
@@ -69,7 +70,7 @@ func (g *game) sameIDs(what string, acknowledged []string, found []string) {
 }
 
 func (g *game) balanceOf(a ledger.Account) (amount int64) {
-	check(g.store.View(g.t.Context(), func(tx storage.ReadTx) error {
+	must.Do(g.t, g.store.View(g.t.Context(), func(tx storage.ReadTx) error {
 		b, err := tx.Balance(a.Name)
 		amount = b.Amount
 		return err
@@ -80,8 +81,7 @@ func (g *game) balanceOf(a ledger.Account) (amount int64) {
 // audit checks what must hold at any time.
 func (g *game) audit() {
 	g.t.Helper()
-	v, err := g.svc.Accounts.Verify(g.t.Context())
-	check(err)
+	v := must.Get(g.svc.Accounts.Verify(g.t.Context()))(g.t)
 	late := 0
 	for _, p := range v.Problems {
 		if strings.Contains(p, "entries have no seal") {
@@ -232,12 +232,12 @@ func (g *game) finish() {
 	g.world.calm = true
 	g.world.mu.Unlock()
 	g.revive()
-	check(g.svc.Drain(g.t.Context()))
+	must.Do(g.t, g.svc.Drain(g.t.Context()))
 	g.calmSince = g.now
 	for range 14 {
 		g.now = g.now.Add(24 * time.Hour)
 		g.callBack()
-		check(g.svc.Drain(g.t.Context()))
+		must.Do(g.t, g.svc.Drain(g.t.Context()))
 	}
 	g.audit()
 	charged := int64(0)
@@ -258,15 +258,13 @@ func (g *game) finish() {
 		g.t.Errorf("the charger took %d, less what it gave back, and %d were booked", moved, charged)
 	}
 	for _, live := range []bool{true, false} {
-		stuck, err := g.svc.Providers.List(g.t.Context(), api.Caller{Live: live}, provider.ListParams{})
-		check(err)
+		stuck := must.Get(g.svc.Providers.List(g.t.Context(), api.Caller{Live: live}, provider.ListParams{}))(g.t)
 		if len(stuck.Data) > 0 {
 			g.t.Errorf("orders are stuck: %+v", stuck.Data)
 		}
 	}
 	g.auditHooks(g.eventsOf(g.sides[0].caller), true)
-	sealed, err := g.svc.Accounts.Verify(g.t.Context())
-	check(err)
+	sealed := must.Get(g.svc.Accounts.Verify(g.t.Context()))(g.t)
 	if sealed.Sealed != sealed.Entries {
 		g.t.Errorf("of %d entries, %d are sealed", sealed.Entries, sealed.Sealed)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
@@ -118,8 +119,7 @@ func (g *game) switchHook(h *hook, active bool) {
 // was switched off.
 func (g *game) revive() {
 	h := g.hooks[0]
-	e, err := g.svc.Webhooks.Get(g.t.Context(), g.sides[0].caller, h.id)
-	check(err)
+	e := must.Get(g.svc.Webhooks.Get(g.t.Context(), g.sides[0].caller, h.id))(g.t)
 	if !e.Active {
 		h.quiet = true
 		g.switchHook(h, true)

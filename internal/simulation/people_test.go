@@ -10,6 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -102,7 +103,7 @@ func (g *game) auditPeople(s *side, ended bool) {
 
 // erased reports whether the work on the copies of somebody's data is done.
 func (g *game) erased(s *side, p *person) (done bool) {
-	check(g.store.View(g.t.Context(), func(tx storage.ReadTx) error {
+	must.Do(g.t, g.store.View(g.t.Context(), func(tx storage.ReadTx) error {
 		o, err := pii.Erasures.Get(tx, engine.Scope(s.caller), p.id)
 		if errors.Is(err, storage.ErrNotFound) {
 			g.t.Errorf("%s is deleted, and nobody works on it", p.id)

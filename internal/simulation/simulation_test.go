@@ -25,6 +25,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/race"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/qrcode"
@@ -47,7 +48,7 @@ var (
 //	go test ./internal/simulation -run TestSimulation -seeds 10000
 //	go test ./internal/simulation -run TestSimulation -seed 4711 -seeds 1
 func TestSimulation(t *testing.T) {
-	few := map[string]int{"memory": 200, "sqlite": 10, "postgres": 4}
+	few := map[string]int{"memory": 100, "sqlite": 6, "postgres": 3}
 	if race.Detector || testing.Short() {
 		few = map[string]int{"memory": 20, "sqlite": 2, "postgres": 2}
 	}
@@ -63,7 +64,7 @@ func TestSimulation(t *testing.T) {
 			for seed := *firstSeed; seed < *firstSeed+uint64(n); seed++ {
 				store := backend.Open(t)
 				g := play(t, seed, store, told)
-				check(store.Close())
+				must.Do(t, store.Close())
 				for what, n := range g.played {
 					played[what] += n
 				}
@@ -91,12 +92,12 @@ func TestSimulation(t *testing.T) {
 // One seed is one game.
 func TestASimulationReplays(t *testing.T) {
 	told := newReceivers(t)
-	for seed := range uint64(10) {
+	for seed := range uint64(3) {
 		var first []string
 		for range 2 {
 			store := testkit.Backends[0].Open(t)
 			g := play(t, seed, store, told)
-			check(store.Close())
+			must.Do(t, store.Close())
 			if first == nil {
 				first = g.history
 			}
@@ -187,14 +188,13 @@ func (g *game) start() {
 	if g.undoes {
 		store = faultstore.Undone(store)
 	}
-	svc, err := payments.New(g.t.Context(), store, payments.Config{
+	svc := must.Get(payments.New(g.t.Context(), store, payments.Config{
 		Serial: true, Key: make([]byte, 32), Live: payments.Providers{Rail: rail{g.world}, Charger: charger{g.world}, Texter: texter{g.world}, Mailer: mailer{g.world}},
 		Test: payments.Providers{Rail: rail{g.world}, Charger: charger{g.world}}, InvoiceReminders: reminders, Sandbox: true, SingleUseOTP: g.dice.IntN(2) == 0,
 		WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Clock:        func() time.Time { return g.now }, NewID: func(p string) string { return g.newID(p) }, Logger: slog.New(slog.DiscardHandler),
 		Observer: workers{g},
-	})
-	check(err)
+	}))(g.t)
 	g.svc = svc
 }
 
@@ -216,13 +216,11 @@ func (g *game) settle() {
 	ctx := g.t.Context()
 	for i := range g.sides {
 		live := i == 1
-		m, err := g.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: fmt.Sprint("030100000", i)})
-		check(err)
+		m := must.Get(g.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M", Phone: fmt.Sprint("030100000", i)}))(g.t)
 		s := &side{caller: api.Caller{Merchant: m.ID, Live: live}, gone: map[string]bool{}}
 		g.sides[i] = s
 		for n := range 2 {
-			c, err := g.svc.Accounts.CreateConsumer(ctx, api.Caller{Live: live}, account.CreateHolderParams{Name: "C", Phone: fmt.Sprintf("02410000%d%d", i, n)})
-			check(err)
+			c := must.Get(g.svc.Accounts.CreateConsumer(ctx, api.Caller{Live: live}, account.CreateHolderParams{Name: "C", Phone: fmt.Sprintf("02410000%d%d", i, n)}))(g.t)
 			g.cheapPIN(c.ID, live)
 			s.consumers = append(s.consumers, c.ID)
 			g.deposit(s, c.ID, 500_00)
@@ -243,12 +241,11 @@ func (g *game) cheapPIN(id string, live bool) {
 	salt := []byte("simulation")
 	sum := argon2.IDKey(mac("pin\x001234"), salt, 1, 8, 1, 32)
 	encode := base64.RawStdEncoding.EncodeToString
-	data, err := json.Marshal(map[string]any{"hash": fmt.Sprintf("$argon2id$v=%d$m=8,t=1,p=1,keyid=%s$%s$%s",
-		argon2.Version, encode(mac("key id")[:6]), encode(salt), encode(sum))})
-	check(err)
+	data := must.Get(json.Marshal(map[string]any{"hash": fmt.Sprintf("$argon2id$v=%d$m=8,t=1,p=1,keyid=%s$%s$%s",
+		argon2.Version, encode(mac("key id")[:6]), encode(salt), encode(sum))}))(g.t)
 	for _, k := range payments.Kinds() {
 		if k.Name == "pins" {
-			check(g.store.Update(g.t.Context(), func(tx storage.Tx) error {
+			must.Do(g.t, g.store.Update(g.t.Context(), func(tx storage.Tx) error {
 				return tx.Insert(k, storage.Record{Scope: storage.Scope{Live: live}, ID: id, Columns: []any{}, Data: data})
 			}))
 		}
@@ -442,13 +439,13 @@ func (g *game) moveClock() {
 	// without looking at the clock.
 	g.store.FailAt(g.dice.IntN(40)) // 0 for never
 	_, err := g.svc.MoveClock(g.t.Context(), g.sides[0].caller, payments.ClockParams{To: to})
-	check(g.svc.Stop(g.t.Context()))
+	must.Do(g.t, g.svc.Stop(g.t.Context()))
 	if g.store.Heal() {
 		g.faults++
 	}
 	if errors.Is(err, faultstore.Err) {
 		_, err = g.svc.MoveClock(g.t.Context(), g.sides[0].caller, payments.ClockParams{To: to})
-		check(g.svc.Stop(g.t.Context()))
+		must.Do(g.t, g.svc.Stop(g.t.Context()))
 	}
 	if err != nil {
 		g.t.Errorf("move clock: %v", err)
@@ -468,9 +465,8 @@ func (g *game) seal() {
 	if errors.Is(err, faultstore.Err) {
 		_, err = g.svc.Accounts.Seal(g.t.Context())
 	}
-	check(err)
-	v, err := g.svc.Accounts.Verify(g.t.Context())
-	check(err)
+	must.Do(g.t, err)
+	v := must.Get(g.svc.Accounts.Verify(g.t.Context()))(g.t)
 	if v.Sealed != v.Entries {
 		g.t.Errorf("of %d entries, %d are sealed", v.Entries, v.Sealed)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
 	"github.com/seed-7082ffec/payments/payout"
@@ -103,8 +104,7 @@ func (g *game) payOut(*side) {
 	if err != nil {
 		return
 	}
-	list, err := g.svc.Messages.List(ctx, s.caller, message.ListParams{To: "0301000000", Kind: message.KindSMS})
-	check(err)
+	list := must.Get(g.svc.Messages.List(ctx, s.caller, message.ListParams{To: "0301000000", Kind: message.KindSMS}))(g.t)
 	code := ""
 	for _, m := range list.Data {
 		if strings.Contains(m.Text, "code to confirm") {

@@ -29,6 +29,8 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/internal/pin"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -47,7 +49,7 @@ type Backend struct {
 // Backends are all stores.
 var Backends = []Backend{
 	{"memory", 1, func(*testing.T) (storage.Store, error) { return memory.New(), nil }},
-	{"sqlite", 1, func(t *testing.T) (storage.Store, error) {
+	{"sqlite", 4, func(t *testing.T) (storage.Store, error) {
 		return sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{})
 	}},
 	{"postgres", 6, func(t *testing.T) (storage.Store, error) { return pgtest.Store(t), nil }},
@@ -57,11 +59,7 @@ var Backends = []Backend{
 // database is not installed.
 func (b Backend) Open(t *testing.T) storage.Store {
 	t.Helper()
-	store, err := b.open(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
+	return must.Get(b.open(t))(t)
 }
 
 // OverStores runs a test over each store, and closes the store after it.
@@ -82,12 +80,11 @@ func OverStores(t *testing.T, test func(*testing.T, storage.Store)) {
 // New returns a service over a store, which logs nothing.
 func New(t *testing.T, store storage.Store, c payments.Config) *payments.Service {
 	t.Helper()
-	c.Logger = slog.New(slog.DiscardHandler)
-	svc, err := payments.New(t.Context(), store, c)
-	if err != nil {
-		t.Fatal(err)
+	pin.Weaken()
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return svc
+	return must.Get(payments.New(t.Context(), store, c))(t)
 }
 
 // Contents returns all that a store holds of a merchant, and of the server itself: each
@@ -96,7 +93,7 @@ func New(t *testing.T, store storage.Store, c payments.Config) *payments.Service
 func Contents(t *testing.T, store storage.Store, merchant string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := store.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, store.View(t.Context(), func(tx storage.ReadTx) error {
 		for _, k := range payments.Kinds() {
 			for _, scope := range []storage.Scope{{}, {Live: true}, {Merchant: merchant}, {Merchant: merchant, Live: true}} {
 				page, err := tx.List(k, storage.Query{Scope: scope, Limit: 10_000})
@@ -120,10 +117,7 @@ func Contents(t *testing.T, store storage.Store, merchant string) map[string]str
 			all[b.Account] = fmt.Sprint(b)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/emersion/go-smtp"
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/message"
 )
 
@@ -63,10 +64,7 @@ func (s *session) Data(r io.Reader) error {
 
 func serve(t *testing.T) (*inbox, string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	b := &inbox{}
 	server := smtp.NewServer(b)
 	server.Domain = "localhost"
@@ -83,14 +81,9 @@ func serve(t *testing.T) (*inbox, string) {
 func parts(t *testing.T, header mail.Header, body io.Reader, into map[string]string) {
 	t.Helper()
 	kind, params, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !strings.HasPrefix(kind, "multipart/") {
-		data, err := io.ReadAll(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(io.ReadAll(body))(t)
 		into[kind] = header.Get("Content-Disposition") + "\n" + string(data)
 		return
 	}
@@ -100,9 +93,7 @@ func parts(t *testing.T, header mail.Header, body io.Reader, into map[string]str
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		parts(t, mail.Header(p.Header), p, into)
 	}
 }
@@ -110,26 +101,18 @@ func parts(t *testing.T, header mail.Header, body io.Reader, into map[string]str
 func TestSend(t *testing.T) {
 	box, address := serve(t)
 	m, err := New(Config{Server: address, From: "invoices@example.com", Insecure: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = m.SendEmail(t.Context(), message.Email{
+	must.Do(t, err)
+	must.Do(t, m.SendEmail(t.Context(), message.Email{
 		ID: "msg_1", To: "ama@example.com", FromName: "Adom\r\nBcc: eve@example.com", Subject: "Invoice ₵\r\nX-Evil: 1",
 		Text: "Please pay ₵ 5.", HTML: "<p>Please pay</p>",
 		Attachments: []message.Attachment{{Name: "INV-2026-000001.pdf", Type: "application/pdf", Data: []byte("%PDF-1.7")}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	if box.from != "invoices@example.com" || strings.Join(box.to, ",") != "ama@example.com" {
 		t.Errorf("from %s to %v", box.from, box.to)
 	}
-	got, err := mail.ReadMessage(bytes.NewReader(box.data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(mail.ReadMessage(bytes.NewReader(box.data)))(t)
 	for _, name := range []string{"Bcc", "X-Evil"} {
 		if v := got.Header.Get(name); v != "" {
 			t.Errorf("%s: %s was injected", name, v)
@@ -149,10 +132,7 @@ func TestSend(t *testing.T) {
 func TestSendFails(t *testing.T) {
 	box, address := serve(t)
 	box.refuse = true
-	open, err := New(Config{Server: address, From: "invoices@example.com", Insecure: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := must.Get(New(Config{Server: address, From: "invoices@example.com", Insecure: true}))(t)
 	if err := open.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"}); err == nil {
 		t.Error("a refused recipient is no error")
 	}
@@ -160,10 +140,7 @@ func TestSendFails(t *testing.T) {
 		t.Error("an address with a line break is sent to")
 	}
 	box.refuse = false
-	secure, err := New(Config{Server: address, From: "invoices@example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	secure := must.Get(New(Config{Server: address, From: "invoices@example.com"}))(t)
 	if err := secure.SendEmail(t.Context(), message.Email{To: "ama@example.com", Text: "x"}); err == nil {
 		t.Error("sent without TLS")
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -27,14 +28,9 @@ func batchesAheadOfCommits(t *testing.T, processes int) {
 	schema := pgtest.Schema(t)
 	var stores []*postgres.Store
 	for range processes {
-		s, err := postgres.Open(t.Context(), pgtest.Pool(t, 6), postgres.Config{Schema: schema, MaxBatchSize: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(postgres.Open(t.Context(), pgtest.Pool(t, 6), postgres.Config{Schema: schema, MaxBatchSize: 5}))(t)
 		defer s.Close()
-		if err := s.Define(t.Context(), notes); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Define(t.Context(), notes))
 		stores = append(stores, s)
 	}
 	err := stores[0].Update(t.Context(), func(tx storage.Tx) error {
@@ -47,9 +43,7 @@ func batchesAheadOfCommits(t *testing.T, processes int) {
 		p.Moves = []storage.Move{{Account: "guarded/purse", Guarded: true, Amount: money}, {Account: "open/from", Amount: -money}}
 		return tx.Post(p)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var counted, spent, taken, short atomic.Int64
 	var all sync.WaitGroup
 	for c := range callers {
@@ -137,26 +131,18 @@ func updateAndCheck(ctx context.Context, s *postgres.Store, c, n int) error {
 // Reads of single records share a round trip. A cancelled read does not affect the others.
 func TestPointReadsShareRoundTrips(t *testing.T) {
 	pool := pgtest.Pool(t, 8)
-	store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: pgtest.Schema(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: pgtest.Schema(t)}))(t)
 	defer store.Close()
-	if err := store.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), notes))
 	const known = 20
-	err = store.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, store.Update(t.Context(), func(tx storage.Tx) error {
 		for i := range known {
 			if err := tx.Insert(notes, note(fmt.Sprint("n", i))); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	var all sync.WaitGroup
 	for c := range 32 {
 		all.Go(func() {

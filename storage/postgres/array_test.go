@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"pgregory.net/rapid"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -35,9 +36,7 @@ func same[T any](r *rapid.T, m *pgtype.Map, of, element uint32, values []*T) {
 		}
 		before := []byte("before")
 		want, err := m.Encode(of, pgtype.BinaryFormatCode, values, bytes.Clone(before))
-		if err != nil {
-			r.Fatal(err)
-		}
+		must.Do(r, err)
 		got, err := m.Encode(of, pgtype.BinaryFormatCode, &a, bytes.Clone(before))
 		if err != nil || !bytes.Equal(got, want) {
 			r.Fatalf("%v: %x, %v; want %x", values, got, err, want)

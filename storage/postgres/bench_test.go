@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -62,12 +63,10 @@ type market struct {
 func newMarket(b *testing.B) *market {
 	m := &market{pool: pgtest.Pool(b, 70), schema: pgtest.Schema(b), names: map[string]string{}}
 	var err error
-	if m.store, err = postgres.Open(b.Context(), m.pool, postgres.Config{Schema: m.schema}); err != nil {
-		b.Fatal(err)
-	}
-	if m.svc, err = payments.New(b.Context(), m.store, payments.Config{BaseURL: "https://pay.example.com"}); err != nil {
-		b.Fatal(err)
-	}
+	m.store, err = postgres.Open(b.Context(), m.pool, postgres.Config{Schema: m.schema})
+	must.Do(b, err)
+	m.svc, err = payments.New(b.Context(), m.store, payments.Config{BaseURL: "https://pay.example.com"})
+	must.Do(b, err)
 	m.merchants, m.wallets = make([]string, 1000), make([]*account.Consumer, 1000)
 	m.forEach(b, 1000, func(ctx context.Context, i int) error {
 		merchant, err := m.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Shop"})
@@ -146,9 +145,7 @@ func (m *market) newRawLoop(b *testing.B) *rawLoop {
 	l := &rawLoop{market: m}
 	for _, table := range []string{"disbursements", "events", "events", "idempotency_keys"} {
 		rows, err := m.pool.Query(b.Context(), "SELECT * FROM "+m.schema+"."+table+" ORDER BY merchant DESC, id DESC LIMIT 1")
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		var names, marks []string
 		for i, f := range rows.FieldDescriptions() {
 			names, marks = append(names, `"`+f.Name+`"`), append(marks, fmt.Sprintf("$%d", i+1))
@@ -157,9 +154,7 @@ func (m *market) newRawLoop(b *testing.B) *rawLoop {
 			b.Fatalf("no %s: %v", table, rows.Err())
 		}
 		values, err := rows.Values()
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		rows.Close()
 		l.inserts = append(l.inserts, "INSERT INTO "+m.schema+"."+table+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(marks, ", ")+")")
 		l.rows = append(l.rows, values)
@@ -167,9 +162,7 @@ func (m *market) newRawLoop(b *testing.B) *rawLoop {
 	for _, a := range []struct{ id, like string }{{m.merchants[0], "%merchant%"}, {m.wallets[0].ID, "%wallet%"}} {
 		var name string
 		err := m.pool.QueryRow(b.Context(), "SELECT name FROM "+m.schema+".ledger_accounts WHERE position($1 in name) > 0 ORDER BY entries DESC LIMIT 1", a.id).Scan(&name)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		m.names[a.id] = strings.Replace(name, a.id, "%s", 1)
 	}
 	return l

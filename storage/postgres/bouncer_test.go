@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -23,9 +24,7 @@ func TestStoreWorksBehindTransactionPooling(t *testing.T) {
 	t.Run("modes", func(t *testing.T) {
 		for _, mode := range []string{"", mode + "cache_statement", mode + "describe_exec", mode + "exec", mode + "simple_protocol"} {
 			pool, err := postgres.Connect(t.Context(), bouncer.URL()+mode)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			_, err = postgres.Open(t.Context(), pool, postgres.Config{})
 			pool.Close()
 			if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "CacheDescribe") {
@@ -35,10 +34,7 @@ func TestStoreWorksBehindTransactionPooling(t *testing.T) {
 	})
 	t.Run("contract", func(t *testing.T) {
 		contract(t, func(t *testing.T) *pgxpool.Pool {
-			pool, err := postgres.Connect(t.Context(), bouncer.URL()+mode+"cache_describe")
-			if err != nil {
-				t.Fatal(err)
-			}
+			pool := must.Get(postgres.Connect(t.Context(), bouncer.URL()+mode+"cache_describe"))(t)
 			t.Cleanup(pool.Close)
 			return pool
 		})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -26,9 +27,7 @@ func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 	proxy := newProxy(t)
 	schema := pgtest.Schema(t)
 	store := proxy.open(t, schema)
-	if err := store.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), notes))
 	const callers, each = 8, 40
 	var mu sync.Mutex
 	written := map[string]bool{}
@@ -68,15 +67,10 @@ func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 	}
 
 	// This reads the database directly, without the store's cache.
-	direct, err := postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{Schema: schema})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := direct.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	direct := must.Get(postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{Schema: schema}))(t)
+	must.Do(t, direct.Define(t.Context(), notes))
 	succeeded := int64(0)
-	err = direct.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, direct.View(t.Context(), func(tx storage.ReadTx) error {
 		for id, wrote := range written {
 			_, noteErr := tx.Get(notes, scope, id)
 			_, bookErr := tx.Posting(id)
@@ -92,10 +86,7 @@ func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 			t.Errorf("balance %+v after %d transfers", b, succeeded)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if succeeded == 0 {
 		t.Error("no update succeeded")
 	}
@@ -131,17 +122,11 @@ type proxy struct {
 }
 
 func newProxy(t *testing.T) *proxy {
-	config, err := pgxpool.ParseConfig(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(pgxpool.ParseConfig(pgtest.URL(t)))(t)
 	if config.ConnConfig.TLSConfig != nil {
 		t.Skip("the proxy must see what is sent, and the server wants TLS")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	p := &proxy{listener: listener, target: net.JoinHostPort(config.ConnConfig.Host, fmt.Sprint(config.ConnConfig.Port)), url: config}
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -166,16 +151,9 @@ func (p *proxy) open(t *testing.T, schema string) *postgres.Store {
 	at := p.listener.Addr().(*net.TCPAddr)
 	p.url.ConnConfig.Host, p.url.ConnConfig.Port = "127.0.0.1", uint16(at.Port)
 	p.url.MaxConns = 4
-	pool, err := pgxpool.NewWithConfig(context.Background(), p.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := must.Get(pgxpool.NewWithConfig(context.Background(), p.url))(t)
 	t.Cleanup(pool.Close)
-	store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, MaxBatchSize: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
+	return must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, MaxBatchSize: 4}))(t)
 }
 
 // serve passes everything on. While it is cutting, one of four messages that

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -19,11 +20,7 @@ func TestContract(t *testing.T) {
 func contract(t *testing.T, pool func(*testing.T) *pgxpool.Pool) {
 	var schema string
 	reopen := func(t *testing.T) storage.Store {
-		store, err := postgres.Open(t.Context(), pool(t), postgres.Config{Schema: schema})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return store
+		return must.Get(postgres.Open(t.Context(), pool(t), postgres.Config{Schema: schema}))(t)
 	}
 	storagetest.Run(t, func(t *testing.T) storage.Store {
 		schema = pgtest.Schema(t)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -17,16 +18,11 @@ import (
 // A store is copied from memory to SQLite, to PostgreSQL and back, and holds the
 // same each time.
 func TestCopyBetweenAllStores(t *testing.T) {
-	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "copy.db"), sqlite.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "copy.db"), sqlite.Config{}))(t)
 	defer file.Close()
 	first := memory.New()
 	kinds := []*storage.Kind{things}
-	if err := first.Define(t.Context(), kinds...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Define(t.Context(), kinds...))
 	for step := range uint64(600) {
 		play(t, first, 99, step)
 	}
@@ -37,10 +33,7 @@ func TestCopyBetweenAllStores(t *testing.T) {
 	src := storage.Store(first)
 	for _, dst := range []storage.Store{file, pgtest.Store(t), memory.New()} {
 		last := map[string]int64{}
-		err := storage.Copy(t.Context(), dst, src, kinds, func(p storage.Progress) { last[p.What] = p.Done })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, storage.Copy(t.Context(), dst, src, kinds, func(p storage.Progress) { last[p.What] = p.Done }))
 		if diff := cmp.Diff(wanted, contents(t, dst)); diff != "" {
 			t.Errorf("%T (-source +copy):\n%s", dst, diff)
 		}
@@ -76,10 +69,7 @@ func (c corruptTx) Postings(after string, limit int) ([]storage.Booked, error) {
 
 func TestCopyRefusesInconsistentLedger(t *testing.T) {
 	src := memory.New()
-	err := src.Update(t.Context(), func(tx storage.Tx) error { return tx.Post(transfer("p")) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, src.Update(t.Context(), func(tx storage.Tx) error { return tx.Post(transfer("p")) }))
 	if err := storage.Copy(t.Context(), memory.New(), corruptStore{src}, nil, nil); err == nil {
 		t.Error("a ledger in which an entry has another balance is copied")
 	}
@@ -95,7 +85,7 @@ type storeContents struct {
 // contents reads all that a store holds. Versions are not copied.
 func contents(t *testing.T, s storage.Store) (all storeContents) {
 	t.Helper()
-	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 		var last storage.Record
 		for {
 			batch, err := tx.(storage.Scanner).Scan(things, last.Scope, last.ID, 7)
@@ -120,9 +110,6 @@ func contents(t *testing.T, s storage.Store) (all storeContents) {
 		}
 		all.Postings, err = tx.Postings("", 999)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 	"github.com/seed-7082ffec/payments/webhook"
@@ -168,18 +169,9 @@ func deliveringProcesses(t *testing.T, processes int) {
 	const endpoints, kills, atOnce = 3, 3, 8
 	ctx, url, schema, began := t.Context(), pgtest.URL(t), pgtest.Schema(t), time.Now()
 	t.Setenv(workerHooks, fmt.Sprint(began.UnixMilli()))
-	store, err := postgres.Open(ctx, pgtest.Pool(t, 4), postgres.Config{Schema: schema})
-	if err != nil {
-		t.Fatal(err)
-	}
-	svc, err := payments.New(ctx, store, hookConfig(time.UnixMilli(began.UnixMilli())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(postgres.Open(ctx, pgtest.Pool(t, 4), postgres.Config{Schema: schema}))(t)
+	svc := must.Get(payments.New(ctx, store, hookConfig(time.UnixMilli(began.UnixMilli()))))(t)
+	m := must.Get(svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID}
 	at := &receivers{arrived: map[string]int{}, gate: make(chan struct{})}
 	server := httptest.NewServer(at)
@@ -187,10 +179,7 @@ func deliveringProcesses(t *testing.T, processes int) {
 	path := map[string]string{}
 	for i := range endpoints {
 		p := fmt.Sprintf("/%d/", i)
-		e, err := svc.Webhooks.Create(ctx, caller, webhook.CreateParams{URL: server.URL + p, Events: []event.Type{"*"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(svc.Webhooks.Create(ctx, caller, webhook.CreateParams{URL: server.URL + p, Events: []event.Type{"*"}}))(t)
 		path[e.ID] = p
 	}
 
@@ -210,9 +199,7 @@ func deliveringProcesses(t *testing.T, processes int) {
 	died := map[string]bool{}
 	for range kills {
 		for range atOnce {
-			if _, err := svc.Events.Record(ctx, caller, event.RecordParams{Type: "customer.created", Object: map[string]string{"object": "customer"}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(svc.Events.Record(ctx, caller, event.RecordParams{Type: "customer.created", Object: map[string]string{"object": "customer"}}))(t)
 		}
 		// While the receivers are silent, the test kills a process that holds deliveries. An
 		// endpoint that has not answered yet is told one thing at a time.
@@ -243,10 +230,7 @@ func deliveringProcesses(t *testing.T, processes int) {
 	await("all is delivered", func() bool {
 		done := 0
 		for id, path := range path {
-			list, err := svc.Webhooks.ListDeliveries(ctx, caller, webhook.DeliveryListParams{Endpoint: id, Page: api.Page{Limit: api.MaxLimit}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := must.Get(svc.Webhooks.ListDeliveries(ctx, caller, webhook.DeliveryListParams{Endpoint: id, Page: api.Page{Limit: api.MaxLimit}}))(t)
 			for _, d := range list.Data {
 				of[d.ID] = path + d.Event
 				if d.Status == webhook.Delivered {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -42,17 +43,12 @@ var seeds = flag.Int("seeds", 4, "how many random sequences the differential tes
 func TestAllStoresAnswerAlike(t *testing.T) {
 	for seed := range uint64(*seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "differential.db"), sqlite.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "differential.db"), sqlite.Config{}))(t)
 			defer file.Close()
 			reference := memory.New()
 			others := map[string]storage.Store{"sqlite": file, "postgres": pgtest.Store(t)}
 			for _, s := range []storage.Store{reference, others["sqlite"], others["postgres"]} {
-				if err := s.Define(t.Context(), things); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.Define(t.Context(), things))
 			}
 			for step := range uint64(400) {
 				wanted := play(t, reference, seed, step)

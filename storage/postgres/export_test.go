@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/internal/sqlstore"
 )
 
@@ -11,10 +12,7 @@ import (
 
 func (s *Store) Newest(t *testing.T) (number, token int64) {
 	t.Helper()
-	c, err := driver{s}.NewestCommit()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(driver{s}.NewestCommit())(t)
 	return c.Number, c.Token
 }
 

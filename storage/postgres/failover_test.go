@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -48,23 +49,12 @@ type load struct {
 // newLoad opens a store on a URL and begins to use it.
 func newLoad(t *testing.T, url string) *load {
 	t.Helper()
-	config, err := postgres.PoolConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(postgres.PoolConfig(url))(t)
 	config.MaxConns = 4
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
 	t.Cleanup(pool.Close)
-	store, err := postgres.Open(t.Context(), pool, postgres.Config{MaxBatchSize: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(postgres.Open(t.Context(), pool, postgres.Config{MaxBatchSize: 4}))(t)
+	must.Do(t, store.Define(t.Context(), notes))
 	ctx, stop := context.WithCancel(context.Background())
 	l := &load{t: t, store: store, stop: stop, maybe: map[string]bool{}}
 	for range 6 {
@@ -179,23 +169,12 @@ func (l *load) check(url string) {
 	if l.longest > requestLimit {
 		l.t.Errorf("a call took %s", l.longest)
 	}
-	conn, err := pgx.Connect(context.Background(), url)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(context.Background(), url))(l.t)
 	defer conn.Close(context.Background())
-	rows, err := conn.Query(context.Background(), "SELECT id FROM payments.test_notes")
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	there, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	rows := must.Get(conn.Query(context.Background(), "SELECT id FROM payments.test_notes"))(l.t)
+	there := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(l.t)
 	var moved int
-	if err := conn.QueryRow(context.Background(), "SELECT balance FROM payments.ledger_accounts WHERE name = 'guarded/to'").Scan(&moved); err != nil {
-		l.t.Fatal(err)
-	}
+	must.Do(l.t, conn.QueryRow(context.Background(), "SELECT balance FROM payments.ledger_accounts WHERE name = 'guarded/to'").Scan(&moved))
 	if moved != len(there) {
 		l.t.Errorf("%d records and %d transfers", len(there), moved)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -48,9 +49,7 @@ func BenchmarkGrowth(b *testing.B) {
 			for n := range b.N + 20 {
 				for _, g := range []*grown{small, large} {
 					begun := time.Now()
-					if err := q.ask(b.Context(), g, n); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, q.ask(b.Context(), g, n))
 					if n >= 20 { // the statements are prepared
 						took[g] = append(took[g], time.Since(begun))
 					}
@@ -121,9 +120,7 @@ func newGrown(b *testing.B, pool *pgxpool.Pool, rows int) *grown {
 	schema := pgtest.Schema(b)
 	check := func(err error) {
 		b.Helper()
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 	}
 	var err error
 	g.store, err = postgres.Open(b.Context(), pool, postgres.Config{Schema: schema})

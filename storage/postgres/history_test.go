@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -35,9 +36,7 @@ func saveState(t *testing.T, pool *pgxpool.Pool, schema string) *savedState {
 	if err == nil {
 		p.tables, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text := "CREATE SCHEMA " + p.saved
 	for _, table := range p.tables {
 		text += fmt.Sprintf("; CREATE TABLE %s.%s AS TABLE %s.%[2]s", p.saved, table, schema)
@@ -61,9 +60,7 @@ func (p *savedState) restore(t *testing.T) {
 // exec runs statements in one transaction.
 func (p *savedState) exec(t *testing.T, text string) {
 	t.Helper()
-	if _, err := p.pool.Exec(t.Context(), text, pgx.QueryExecModeSimpleProtocol); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.pool.Exec(t.Context(), text, pgx.QueryExecModeSimpleProtocol))(t)
 }
 
 // openStore opens one more store on a schema.
@@ -73,9 +70,7 @@ func openStore(t *testing.T, pool *pgxpool.Pool, schema string, log *slog.Logger
 	if err == nil {
 		err = s.Define(t.Context(), notes)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -128,13 +123,10 @@ func checkCount(t *testing.T, who string, s storage.Store, before int64) {
 // takeNext takes the next number of a sequence, and nothing else.
 func takeNext(t *testing.T, s storage.Store) (n int64) {
 	t.Helper()
-	err := s.Update(t.Context(), func(tx storage.Tx) (err error) {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) (err error) {
 		n, err = tx.Next("a")
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return n
 }
 
@@ -157,9 +149,7 @@ func TestLostHistoryClearsCache(t *testing.T) {
 	want(idle, 4)
 	// The log of commits is pruned.
 	number, _ := idle.Newest(t)
-	if _, err := pool.Exec(t.Context(), "DELETE FROM "+schema+".storage_commits WHERE number < $1", number); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(pool.Exec(t.Context(), "DELETE FROM "+schema+".storage_commits WHERE number < $1", number))(t)
 	replica := saveState(t, pool, schema)
 	for n := range int64(6) {
 		want(ahead, 5+n)
@@ -227,9 +217,7 @@ func TestLostHistoryOfSeveralProcesses(t *testing.T) {
 			}
 		case 2:
 			text := "DELETE FROM " + schema + ".storage_commits WHERE number < (SELECT max(number) FROM " + schema + ".storage_commits)"
-			if _, err := pool.Exec(t.Context(), text); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(pool.Exec(t.Context(), text))(t)
 		default:
 			checkCount(t, fmt.Sprint(step), stores[random.IntN(len(stores))], count)
 			count++
@@ -280,7 +268,7 @@ func TestLostHistoryBesideWriters(t *testing.T) {
 	}
 	close(done)
 	all.Wait()
-	err := stores[0].View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, stores[0].View(t.Context(), func(tx storage.ReadTx) error {
 		r, err := tx.Get(notes, scope, "n")
 		if err != nil {
 			return err
@@ -297,10 +285,7 @@ func TestLostHistoryBesideWriters(t *testing.T) {
 			t.Errorf("sequences %v, note %d, balance %+v", all, size, b)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // After a change of a sequence in the database, Next gives the number after it: the store
@@ -314,9 +299,7 @@ func TestNextReadsSequenceChangedInDatabase(t *testing.T) {
 		"UPDATE " + schema + ".storage_sequences SET value = 10",
 		"DELETE FROM " + schema + ".storage_sequences",
 	} {
-		if _, err := pool.Exec(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(pool.Exec(t.Context(), text))(t)
 		want := int64(1)
 		if strings.HasPrefix(text, "UPDATE") {
 			want = 11

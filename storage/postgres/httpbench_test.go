@@ -21,6 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
 	"github.com/seed-7082ffec/payments/internal/httpload"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
@@ -43,9 +44,7 @@ func BenchmarkHTTP(b *testing.B) {
 		b.Run(fmt.Sprint("connections=", connections), func(b *testing.B) {
 			drive := func(keys []string, n int) httpload.Load {
 				done, err := httpload.Run(b.Context(), httpload.Load{Address: address, Connections: connections, Requests: n, Keys: keys, Wallets: m.serviceIDs()})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 				return done
 			}
 			drive(keys, 2000)
@@ -86,9 +85,7 @@ func BenchmarkHTTP(b *testing.B) {
 // serve answers /v1 with the market's service.
 func (m *market) serve(b *testing.B) (address string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	server := httpapi.NewServer("", httpapi.New(m.svc, httpapi.Config{
 		Logger: slog.New(slog.DiscardHandler), InFlight: httpapi.InFlight{Test: 1024, All: 8192}, // one key has all connections
 	}))
@@ -122,9 +119,7 @@ func (m *market) serviceIDs() []string {
 // tells; connections that have ended meanwhile do not count.
 func (m *market) serverTime(b *testing.B) time.Duration {
 	var backend int
-	if err := m.pool.QueryRow(b.Context(), "SELECT pg_backend_pid()").Scan(&backend); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, m.pool.QueryRow(b.Context(), "SELECT pg_backend_pid()").Scan(&backend))
 	parent := ""
 	times := map[string]int64{}
 	parents := map[string]string{}
@@ -172,9 +167,7 @@ func newPgbench(b *testing.B) *pgbench {
 		b.Skip("pgbench is not installed")
 	}
 	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	name := fmt.Sprint("pgbench_", os.Getpid())
 	each := func(statement string) {
 		conn, err := pgx.ConnectConfig(context.Background(), config.ConnConfig)
@@ -221,8 +214,6 @@ func (p *pgbench) run(b *testing.B, d time.Duration) float64 {
 		b.Fatalf("pgbench says no rate: %s", out)
 	}
 	rate, err := strconv.ParseFloat(string(found[1]), 64)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	return rate
 }

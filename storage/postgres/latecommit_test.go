@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -14,21 +15,14 @@ import (
 // the store has reported that it did not happen, it cannot happen any more.
 func TestLateCommitFailsAfterResolve(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
-	s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema}))(t)
+	must.Do(t, s.Define(t.Context(), notes))
 	insert := func(id string) error {
 		return s.Update(t.Context(), func(tx storage.Tx) error {
 			return tx.Insert(notes, storage.Record{Scope: scope, ID: id, Columns: []any{int64(0), nil}})
 		})
 	}
-	if err := insert("before"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, insert("before"))
 	const token = 4711
 	number, newest := s.Newest(t)
 	if lost, err := s.Resolve(number+1, token, context.DeadlineExceeded); !lost || !errors.Is(err, context.DeadlineExceeded) {
@@ -40,10 +34,7 @@ func TestLateCommitFailsAfterResolve(t *testing.T) {
 	}
 
 	// The server reads it now.
-	conn, err := pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(pool.Acquire(t.Context()))(t)
 	defer conn.Release()
 	for what, statement := range map[string]struct {
 		text string
@@ -52,16 +43,11 @@ func TestLateCommitFailsAfterResolve(t *testing.T) {
 		"expects what it has run on": {s.ExpectCommit(), []any{newest}},
 		"takes its number":           {s.InsertCommit(), []any{number + 1, token, []byte{}}},
 	} {
-		tx, err := conn.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := must.Get(conn.Begin(t.Context()))(t)
 		if _, err := tx.Exec(t.Context(), statement.text, statement.args...); err == nil {
 			t.Errorf("%s, and may commit", what)
 		}
-		if err := tx.Rollback(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tx.Rollback(t.Context()))
 	}
 
 	if happened, err := s.Happened(t.Context(), number, newest); !happened || err != nil {

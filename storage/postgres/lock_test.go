@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -22,18 +23,13 @@ import (
 // openNotes opens a store with the kind of the tests.
 func openNotes(t *testing.T, pool *pgxpool.Pool, schema string) *postgres.Store {
 	t.Helper()
-	store, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema}))(t)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := store.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Define(t.Context(), notes))
 	return store
 }
 
@@ -46,10 +42,7 @@ func insertNote(t *testing.T, store *postgres.Store, id string) error {
 func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
 	schema := pgtest.Schema(t)
 	store := openNotes(t, pgtest.Pool(t, 4), schema)
-	silent, err := pgconn.Connect(t.Context(), pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := must.Get(pgconn.Connect(t.Context(), pgtest.URL(t)))(t)
 	defer silent.Close(t.Context())
 	f := silent.Frontend()
 	for _, text := range []string{"BEGIN", "SET LOCAL idle_in_transaction_session_timeout = 1000", "LOCK TABLE " + schema + ".storage_writer IN EXCLUSIVE MODE"} {
@@ -58,22 +51,15 @@ func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
 		f.SendExecute(&pgproto3.Execute{})
 	}
 	f.Send(&pgproto3.Flush{}) // answers, but no Sync
-	if err := f.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Flush())
 	for commands := 0; commands < 3; {
-		message, err := silent.ReceiveMessage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		message := must.Get(silent.ReceiveMessage(t.Context()))(t)
 		if _, ok := message.(*pgproto3.CommandComplete); ok {
 			commands++
 		}
 	}
 	start := time.Now()
-	if err := insertNote(t, store, "a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, insertNote(t, store, "a"))
 	took := time.Since(start)
 	t.Logf("the lock was free after %s", took.Round(time.Millisecond))
 	if took > 15*time.Second {
@@ -88,10 +74,7 @@ func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
 // writes decide: without the lock no write is lost, doubled or falsely acknowledged.
 func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 	schema := pgtest.Schema(t)
-	config, err := pgxpool.ParseConfig(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(pgxpool.ParseConfig(pgtest.URL(t)))(t)
 	address := newTCPProxy(t, fmt.Sprintf("%s:%d", config.ConnConfig.Host, config.ConnConfig.Port))
 	var unlocked atomic.Int64
 	lock := fmt.Appendf(nil, `LOCK TABLE "%s".storage_writer IN EXCLUSIVE MODE`, schema)
@@ -106,15 +89,9 @@ func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 	to := address.listener.Addr().String()
 	var stores []*postgres.Store
 	for range 2 {
-		config, err := pgxpool.ParseConfig("postgres://postgres@" + to + "/postgres?sslmode=disable&default_query_exec_mode=cache_describe")
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := must.Get(pgxpool.ParseConfig("postgres://postgres@" + to + "/postgres?sslmode=disable&default_query_exec_mode=cache_describe"))(t)
 		config.ConnConfig.User, config.ConnConfig.Password, config.ConnConfig.Database = userOf(t)
-		pool, err := pgxpool.NewWithConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pool := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
 		t.Cleanup(pool.Close)
 		stores = append(stores, openNotes(t, pool, schema))
 	}
@@ -157,7 +134,7 @@ func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 		t.Error("too little to show anything")
 	}
 	direct := openNotes(t, pgtest.Pool(t, 2), schema)
-	err = direct.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, direct.Update(t.Context(), func(tx storage.Tx) error {
 		counter, err := tx.Get(notes, scope, "counter")
 		if err != nil {
 			return err
@@ -175,18 +152,12 @@ func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 				n, counter.Columns[0], counter.Version, money.Amount, money.Entries, next)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // userOf returns the user, password and database of the test server.
 func userOf(t *testing.T) (user, password, database string) {
-	config, err := pgx.ParseConfig(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(pgx.ParseConfig(pgtest.URL(t)))(t)
 	return config.User, config.Password, config.Database
 }
 
@@ -197,37 +168,21 @@ func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
 		t.Run(setting, func(t *testing.T) {
 			schema := pgtest.Schema(t)
 			config, err := postgres.PoolConfig(pgtest.URL(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			config.MaxConns = 4
-			pool, err := pgxpool.NewWithConfig(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			pool := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
 			t.Cleanup(pool.Close)
 			store := openNotes(t, pool, schema)
 			config.ConnConfig.RuntimeParams[setting] = "500"
-			hasty, err := pgxpool.NewWithConfig(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			hasty := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
 			t.Cleanup(hasty.Close)
 			impatient := openNotes(t, hasty, schema)
 
-			tx, err := pool.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			tx := must.Get(pool.Begin(t.Context()))(t)
 			release := sync.OnceFunc(func() { _ = tx.Rollback(t.Context()) }) // it has written nothing
 			defer release()
-			if _, err := tx.Exec(t.Context(), "LOCK TABLE "+schema+".storage_writer IN EXCLUSIVE MODE"); err != nil {
-				t.Fatal(err)
-			}
-			host, err := hasty.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Get(tx.Exec(t.Context(), "LOCK TABLE "+schema+".storage_writer IN EXCLUSIVE MODE"))(t)
+			host := must.Get(hasty.Begin(t.Context()))(t)
 			err = impatient.In(host).Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("in")) })
 			if !errors.Is(err, storage.ErrRetry) {
 				t.Errorf("in the host's transaction: %v", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -54,9 +55,7 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			schema := pgtest.Schema(t)
-			if err := prepare(schema); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, prepare(schema))
 			if err := postgres.Validate(t.Context(), pool, schema, &whole); err == nil {
 				t.Error("a schema that is not ready is valid")
 			}
@@ -67,15 +66,11 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 				cut.left.Store(n)
 				config.ConnConfig.Tracer = cut
 				dying, err := pgxpool.NewWithConfig(t.Context(), config)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				err = postgres.Migrate(t.Context(), dying, schema, &whole)
 				dying.Close()
 				if cut.left.Load() > 0 { // it was through before its turn came
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, err)
 					break
 				}
 				if err == nil {
@@ -93,12 +88,8 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 				t.Error(err)
 			}
 			s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Define(t.Context(), &whole); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
+			must.Do(t, s.Define(t.Context(), &whole))
 			if what != "grown" {
 				return
 			}
@@ -120,29 +111,19 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 func TestMigrateTxEndsWithHostTransaction(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
 	for _, end := range []string{"rollback", "commit"} {
-		tx, err := pool.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := postgres.MigrateTx(t.Context(), tx, schema, payments.Kinds()...); err != nil {
-			t.Fatal(err)
-		}
+		tx := must.Get(pool.Begin(t.Context()))(t)
+		must.Do(t, postgres.MigrateTx(t.Context(), tx, schema, payments.Kinds()...))
 		var path string
 		if err := tx.QueryRow(t.Context(), "SELECT current_setting('search_path')").Scan(&path); err != nil || strings.Contains(path, schema) {
 			t.Errorf("the host's search_path has become %s, %v", path, err)
 		}
-		if _, err := tx.Exec(t.Context(), end); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(tx.Exec(t.Context(), end))(t)
 		_ = tx.Rollback(t.Context()) // it has ended
 		if err := postgres.Validate(t.Context(), pool, schema, payments.Kinds()...); (err == nil) != (end == "commit") {
 			t.Errorf("after %s: %v", end, err)
 		}
 	}
-	tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.Serializable})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := must.Get(pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.Serializable}))(t)
 	defer tx.Rollback(t.Context())
 	if err := postgres.MigrateTx(t.Context(), tx, schema); !errors.Is(err, storage.ErrInvalid) {
 		t.Errorf("in a serializable transaction: %v", err)
@@ -153,26 +134,16 @@ func TestMigrateTxEndsWithHostTransaction(t *testing.T) {
 // table, whatever the planner thinks of its size.
 func TestQueriesUseTheirIndexes(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
-	if err := postgres.Migrate(t.Context(), pool, schema, payments.Kinds()...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Migrate(t.Context(), pool, schema, payments.Kinds()...))
 	tracer := &explainer{t: t}
 	config := pool.Config()
 	config.ConnConfig.Tracer = tracer
-	traced, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	traced := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
 	defer traced.Close()
-	s, err := postgres.Open(t.Context(), traced, postgres.Config{Schema: schema, ReadOnlySchema: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Define(t.Context(), payments.Kinds()...); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(postgres.Open(t.Context(), traced, postgres.Config{Schema: schema, ReadOnlySchema: true}))(t)
+	must.Do(t, s.Define(t.Context(), payments.Kinds()...))
 	tracer.on = true
-	err = s.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 		for _, k := range payments.Kinds() {
 			queries := []storage.Query{{Scope: scope, Limit: 10}, {Scope: scope, Limit: 10, After: "x"}, {Scope: scope, Limit: 10, Before: "x"}}
 			for _, c := range k.Columns {
@@ -200,32 +171,20 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	tracer.on = false
 	if len(tracer.seen) < 50 {
 		t.Fatalf("%d statements were seen", len(tracer.seen))
 	}
-	conn, err := pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(pool.Acquire(t.Context()))(t)
 	defer conn.Release()
 	for _, set := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_bitmapscan"} {
-		if _, err := conn.Exec(t.Context(), "SET "+set+" = off"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Exec(t.Context(), "SET "+set+" = off"))(t)
 	}
-	if _, err := conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan"))(t)
 	for text, args := range tracer.seen {
 		rows, err := conn.Query(t.Context(), "EXPLAIN "+text, args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -258,22 +217,17 @@ func (e *explainer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndD
 // A migration reports its progress. One that changes nothing reports nothing.
 func TestMigrationReportsProgress(t *testing.T) {
 	var told []storage.Progress
-	s, err := postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{
+	s := must.Get(postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{
 		Schema: pgtest.Schema(t), MigrationProgress: func(p storage.Progress) { told = append(told, p) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer s.Close()
 	old := *things
 	old.Columns, old.Keys, old.Due = things.Columns[:4], things.Keys[:1], ""
 	whole := *things
 	whole.Backfill = func([]byte) ([]any, error) { return []any{nil, int64(7), true, epoch, epoch, nil}, nil }
-	if err := s.Define(t.Context(), &old); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), &old))
 	const rows = 700
-	err = s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		for n := range rows {
 			r := storage.Record{Scope: scope, ID: fmt.Sprintf("th_%04d", n), Columns: []any{nil, int64(7), true, epoch}}
 			if err := tx.Insert(&old, r); err != nil {
@@ -281,10 +235,7 @@ func TestMigrationReportsProgress(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, test := range []struct {
 		what string
 		kind *storage.Kind
@@ -310,28 +261,20 @@ func TestMigrationReportsProgress(t *testing.T) {
 // The next migration drops indexes that newer ones replace.
 func TestObsoleteIndexesAreDropped(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
-	if err := postgres.Migrate(t.Context(), pool, schema, things); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Migrate(t.Context(), pool, schema, things))
 	for _, text := range []string{
 		`CREATE INDEX "%[2]s.due" ON %[1]s.%[2]s (due, id)`, `CREATE INDEX "%[2]s.due.test" ON %[1]s.%[2]s (merchant, due, id)`, `DROP INDEX %[1]s."%[2]s.due.mode"`,
 	} {
-		if _, err := pool.Exec(t.Context(), fmt.Sprintf(text, schema, things.Name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(pool.Exec(t.Context(), fmt.Sprintf(text, schema, things.Name)))(t)
 	}
 	if err := postgres.Validate(t.Context(), pool, schema, things); err == nil {
 		t.Error("a schema with replaced indexes is valid")
 	}
-	if err := postgres.Migrate(t.Context(), pool, schema, things); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Migrate(t.Context(), pool, schema, things))
 	check := func(want string) {
 		t.Helper()
 		rows, err := pool.Query(t.Context(), "SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname LIKE $2 ORDER BY 1", schema, things.Name+".due%")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if want = fmt.Sprintf(want, things.Name); err != nil || fmt.Sprint(names) != want {
 			t.Errorf("indexes %v, %v, want %s", names, err, want)
@@ -340,8 +283,6 @@ func TestObsoleteIndexesAreDropped(t *testing.T) {
 	check("[%[1]s.due.mode %[1]s.due.scope]")
 	queue := *things
 	queue.OneQueue = true
-	if err := postgres.Migrate(t.Context(), pool, schema, &queue); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Migrate(t.Context(), pool, schema, &queue))
 	check("[%s.due.mode]")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -92,9 +93,7 @@ func TestLargeTablesAreReadByIndex(t *testing.T) {
 		}
 	}
 	ctx, pool, schema, kinds := t.Context(), pgtest.Pool(t, 2), pgtest.Schema(t), tableShapes()
-	if err := postgres.Migrate(ctx, pool, schema, payments.Kinds()...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Migrate(ctx, pool, schema, payments.Kinds()...))
 	fill := []string{
 		"INSERT INTO " + schema + ".ledger_accounts (name, guarded, balance, entries) SELECT 'acct/' || i, true, 100, 1 FROM generate_series(1, $1::int) AS i",
 		"INSERT INTO " + schema + ".ledger_postings (id, type, ref, at) SELECT 'txn_' || i, 'x', 'y', 0 FROM generate_series(1, $1::int) AS i",
@@ -110,24 +109,17 @@ func TestLargeTablesAreReadByIndex(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	if _, err := pool.Exec(ctx, "ANALYZE"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(pool.Exec(ctx, "ANALYZE"))(t)
 
 	before := scanned(t, schema)
 	// The server's counts are whole when the connections that were counted have ended.
 	config := pool.Config()
 	config.ConnConfig.RuntimeParams["application_name"] = schema
-	counted, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counted := must.Get(pgxpool.NewWithConfig(ctx, config))(t)
 	asked := runAllQueries(t, counted, schema, kinds, n)
 	counted.Close()
 	for left := 1; left > 0; {
-		if err := pool.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", schema).Scan(&left); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, pool.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", schema).Scan(&left))
 	}
 	after := scanned(t, schema)
 	used := int64(0)
@@ -157,22 +149,14 @@ type scanCounts struct{ rows, whole, byIndex, fetched int64 }
 // scanned asks on a connection of its own, which has no older snapshot of the counts.
 func scanned(t *testing.T, schema string) map[string]scanCounts {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(t.Context(), pgtest.URL(t)))(t)
 	defer conn.Close(t.Context())
-	rows, err := conn.Query(t.Context(), `SELECT s.relname, c.reltuples::bigint, coalesce(seq_scan, 0), coalesce(idx_scan, 0), coalesce(idx_tup_fetch, 0)
-		FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid WHERE schemaname = $1`, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(conn.Query(t.Context(), `SELECT s.relname, c.reltuples::bigint, coalesce(seq_scan, 0), coalesce(idx_scan, 0), coalesce(idx_tup_fetch, 0)
+		FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid WHERE schemaname = $1`, schema))(t)
 	all := map[string]scanCounts{}
 	var name string
 	var s scanCounts
-	if _, err := pgx.ForEachRow(rows, []any{&name, &s.rows, &s.whole, &s.byIndex, &s.fetched}, func() error { all[name] = s; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(pgx.ForEachRow(rows, []any{&name, &s.rows, &s.whole, &s.byIndex, &s.fetched}, func() error { all[name] = s; return nil }))(t)
 	return all
 }
 
@@ -180,18 +164,13 @@ func scanned(t *testing.T, schema string) map[string]scanCounts {
 // returns how many questions it were.
 func runAllQueries(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*storage.Kind, n int) (asked int) {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true}))(t)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	if err := s.Define(t.Context(), payments.Kinds()...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), payments.Kinds()...))
 	ask := func(what string, err error) {
 		t.Helper()
 		asked++
@@ -291,11 +270,7 @@ func runAllQueries(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*sto
 		}}))
 		return nil
 	}
-	if err := s.View(t.Context(), read); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Update(t.Context(), write); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.View(t.Context(), read))
+	must.Do(t, s.Update(t.Context(), write))
 	return asked
 }

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/internal/httpload"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -63,14 +64,9 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 
 func severalProcesses(t *testing.T, processes int) {
 	url, schema := pgtest.URL(t), pgtest.Schema(t)
-	store, err := postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{Schema: schema})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
-	err = store.Update(t.Context(), func(tx storage.Tx) error {
+	store := must.Get(postgres.Open(t.Context(), pgtest.Pool(t, 4), postgres.Config{Schema: schema}))(t)
+	must.Do(t, store.Define(t.Context(), notes))
+	must.Do(t, store.Update(t.Context(), func(tx storage.Tx) error {
 		for i := range accounts {
 			p := transfer(fmt.Sprint("begin", i))
 			p.Moves = []storage.Move{{Account: accountName(i), Guarded: true, Amount: 20}, {Account: "open/from", Amount: -20}}
@@ -88,10 +84,7 @@ func severalProcesses(t *testing.T, processes int) {
 		counter := note("counter")
 		counter.Columns[0] = int64(0)
 		return tx.Insert(notes, counter)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 
 	told := &reports{ids: map[string]bool{}}
 	var workers []*worker
@@ -119,7 +112,7 @@ func severalProcesses(t *testing.T, processes int) {
 		w.end(t)
 	}
 
-	err = store.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, store.View(t.Context(), func(tx storage.ReadTx) error {
 		for id := range told.ids {
 			if _, err := tx.Get(notes, scope, id); err != nil {
 				t.Errorf("%s, which was reported, is lost: %v", id, err)
@@ -167,17 +160,14 @@ func severalProcesses(t *testing.T, processes int) {
 			t.Errorf("balances add up to %d, of %d entries for %d calls", total, entries, written)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func accountName(i int) string { return fmt.Sprint("guarded/", i) }
 
 func tasksDone(t *testing.T, s storage.Store) (done int) {
 	t.Helper()
-	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 		for i := range tasks {
 			r, err := tx.Get(notes, scope, fmt.Sprintf("task_%03d", i))
 			if err != nil {
@@ -188,10 +178,7 @@ func tasksDone(t *testing.T, s storage.Store) (done int) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return done
 }
 
@@ -348,16 +335,11 @@ func newWorker(t *testing.T, url, schema string, told *reports) *worker {
 	w.cmd.Env = append(os.Environ(), workerURL+"="+url, workerSchema+"="+schema)
 	w.cmd.Stderr = os.Stderr
 	var err error
-	if w.input, err = w.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	w.input, err = w.cmd.StdinPipe()
+	must.Do(t, err)
 	out, err := w.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, w.cmd.Start())
 	go func() {
 		defer close(w.read)
 		for lines := bufio.NewScanner(out); lines.Scan(); {

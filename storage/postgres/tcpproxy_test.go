@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // tcpProxy is an address that leads to one server and then to another. Connections
@@ -21,10 +23,7 @@ type tcpProxy struct {
 }
 
 func newTCPProxy(t *testing.T, target string) *tcpProxy {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	s := &tcpProxy{listener: listener, target: target, open: map[net.Conn]bool{}}
 	s.all.Go(func() {
 		for {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -58,19 +59,12 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 			t.Run(name+"/"+by, func(t *testing.T) {
 				schema, known := pgtest.Schema(t), card()
 				old, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				insert := func(id string) error {
 					return old.Update(t.Context(), func(tx storage.Tx) error { return insertCard(tx, known, id) })
 				}
-				if err := errors.Join(old.Define(t.Context(), known), insert("c1"), insert("c2")); err != nil {
-					t.Fatal(err)
-				}
-				tx, err := pool.Begin(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(old.Define(t.Context(), known), insert("c1"), insert("c2")))
+				tx := must.Get(pool.Begin(t.Context()))(t)
 				switch {
 				case test.newer == nil: // as the last statements of Migrate
 					_, err = tx.Exec(t.Context(), fmt.Sprintf(`
@@ -81,9 +75,7 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 				case by == "MigrateTx":
 					err = postgres.MigrateTx(t.Context(), tx, schema, test.newer)
 				}
-				if err := errors.Join(err, tx.Commit(t.Context())); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(err, tx.Commit(t.Context())))
 				switch {
 				case test.newer == nil:
 				case by == "Migrate":
@@ -97,9 +89,7 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 						}
 					}
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				wanted, count := error(nil), 4
 				if test.refused {
 					wanted, count = storage.ErrNewer, 2
@@ -113,15 +103,11 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 				if err := old.Update(t.Context(), number); !errors.Is(err, wanted) {
 					t.Errorf("another write: %v, want %v", err, wanted)
 				}
-				if tx, err = pool.Begin(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				tx = must.Get(pool.Begin(t.Context()))(t)
 				if err := old.In(tx).Update(t.Context(), number); !errors.Is(err, wanted) {
 					t.Errorf("Update in the host's transaction: %v, want %v", err, wanted)
 				}
-				if err := tx.Rollback(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, tx.Rollback(t.Context()))
 				err = old.View(t.Context(), func(tx storage.ReadTx) error {
 					page, err := tx.List(known, storage.Query{Scope: scope, Limit: 10})
 					if diff := cmp.Diff(count, len(page)); diff != "" {
@@ -142,29 +128,20 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 func TestTableChangesOnline(t *testing.T) {
 	pool, schema, known := pgtest.Pool(t, 8), pgtest.Schema(t), card()
 	old, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	insert := func(id string) error {
 		return old.Update(t.Context(), func(tx storage.Tx) error { return insertCard(tx, known, id) })
 	}
-	if err := errors.Join(old.Define(t.Context(), known), insert("c1")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(old.Define(t.Context(), known), insert("c1")))
 	// The read keeps the table from changing.
-	reading, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := reading.Exec(t.Context(), fmt.Sprintf("SELECT FROM %q.cards", schema)); err != nil {
-		t.Fatal(err)
-	}
+	reading := must.Get(pool.Begin(t.Context()))(t)
+	must.Get(reading.Exec(t.Context(), fmt.Sprintf("SELECT FROM %q.cards", schema)))(t)
 	grown := card(withValue, withKey, func(k *storage.Kind) {
 		k.Columns = append(k.Columns, storage.Column{Name: "copy", Type: storage.Text})
 		k.Backfill = func(data []byte) ([]any, error) { return []any{string(data), "new", string(data)}, nil }
 	})
 	var filled sync.Once
-	newer, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, MigrationProgress: func(p storage.Progress) {
+	newer := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, MigrationProgress: func(p storage.Progress) {
 		if p.Done == 0 { // the columns are there, and about to be filled
 			if err := insert("c2"); err != nil {
 				t.Error("while the table grows:", err)
@@ -184,10 +161,7 @@ func TestTableChangesOnline(t *testing.T) {
 				t.Error("when it is filled:", err)
 			}
 		})
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	done := make(chan error, 1)
 	go func() { done <- newer.Define(t.Context(), grown) }()
 	for n := range 3 { // beside the read, and the change that waits for it
@@ -200,9 +174,7 @@ func TestTableChangesOnline(t *testing.T) {
 		t.Fatal("the table has changed under a read:", err)
 	default:
 	}
-	if err := reading.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, reading.Commit(t.Context()))
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

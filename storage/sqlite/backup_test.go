@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -19,15 +20,13 @@ import (
 func inspectBackup(t *testing.T, path string) int64 {
 	t.Helper()
 	s := openAt(t, path, Config{})
-	if err := s.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), notes))
 	var checked string
 	if _, err := s.writer.conn.queryRow("PRAGMA integrity_check", nil, &checked); err != nil || checked != "ok" {
 		t.Errorf("integrity_check of the backup: %s, %v", checked, err)
 	}
 	var payments int64
-	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 		made := map[string]bool{}
 		records, err := tx.List(notes, storage.Query{Scope: scope, Limit: 100_000})
 		if err != nil {
@@ -76,10 +75,7 @@ func inspectBackup(t *testing.T, path string) int64 {
 			t.Errorf("%d balances, entries of %d accounts", len(balances), len(sums))
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	postPayment(t, s, 90_000_000, 1) // it goes on where the backup ends
 	return payments
 }
@@ -104,7 +100,7 @@ func postPayment(t *testing.T, s *Store, number, n int64) {
 func openLarge(t *testing.T) *Store {
 	t.Helper()
 	s := openNotes(t, Config{})
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		for i := range 3 * backupStepPages {
 			n := note(fmt.Sprint("n", i))
 			n.Data = []byte(`"` + strings.Repeat("x", 4000) + `"`)
@@ -113,10 +109,7 @@ func openLarge(t *testing.T) *Store {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	postPayment(t, s, 0, 20)
 	return s
 }
@@ -142,9 +135,7 @@ func TestBackupBesideWriters(t *testing.T) {
 			made++
 		})
 		cancel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if steps < 2 {
 			t.Fatalf("the backup had %d steps, want several", steps)
 		}
@@ -152,10 +143,7 @@ func TestBackupBesideWriters(t *testing.T) {
 		if got := inspectBackup(t, path); got != before {
 			t.Errorf("backup %d holds %d payments, want the %d that were made before it", i, got, before)
 		}
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(os.Stat(path))(t)
 		if got := info.Mode().Perm(); got != 0o600 {
 			t.Errorf("mode is %o, want 600", got)
 		}
@@ -225,14 +213,11 @@ func TestWriterDoesNotWaitForBackups(t *testing.T) {
 		next++
 		return s.Stats().Checkpoints - before
 	}
-	err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "backup.db"), func(storage.Progress) {
+	must.Do(t, s.Backup(t.Context(), filepath.Join(t.TempDir(), "backup.db"), func(storage.Progress) {
 		if got := checkpoints(); got != 0 {
 			t.Errorf("the writer made %d checkpoints beside a backup", got)
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := checkpoints(); got != 1 {
 		t.Errorf("the writer made %d checkpoints after the backup, want 1", got)
 	}
@@ -270,9 +255,7 @@ func TestBackupRefusesUnusablePaths(t *testing.T) {
 	s := openNotes(t, Config{})
 	directory := t.TempDir()
 	taken := filepath.Join(directory, "taken.db")
-	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(taken, []byte("precious"), 0o600))
 	err := s.Backup(t.Context(), taken, nil)
 	if !errors.Is(err, storage.ErrExists) || !strings.Contains(err.Error(), taken) {
 		t.Errorf("onto a file: %v, want ErrExists that names it", err)
@@ -300,9 +283,7 @@ func TestBackupRefusesUnusablePaths(t *testing.T) {
 	if err := s.Backup(t.Context(), ":memory:", nil); !errors.Is(err, storage.ErrInvalid) {
 		t.Errorf("into memory: %v, want ErrInvalid", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	if err := s.Backup(t.Context(), filepath.Join(directory, "closed.db"), nil); !errors.Is(err, storage.ErrClosed) {
 		t.Errorf("after Close: %v, want ErrClosed", err)
 	}
@@ -311,10 +292,7 @@ func TestBackupRefusesUnusablePaths(t *testing.T) {
 // onlyFile checks the names in a directory, in ascending order.
 func onlyFile(t *testing.T, directory, want string) {
 	t.Helper()
-	entries, err := os.ReadDir(directory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(directory))(t)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())

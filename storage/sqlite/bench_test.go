@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -25,9 +26,7 @@ func fill(b *testing.B, s *Store, n int) {
 			}
 			return nil
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 	}
 }
 
@@ -40,9 +39,7 @@ func BenchmarkGet(b *testing.B) {
 			_, err := tx.Get(notes, scope, fmt.Sprintf("n%08d", i*7919%10_000))
 			return err
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 	}
 }
 
@@ -59,9 +56,7 @@ func BenchmarkList100(b *testing.B) {
 			}
 			return err
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 	}
 }
 
@@ -77,9 +72,7 @@ func BenchmarkInsert(b *testing.B) {
 		}
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 }
 
 // payment is what one update of BenchmarkUpdate writes: a note and a posting,
@@ -159,34 +152,22 @@ type rawLoop struct {
 func newRawLoop(b *testing.B) *rawLoop {
 	b.Helper()
 	s := openAt(b, filepath.Join(b.TempDir(), "bare.db"), Config{})
-	if err := s.Define(b.Context(), notes); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, s.Define(b.Context(), notes))
 	fill(b, s, 1000)
-	if err := s.Update(b.Context(), func(tx storage.Tx) error { return payment(tx, 99_999_999) }); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, s.Update(b.Context(), func(tx storage.Tx) error { return payment(tx, 99_999_999) }))
 	table, err := s.store.Table(notes)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	w := &rawLoop{conn: s.writer.conn, insertNote: table.DriverSQL.(*tableSQL).insert[0]}
-	if err := w.conn.script("PRAGMA wal_autocheckpoint = 1000"); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, w.conn.script("PRAGMA wal_autocheckpoint = 1000"))
 	for name, a := range map[string]*account{"wallet": &w.wallet, "cash": &w.cash} {
-		if _, err := w.conn.queryRow("SELECT id, balance, entries FROM ledger_accounts WHERE name = ?", []any{name}, &a.id, &a.balance, &a.entries); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(w.conn.queryRow("SELECT id, balance, entries FROM ledger_accounts WHERE name = ?", []any{name}, &a.id, &a.balance, &a.entries))(b)
 	}
 	return w
 }
 
 func (w *rawLoop) run(b *testing.B, from, until, size int) time.Duration {
 	exec := func(query string, args ...any) {
-		if _, err := w.conn.exec(query, args...); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(w.conn.exec(query, args...))(b)
 	}
 	data := note("n00000000").Data
 	begun := time.Now()
@@ -230,9 +211,7 @@ func BenchmarkBackup(b *testing.B) {
 			}
 			return nil
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 	}
 	var next atomic.Int64
 	next.Store(made)

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 // seen returns what an update reads of a note and of an account.
 func seen(t *testing.T, s *Store, id, account string) (version, balance int64) {
 	t.Helper()
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		r, err := tx.Get(notes, scope, id)
 		if err != nil {
 			return err
@@ -21,10 +22,7 @@ func seen(t *testing.T, s *Store, id, account string) (version, balance int64) {
 		b, err := tx.Balance(account)
 		version, balance = r.Version, b.Amount
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return version, balance
 }
 
@@ -60,9 +58,7 @@ func TestCacheAgreesWithDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	here, there := openAt(t, path, Config{}), openAt(t, path, Config{})
 	for _, s := range []*Store{here, there} {
-		if err := s.Define(t.Context(), notes); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Define(t.Context(), notes))
 	}
 	insert(t, here, "n1")
 	want := func(s *Store, version, balance int64) {
@@ -113,7 +109,7 @@ func TestFailedCallLeavesNothingInCache(t *testing.T) {
 func TestCacheDropsDeletedRecord(t *testing.T) {
 	s := openNotes(t, Config{})
 	insert(t, s, "n1")
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		if _, err := tx.Get(notes, scope, "n1"); err != nil {
 			return err
 		}
@@ -130,10 +126,7 @@ func TestCacheDropsDeletedRecord(t *testing.T) {
 			t.Errorf("after Insert: %v", err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // The caller owns the results of reads.
@@ -141,7 +134,7 @@ func TestCacheReturnsCopies(t *testing.T) {
 	s := openNotes(t, Config{})
 	insert(t, s, "n1")
 	for range 3 {
-		err := s.Update(t.Context(), func(tx storage.Tx) error {
+		must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 			r, err := tx.Get(notes, scope, "n1")
 			if err != nil {
 				return err
@@ -152,9 +145,6 @@ func TestCacheReturnsCopies(t *testing.T) {
 			clear(r.Data)
 			clear(r.Columns)
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }

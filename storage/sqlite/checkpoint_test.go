@@ -7,15 +7,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
 func TestLogStaysBoundedUnderConstantWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	s := openAt(t, path, Config{})
-	if err := s.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), notes))
 	s.checkpointer.interval, s.checkpointer.maxLogPages = 50, 400
 	const page, frame = 4096, 4096 + 24
 
@@ -55,10 +54,7 @@ func TestLogStaysBoundedUnderConstantWrites(t *testing.T) {
 	close(stop)
 	readers.Wait()
 
-	info, err := os.Stat(path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path + "-wal"))(t)
 	// 600 inserts write some 3,000 pages. The log may pass its limit by what is
 	// written between two looks, and by one group.
 	if got, most := info.Size(), int64(1200*frame); got > most {
@@ -77,7 +73,7 @@ func TestCheckpointWaitsForViewNotWriter(t *testing.T) {
 	s := openNotes(t, Config{})
 	s.checkpointer.interval, s.checkpointer.maxLogPages = 10, 20
 	insert(t, s, "n0")
-	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 		if _, err := tx.Get(notes, scope, "n0"); err != nil {
 			return err
 		}
@@ -89,10 +85,7 @@ func TestCheckpointWaitsForViewNotWriter(t *testing.T) {
 			t.Errorf("the snapshot has %d records, want 1", len(records))
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := len(ids(t, s)); got != 21 {
 		t.Errorf("%d records, want 21", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/storagetest"
 )
@@ -11,11 +12,7 @@ import (
 func TestContract(t *testing.T) {
 	var path string
 	reopen := func(t *testing.T) storage.Store {
-		s, err := Open(t.Context(), path, Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return must.Get(Open(t.Context(), path, Config{}))(t)
 	}
 	storagetest.Run(t, func(t *testing.T) storage.Store {
 		path = filepath.Join(t.TempDir(), "contract.db")

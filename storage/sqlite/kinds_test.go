@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -40,9 +41,7 @@ func oneOf(values ...string) func(*storage.Kind) {
 
 func TestChangedKindIsRefused(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
-	if err := s.Define(t.Context(), cards(3, storage.Unique("owner", "owner")).Kind()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), cards(3, storage.Unique("owner", "owner")).Kind()))
 	for _, test := range []struct {
 		name   string
 		change func(*storage.Kind)
@@ -69,30 +68,23 @@ func TestMigrationReportsProgress(t *testing.T) {
 	var told []storage.Progress
 	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{MigrationProgress: func(p storage.Progress) { told = append(told, p) }})
 	first := cards(2)
-	if err := s.Define(t.Context(), first.Kind()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), first.Kind()))
 	const rows = 1200
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		for n := range rows {
 			if _, err := first.Insert(tx, scope, fmt.Sprintf("c%04d", n), card{Owner: fmt.Sprint(n)}); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, test := range []struct {
 		what string
 		kind *storage.Kind
 		last int64
 	}{{"the same", first.Kind(), -1}, {"a column more", cards(3).Kind(), rows}} {
 		told = nil
-		if err := s.Define(t.Context(), test.kind); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Define(t.Context(), test.kind))
 		last := int64(-1)
 		for _, p := range told {
 			if p.What != first.Kind().Name || p.Done < last {
@@ -110,17 +102,11 @@ func TestMigrationReportsProgress(t *testing.T) {
 func TestObsoleteIndexesAreDropped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	old := openAt(t, path, Config{})
-	if err := old.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
-	if err := old.writer.conn.script(`CREATE INDEX "notes.due" ON notes (due_at, id); CREATE INDEX "notes.due.test" ON notes (merchant, due_at, id);
-		DROP INDEX "notes.due.mode"`); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, old.Define(t.Context(), notes))
+	must.Do(t, old.writer.conn.script(`CREATE INDEX "notes.due" ON notes (due_at, id); CREATE INDEX "notes.due.test" ON notes (merchant, due_at, id);
+		DROP INDEX "notes.due.mode"`))
 	s := openAt(t, path, Config{})
-	if err := s.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), notes))
 	check := func(s *Store, scope bool) {
 		t.Helper()
 		m := &migration{conn: s.writer.conn}
@@ -133,8 +119,6 @@ func TestObsoleteIndexesAreDropped(t *testing.T) {
 	check(s, true)
 	queue, last := *notes, openAt(t, path, Config{})
 	queue.OneQueue = true
-	if err := last.Define(t.Context(), &queue); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, last.Define(t.Context(), &queue))
 	check(last, false)
 }

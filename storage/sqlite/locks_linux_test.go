@@ -17,6 +17,7 @@ import (
 	"modernc.org/libc"
 	"modernc.org/sqlite"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -44,9 +45,7 @@ func TestReadingDatabaseFilesLosesNoCommit(t *testing.T) {
 			h.kill()
 
 			s := openAt(t, path, Config{})
-			if err := s.Define(t.Context(), notes); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Define(t.Context(), notes))
 			got := ids(t, s)
 			slices.Sort(got)
 			if !slices.Equal(got, want) {
@@ -80,9 +79,7 @@ func TestReadingDatabaseFilesKeepsWriteLock(t *testing.T) {
 			if _, err := s.writer.conn.queryRow("PRAGMA integrity_check", nil, &checked); err != nil || checked != "ok" {
 				t.Errorf("integrity_check: %s, %v", checked, err)
 			}
-			if err := s.Define(t.Context(), notes); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Define(t.Context(), notes))
 			got := ids(t, s)
 			slices.Sort(got)
 			if want := []string{"a0", "held", "visitor"}; !slices.Equal(got, want) {
@@ -104,10 +101,7 @@ type hostProcess struct {
 // process makes the binary of this test run one of the roles below.
 func process(t *testing.T, role, path string, env ...string) *exec.Cmd {
 	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := must.Get(os.Executable())(t)
 	command := exec.CommandContext(t.Context(), binary, "-test.run=^"+role+"$")
 	command.Env = append(append(os.Environ(), "PAYMENTS_TEST_DATABASE="+path), env...)
 	return command
@@ -116,19 +110,11 @@ func process(t *testing.T, role, path string, env ...string) *exec.Cmd {
 func startHost(t *testing.T, path string) *hostProcess {
 	t.Helper()
 	h := &hostProcess{t: t, command: process(t, "TestHelperHost", path)}
-	in, err := h.command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := h.command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(h.command.StdinPipe())(t)
+	out := must.Get(h.command.StdoutPipe())(t)
 	h.in, h.out = in, bufio.NewScanner(out)
 	h.command.Stderr = &h.stderr
-	if err := h.command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.command.Start())
 	t.Cleanup(h.kill)
 	return h
 }
@@ -169,18 +155,14 @@ func TestHelperHost(t *testing.T) {
 		t.Skip("another test runs it in a process of its own")
 	}
 	s := openAt(t, path, Config{})
-	if err := s.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), notes))
 	var held, ended chan struct{}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); fmt.Println("ok") {
 		switch word, rest, _ := strings.Cut(in.Text(), " "); word {
 		case "commit":
 			insert(t, s, rest)
 		case "read":
-			if _, err := os.ReadFile(rest); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(os.ReadFile(rest))(t)
 		case "begin":
 			began := make(chan struct{})
 			held, ended = make(chan struct{}), make(chan struct{})
@@ -228,10 +210,7 @@ func TestHelperVisitor(t *testing.T) {
 	if sqlite.OFDLockingEnabled() {
 		t.Fatal("MODERNC_SQLITE_OFD_LOCK=0 is not obeyed")
 	}
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	statement := "SELECT count(*) FROM notes"
@@ -248,20 +227,13 @@ func TestHelperVisitor(t *testing.T) {
 		suffix     string
 		start, len int64
 	}{{"", 1<<30 + 2, 510}, {"-shm", 128, 1}} {
-		f, err := os.OpenFile(path+lock.suffix, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.OpenFile(path+lock.suffix, os.O_RDWR, 0))(t)
 		flock := syscall.Flock_t{Type: syscall.F_WRLCK, Start: lock.start, Len: lock.len}
-		if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &flock); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &flock))
 		if flock.Type == syscall.F_UNLCK {
 			fmt.Printf("nothing keeps the last user's lock of %q away\n", lock.suffix)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Close())
 	}
 	fmt.Println("ok")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -14,9 +15,7 @@ import (
 func TestFailedUpdateLeavesNothingInTheHostsTransaction(t *testing.T) {
 	store := openNotes(t, Config{})
 	host, err := store.db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	own := store.In(host)
 	ids := func(tx storage.ReadTx) (all []string, err error) {
 		page, err := tx.List(notes, storage.Query{Scope: scope, Limit: 10})
@@ -38,12 +37,8 @@ func TestFailedUpdateLeavesNothingInTheHostsTransaction(t *testing.T) {
 	if !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}
-	if err := own.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("stays")) }); err != nil {
-		t.Fatal(err)
-	}
-	if err := host.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, own.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("stays")) }))
+	must.Do(t, host.Commit())
 	err = store.View(t.Context(), func(tx storage.ReadTx) error {
 		all, err := ids(tx)
 		if diff := cmp.Diff([]string{"stays"}, all); diff != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	accounts "github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -27,14 +28,10 @@ func explain(t *testing.T, c *conn, query string) []string {
 	for rows.Next() {
 		var id, parent, unused int
 		var step string
-		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Scan(&id, &parent, &unused, &step))
 		steps = append(steps, step)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, rows.Err())
 	return steps
 }
 
@@ -45,9 +42,7 @@ var errRefused = errors.New("refused")
 func preparedStatements(t *testing.T, s *Store, ask func(storage.Tx) error) (texts []string) {
 	t.Helper()
 	for text, statement := range s.writer.conn.statements {
-		if err := statement.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, statement.Close())
 		delete(s.writer.conn.statements, text)
 	}
 	err := s.Update(t.Context(), func(tx storage.Tx) error { return errors.Join(ask(tx), errRefused) })
@@ -91,9 +86,7 @@ func isFullScan(step string) bool {
 func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plans.db")
 	s := openAt(t, path, Config{})
-	if err := s.Define(t.Context(), payments.Kinds()...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), payments.Kinds()...))
 	statements := map[string]string{ // by what it is
 		"find account": findAccountSQL, "update account": updateAccountSQL, "insert account": insertAccountSQL,
 		"insert entries": insertEntriesSQL[1], "insert postings": insertPostingsSQL[1], "set sequence": updateSequenceSQL,
@@ -119,10 +112,7 @@ func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 	asked("postings", func(tx storage.Tx) error { _, err := tx.Postings("x", 1); return err })
 	asked("sequence", func(tx storage.Tx) error { _, err := tx.Next("x"); return errors.Join(err, errRefused) })
 	for _, k := range payments.Kinds() {
-		table, err := s.store.Table(k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(s.store.Table(k))(t)
 		own := table.DriverSQL.(*tableSQL)
 		for what, text := range map[string]string{"insert": own.insert[2], "replace": own.replace, "remove": own.remove, "lease": own.lease} {
 			if what != "lease" || k.Due != "" {
@@ -220,31 +210,16 @@ func TestStartReadsNoTableWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "start.db")
 	config := payments.Config{Logger: slog.New(slog.DiscardHandler)}
 	s := openAt(t, path, Config{})
-	svc, err := payments.New(t.Context(), s, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, accounts.CreateMerchantParams{Name: "M", Phone: "0301000000"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	svc := must.Get(payments.New(t.Context(), s, config))(t)
+	must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, accounts.CreateMerchantParams{Name: "M", Phone: "0301000000"}))(t)
+	must.Do(t, s.Close())
 
 	s = openAt(t, path, Config{})
-	if svc, err = payments.New(t.Context(), s, config); err != nil {
-		t.Fatal(err)
-	}
+	svc = must.Get(payments.New(t.Context(), s, config))(t)
 	svc.Start(t.Context())
-	if err := svc.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := svc.Accounts.ListMerchants(t.Context(), api.Caller{}, api.Page{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := svc.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, svc.Drain(t.Context()))
+	must.Get(svc.Accounts.ListMerchants(t.Context(), api.Caller{}, api.Page{}))(t)
+	must.Do(t, svc.Stop(t.Context()))
 	seen := map[string]bool{}
 	for _, c := range append(s.readers.idle, s.writer.conn, s.checkpointer.conn) {
 		for text := range c.statements {

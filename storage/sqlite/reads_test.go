@@ -12,6 +12,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -20,7 +21,7 @@ import (
 func pagesRead(t *testing.T, c *conn, fn func()) int {
 	t.Helper()
 	count := func() (pages int) {
-		err := c.sql.Raw(func(raw any) error {
+		must.Do(t, c.sql.Raw(func(raw any) error {
 			for _, op := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
 				n, _, err := raw.(sqlite.DBStatus).Status(op, false)
 				if err != nil {
@@ -29,10 +30,7 @@ func pagesRead(t *testing.T, c *conn, fn func()) int {
 				pages += n
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return pages
 	}
 	before := count()
@@ -52,20 +50,15 @@ const (
 func openWithRecords(t *testing.T, k *storage.Kind, record func(i int) storage.Record) *Store {
 	t.Helper()
 	s := openAt(t, filepath.Join(t.TempDir(), "many.db"), Config{})
-	if err := s.Define(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Define(t.Context(), k))
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		for i := range manyRows {
 			if err := tx.Insert(k, record(i)); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return s
 }
 

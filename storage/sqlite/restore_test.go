@@ -11,6 +11,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -18,21 +19,16 @@ import (
 func backup(t *testing.T, s *Store) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "backup.db")
-	if _, err := s.db.ExecContext(t.Context(), "VACUUM INTO ?", to); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.db.ExecContext(t.Context(), "VACUUM INTO ?", to))(t)
 	return to
 }
 
 // restoreInto restores a backup into the file, as .restore of SQLite's shell does.
 func restoreInto(t *testing.T, s *Store, from string) {
 	t.Helper()
-	conn, err := s.db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(s.db.Conn(t.Context()))(t)
 	defer conn.Close()
-	err = conn.Raw(func(raw any) error {
+	must.Do(t, conn.Raw(func(raw any) error {
 		b, err := raw.(interface {
 			NewRestore(string) (*sqlite.Backup, error)
 		}).NewRestore(from)
@@ -41,10 +37,7 @@ func restoreInto(t *testing.T, s *Store, from string) {
 		}
 		_, err = b.Step(-1)
 		return errors.Join(err, b.Finish())
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // Nothing that was remembered survives a backup that is restored under a live store, and
@@ -53,23 +46,18 @@ func TestRestoreUnderOpenStoreClearsCache(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	here, there := openAt(t, path, Config{}), openAt(t, path, Config{})
 	for _, s := range []*Store{here, there} {
-		if err := s.Define(t.Context(), notes); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Define(t.Context(), notes))
 	}
 	post := func(s *Store, id, account string) (number int64) {
 		t.Helper()
-		err := s.Update(t.Context(), func(tx storage.Tx) (err error) {
+		must.Do(t, s.Update(t.Context(), func(tx storage.Tx) (err error) {
 			if number, err = tx.Next("a"); err != nil {
 				return err
 			}
 			return tx.Post(storage.Posting{ID: id, Type: "test", At: time.Unix(0, 0), Moves: []storage.Move{
 				{Account: account, Amount: 1}, {Account: "open", Amount: -1},
 			}})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return number
 	}
 	post(here, "p0", "first")
@@ -84,17 +72,14 @@ func TestRestoreUnderOpenStoreClearsCache(t *testing.T) {
 	if n := post(here, "p6", "second"); n != 6 {
 		t.Errorf("number %d after five, want 6", n)
 	}
-	err := here.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, here.View(t.Context(), func(tx storage.ReadTx) error {
 		for account, want := range map[string]int64{"first": 3, "second": 2, "third": 1, "open": -6} {
 			if b, err := tx.Balance(account); err != nil || b.Amount != want {
 				t.Errorf("%s: %+v, %v, want %d", account, b, err, want)
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // A file that is moved into the place of the open one stops every update.
@@ -106,13 +91,9 @@ func TestUpdateFailsAfterFileIsReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.db")
 			s := openAt(t, path, Config{})
-			if err := s.Define(t.Context(), notes); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Define(t.Context(), notes))
 			insert(t, s, "n1")
-			if err := replace(path, backup(t, s)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, replace(path, backup(t, s)))
 			for i := range 3 {
 				err := s.Update(context.Background(), func(tx storage.Tx) error { return tx.Insert(notes, note(fmt.Sprint("lost", i))) })
 				if !errors.Is(err, ErrReplaced) {

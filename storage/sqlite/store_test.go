@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -48,10 +49,7 @@ func note(id string) storage.Record {
 
 func openAt(t testing.TB, path string, config Config) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), path, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(t.Context(), path, config))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -64,41 +62,33 @@ func openAt(t testing.TB, path string, config Config) *Store {
 func openNotes(t testing.TB, config Config) *Store {
 	t.Helper()
 	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), config)
-	if err := s.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), notes))
 	return s
 }
 
 func insert(t testing.TB, s *Store, ids ...string) {
 	t.Helper()
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		for _, id := range ids {
 			if err := tx.Insert(notes, note(id)); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // ids returns the ids of all notes, newest first.
 func ids(t testing.TB, s *Store) []string {
 	t.Helper()
 	var found []string
-	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 		records, err := tx.List(notes, storage.Query{Scope: scope, Limit: 100_000})
 		for _, r := range records {
 			found = append(found, r.ID)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -107,21 +97,13 @@ func TestOpenEscapesPaths(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)
 			s := openAt(t, path, Config{})
-			if err := s.Define(t.Context(), notes); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Define(t.Context(), notes))
 			insert(t, s, "n1")
-			info, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			info := must.Get(os.Stat(path))(t)
 			if got := info.Mode().Perm(); got != 0o600 {
 				t.Errorf("mode is %o, want 600", got)
 			}
-			entries, err := os.ReadDir(filepath.Dir(path))
-			if err != nil {
-				t.Fatal(err)
-			}
+			entries := must.Get(os.ReadDir(filepath.Dir(path)))(t)
 			for _, e := range entries {
 				if !strings.HasPrefix(e.Name(), name) {
 					t.Errorf("stray file %s", e.Name())
@@ -157,9 +139,7 @@ func TestOpenRefusesInvalidPaths(t *testing.T) {
 		t.Errorf("Open in a missing directory: %v, want ErrNotExist", err)
 	}
 	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("not a database. ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(text, []byte(strings.Repeat("not a database. ", 100)), 0o600))
 	if _, err := Open(t.Context(), text, Config{}); err == nil {
 		t.Error("Open of a text file succeeded")
 	}
@@ -177,12 +157,8 @@ func TestOpenRefusesForeignAndNewerFiles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.db")
 			s := openAt(t, path, Config{})
-			if err := s.writer.conn.script(test.change); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.writer.conn.script(test.change))
+			must.Do(t, s.Close())
 			if _, err := Open(t.Context(), path, Config{}); !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
@@ -200,9 +176,7 @@ func TestConnectionsHaveTheirSettings(t *testing.T) {
 		for _, settings := range []map[string]string{all, more} {
 			for name, want := range settings {
 				var got string
-				if _, err := c.queryRow("PRAGMA "+name, nil, &got); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(c.queryRow("PRAGMA "+name, nil, &got))(t)
 				if got != want {
 					t.Errorf("%s is %s, want %s", name, got, want)
 				}
@@ -211,10 +185,7 @@ func TestConnectionsHaveTheirSettings(t *testing.T) {
 	}
 	check(s.writer.conn, map[string]string{"query_only": "0", "busy_timeout": "100"})
 	check(s.checkpointer.conn, map[string]string{"query_only": "0", "busy_timeout": "100"})
-	c, err := s.readers.acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(s.readers.acquire(t.Context()))(t)
 	defer s.readers.release(c, nil)
 	check(c, map[string]string{"query_only": "1", "busy_timeout": "2000"})
 	if err := c.script(`DELETE FROM notes`); err == nil {
@@ -229,13 +200,9 @@ func TestConnectionsHaveTheirSettings(t *testing.T) {
 func TestCloseLeavesOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	s := openAt(t, path, Config{})
-	if err := s.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), notes))
 	insert(t, s, "n1")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(path + suffix); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left after Close: %v", suffix, err)
@@ -246,15 +213,12 @@ func TestCloseLeavesOneFile(t *testing.T) {
 // The constraints are the last line of defence against a bug of this package.
 func TestConstraintsProtectLedger(t *testing.T) {
 	s := openNotes(t, Config{})
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		return tx.Post(storage.Posting{
 			ID: "pst_1", Type: "payment", At: noon,
 			Moves: []storage.Move{{Account: "wallet", Guarded: true, Amount: 5}, {Account: "cash", Amount: -5}},
 		})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, statement := range []string{
 		`UPDATE ledger_accounts SET balance = -1 WHERE name = 'wallet'`,
 		`UPDATE ledger_accounts SET balance = 'much' WHERE name = 'cash'`,
@@ -286,9 +250,7 @@ func TestInvalidAndLateCallsFail(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := kept.Insert(notes, note("n1")); !errors.Is(err, storage.ErrClosed) {
 		t.Errorf("Insert after the end: %v, want ErrClosed", err)
 	}
@@ -304,9 +266,7 @@ func TestInvalidAndLateCallsFail(t *testing.T) {
 		t.Error(err)
 	}
 
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	for name, call := range map[string]func() error{
 		"View":   func() error { return s.View(t.Context(), func(storage.ReadTx) error { return nil }) },
 		"Update": func() error { return s.Update(t.Context(), func(storage.Tx) error { return nil }) },
@@ -325,10 +285,8 @@ func TestInvalidAndLateCallsFail(t *testing.T) {
 // overlooks the error.
 func TestFailedPostingWritesNothing(t *testing.T) {
 	s := openNotes(t, Config{})
-	if err := s.writer.conn.script(`CREATE TRIGGER broken BEFORE INSERT ON ledger_entries
-		WHEN new.amount > 0 BEGIN SELECT RAISE(ABORT, 'broken'); END`); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.writer.conn.script(`CREATE TRIGGER broken BEFORE INSERT ON ledger_entries
+		WHEN new.amount > 0 BEGIN SELECT RAISE(ABORT, 'broken'); END`))
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
 		_ = tx.Post(storage.Posting{
 			ID: "pst_1", Type: "payment", At: noon,
@@ -339,7 +297,7 @@ func TestFailedPostingWritesNothing(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Fatalf("Update: %v, want what broke", err)
 	}
-	err = s.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 		postings, err := tx.Postings("", 10)
 		if err != nil {
 			return err
@@ -349,16 +307,13 @@ func TestFailedPostingWritesNothing(t *testing.T) {
 			t.Errorf("kept %v and %v", postings, balances)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func TestViewReadsSnapshotBesideWriter(t *testing.T) {
 	s := openNotes(t, Config{Readers: 1})
 	insert(t, s, "n1")
-	err := s.View(t.Context(), func(tx storage.ReadTx) error {
+	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {
 		if _, err := tx.Get(notes, scope, "n1"); err != nil {
 			return err
 		}
@@ -375,10 +330,7 @@ func TestViewReadsSnapshotBesideWriter(t *testing.T) {
 			t.Errorf("View that waited: %v, want Canceled", err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func TestCloseWaitsForViews(t *testing.T) {

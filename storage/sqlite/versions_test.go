@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -40,13 +41,9 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 					return err
 				})
 			}
-			if err := errors.Join(old.Define(t.Context(), known.Kind()), insert("c1"), insert("c2")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(old.Define(t.Context(), known.Kind()), insert("c1"), insert("c2")))
 			if test.newer != nil {
-				if err := newer.Define(t.Context(), test.newer); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, newer.Define(t.Context(), test.newer))
 			} else if err := newer.writer.conn.script("PRAGMA user_version = 99"); err != nil {
 				t.Fatal(err)
 			}
@@ -63,16 +60,12 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 				t.Errorf("another write: %v, want %v", err, wanted)
 			}
 			tx, err := old.db.BeginTx(t.Context(), &sql.TxOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			err = old.In(tx).Update(t.Context(), func(tx storage.Tx) error { _, err := tx.Next("number"); return err })
 			if !errors.Is(err, wanted) {
 				t.Errorf("Update in the host's transaction: %v, want %v", err, wanted)
 			}
-			if err := tx.Rollback(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, tx.Rollback())
 			err = old.View(t.Context(), func(tx storage.ReadTx) error {
 				page, _, err := known.List(tx, storage.Query{Scope: scope, Limit: 10})
 				if diff := cmp.Diff(count, len(page)); diff != "" {
@@ -106,30 +99,21 @@ func TestOneOfIsExtendedInPlace(t *testing.T) {
 			return err
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	place := func() (root int64) {
 		t.Helper()
-		if _, err := s.writer.conn.queryRow("SELECT rootpage FROM sqlite_schema WHERE name = 'cards'", nil, &root); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.writer.conn.queryRow("SELECT rootpage FROM sqlite_schema WHERE name = 'cards'", nil, &root))(t)
 		return root
 	}
 	values := []string{"new", "used"}
 	for _, value := range []string{"lost", "unnamed", "found"} {
 		if value == "unnamed" {
-			err := s.writer.conn.script(`ALTER TABLE cards DROP CONSTRAINT "one_of.state"; ALTER TABLE cards ADD CHECK (state IN ('new', 'used', 'lost'))`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.writer.conn.script(`ALTER TABLE cards DROP CONSTRAINT "one_of.state"; ALTER TABLE cards ADD CHECK (state IN ('new', 'used', 'lost'))`))
 		}
 		before := place()
 		values = append(values, value)
 		kind := cards(2, oneOf(values...)).Kind()
-		if err := s.Define(t.Context(), kind); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Define(t.Context(), kind))
 		if moved := place() != before; moved != (value == "unnamed") {
 			t.Errorf("%s: table made anew: %t", value, moved)
 		}
@@ -155,9 +139,8 @@ func BenchmarkGrowth(b *testing.B) {
 	rows := 10_000
 	if text := os.Getenv("PAYMENTS_TEST_ROWS"); text != "" {
 		var err error
-		if rows, err = strconv.Atoi(text); err != nil {
-			b.Fatal(err)
-		}
+		rows, err = strconv.Atoi(text)
+		must.Do(b, err)
 	}
 	for name, grown := range map[string]*storage.Kind{
 		"value":  cards(3, oneOf("new", "used", "lost")).Kind(),
@@ -180,13 +163,9 @@ func BenchmarkGrowth(b *testing.B) {
 						return nil
 					})
 				}
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 				b.StartTimer()
-				if err := s.Define(b.Context(), grown); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, s.Define(b.Context(), grown))
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -249,10 +250,8 @@ func TestUnwritableRecordFailsOnlyItsUpdate(t *testing.T) {
 	for name, second := range map[string]func(storage.Tx) error{"the batch": inserts("n2").fn, "an update": asks} {
 		t.Run(name, func(t *testing.T) {
 			s := openNotes(t, Config{})
-			if err := s.writer.conn.script(`CREATE TRIGGER broken BEFORE INSERT ON notes
-				WHEN new.id = 'bad' BEGIN SELECT RAISE(ABORT, 'broken'); END`); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.writer.conn.script(`CREATE TRIGGER broken BEFORE INSERT ON notes
+				WHEN new.id = 'bad' BEGIN SELECT RAISE(ABORT, 'broken'); END`))
 			updates := []*update{inserts("n1"), inserts("n0", "bad"), {fn: second}, inserts("n3")}
 			runTogether(t, s, updates...)
 			for i, m := range updates {
@@ -312,16 +311,9 @@ func TestFullDiskLosesNoOtherUpdate(t *testing.T) {
 	for position := range 3 {
 		t.Run(fmt.Sprint(position), func(t *testing.T) {
 			s := openNotes(t, Config{})
-			if err := s.writer.conn.script(`CREATE TABLE room AS SELECT zeroblob(100000) AS b; DROP TABLE room`); err != nil {
-				t.Fatal(err)
-			}
-			pages, err := pragma(s.writer.conn, "page_count")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.writer.conn.script(fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.writer.conn.script(`CREATE TABLE room AS SELECT zeroblob(100000) AS b; DROP TABLE room`))
+			pages := must.Get(pragma(s.writer.conn, "page_count"))(t)
+			must.Do(t, s.writer.conn.script(fmt.Sprint("PRAGMA max_page_count = ", pages)))
 			large := note("large")
 			large.Data = make([]byte, 1_000_000)
 			offender := &update{fn: func(tx storage.Tx) error {
@@ -468,9 +460,7 @@ func TestTwoStoresCreateOneFile(t *testing.T) {
 	}
 	wg.Wait()
 	s := openAt(t, path, Config{})
-	if err := s.Define(t.Context(), notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Define(t.Context(), notes))
 	if got := ids(t, s); len(got) != 2 {
 		t.Errorf("there is %v", got)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -116,7 +117,7 @@ func drawStep(t *rapid.T, number int) step {
 // storeContents is everything that a store holds.
 func storeContents(t *testing.T, s storage.Store) (all []string) {
 	t.Helper()
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		all = nil
 		listed, err := tx.List(notes, storage.Query{Scope: scope, Limit: 99})
 		all = append(all, describeResult(describeRecords(listed...), err), describeResult(tx.Postings("", 99)), describeResult(tx.Balances("", 99)))
@@ -125,10 +126,7 @@ func storeContents(t *testing.T, s storage.Store) (all []string) {
 		}
 		all = append(all, describeResult(tx.Next("numbers")))
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -138,9 +136,7 @@ func TestBufferedWritesAgreeWithMemory(t *testing.T) {
 	refused := errors.New("refused")
 	rapid.Check(t, func(r *rapid.T) {
 		here, there := openNotes(t, Config{}), memory.New()
-		if err := there.Define(t.Context(), notes); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, there.Define(t.Context(), notes))
 		number := 0
 		for range rapid.IntRange(1, 3).Draw(r, "batches") {
 			var updates []*update
@@ -190,15 +186,12 @@ func TestBufferedWritesAgreeWithMemory(t *testing.T) {
 // A batch that skips the check of an id meets the taken id later.
 func TestUnverifiedInsertMeetsTakenID(t *testing.T) {
 	s := openNotes(t, Config{})
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		if _, err := tx.Get(notes, scope, "d"); !errors.Is(err, storage.ErrNotFound) {
 			return err
 		}
 		return errors.Join(tx.Insert(notes, note("d")), tx.Insert(notes, note("b")))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, id := range []string{"b", "d"} {
 		if err := s.Update(t.Context(), inserts(id).fn); !errors.Is(err, storage.ErrExists) {
 			t.Errorf("%s: %v, want ErrExists", id, err)
@@ -230,11 +223,9 @@ func TestEqualDeclarationsShareTable(t *testing.T) {
 	first, second := *notes, *notes
 	first.Keys, second.Keys = nil, nil
 	for _, k := range []*storage.Kind{&first, &second} {
-		if err := s.Define(t.Context(), k); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Define(t.Context(), k))
 	}
-	err := s.Update(t.Context(), func(tx storage.Tx) error {
+	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
 		if err := tx.Insert(&first, note("a")); err != nil {
 			return err
 		}
@@ -248,8 +239,5 @@ func TestEqualDeclarationsShareTable(t *testing.T) {
 			t.Errorf("a taken id: %v", err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

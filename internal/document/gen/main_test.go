@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/internal/document"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 func TestEmbeddedFontsAreUpToDate(t *testing.T) {
@@ -15,10 +16,7 @@ func TestEmbeddedFontsAreUpToDate(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		got, err := os.ReadFile(filepath.Join("..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(os.ReadFile(filepath.Join("..", name)))(t)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s differs from what the generator makes: run go generate in internal/document", name)
 		}

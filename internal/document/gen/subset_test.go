@@ -10,6 +10,7 @@ import (
 	"github.com/signintech/gopdf"
 
 	"github.com/seed-7082ffec/payments/internal/document"
+	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // Written with a subset, every common letter is as wide and as high as with the whole
@@ -50,17 +51,10 @@ func TestSubset(t *testing.T) {
 		for isSmall, data := range map[bool][]byte{false: whole, true: small} {
 			var pdf gopdf.GoPdf
 			pdf.Start(gopdf.Config{PageSize: *gopdf.PageSizeA4})
-			if err := pdf.AddTTFFontData("f", data); err != nil {
-				t.Fatal(err)
-			}
-			if err := pdf.SetFont("f", "", 100); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, pdf.AddTTFFontData("f", data))
+			must.Do(t, pdf.SetFont("f", "", 100))
 			for _, r := range document.Common {
-				w, err := pdf.MeasureTextWidth(string(r))
-				if err != nil {
-					t.Fatal(err)
-				}
+				w := must.Get(pdf.MeasureTextWidth(string(r)))(t)
 				widths[isSmall] = append(widths[isSmall], w)
 			}
 		}

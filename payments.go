@@ -27,6 +27,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/erasure"
 	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/internal/outbox"
 	"github.com/seed-7082ffec/payments/internal/providers"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/work"
@@ -146,7 +147,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.internal.invoices.Jobs()...)
 	s.runner.Add(s.internal.accounts.Jobs()...)
 	s.runner.Add(s.internal.erasure.Job())
-	s.runner.Add(s.internal.messages.Jobs(s.internal.invoices.Attach)...)
+	s.runner.Add(outbox.Job(s.internal.messages, s.internal.invoices, c.Logger))
 	s.runner.Add(s.engine.ForgetKeys(), kept.Job())
 	if c.Sandbox {
 		s.runner.Add(s.engine.RestClocks(s.runner.Kinds()))

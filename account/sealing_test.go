@@ -450,7 +450,7 @@ func TestVerifyReadsBesideTraffic(t *testing.T) {
 		}
 	}
 	traffic := w.store.between
-	v, err := w.VerifyWith(t.Context(), account.VerifyParams{Progress: func(account.Verification) { w.store.between = traffic }})
+	v, err := w.VerifyWithProgress(t.Context(), func(account.Verification) { w.store.between = traffic })
 	if err != nil || len(v.Problems) > 0 || v.Accounts < 3002 || v.Sealed < 6000 {
 		t.Errorf("%+v, %v", v, err)
 	}

@@ -73,14 +73,6 @@ const (
 	clockSkew = time.Minute
 )
 
-// VerifyParams say how the ledger is verified. The zero value works.
-type VerifyParams struct {
-	// Progress, unless it is nil, is told every few hundred rows what was replayed so
-	// far, in the goroutine of Verify: first of the accounts and their entries, then
-	// of the postings, then of the seals.
-	Progress func(Verification)
-}
-
 // Verify replays every entry of every account and compares the outcome with all
 // balances: entries are numbered without holes, each balance is the one before
 // plus the amount, no guarded account was ever below zero, every posting adds up
@@ -100,12 +92,14 @@ type VerifyParams struct {
 // The error says that the ledger could not be read; what was found wrong is in
 // the report.
 func (s *Service) Verify(ctx context.Context) (*Verification, error) {
-	return s.VerifyWith(ctx, VerifyParams{})
+	return s.VerifyWithProgress(ctx, nil)
 }
 
-// VerifyWith is Verify with parameters.
-func (s *Service) VerifyWith(ctx context.Context, p VerifyParams) (*Verification, error) {
-	v := &verifier{service: s, progress: p.Progress, cutoff: s.engine.Clock().Add(-SealWithin - clockSkew)}
+// VerifyWithProgress is Verify, and calls progress, unless it is nil, every few hundred rows
+// with what was replayed so far, in the same goroutine: first of the accounts and their
+// entries, then of the postings, then of the seals.
+func (s *Service) VerifyWithProgress(ctx context.Context, progress func(Verification)) (*Verification, error) {
+	v := &verifier{service: s, progress: progress, cutoff: s.engine.Clock().Add(-SealWithin - clockSkew)}
 	if err := v.run(ctx); err != nil {
 		return nil, fmt.Errorf("account: verify: %w", err)
 	}

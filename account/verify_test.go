@@ -102,7 +102,7 @@ func TestVerifyReadsAllPages(t *testing.T) {
 
 	// It tells how far it is, and ends with what it returns.
 	var told []account.Verification
-	v, err = b.VerifyWith(t.Context(), account.VerifyParams{Progress: func(v account.Verification) { told = append(told, v) }})
+	v, err = b.VerifyWithProgress(t.Context(), func(v account.Verification) { told = append(told, v) })
 	if err != nil || len(told) < 6 {
 		t.Fatalf("told %d times, %v", len(told), err)
 	}

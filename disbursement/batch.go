@@ -208,7 +208,7 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 		// Lists show the newest first. Written from the last to the first, rows are
 		// listed in the order in which they were given.
 		for i := len(p.Rows) - 1; i >= 0; i-- {
-			recipient, err := s.payouts.Recipient(tx, caller.Live, prepared[i])
+			recipient, err := prepared[i].Recipient(tx)
 			if err != nil {
 				return nil, underRow(i, err)
 			}
@@ -228,7 +228,14 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 	})
 }
 
-func newRow(tx *engine.Tx, b *batchRecord, p *CreateBatchParams, i int, prepared *payout.Prepared, to *account.Recipient) rowRecord {
+// preparedRow is a row that [payout.Internal.Prepare] has checked.
+type preparedRow interface {
+	Recipient(tx storage.ReadTx) (*account.Recipient, error)
+	Destination(to *account.Recipient) payout.Destination
+	Costs() (amount, fee int64)
+}
+
+func newRow(tx *engine.Tx, b *batchRecord, p *CreateBatchParams, i int, prepared preparedRow, to *account.Recipient) rowRecord {
 	given := p.Rows[i]
 	amount, fee := prepared.Costs()
 	r := rowRecord{
@@ -248,7 +255,7 @@ func newRow(tx *engine.Tx, b *batchRecord, p *CreateBatchParams, i int, prepared
 }
 
 // prepareBatch checks what can be checked without a transaction.
-func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]*payout.Prepared, error) {
+func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]preparedRow, error) {
 	if len(p.Rows) == 0 {
 		return nil, api.Missing("rows")
 	}
@@ -264,12 +271,12 @@ func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]*payout.Prepa
 	if err := check.Metadata(p.Metadata, false); err != nil {
 		return nil, err
 	}
-	prepared := make([]*payout.Prepared, len(p.Rows))
+	prepared := make([]preparedRow, len(p.Rows))
 	keys := make(map[string]int, len(p.Rows))
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		var err error
-		if prepared[i], err = s.prepare(live, &r.CreateParams); err != nil {
+		if prepared[i], err = s.payouts.Prepare(live, transfer.Disbursement, r.transfer(), &r.Reference); err != nil {
 			return nil, underRow(i, err)
 		}
 		if r.IdempotencyKey == "" {

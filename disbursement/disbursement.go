@@ -70,7 +70,7 @@ func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams,
 		return nil, err
 	}
 	call := engine.Call{Name: "disbursement.create", Params: p}
-	prepared, err := s.prepare(caller.Live, &p)
+	prepared, err := s.payouts.Prepare(caller.Live, transfer.Disbursement, p.transfer(), &p.Reference)
 	create := func() (*payout.Transfer, error) {
 		if err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams,
 			return nil, err
 		}
 		return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
-			recipient, err := s.payouts.Recipient(tx, caller.Live, prepared)
+			recipient, err := prepared.Recipient(tx)
 			if err != nil {
 				return nil, err
 			}
@@ -98,11 +98,12 @@ func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams,
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, create)
 }
 
-func (s *Service) prepare(live bool, p *CreateParams) (*payout.Prepared, error) {
-	return s.payouts.Prepare(live, transfer.Disbursement, payout.Draft{
+// transfer returns the request as package payout takes it.
+func (p *CreateParams) transfer() payout.CreateParams {
+	return payout.CreateParams{
 		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
-		Description: p.Description, Reference: &p.Reference, Metadata: p.Metadata,
-	})
+		Description: p.Description, Metadata: p.Metadata,
+	}
 }
 
 // CreateQRParams describe a disbursement to a consumer whose code was scanned.
@@ -128,13 +129,10 @@ func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p CreateQRPar
 	if err != nil {
 		return nil, err
 	}
-	draft := payout.Draft{
-		Currency: p.Currency, Scanned: true,
-		Description: p.Description, Reference: &p.Reference, Metadata: p.Metadata,
-	}
+	params := payout.CreateParams{Currency: p.Currency, Description: p.Description, Metadata: p.Metadata}
 	if p.Amount != nil {
-		draft.Amount = *p.Amount
-		if _, err := s.payouts.Prepare(caller.Live, transfer.Disbursement, draft); err != nil {
+		params.Amount = *p.Amount
+		if _, err := s.payouts.PrepareScanned(caller.Live, transfer.Disbursement, params, &p.Reference); err != nil {
 			return nil, err
 		}
 	}
@@ -144,14 +142,14 @@ func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p CreateQRPar
 		if err != nil {
 			return nil, err
 		}
-		draft := draft
+		params := params
 		if p.Amount == nil {
 			if shown.Amount == nil {
 				return nil, api.Errorf(api.AmountRequired, "amount", "This QR code has no fixed amount. Give the amount in GHS.")
 			}
-			draft.Amount = decimal.New(*shown.Amount, -2)
+			params.Amount = decimal.New(*shown.Amount, -2)
 		}
-		prepared, err := s.payouts.Prepare(caller.Live, transfer.Disbursement, draft)
+		prepared, err := s.payouts.PrepareScanned(caller.Live, transfer.Disbursement, params, &p.Reference)
 		if err != nil {
 			return nil, err
 		}

@@ -197,12 +197,14 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event
 	if err != nil {
 		return nil, err
 	}
-	return e.ShownTo(caller), nil
+	return e.redactedFor(caller), nil
 }
 
-// ShownTo returns the event as the caller may see it: one who may not read the resource
-// of its type sees only id and type of its object.
-func (e *Event) ShownTo(caller api.Caller) *Event {
+// RedactedFor returns the event as the caller may see it: a caller who may not read the
+// resource of its type sees only id and type of its object.
+func (*Internal) RedactedFor(caller api.Caller, e *Event) *Event { return e.redactedFor(caller) }
+
+func (e *Event) redactedFor(caller api.Caller) *Event {
 	if caller.Reads(e.Type.Resource()) {
 		return e
 	}
@@ -316,7 +318,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 			if p.Type != "" {
 				r.Type = p.Type
 			}
-			data[i] = *r.ShownTo(caller)
+			data[i] = *r.redactedFor(caller)
 		}
 		list = api.NewList(found.URL, data, found.HasMore)
 		return nil

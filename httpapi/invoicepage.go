@@ -80,13 +80,13 @@ func (p *invoicePage) pay(r *request) (any, error) {
 	v := invoiceView{Token: formToken(form.Get("token")), Wallet: strings.TrimSpace(form.Get("wallet"))}
 	caller := h.Caller
 	caller.RequestID, caller.IdempotencyKey = r.caller.RequestID, "page-"+v.Token
-	params := invoice.WalletParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
+	params := invoice.PayFromWalletParams{Wallet: wallet(v.Wallet), PIN: form.Get("pin")}
 	if params.Wallet == (account.WalletRef{}) && h.Invoice.AmountDue > 0 {
 		err = api.Missing("wallet")
 	} else {
 		err = p.payWithPIN(r, func(from string) error {
 			params.From = from
-			_, err := p.invoices.PayWallet(r.Context(), caller, h.Invoice.ID, params)
+			_, err := p.invoices.PayFromWallet(r.Context(), caller, h.Invoice.ID, params)
 			return err
 		})
 	}

@@ -34,7 +34,7 @@ func (s *Service) order(r *record) *dispatch.Order {
 	a := r.Attempt
 	return &dispatch.Order{
 		Submission: &a.Submission, Ref: dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID},
-		Kind: dispatch.Charges, Records: invoices.Kind(), Since: a.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+		Flow: dispatch.Charges, Records: invoices.Kind(), Since: a.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
 	}
 }
 
@@ -76,7 +76,7 @@ func (s *Service) call(ctx context.Context, tx *engine.Tx, o *storage.Object[rec
 
 // Begin does what is due of an invoice: it asks about the open charge, or begins one that
 // is scheduled. It returns nil where there is nothing to call.
-func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, id string) (*dispatch.Call, error) {
+func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
 	s := in.svc
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		if err != nil {
 			return dispatch.Repeat, err
 		}
-		ended := &dispatch.Order{Ref: ref, Kind: dispatch.Charges, Records: invoices.Kind()}
+		ended := &dispatch.Order{Ref: ref, Flow: dispatch.Charges, Records: invoices.Kind()}
 		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
 	}
 	defer r.Attempt.Continue(tx)()
@@ -225,19 +225,28 @@ func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Invoice, string, err
 	return &o.Value.Invoice, string(outcome), err
 }
 
-// Info describes a charge.
-func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref) (*provider.OrderInfo, error) {
+// Find returns the charge of the caller's with that id.
+func (in *Internal) Find(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
+	entry, owner, err := dispatch.Charges.Find(ctx, in.svc.engine, id, "charge")
+	if err != nil {
+		return dispatch.Ref{}, err
+	}
+	if owner.Merchant != caller.Merchant || owner.Live != caller.Live {
+		return dispatch.Ref{}, api.NoSuch("charge")
+	}
+	return entry.Ref(id), nil
+}
+
+// Info describes a charge. Its entry was made when the charger was first called.
+func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
 	o, err := in.svc.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return nil, fmt.Errorf("invoice: read order: %w", err)
 	}
 	r := &o.Value
-	info := &provider.OrderInfo{Amount: r.Total}
+	info := &provider.OrderInfo{Amount: r.Total, SubmittedAt: e.CreatedAt.Time}
 	if a := r.Attempt; a != nil && (a.ID == ref.ID || ref.ID == r.ID) {
 		info.ID, info.Outcome, info.Attempts = a.ID, provider.InProgress, a.Attempts
-		if a.SubmittedAt != nil {
-			info.SubmittedAt = a.SubmittedAt.Time
-		}
 		return info, nil
 	}
 	info.Outcome, err = in.svc.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)

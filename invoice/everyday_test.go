@@ -207,7 +207,7 @@ func TestNoReminderWhereNoneIsDue(t *testing.T) {
 			return err
 		}, 0},
 		"by wallet": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {
-			_, err := s.Invoices.PayWallet(s.t.Context(), s.Caller, id, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
+			_, err := s.Invoices.PayFromWallet(s.t.Context(), s.Caller, id, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
 			return err
 		}, 0},
 		"in outside": {invoice.Fields{DueDate: &due}, func(s *shop, id string) error {

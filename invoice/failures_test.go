@@ -108,7 +108,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	hit := true
 	for k := 1; hit; k++ {
 		store.FailAt(k)
-		_, err := s.Invoices.PayWallet(ctx, named("pay wallet"), byWallet.ID, invoice.WalletParams{
+		_, err := s.Invoices.PayFromWallet(ctx, named("pay wallet"), byWallet.ID, invoice.PayFromWalletParams{
 			Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN,
 		})
 		if hit = store.Heal(); (err == nil) == hit {

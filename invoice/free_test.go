@@ -26,7 +26,7 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 				return s.Invoices.Pay(t.Context(), c, id, invoice.PayParams{PaymentMethod: "pm_fail_card"})
 			},
 			"by page": func(s *shop, c api.Caller, id string) (*invoice.Invoice, error) {
-				return s.Invoices.PayWallet(t.Context(), c, id, invoice.WalletParams{})
+				return s.Invoices.PayFromWallet(t.Context(), c, id, invoice.PayFromWalletParams{})
 			},
 			"automatically": nil,
 		} {

@@ -22,7 +22,7 @@ type Hosted struct {
 	Merchant account.Merchant
 	// CreditNotes are those of the invoice, the newest first, at most a hundred.
 	CreditNotes []CreditNote
-	// Caller stands for the merchant, for the call of PayWallet.
+	// Caller stands for the merchant, for the call of PayFromWallet.
 	Caller api.Caller
 }
 
@@ -70,8 +70,8 @@ func (s *Service) findHosted(ctx context.Context, token string) (*Hosted, error)
 	return h, err
 }
 
-// WalletParams are a consumer's payment of an invoice.
-type WalletParams struct {
+// PayFromWalletParams are a consumer's payment of an invoice.
+type PayFromWalletParams struct {
 	// Wallet names the consumer who pays.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
@@ -79,7 +79,7 @@ type WalletParams struct {
 	From string `json:"-"`
 }
 
-// PayWallet pays what is due of an open invoice from a consumer's wallet. The
+// PayFromWallet pays what is due of an open invoice from a consumer's wallet. The
 // caller stands for the merchant; see [Hosted]. With an idempotency key it may be
 // repeated safely; a repetition does not look at the PIN. An invoice of which nothing is
 // due is paid without wallet, PIN and payment.
@@ -88,18 +88,18 @@ type WalletParams struct {
 // account_not_found (of an account id; a phone number or service ID without an open
 // wallet is pin_invalid), pin_invalid, pin_locked, wallet_not_active,
 // insufficient_balance.
-func (s *Service) PayWallet(ctx context.Context, caller api.Caller, id string, p WalletParams) (*Invoice, error) {
+func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id string, p PayFromWalletParams) (*Invoice, error) {
 	call := engine.Call{Name: "invoice.pay_wallet", Params: struct {
 		ID string `json:"id"`
-		WalletParams
+		PayFromWalletParams
 	}{id, p}}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*Invoice, error) {
-		return s.payWallet(ctx, caller, call, id, p)
+		return s.payFromWallet(ctx, caller, call, id, p)
 	})
 }
 
-// payWallet is PayWallet of what is no repetition.
-func (s *Service) payWallet(ctx context.Context, caller api.Caller, call engine.Call, id string, p WalletParams) (*Invoice, error) {
+// payFromWallet is PayFromWallet without a look for an earlier call.
+func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, call engine.Call, id string, p PayFromWalletParams) (*Invoice, error) {
 	entry := account.PINEntry{PIN: p.PIN, From: p.From}
 	var free bool
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {

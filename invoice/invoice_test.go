@@ -166,7 +166,7 @@ func TestConcurrentCallsMoveMoneyOnce(t *testing.T) {
 				},
 				func() error { _, err := s.Invoices.Void(t.Context(), s.Caller, v.ID); return err },
 				func() error {
-					_, err := s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
+					_, err := s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
 					return err
 				},
 				func() error { _, err := s.Invoices.MarkUncollectible(t.Context(), s.Caller, v.ID); return err },
@@ -311,7 +311,7 @@ func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
 			testkit.WantCode(t, "another payment", pay(s.Caller), api.InvoicePaymentInProgress)
 			_, err := s.Invoices.Void(t.Context(), s.Caller, v.ID)
 			testkit.WantCode(t, "void", err, api.InvoicePaymentInProgress)
-			_, err = s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
+			_, err = s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN})
 			testkit.WantCode(t, "from a wallet", err, api.InvoicePaymentInProgress)
 
 			s.pass(5 * time.Second) // asked again, and lost again

@@ -160,7 +160,7 @@ func (s *shop) contradicted(log *bytes.Buffer, id, how string) {
 	}
 	stuck := func() []provider.OrderInfo {
 		s.t.Helper()
-		list := must.Get(s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Kind: provider.Charges, Contradicted: true}))(s.t)
+		list := must.Get(s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Flow: provider.Charges, Contradicted: true}))(s.t)
 		return list.Data
 	}
 	list := stuck()
@@ -237,11 +237,11 @@ func TestWorkerReportsContradiction(t *testing.T) {
 }
 
 // A wallet pays with its PIN, while it may be used; a refusal takes nothing.
-func TestPayWalletRefusesUnusableWallets(t *testing.T) {
+func TestPayFromWalletRefusesUnusableWallets(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	v := s.openInvoice(invoice.Fields{})
 	pay := func(pin string) error {
-		_, err := s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin})
+		_, err := s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: pin})
 		return err
 	}
 	testkit.WantCode(t, "no PIN", pay(""), api.ParameterMissing)

@@ -31,7 +31,7 @@ func (s *shop) openCharge() (v *invoice.Invoice, charge string) {
 	_, err := s.Invoices.Pay(s.t.Context(), caller, v.ID, invoice.PayParams{})
 	testkit.WantCode(s.t, "in progress", err, api.Unavailable)
 	s.pass(2 * time.Hour)
-	list := must.Get(s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Kind: provider.Charges}))(s.t)
+	list := must.Get(s.Providers.List(s.t.Context(), api.Caller{}, provider.ListParams{Flow: provider.Charges}))(s.t)
 	for _, o := range list.Data {
 		if o.Record == v.ID {
 			return v, o.ID

@@ -2,7 +2,6 @@ package message
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -34,18 +33,14 @@ type Attachment struct {
 	Data       []byte
 }
 
-// Attacher makes the attachment that a queued e-mail names. It is called when the
-// e-mail is sent, so that the queue holds no files.
-type Attacher func(ctx context.Context, caller api.Caller, name string) (*Attachment, error)
-
 // CanEmail reports whether an e-mail of that mode would reach anybody, if only the
 // list of test mode.
 func (i *Internal) CanEmail(live bool) bool { return !live || i.svc.config.Mailer != nil }
 
-// Email queues an e-mail in the caller's transaction. person is as for Text. attach is what the
-// [Attacher] is called with; empty for nothing. Without a Mailer live mode queues
-// nothing.
-func (i *Internal) Email(tx *engine.Tx, person string, e Email, attach string) error {
+// Email queues an e-mail in the caller's transaction. person is as for Text. document is the id
+// of the invoice or refund whose PDF the worker attaches; empty for none. Without a Mailer live
+// mode queues nothing.
+func (i *Internal) Email(tx *engine.Tx, person string, e Email, document string) error {
 	if e.To == "" || !i.CanEmail(tx.Caller.Live) {
 		return nil
 	}
@@ -54,23 +49,19 @@ func (i *Internal) Email(tx *engine.Tx, person string, e Email, attach string) e
 			ID: tx.NewID("msg_"), Object: "message", Kind: KindEmail,
 			To: e.To, Subject: e.Subject, Text: e.Text, CreatedAt: api.At(tx.Now),
 		},
-		FromName: e.FromName, HTML: e.HTML, Attach: attach, Person: person,
+		FromName: e.FromName, HTML: e.HTML, Attach: document, Person: person,
 	}
 	return i.queue(tx, r)
 }
 
 // email sends a queued e-mail.
-func (b *outbox) email(ctx context.Context, caller api.Caller, r *record) error {
-	mailer := b.svc.config.Mailer
+func (i *Internal) email(ctx context.Context, caller api.Caller, r *record, attachment *Attachment) error {
+	mailer := i.svc.config.Mailer
 	if !caller.Live {
-		mailer = b.svc.config.TestMailer
+		mailer = i.svc.config.TestMailer
 	}
 	e := Email{ID: r.ID, To: r.To, FromName: r.FromName, Subject: r.Subject, Text: r.Text, HTML: r.HTML}
-	if r.Attach != "" && b.attach != nil {
-		attachment, err := b.attach(ctx, caller, r.Attach)
-		if err != nil {
-			return fmt.Errorf("message: attachment: %w", err)
-		}
+	if attachment != nil {
 		e.Attachments = []Attachment{*attachment}
 	}
 	return mailer.SendEmail(ctx, e)

@@ -42,9 +42,7 @@ func (p *post) over(store storage.Store, c message.Config) {
 	p.engine.Store = store
 	p.Service, p.internal = message.New(p.engine, c)
 	p.runner = &work.Runner{Store: store, Clock: p.engine.Clock, Log: p.engine.Log, Poll: time.Second}
-	p.runner.Add(p.internal.Jobs(func(ctx context.Context, caller api.Caller, name string) (*message.Attachment, error) {
-		return p.attach(ctx, caller, name)
-	})...)
+	p.addWorker()
 }
 
 func (p *post) email(t *testing.T, caller api.Caller, e message.Email, attach string) {

@@ -97,7 +97,7 @@ var retryAfter = []time.Duration{
 	time.Hour, 3 * time.Hour, 8 * time.Hour, 12 * time.Hour,
 }
 
-// sendTimeout bounds one call of the Texter.
+// sendTimeout bounds one call of the Texter or Mailer.
 const sendTimeout = 15 * time.Second
 
 // Config is what carries messages. What is nil carries nothing: live mode then
@@ -202,37 +202,53 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return listing.List(ctx, s.engine, q, p.Page)
 }
 
-// Jobs send the messages that are due. attach makes the attachments that e-mails name; nil
-// for a service whose e-mails have none.
-func (i *Internal) Jobs(attach Attacher) []work.Job {
-	o := &outbox{Internal: i, attach: attach}
-	const atATime = 32 // most of it waits for what the host brings
-	return []work.Job{{Kind: messages.Kind(), Timeout: 2 * sendTimeout, Batch: atATime, Do: o.deliver}}
+// Outgoing is a queued message that a worker has claimed.
+type Outgoing struct {
+	object *storage.Object[record]
+	caller api.Caller
+	sends  bool // else nothing carries it, or it was sent
 }
 
-// outbox sends the queued messages.
-type outbox struct {
-	*Internal
-	attach Attacher
-}
+// Kind is the kind of messages, which are due when they are to be sent, or forgotten.
+func (*Internal) Kind() *storage.Kind { return messages.Kind() }
 
-func (b *outbox) deliver(ctx context.Context, r storage.Record) error {
+// Open returns the message of a claimed record.
+func (i *Internal) Open(r storage.Record) (*Outgoing, error) {
 	o, err := messages.Decode(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	caller := api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}
-	carried := b.svc.config.Texter != nil
-	if o.Value.Kind == KindEmail {
-		carried = b.svc.config.Mailer != nil
+	m := &Outgoing{object: o, caller: api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}
+	switch {
+	case !m.caller.Live:
+		m.sends = i.sendsInTest(&o.Value)
+	case o.Value.Kind == KindEmail:
+		m.sends = i.svc.config.Mailer != nil
+	default:
+		m.sends = i.svc.config.Texter != nil
 	}
-	if !caller.Live {
-		carried = b.sendsInTest(&o.Value)
+	return m, nil
+}
+
+// Caller stands for the merchant who sends the message.
+func (m *Outgoing) Caller() api.Caller { return m.caller }
+
+// Document is the id of the invoice or refund whose PDF is to be attached; empty for none.
+func (m *Outgoing) Document() string {
+	if !m.sends {
+		return ""
 	}
-	if !carried {
+	return m.object.Value.Attach
+}
+
+// Send sends the message, with the attachment of its Document, and writes the outcome. failed
+// says that there is no attachment, though there should be: the message is tried again.
+func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment, failed error) error {
+	o, caller := m.object, m.caller
+	if !m.sends {
 		work.Report(ctx, work.Outcome{Name: "forgotten", Level: slog.LevelDebug})
-		return b.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			until := o.Value.CreatedAt.Add(b.svc.config.Retention)
+		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+			until := o.Value.CreatedAt.Add(i.svc.config.Retention)
 			if !o.Value.Sent || !until.After(tx.Now) {
 				return messages.Delete(tx, o)
 			}
@@ -241,14 +257,16 @@ func (b *outbox) deliver(ctx context.Context, r storage.Record) error {
 			return messages.Replace(tx, &kept)
 		})
 	}
-	failed := b.send(ctx, caller, o)
+	if failed == nil {
+		failed = i.send(ctx, caller, o, attachment)
+	}
 	o.Value.Attempts++
 	said := work.Outcome{Name: "sent", Attempt: o.Value.Attempts}
 	defer func() { work.Report(ctx, said) }()
 	if failed != nil && o.Value.Attempts <= len(retryAfter) {
 		// The error may quote the number; the log must not.
 		said.Name, said.Level, said.Err = "again", slog.LevelWarn, failed
-		return b.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			again := *o // a run that is undone leaves the claimed version as it is
 			again.Value.Due = api.At(tx.Now.Add(retryAfter[o.Value.Attempts-1]))
 			return messages.Replace(tx, &again)
@@ -258,30 +276,30 @@ func (b *outbox) deliver(ctx context.Context, r storage.Record) error {
 		said.Name, said.Level, said.Err = "given_up", slog.LevelError, failed
 	}
 	if !caller.Live {
-		return b.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			kept := *o // as above
-			kept.Value.Sent, kept.Value.Due = true, api.At(tx.Now.Add(b.svc.config.Retention))
+			kept.Value.Sent, kept.Value.Due = true, api.At(tx.Now.Add(i.svc.config.Retention))
 			return messages.Replace(tx, &kept)
 		})
 	}
-	return b.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
+	return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
 }
 
 // send calls the host's Texter or Mailer, whose panic is a failed try like any other. What
 // it panicked with may quote the number, so that only the stack is logged.
-func (b *outbox) send(ctx context.Context, caller api.Caller, o *storage.Object[record]) (err error) {
+func (i *Internal) send(ctx context.Context, caller api.Caller, o *storage.Object[record], attachment *Attachment) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	defer func() {
 		if recover() != nil {
 			err = errPanicked
-			b.svc.engine.Log.ErrorContext(ctx, "the Texter or Mailer panicked", "message", o.ID, "stack", string(debug.Stack()))
+			i.svc.engine.Log.ErrorContext(ctx, "the Texter or Mailer panicked", "message", o.ID, "stack", string(debug.Stack()))
 		}
 	}()
 	if o.Value.Kind == KindEmail {
-		return b.email(ctx, caller, &o.Value)
+		return i.email(ctx, caller, &o.Value, attachment)
 	}
-	return b.svc.config.Texter.SendSMS(ctx, SMS{ID: o.ID, To: o.Value.To, Text: o.Value.Text})
+	return i.svc.config.Texter.SendSMS(ctx, SMS{ID: o.ID, To: o.Value.To, Text: o.Value.Text})
 }
 
 var errPanicked = errors.New("message: the Texter or Mailer panicked")

@@ -14,7 +14,7 @@ type Detail struct {
 	// keeps it from running scripts.
 	FromName string
 	HTML     string
-	// Attached names what the [Attacher] makes of it; empty for nothing.
+	// Attached is the id of the invoice or refund whose PDF goes with it; empty for none.
 	Attached string
 }
 

@@ -18,7 +18,7 @@ func ref(r *record) dispatch.Ref { return dispatch.Ref{Object: r.Object, ID: r.I
 
 func (in *Internal) order(k *transfer.Kind, r *record) *dispatch.Order {
 	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r), Kind: dispatch.Transfers, Records: records(k).Kind(),
+		Submission: &r.Submission, Ref: ref(r), Flow: dispatch.Transfers, Records: records(k).Kind(),
 		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
 	}
 }
@@ -124,15 +124,16 @@ func (r *record) outcome() provider.Outcome {
 // Records is where the transfers of a kind are kept.
 func (in *Internal) Records(k *transfer.Kind) *storage.Kind { return records(k).Kind() }
 
-// Find returns which object of the caller's an id is, or nil.
-func (in *Internal) Find(ctx context.Context, caller api.Caller, id string) (*transfer.Kind, error) {
+// Find returns the order of the caller's with that id. It reads the transfers, since one to
+// a wallet never leaves the service and is in no index.
+func (in *Internal) Find(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
 	for _, k := range transfer.Kinds {
 		_, err := in.Get(ctx, caller, k, id)
 		if api.CodeOf(err) != api.ResourceMissing {
-			return k, err
+			return dispatch.Ref{Object: k.Object, ID: id, Record: id}, err
 		}
 	}
-	return nil, nil
+	return dispatch.Ref{}, api.NoSuch("transfer")
 }
 
 // Load returns a transfer as hosts see it, and the word for its status.
@@ -145,13 +146,13 @@ func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Transfer, string, er
 }
 
 // Info describes the order of a transfer.
-func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref) (*provider.OrderInfo, error) {
+func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) (*provider.OrderInfo, error) {
 	found, err := records(transfer.Of(ref.Object)).Get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return nil, fmt.Errorf("payout: read order: %w", err)
 	}
 	r := &found.Value
-	info := &provider.OrderInfo{Outcome: r.outcome(), Attempts: r.Attempts, CreatedAt: r.CreatedAt.Time}
+	info := &provider.OrderInfo{Outcome: r.outcome(), Attempts: r.Attempts}
 	info.Amount, _ = r.pesewas()
 	if r.Status == Cancelled { // which the rail was not told of
 		info.Outcome = provider.NotFound

@@ -96,66 +96,61 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 	return in, nil
 }
 
-// Draft is a transfer that is asked for.
-type Draft struct {
-	Amount      decimal.Decimal // GHS
-	Currency    string
-	Destination DestinationParams
-	// Scanned says that the recipient follows from a code, and is given to Create;
-	// Destination is not looked at.
-	Scanned     bool
-	Description string
-	Reference   *string
-	Metadata    api.Metadata
-}
-
-// Prepared is a draft in which nothing is wrong that can be seen without a
-// transaction.
-type Prepared struct {
-	kind   *transfer.Kind
-	draft  Draft
-	amount int64
-	fee    int64
+// preparedTransfer is a request that has passed every check that needs no transaction.
+type preparedTransfer struct {
+	in        *Internal
+	live      bool
+	kind      *transfer.Kind
+	params    CreateParams
+	reference *string
+	amount    int64
+	fee       int64
 	// External destinations; nil for wallets.
 	destination *Destination
 	target      *target
 }
 
-// Prepare checks a draft. Refusals: amount_too_small, amount_too_large,
-// invalid_phone_number, invalid_destination, invalid parameters; and
-// service_unavailable in live mode without a rail.
-func (in *Internal) Prepare(live bool, k *transfer.Kind, d Draft) (*Prepared, error) {
-	if err := check.Currency(d.Currency); err != nil {
-		return nil, err
-	}
-	if err := check.Text("description", d.Description, api.MaxText); err != nil {
-		return nil, err
-	}
-	if d.Reference != nil {
-		if err := check.Text("reference", *d.Reference, api.MaxReference); err != nil {
-			return nil, err
-		}
-	}
-	if err := check.Metadata(d.Metadata, false); err != nil {
-		return nil, err
-	}
-	amount, err := in.limits[k].check(d.Amount)
+// Prepare checks a request. reference is nil for a kind that has none. Refusals:
+// amount_too_small, amount_too_large, invalid_phone_number, invalid_destination, invalid
+// parameters; and service_unavailable in live mode without a rail.
+func (in *Internal) Prepare(live bool, k *transfer.Kind, p CreateParams, reference *string) (*preparedTransfer, error) {
+	prepared, err := in.PrepareScanned(live, k, p, reference)
 	if err != nil {
 		return nil, err
 	}
-	var shown *Destination
-	var to *target
-	if !d.Scanned {
-		if shown, to, err = d.Destination.check(in.config.Banks); err != nil {
+	if prepared.destination, prepared.target, err = p.Destination.check(in.config.Banks); err != nil {
+		return nil, err
+	}
+	if prepared.target != nil && in.rail(live) == nil {
+		return nil, errNoRail
+	}
+	return prepared, nil
+}
+
+// PrepareScanned is Prepare for a recipient who follows from a scanned code, and is given to
+// Create. It ignores the destination.
+func (in *Internal) PrepareScanned(live bool, k *transfer.Kind, p CreateParams, reference *string) (*preparedTransfer, error) {
+	if err := check.Currency(p.Currency); err != nil {
+		return nil, err
+	}
+	if err := check.Text("description", p.Description, api.MaxText); err != nil {
+		return nil, err
+	}
+	if reference != nil {
+		if err := check.Text("reference", *reference, api.MaxReference); err != nil {
 			return nil, err
 		}
 	}
-	if to != nil && in.rail(live) == nil {
-		return nil, errNoRail
+	if err := check.Metadata(p.Metadata, false); err != nil {
+		return nil, err
 	}
-	return &Prepared{
-		kind: k, draft: d, amount: amount, fee: in.config.Fees.of(d.Destination.Type, amount),
-		destination: shown, target: to,
+	amount, err := in.limits[k].check(p.Amount)
+	if err != nil {
+		return nil, err
+	}
+	return &preparedTransfer{
+		in: in, live: live, kind: k, params: p, reference: reference,
+		amount: amount, fee: in.config.Fees.of(p.Destination.Type, amount),
 	}, nil
 }
 
@@ -170,11 +165,11 @@ func (in *Internal) CheckSize(k *transfer.Kind, amount decimal.Decimal) error {
 }
 
 // External reports a destination outside of the service.
-func (p *Prepared) External() bool { return p.target != nil }
+func (p *preparedTransfer) External() bool { return p.target != nil }
 
 // Destination returns the destination as the transfer will show it. recipient is nil for
 // an external one.
-func (p *Prepared) Destination(recipient *account.Recipient) Destination {
+func (p *preparedTransfer) Destination(recipient *account.Recipient) Destination {
 	if recipient != nil {
 		return wallet(recipient)
 	}
@@ -182,16 +177,16 @@ func (p *Prepared) Destination(recipient *account.Recipient) Destination {
 }
 
 // Costs returns amount and fee, in pesewas.
-func (p *Prepared) Costs() (amount, fee int64) { return p.amount, p.fee }
+func (p *preparedTransfer) Costs() (amount, fee int64) { return p.amount, p.fee }
 
 // CheckDestination lets the rail look at an external destination, and compares its name where
 // that is demanded, outside of any transaction.
-func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *Prepared) error {
+func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *preparedTransfer) error {
 	if p.target == nil {
 		return nil
 	}
 	if in.engine.Host != nil {
-		if p.draft.Destination.MatchName {
+		if p.params.Destination.MatchName {
 			return fmt.Errorf("payout: match_account_name: %w", api.ErrNetworkInTx)
 		}
 		return nil // what is wrong with it is told when it fails
@@ -199,7 +194,7 @@ func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *
 	now := in.engine.Clock()
 	to := p.target.transfer()
 	to.Order = provider.Order{Live: caller.Live, Amount: p.amount, CreatedAt: now, Now: now}
-	to.Description = p.draft.Description
+	to.Description = p.params.Description
 	err := in.checkWithRail(ctx, in.rail(caller.Live), to, numberParam(p.destination.Type))
 	if err != nil {
 		return err
@@ -207,14 +202,14 @@ func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *
 	return in.matchName(ctx, caller.Live, p)
 }
 
-// Recipient finds who a draft to a wallet pays; nil for any other.
-func (in *Internal) Recipient(tx storage.ReadTx, live bool, p *Prepared) (*account.Recipient, error) {
+// Recipient finds the account that a transfer to a wallet pays; nil for any other transfer.
+func (p *preparedTransfer) Recipient(tx storage.ReadTx) (*account.Recipient, error) {
 	if p.target != nil {
 		return nil, nil
 	}
-	d := &p.draft.Destination
-	r, err := in.config.Accounts.Recipient(tx, live, d.wallet())
-	if err == nil && d.MatchName && !in.config.NameMatch(d.AccountName, r.Name) {
+	d := &p.params.Destination
+	r, err := p.in.config.Accounts.Recipient(tx, p.live, d.wallet())
+	if err == nil && d.MatchName && !p.in.config.NameMatch(d.AccountName, r.Name) {
 		return nil, errNameMismatch
 	}
 	return r, underParam("destination", err)
@@ -223,12 +218,12 @@ func (in *Internal) Recipient(tx storage.ReadTx, live bool, p *Prepared) (*accou
 // Create makes the transfer. recipient is nil for an external one.
 //
 // Refusals: daily_limit_exceeded, insufficient_balance.
-func (in *Internal) Create(tx *engine.Tx, p *Prepared, recipient *account.Recipient) (*Transfer, error) {
+func (in *Internal) Create(tx *engine.Tx, p *preparedTransfer, recipient *account.Recipient) (*Transfer, error) {
 	r := record{
 		Transfer: Transfer{
 			ID: tx.NewID("po_"), Object: p.kind.Object, Amount: api.Pesewas(p.amount), Currency: api.Currency,
-			Fee: api.Pesewas(p.fee), Status: Created, Description: p.draft.Description,
-			Reference: p.draft.Reference, Metadata: p.draft.Metadata, CreatedAt: api.At(tx.Now),
+			Fee: api.Pesewas(p.fee), Status: Created, Description: p.params.Description,
+			Reference: p.reference, Metadata: p.params.Metadata, CreatedAt: api.At(tx.Now),
 		},
 		Submission: dispatch.New(tx),
 	}
@@ -242,7 +237,7 @@ func (in *Internal) Create(tx *engine.Tx, p *Prepared, recipient *account.Recipi
 }
 
 // payWallet moves the money within the service, which completes the transfer.
-func (in *Internal) payWallet(tx *engine.Tx, p *Prepared, r *record, to *account.Recipient) (*Transfer, error) {
+func (in *Internal) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to *account.Recipient) (*Transfer, error) {
 	r.Destination = wallet(to)
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	err := tx.Post(storage.Posting{
@@ -264,7 +259,7 @@ func (in *Internal) payWallet(tx *engine.Tx, p *Prepared, r *record, to *account
 }
 
 // reserve sets the money aside and queues the transfer for the rail.
-func (in *Internal) reserve(tx *engine.Tx, p *Prepared, r *record) (*Transfer, error) {
+func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Transfer, error) {
 	r.Destination, r.To = *p.destination, p.target
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	whole := p.amount + p.fee

@@ -135,15 +135,15 @@ var errNameMismatch = api.Errorf(api.AccountNameMismatch, "destination.account_n
 	"The account is registered in another name than destination.account_name. Look the name up, and make sure that the account is the recipient's.")
 
 // matchName refuses a transfer that demands a name which its account does not have.
-func (in *Internal) matchName(ctx context.Context, live bool, p *Prepared) error {
-	if !p.draft.Destination.MatchName {
+func (in *Internal) matchName(ctx context.Context, live bool, p *preparedTransfer) error {
+	if !p.params.Destination.MatchName {
 		return nil
 	}
 	registered, err := in.accountName(ctx, live, p.destination.Type, p.target)
 	if err != nil {
 		return err
 	}
-	if !in.config.NameMatch(p.draft.Destination.AccountName, registered) {
+	if !in.config.NameMatch(p.params.Destination.AccountName, registered) {
 		return errNameMismatch
 	}
 	return nil

@@ -220,7 +220,7 @@ func TestReconcile(t *testing.T) {
 		"x,success," + ids[3] + ",5.05\n" + // another amount
 		"x,success,po_unknown,7.00\n" +
 		"x,success," + ids[0] + ",5.50\n"
-	report := must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(statement)), Kinds: []provider.Kind{provider.Transfers}}))(t)
+	report := must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(statement)), Flows: []provider.Flow{provider.Transfers}}))(t)
 	refs := func(list []provider.Difference) (refs []string) {
 		for _, d := range list {
 			if d.Order != nil {

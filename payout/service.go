@@ -69,12 +69,9 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	})
 }
 
-// create is Create of what is no repetition.
+// create is Create without a look for an earlier call.
 func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Call, p CreateParams) (*Transfer, error) {
-	prepared, err := s.internal.Prepare(caller.Live, transfer.Payout, Draft{
-		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
-		Description: p.Description, Metadata: p.Metadata,
-	})
+	prepared, err := s.internal.Prepare(caller.Live, transfer.Payout, p, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +102,7 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Cal
 			return nil, err
 		}
 		var recipient *account.Recipient
-		if recipient, err = s.internal.Recipient(tx, caller.Live, prepared); err != nil {
+		if recipient, err = prepared.Recipient(tx); err != nil {
 			return nil, err
 		}
 		return s.internal.Create(tx, prepared, recipient)

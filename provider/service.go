@@ -35,20 +35,20 @@ type Service interface {
 	Reconcile(ctx context.Context, caller api.Caller, p ReconcileParams) (*Reconciliation, error)
 }
 
-// Kind is one kind of orders.
-type Kind string
+// Flow is one of the three flows of orders.
+type Flow string
 
-// The kinds of orders.
+// The flows.
 const (
-	Transfers Kind = "transfer"
-	Refunds   Kind = "refund"
-	Charges   Kind = "charge"
+	Transfers Flow = "transfer"
+	Refunds   Flow = "refund"
+	Charges   Flow = "charge"
 )
 
 // ListParams select orders; zero values select all that need a person.
 type ListParams struct {
 	api.Page
-	Kind Kind
+	Flow Flow
 	// Contradicted leaves out the orders that are merely stuck.
 	Contradicted bool
 }
@@ -56,7 +56,7 @@ type ListParams struct {
 // OrderInfo is an order as the library has booked it.
 type OrderInfo struct {
 	ID   string
-	Kind Kind
+	Flow Flow
 	// Object is "payout", "disbursement", "refund" or "invoice", and Record the id of that
 	// object. Record is ID but for charges.
 	Object, Record string

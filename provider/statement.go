@@ -33,9 +33,9 @@ type RowReader interface {
 type ReconcileParams struct {
 	// Rows are the statement; see [CSV].
 	Rows RowReader
-	// Kinds are the kinds of orders that the statement covers; all when empty. Rows of
-	// other kinds are MissingHere.
-	Kinds []Kind
+	// Flows are the flows of orders that the statement covers; all when empty. Rows of
+	// other flows are MissingHere.
+	Flows []Flow
 	// From and Until bound when the orders of the statement were created: an order that the
 	// provider got in this time and that the statement does not have is reported. A zero
 	// time leaves that end open.

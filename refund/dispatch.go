@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/dispatch"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ledger"
@@ -17,14 +18,14 @@ func ref(id string) dispatch.Ref { return dispatch.Ref{Object: "refund", ID: id,
 
 func (in *Internal) order(r *record) *dispatch.Order {
 	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r.ID), Kind: dispatch.Refunds, Records: refunds.Kind(),
+		Submission: &r.Submission, Ref: ref(r.ID), Flow: dispatch.Refunds, Records: refunds.Kind(),
 		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
 	}
 }
 
 // Begin counts an attempt of a refund and returns the call of the charger. It returns nil
 // where there is nothing to call.
-func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, id string) (*dispatch.Call, error) {
+func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
 	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), id, "refund")
 	if err != nil {
 		return nil, err
@@ -110,6 +111,11 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
+// Find returns the order of the caller's with that id. Book refuses one that is missing.
+func (in *Internal) Find(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
+	return ref(id), nil
+}
+
 // Load returns a refund as hosts see it, and the word for its status.
 func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Refund, string, error) {
 	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), ref.Record, "refund")
@@ -120,13 +126,13 @@ func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Refund, string, erro
 }
 
 // Info describes the order of a refund.
-func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref) (*provider.OrderInfo, error) {
+func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) (*provider.OrderInfo, error) {
 	found, err := refunds.Get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return nil, fmt.Errorf("refund: read order: %w", err)
 	}
 	r := &found.Value
-	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Attempts: r.Attempts, CreatedAt: r.CreatedAt.Time}
+	info := &provider.OrderInfo{Amount: r.Amount, Outcome: r.outcome(), Attempts: r.Attempts}
 	if r.SubmittedAt != nil {
 		info.SubmittedAt = r.SubmittedAt.Time
 	}

@@ -34,7 +34,7 @@ func TestReconcile(t *testing.T) {
 		ids[0] + ",5.50,success\n"
 	words := map[string]provider.Outcome{"credited": provider.Paid}
 	report := must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{
-		Rows: provider.CSV(strings.NewReader(statement)), Outcomes: words, Kinds: []provider.Kind{provider.Refunds},
+		Rows: provider.CSV(strings.NewReader(statement)), Outcomes: words, Flows: []provider.Flow{provider.Refunds},
 	}))(t)
 	refs := func(list []provider.Difference) (refs []string) {
 		for _, d := range list {

@@ -355,7 +355,7 @@ func TestRefundOfInvoicePaidFromWallet(t *testing.T) {
 	v := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
 		Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: new(int64(25_00))}},
 	}}))(t)
-	must.Get(s.Invoices.PayWallet(t.Context(), s.Caller, v.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}))(t)
+	must.Get(s.Invoices.PayFromWallet(t.Context(), s.Caller, v.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: s.Consumer.ID}, PIN: s.PIN}))(t)
 	s.holds("paid", "1025", "0", "975")
 	r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(5_00))})
 	if r.Status != refund.Succeeded || r.CreditNote == nil || *r.CreditNote != "CN-2026-000001" || r.PaymentMethod != payment.ServiceWallet {

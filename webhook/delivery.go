@@ -91,7 +91,7 @@ func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*ev
 	if err != nil {
 		return nil, err
 	}
-	return e.ShownTo(caller), nil
+	return s.events.RedactedFor(caller, e), nil
 }
 
 // resend queues deliveries of an event to the endpoints that want it, or to one.

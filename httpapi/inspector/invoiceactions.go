@@ -22,11 +22,11 @@ func (v *visit) chargeInvoice(*input) (*result, error) {
 }
 
 func (v *visit) payInvoiceFromWallet(in *input) (*result, error) {
-	p := invoice.WalletParams{Wallet: in.wallet("wallet"), PIN: in.text("pin")}
+	p := invoice.PayFromWalletParams{Wallet: in.wallet("wallet"), PIN: in.text("pin")}
 	if err := in.err(); err != nil {
 		return nil, err
 	}
-	_, err := v.svc.Invoices.PayWallet(v.Context(), v.caller, v.id, p)
+	_, err := v.svc.Invoices.PayFromWallet(v.Context(), v.caller, v.id, p)
 	return nil, err
 }
 

@@ -66,11 +66,11 @@ var contradicted = work.Outcome{Name: "contradicted", Level: slog.LevelError, Er
 // reports: of a contradiction that is noted, or resolved, already it tells the observer
 // alone.
 func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error {
-	known, err := o.Kind.contradict(tx, o.Ref, how)
+	known, err := o.Flow.contradict(tx, o.Ref, how)
 	if err != nil {
 		return err
 	}
-	caller, queue, word, id := tx.Caller, o.Records.Name, o.Kind.Name, o.ID
+	caller, queue, word, id := tx.Caller, o.Records.Name, string(o.Flow.Name), o.ID
 	tx.OnCommit(func() {
 		if !known {
 			tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+word+" is listed as stuck",
@@ -87,19 +87,19 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 
 // contradict notes in the index how an order was contradicted, and reports that it was
 // known.
-func (k *Kind) contradict(tx *engine.Tx, ref Ref, how string) (known bool, err error) {
+func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string) (known bool, err error) {
 	scope := storage.Scope{Live: tx.Caller.Live}
-	found, err := k.Index.orders.Get(tx, scope, ref.ID)
+	found, err := f.index.Get(tx, scope, ref.ID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		entry := newEntry(tx, ref, tx.Now)
 		entry.Contradiction = how
-		_, err = k.Index.orders.Insert(tx, scope, ref.ID, entry)
+		_, err = f.index.Insert(tx, scope, ref.ID, entry)
 	case err == nil && (same(how, found.Value.Contradiction) || same(how, found.Value.Resolved)):
 		known = true
 	case err == nil:
 		found.Value.Contradiction = how
-		err = k.Index.orders.Replace(tx, found)
+		err = f.index.Replace(tx, found)
 	}
 	if err != nil {
 		return false, fmt.Errorf("dispatch: note contradiction: %w", err)
@@ -116,14 +116,14 @@ func same(now, noted string) bool { return now == earlierWords.Replace(noted) }
 
 // Resolve takes a contradicted order off the list, to which a repetition of the report
 // does not bring it back. An order that is not contradicted is resource_missing.
-func (k *Kind) Resolve(ctx context.Context, e *engine.Engine, id string) error {
-	word := "contradicted " + k.Name
-	_, caller, err := k.Find(ctx, e, id, word)
+func (f *Flow) Resolve(ctx context.Context, e *engine.Engine, id string) error {
+	word := "contradicted " + string(f.Name)
+	_, caller, err := f.Find(ctx, e, id, word)
 	if err != nil {
 		return err
 	}
 	return e.Update(ctx, caller, func(tx *engine.Tx) error {
-		o, err := k.Index.orders.Get(tx, storage.Scope{Live: caller.Live}, id)
+		o, err := f.index.Get(tx, storage.Scope{Live: caller.Live}, id)
 		if o, err = engine.OrMissing(o, err, word); err != nil {
 			return err
 		}
@@ -131,6 +131,6 @@ func (k *Kind) Resolve(ctx context.Context, e *engine.Engine, id string) error {
 			return api.NoSuch(word)
 		}
 		o.Value.Contradiction, o.Value.Resolved = "", o.Value.Contradiction
-		return k.Index.orders.Replace(tx, o)
+		return f.index.Replace(tx, o)
 	})
 }

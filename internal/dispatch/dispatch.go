@@ -19,37 +19,34 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/provider"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Kind is one kind of orders.
-type Kind struct {
+// Flow is one of the flows of orders, with the [Entry] of each order: the operator's index.
+// A callback, which knows the id alone, finds the record of an order through the index, and
+// it lists the orders of all merchants together.
+type Flow struct {
 	// Name is what an order is called in the log and in refusals.
-	Name  string
-	Index *Index
+	Name provider.Flow
 	// Backoff is how long to wait between polls.
 	Backoff Backoff
 	// NoProvider names, for the log, the outcome of work that finds no provider.
 	NoProvider string
+
+	index *storage.Collection[Entry]
 }
 
-// The kinds of orders.
+// The flows of orders.
 var (
-	Transfers = &Kind{Name: "transfer", Index: newIndex("rail_orders"), Backoff: pollBackoff, NoProvider: "no_rail"}
-	Refunds   = &Kind{Name: "refund", Index: newIndex("refund_orders"), Backoff: pollBackoff, NoProvider: "no_rail"}
-	Charges   = &Kind{Name: "charge", Index: newIndex("charge_orders"), Backoff: ChargeBackoff, NoProvider: "no_charger"}
+	Transfers = &Flow{Name: provider.Transfers, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("rail_orders")}
+	Refunds   = &Flow{Name: provider.Refunds, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("refund_orders")}
+	Charges   = &Flow{Name: provider.Charges, Backoff: ChargeBackoff, NoProvider: "no_charger", index: newIndex("charge_orders")}
 )
-
-// All are the kinds of orders.
-var All = []*Kind{Transfers, Refunds, Charges}
 
 // Kinds are the kinds of records that this package stores.
 func Kinds() []*storage.Kind {
-	kinds := make([]*storage.Kind, len(All))
-	for i, k := range All {
-		kinds[i] = k.Index.orders.Kind()
-	}
-	return kinds
+	return []*storage.Kind{Transfers.index.Kind(), Refunds.index.Kind(), Charges.index.Kind()}
 }
 
 // Ref names an order and the record that it is part of.
@@ -117,7 +114,7 @@ func DueField[T any](submission func(*T) *Submission) storage.Field[T] {
 type Order struct {
 	*Submission
 	Ref
-	Kind *Kind
+	Flow *Flow
 	// Records is what the record is kept in.
 	Records *storage.Kind
 	// Since is when the order was made.
@@ -130,7 +127,7 @@ type Order struct {
 // log, once, of an order that takes too long.
 func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
-		pollAfter = o.Kind.Backoff.After(o.Attempts)
+		pollAfter = o.Flow.Backoff.After(o.Attempts)
 	}
 	o.Due = api.AtOrNil(tx.Now.Add(pollAfter))
 	age := tx.Now.Sub(o.Since)
@@ -138,7 +135,7 @@ func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration
 		return
 	}
 	o.Stuck = true
-	word, id, attempts := o.Kind.Name, o.ID, o.Attempts
+	word, id, attempts := string(o.Flow.Name), o.ID, o.Attempts
 	tx.OnCommit(func() {
 		tx.Log().ErrorContext(ctx, "a "+word+" is stuck: the provider has not decided", word, id, "age", age.String(), "attempts", attempts)
 	})
@@ -148,8 +145,8 @@ func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration
 // provider, and tells the log.
 func (o *Order) WaitForProvider(ctx context.Context, tx *engine.Tx) {
 	o.Wait(ctx, tx, providerWait)
-	word, id, live := o.Kind.Name, o.ID, tx.Caller.Live
-	work.Report(ctx, work.Outcome{Name: o.Kind.NoProvider, RequestID: o.Request})
+	word, id, live := string(o.Flow.Name), o.ID, tx.Caller.Live
+	work.Report(ctx, work.Outcome{Name: o.Flow.NoProvider, RequestID: o.Request})
 	tx.OnCommit(func() {
 		tx.Log().ErrorContext(ctx, "a "+word+" waits, because no provider is configured for it", word, id, "live", live)
 	})
@@ -165,10 +162,10 @@ func (o *Order) EndedBefore(ctx context.Context) {
 func (o *Order) Call(tx *engine.Tx, version int64, first bool, submit, status Ask) (*Call, error) {
 	release, err := tx.KeepLease(o.Records, o.Record, version)
 	if err != nil {
-		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Kind.Name, err)
+		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Flow.Name, err)
 	}
 	return &Call{
-		Ref: o.Ref, word: o.Kind.Name, first: first, submit: submit, status: status, release: release,
+		Ref: o.Ref, word: string(o.Flow.Name), first: first, submit: submit, status: status, release: release,
 		report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }

@@ -47,13 +47,9 @@ func (e *Entry) Ref(id string) Ref {
 	return ref
 }
 
-// Index is the operator's list of the orders of one kind. A callback, which knows the id
-// alone, finds its record through it, and all merchants' orders are listed together.
-type Index struct{ orders *storage.Collection[Entry] }
-
-// newIndex declares an index in a table of its own.
-func newIndex(table string) *Index {
-	return &Index{storage.NewCollection(table, []storage.Field[Entry]{
+// newIndex declares the index of a flow in a table of its own.
+func newIndex(table string) *storage.Collection[Entry] {
+	return storage.NewCollection(table, []storage.Field[Entry]{
 		{
 			// True while the order is on its way, false when it has ended and was
 			// contradicted since. Null for all others, which keeps the
@@ -70,25 +66,25 @@ func newIndex(table string) *Index {
 			},
 		},
 		storage.TimeColumn("created", func(o *Entry) time.Time { return o.CreatedAt.Time }).Indexed(),
-	})}
+	})
 }
 
 // Open indexes an order of the caller's that has been on its way since a time.
-func (k *Kind) Open(tx *engine.Tx, ref Ref, since time.Time) error {
+func (f *Flow) Open(tx *engine.Tx, ref Ref, since time.Time) error {
 	e := newEntry(tx, ref, since)
 	e.Open = true
-	if _, err := k.Index.orders.Insert(tx, storage.Scope{Live: tx.Caller.Live}, ref.ID, e); err != nil {
+	if _, err := f.index.Insert(tx, storage.Scope{Live: tx.Caller.Live}, ref.ID, e); err != nil {
 		return fmt.Errorf("dispatch: index order: %w", err)
 	}
 	return nil
 }
 
 // Close notes that an order has ended.
-func (k *Kind) Close(tx *engine.Tx, id string) error {
-	o, err := k.Index.orders.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+func (f *Flow) Close(tx *engine.Tx, id string) error {
+	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
 	if err == nil {
 		o.Value.Open = false
-		err = k.Index.orders.Replace(tx, o)
+		err = f.index.Replace(tx, o)
 	}
 	if err != nil {
 		return fmt.Errorf("dispatch: close order: %w", err)
@@ -98,10 +94,10 @@ func (k *Kind) Close(tx *engine.Tx, id string) error {
 
 // Drop removes the entry of an open order that an earlier release kept under the id of its
 // record.
-func (k *Kind) Drop(tx *engine.Tx, id string) error {
-	o, err := k.Index.orders.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+func (f *Flow) Drop(tx *engine.Tx, id string) error {
+	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
 	if err == nil {
-		err = k.Index.orders.Delete(tx, o)
+		err = f.index.Delete(tx, o)
 	}
 	if err != nil {
 		return fmt.Errorf("dispatch: drop order: %w", err)
@@ -111,11 +107,11 @@ func (k *Kind) Drop(tx *engine.Tx, id string) error {
 
 // Find returns the entry of an order, and its merchant. word is what it is called in the
 // refusal when there is none.
-func (k *Kind) Find(ctx context.Context, e *engine.Engine, id, word string) (entry *Entry, caller api.Caller, err error) {
+func (f *Flow) Find(ctx context.Context, e *engine.Engine, id, word string) (entry *Entry, caller api.Caller, err error) {
 	err = e.Store.View(ctx, func(tx storage.ReadTx) error {
-		found, err := k.Index.orders.Get(tx, storage.Scope{Live: true}, id)
+		found, err := f.index.Get(tx, storage.Scope{Live: true}, id)
 		if errors.Is(err, storage.ErrNotFound) {
-			found, err = k.Index.orders.Get(tx, storage.Scope{}, id)
+			found, err = f.index.Get(tx, storage.Scope{}, id)
 		}
 		if found, err = engine.OrMissing(found, err, word); err != nil {
 			return err
@@ -132,13 +128,13 @@ const orderPage = 200
 
 // Each calls do for every order of a mode that the query selects, newest first, each
 // in a View of its merchant's.
-func (k *Kind) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+func (f *Flow) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
 	q.Scope, q.Limit = storage.Scope{Live: live}, orderPage
 	for more := true; more; {
 		var page []*storage.Object[Entry]
 		err := e.Store.View(ctx, func(tx storage.ReadTx) error {
 			var err error
-			page, more, err = k.Index.orders.List(tx, q)
+			page, more, err = f.index.List(tx, q)
 			return err
 		})
 		if err != nil {
@@ -163,13 +159,13 @@ var openOnly = []storage.Equal{{Column: "open", Value: true}}
 // contradictedOnly selects the orders that have ended, and were contradicted since.
 var contradictedOnly = []storage.Equal{{Column: "open", Value: false}}
 
-// EachStuck calls do, as [Kind.Each] does, for the contradicted orders of a mode, and then
+// EachStuck calls do, as [Flow.Each] does, for the contradicted orders of a mode, and then
 // for those that have been open for so long.
-func (k *Kind) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
-	if err := k.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, do); err != nil {
+func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+	if err := f.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, do); err != nil {
 		return err
 	}
-	return k.Each(ctx, e, live, storage.Query{Where: openOnly}, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
+	return f.Each(ctx, e, live, storage.Query{Where: openOnly}, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
 		if tx.Now.Sub(e.CreatedAt.Time) < after {
 			return nil
 		}
@@ -181,8 +177,8 @@ func (k *Kind) EachStuck(ctx context.Context, e *engine.Engine, live bool, after
 // long, up to limit. It reads what is contradicted, and of what is open, the oldest first, and in live mode no more than what is
 // stuck; test mode has as many clocks as merchants, so that up to limit open ones
 // are looked at there.
-func (k *Kind) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
-	stuck, err := k.countContradicted(tx, live, limit)
+func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
+	stuck, err := f.countContradicted(tx, live, limit)
 	if err != nil {
 		return 0, err
 	}
@@ -192,7 +188,7 @@ func (k *Kind) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after 
 		Before: " ", Limit: orderPage, // before every id, so that the oldest come first
 	}
 	for more := true; more && seen < limit; {
-		page, left, err := k.Index.orders.List(tx, q)
+		page, left, err := f.index.List(tx, q)
 		if err != nil {
 			return 0, fmt.Errorf("dispatch: count stuck orders: %w", err)
 		}
@@ -219,10 +215,10 @@ func (k *Kind) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after 
 }
 
 // countContradicted counts the contradicted orders of a mode, up to limit.
-func (k *Kind) countContradicted(tx storage.ReadTx, live bool, limit int) (n int, err error) {
+func (f *Flow) countContradicted(tx storage.ReadTx, live bool, limit int) (n int, err error) {
 	q := storage.Query{Scope: storage.Scope{Live: live}, Where: contradictedOnly, Limit: orderPage}
 	for more := true; more && n < limit; {
-		page, left, err := k.Index.orders.List(tx, q)
+		page, left, err := f.index.List(tx, q)
 		if err != nil {
 			return 0, fmt.Errorf("dispatch: count contradicted orders: %w", err)
 		}

@@ -95,7 +95,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		for _, f := range []invoice.Fields{{}, {Customer: &customer.ID}} {
 			f.Lines = []invoice.LineParams{{Description: "a", UnitAmount: new(int64(50))}}
 			bill := must.Get(svc.Invoices.Create(ctx, keyed(caller), invoice.CreateParams{AutoFinalize: true, Fields: f}))(t)
-			must.Get(svc.Invoices.PayWallet(ctx, keyed(caller), bill.ID, invoice.WalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)
+			must.Get(svc.Invoices.PayFromWallet(ctx, keyed(caller), bill.ID, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)
 		}
 		var list []disbursement.RowParams
 		for _, d := range []payout.DestinationParams{

@@ -368,7 +368,7 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 			return svc.Invoices.MarkUncollectible(ctx, c, id)
 		})
 		onceOn("pay from a wallet", newOpen, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
-			return svc.Invoices.PayWallet(ctx, c, id, invoice.WalletParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
+			return svc.Invoices.PayFromWallet(ctx, c, id, invoice.PayFromWalletParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
 		})
 		all = append(all, call{name: "charge", prepare: newOpen, once: true, outside: true, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 			return svc.Invoices.Pay(ctx, c, id, invoice.PayParams{})

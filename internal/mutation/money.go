@@ -132,7 +132,7 @@ var transferGuards = []guard{
 	},
 	{
 		"fee: it is taken", "payout/internal.go",
-		"fee: in.config.Fees.of(d.Destination.Type, amount),", "fee: 0 * in.config.Fees.of(d.Destination.Type, amount),", "./payout", "TestFees",
+		"fee: in.config.Fees.of(p.Destination.Type, amount),", "fee: 0 * in.config.Fees.of(p.Destination.Type, amount),", "./payout", "TestFees",
 	},
 	{
 		"fee: it has a cap", "payout/fee.go",
@@ -152,7 +152,7 @@ var transferGuards = []guard{
 	},
 	{
 		"states: a name that must match does", "payout/internal.go",
-		"d.MatchName && !in.config.NameMatch(d.AccountName, r.Name) {", "false {", "./payout", "TestMatchNameRefusesOtherNames|TestAccountNames",
+		"d.MatchName && !p.in.config.NameMatch(d.AccountName, r.Name) {", "false {", "./payout", "TestMatchNameRefusesOtherNames|TestAccountNames",
 	},
 	{
 		"dispatch: what has ended is booked once", "payout/dispatch.go",

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -41,13 +40,20 @@ type Config struct {
 type Service struct {
 	engine *engine.Engine
 	config Config
+
+	transfers, refunds, charges *flow
 }
 
 var _ provider.Service = (*Service)(nil)
 
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service {
-	return &Service{engine: e, config: c}
+	return &Service{
+		engine: e, config: c,
+		transfers: newFlow[payout.Transfer](e, dispatch.Transfers, c.Payouts, transferSettling),
+		refunds:   newFlow[refund.Refund](e, dispatch.Refunds, c.Refunds, refundSettling),
+		charges:   newFlow[invoice.Invoice](e, dispatch.Charges, c.Invoices, transferSettling),
+	}
 }
 
 // Jobs submit what is due to its provider, and ask what became of it.
@@ -55,86 +61,36 @@ func (s *Service) Jobs() []work.Job {
 	const atATime, chargesAtATime = 64, 32 // most of it waits for the provider
 	var jobs []work.Job
 	for _, k := range transfer.Kinds {
-		jobs = append(jobs, s.job(k.Object, s.config.Payouts.Records(k), atATime))
+		jobs = append(jobs, s.job(s.transfers, k.Object, s.config.Payouts.Records(k), atATime))
 	}
 	return append(jobs,
-		s.job("refund", s.config.Refunds.Records(), atATime),
-		s.job("invoice", s.config.Invoices.Records(), chargesAtATime))
+		s.job(s.refunds, "refund", s.config.Refunds.Records(), atATime),
+		s.job(s.charges, "invoice", s.config.Invoices.Records(), chargesAtATime))
 }
 
-func (s *Service) job(object string, kind *storage.Kind, atATime int) work.Job {
+func (s *Service) job(f *flow, object string, kind *storage.Kind, atATime int) work.Job {
 	return work.Job{
 		Kind: kind, Timeout: dispatch.WorkLimit, Batch: atATime,
-		Do: func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, object, claimed) },
+		Do: func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, f, object, claimed) },
 	}
 }
 
 // send submits an order or asks what became of it, and books the answer. The record is
 // leased meanwhile: it stays due, and another worker takes it over if this process dies.
-func (s *Service) send(ctx context.Context, object string, claimed storage.Record) error {
+func (s *Service) send(ctx context.Context, f *flow, object string, claimed storage.Record) error {
 	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
 	var call *dispatch.Call
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-		call, err = s.begin(ctx, tx, object, claimed.ID)
+		call, err = f.rules.Begin(ctx, tx, object, claimed.ID)
 		return err
 	})
 	if err != nil || call == nil {
 		return err
 	}
-	if _, _, err = call.Do(ctx, s.engine, caller, s.book); errors.Is(err, provider.ErrContradicted) {
+	if _, _, err = call.Do(ctx, s.engine, caller, f.rules.Book); errors.Is(err, provider.ErrContradicted) {
 		return nil // it is on record, and not to be tried again
 	}
 	return err
-}
-
-// begin counts an attempt and returns the call of the provider; nil where there is nothing
-// to call.
-func (s *Service) begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
-	switch object {
-	case "refund":
-		return s.config.Refunds.Begin(ctx, tx, id)
-	case "invoice":
-		return s.config.Invoices.Begin(ctx, tx, id)
-	}
-	return s.config.Payouts.Begin(ctx, tx, object, id)
-}
-
-// book books a result of an order.
-func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error) {
-	switch ref.Object {
-	case "refund":
-		return s.config.Refunds.Book(ctx, tx, ref, r)
-	case "invoice":
-		return s.config.Invoices.Book(ctx, tx, ref, r)
-	}
-	return s.config.Payouts.Book(ctx, tx, ref, r)
-}
-
-// info describes an order.
-func (s *Service) info(tx *engine.ReadTx, k *dispatch.Kind, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
-	var info *provider.OrderInfo
-	var err error
-	switch k {
-	case dispatch.Refunds:
-		info, err = s.config.Refunds.Info(tx, ref)
-	case dispatch.Charges:
-		info, err = s.config.Invoices.Info(tx, ref)
-	default:
-		info, err = s.config.Payouts.Info(tx, ref)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if info.ID == "" {
-		info.ID = ref.ID
-	}
-	info.Kind, info.Object, info.Record = provider.Kind(k.Name), ref.Object, ref.Record
-	info.Merchant, info.Live, info.Contradiction = tx.Caller.Merchant, tx.Caller.Live, e.Contradiction
-	info.CreatedAt = e.CreatedAt.Time
-	if k == dispatch.Charges { // which the index has from the first attempt on
-		info.SubmittedAt = e.CreatedAt.Time
-	}
-	return info, nil
 }
 
 // Notify implements [provider.Service].
@@ -142,32 +98,21 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 	if !r.Outcome.Known() {
 		return api.Invalid("outcome", "outcome must be in_progress, paid or refused.")
 	}
-	k := kindOf(id)
-	entry, caller, err := k.Find(ctx, s.engine, id, k.Name)
+	f := s.flowOf(id)
+	entry, caller, err := f.Find(ctx, s.engine, id, string(f.Name))
 	if err != nil {
 		return err
 	}
-	if _, err = dispatch.Apply(ctx, s.engine, caller, entry.Ref(id), r, s.book); err == nil {
-		s.engine.Log.InfoContext(ctx, "the provider has reported", k.Name, id, "merchant", caller.Merchant, "live", caller.Live, "outcome", r.Outcome)
+	if _, err = dispatch.Apply(ctx, s.engine, caller, entry.Ref(id), r, f.rules.Book); err == nil {
+		s.engine.Log.InfoContext(ctx, "the provider has reported", string(f.Name), id, "merchant", caller.Merchant, "live", caller.Live, "outcome", r.Outcome)
 	}
 	return err
 }
 
-// kindOf returns the kind of orders whose ids look like this one.
-func kindOf(id string) *dispatch.Kind {
-	switch {
-	case strings.HasPrefix(id, "re_"):
-		return dispatch.Refunds
-	case strings.HasPrefix(id, "att_"):
-		return dispatch.Charges
-	}
-	return dispatch.Transfers
-}
-
-// CountStuck counts the orders of a mode that List would list, up to limit of each kind.
+// CountStuck counts the orders of a mode that List would list, up to limit of each flow.
 func (s *Service) CountStuck(tx storage.ReadTx, live bool, limit int) (n int, err error) {
-	for _, k := range dispatch.All {
-		stuck, err := k.CountStuck(tx, s.engine, live, s.config.StuckAfter, limit)
+	for _, f := range s.all() {
+		stuck, err := f.CountStuck(tx, s.engine, live, s.config.StuckAfter, limit)
 		if err != nil {
 			return 0, err
 		}
@@ -182,15 +127,15 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p provider.ListPa
 		return nil, err
 	}
 	var all []provider.OrderInfo
-	for _, k := range dispatch.All {
-		if p.Kind != "" && p.Kind != provider.Kind(k.Name) {
+	for _, f := range s.all() {
+		if p.Flow != "" && p.Flow != f.Name {
 			continue
 		}
-		err := k.EachStuck(ctx, s.engine, caller.Live, s.config.StuckAfter, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
+		err := f.EachStuck(ctx, s.engine, caller.Live, s.config.StuckAfter, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
 			if caller.Merchant != "" && caller.Merchant != tx.Caller.Merchant || p.Contradicted && e.Contradiction == "" {
 				return nil
 			}
-			info, err := s.info(tx, k, ref, e)
+			info, err := f.info(tx, ref, e)
 			// An order may have ended since the index was read.
 			if err == nil && (e.Contradiction != "" || info.Outcome != provider.Paid && info.Outcome != provider.Refused) {
 				all = append(all, *info)
@@ -209,5 +154,5 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p provider.ListPa
 
 // Resolve implements [provider.Service].
 func (s *Service) Resolve(ctx context.Context, id string) error {
-	return kindOf(id).Resolve(ctx, s.engine, id)
+	return s.flowOf(id).Resolve(ctx, s.engine, id)
 }

@@ -38,9 +38,9 @@ func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.R
 		compare(report, &p, provider.Difference{Row: row, Order: order})
 	}
 	q := storage.Query{Range: engine.InTimes(nil, "created", api.Times{From: p.From, Until: p.Until})}
-	for _, k := range coveredKinds(&p) {
-		err := k.Each(ctx, s.engine, caller.Live, q, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
-			order, err := s.info(tx, k, ref, e)
+	for _, f := range s.covered(&p) {
+		err := f.Each(ctx, s.engine, caller.Live, q, func(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) error {
+			order, err := f.info(tx, ref, e)
 			if err == nil && !order.SubmittedAt.IsZero() && !seen[order.ID] {
 				report.MissingThere = append(report.MissingThere, provider.Difference{Order: order})
 			}
@@ -53,24 +53,21 @@ func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.R
 	return report, nil
 }
 
-// coveredKinds are the kinds of orders that a statement covers.
-func coveredKinds(p *provider.ReconcileParams) []*dispatch.Kind {
-	if len(p.Kinds) == 0 {
-		return dispatch.All
-	}
-	return slices.DeleteFunc(slices.Clone(dispatch.All), func(k *dispatch.Kind) bool {
-		return !slices.Contains(p.Kinds, provider.Kind(k.Name))
+// covered are the flows of orders that a statement covers.
+func (s *Service) covered(p *provider.ReconcileParams) []*flow {
+	return slices.DeleteFunc(s.all(), func(f *flow) bool {
+		return len(p.Flows) > 0 && !slices.Contains(p.Flows, f.Name)
 	})
 }
 
 // findReferenced returns the order that a row refers to, or nil.
 func (s *Service) findReferenced(ctx context.Context, live bool, p *provider.ReconcileParams, id string) (*provider.OrderInfo, error) {
-	k := kindOf(id)
-	if !slices.Contains(coveredKinds(p), k) {
+	f := s.flowOf(id)
+	if !slices.Contains(s.covered(p), f) {
 		return nil, nil
 	}
 	var order *provider.OrderInfo
-	entry, owner, err := k.Find(ctx, s.engine, id, k.Name)
+	entry, owner, err := f.Find(ctx, s.engine, id, string(f.Name))
 	switch {
 	case api.CodeOf(err) == api.ResourceMissing, err == nil && owner.Live != live:
 		return nil, nil
@@ -78,7 +75,7 @@ func (s *Service) findReferenced(ctx context.Context, live bool, p *provider.Rec
 		return nil, err
 	}
 	err = s.engine.View(ctx, owner, func(tx *engine.ReadTx) (err error) {
-		order, err = s.info(tx, k, entry.Ref(id), entry)
+		order, err = f.info(tx, entry.Ref(id), entry)
 		return err
 	})
 	return order, err

@@ -181,7 +181,7 @@ func (g *game) collect(s *side) {
 	case 2, 3:
 		wallet, pin := account.WalletRef{AccountID: pick(g, s.consumers)}, g.pin()
 		_, _ = g.call("pay invoice from a wallet", s, func(c api.Caller) (string, error) {
-			return id, second(g.svc.Invoices.PayWallet(ctx, c, id, invoice.WalletParams{Wallet: wallet, PIN: pin}))
+			return id, second(g.svc.Invoices.PayFromWallet(ctx, c, id, invoice.PayFromWalletParams{Wallet: wallet, PIN: pin}))
 		})
 		return
 	default:

@@ -1,0 +1,67 @@
+// Package outbox is the worker that sends the queued messages. It stands above the nouns: it
+// has the invoice make the PDF that an e-mail names, and hands it down to package message,
+// which owns the queue, the retries and the outcome.
+//
+// The PDF is made when the e-mail goes out, and is not kept in the queue: each queued copy
+// would take tens of kilobytes, and hold a person's data that erasure would have to find.
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/invoice"
+	"github.com/seed-7082ffec/payments/message"
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// renderTimeout bounds the making of one PDF, which may wait for others.
+const renderTimeout = 15 * time.Second
+
+// Job sends the messages that are due.
+func Job(messages *message.Internal, invoices *invoice.Internal, log *slog.Logger) work.Job {
+	o := &outbox{messages, invoices, log}
+	const atATime = 32 // most of it waits for what the host brings
+	return work.Job{Kind: messages.Kind(), Timeout: time.Minute, Batch: atATime, Do: o.send}
+}
+
+type outbox struct {
+	messages *message.Internal
+	invoices *invoice.Internal
+	log      *slog.Logger
+}
+
+// send sends one message. A PDF that cannot be made is a failed try of the message.
+func (o *outbox) send(ctx context.Context, r storage.Record) error {
+	m, err := o.messages.Open(r)
+	if err != nil {
+		return err
+	}
+	attachment, failed := o.attachment(ctx, m)
+	return o.messages.Send(ctx, m, attachment, failed)
+}
+
+// attachment makes the PDF of the message's document; nil for none.
+func (o *outbox) attachment(ctx context.Context, m *message.Outgoing) (a *message.Attachment, err error) {
+	document := m.Document()
+	if document == "" {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, renderTimeout)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			a, err = nil, fmt.Errorf("outbox: make the PDF of %s: panic", document)
+			o.log.ErrorContext(ctx, "making a PDF panicked", "document", document, "stack", string(debug.Stack()))
+		}
+	}()
+	a, err = o.invoices.Attachment(ctx, m.Caller(), document)
+	if err != nil {
+		return nil, fmt.Errorf("outbox: make the PDF of %s: %w", document, err)
+	}
+	return a, nil
+}

@@ -14,7 +14,7 @@ var rows = [][]string{
 	{"examples/..."},
 	{"httpapi", "httpapi/...", "otelpayments"},
 	{"payments"},
-	{"internal/providers", "internal/erasure"},
+	{"internal/providers", "internal/erasure", "internal/outbox"},
 	{"provider/...", "invoice/smtp"}, // adapters
 	{
 		"checkout", "subscription", "invoice", "refund", "webhook", "disbursement", "payout", "qrcode", "payment", "account", "catalog",

@@ -24,5 +24,5 @@ import (
 // [account.Service.Deposit] can; a call of this library in it must not be given the caller's own
 // key, which is that of the whole.
 func Once[T any](ctx context.Context, s *Service, caller api.Caller, name string, params any, call func() (*T, error)) (*T, error) {
-	return engine.Memoize(ctx, s.engine, caller, engine.Call{Name: name, Params: params}, call)
+	return engine.Memoize(ctx, s.engine, caller, engine.Operation{Name: name, Params: params}, call)
 }

@@ -272,8 +272,8 @@ type ClockParams struct {
 // merchant's test mode; it never goes back. It exists only in a sandbox. With an
 // idempotency key a repetition moves nothing, and returns what the first call did.
 func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParams) (api.Time, error) {
-	call := engine.Call{Name: "clock.move", Params: p}
-	now, err := s.engine.MoveClock(ctx, caller, call, func(now time.Time) (time.Time, error) {
+	op := engine.Operation{Name: "clock.move", Params: p}
+	now, err := s.engine.MoveClock(ctx, caller, op, func(now time.Time) (time.Time, error) {
 		if p.By < 0 {
 			return now, api.Invalid("advance", "advance must not be negative; the clock never goes back.")
 		}

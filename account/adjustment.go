@@ -81,8 +81,8 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p AdjustParams)
 	if err := check.Text("reference", p.Reference, api.MaxReference); err != nil {
 		return nil, err
 	}
-	call := engine.Call{Name: "balance.adjust", Params: p}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Adjustment, error) {
+	op := engine.Operation{Name: "balance.adjust", Params: p}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Adjustment, error) {
 		if _, err := getMerchant(tx, caller.Merchant); err != nil {
 			return nil, err
 		}

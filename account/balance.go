@@ -122,7 +122,7 @@ func (s *Service) Deposit(ctx context.Context, caller api.Caller, d DepositParam
 		clock.Merchant = d.To // a merchant's entries bear the times of its own clock
 	}
 	// The fingerprint has the fields of earlier versions, so that their keys stay valid.
-	call := engine.Call{Name: "deposit", Params: struct {
+	op := engine.Operation{Name: "deposit", Params: struct {
 		To             string
 		Live           bool
 		Amount         decimal.Decimal
@@ -130,12 +130,12 @@ func (s *Service) Deposit(ctx context.Context, caller api.Caller, d DepositParam
 		Ref            string
 		IdempotencyKey string
 	}{To: d.To, Live: caller.Live, Amount: d.Amount, Source: d.Source, Ref: d.Ref}}
-	_, err = engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*deposited, error) {
+	_, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*deposited, error) {
 		to, err := ledgerAccount(tx, caller.Live, d.To)
 		if err != nil {
 			return nil, err
 		}
-		at, err := tx.For(clock)
+		at, err := tx.As(clock)
 		if err != nil {
 			return nil, err
 		}

@@ -113,8 +113,8 @@ func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p Creat
 		return nil, err
 	}
 	p.Phone = made.Phone // so that one number, written in two ways, is one request
-	call := engine.Call{Name: "customer.create", Params: p}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
+	op := engine.Operation{Name: "customer.create", Params: p}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Customer, error) {
 		c := made
 		c.ID, c.CreatedAt = tx.NewID("cus_"), api.At(tx.Now)
 		if _, err := customers.Insert(tx, engine.Scope(caller), c.ID, c); err != nil {
@@ -132,11 +132,11 @@ func (s *Service) UpdateCustomer(ctx context.Context, caller api.Caller, id stri
 	if err := u.set(&Customer{}); err != nil {
 		return nil, err
 	}
-	call := engine.Call{Name: "customer.update", Params: struct {
+	op := engine.Operation{Name: "customer.update", Params: struct {
 		ID string `json:"id"`
 		UpdateCustomerParams
 	}{id, u}}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Customer, error) {
 		o, err := engine.GetTx(tx, customers, engine.Scope(caller), id, "customer")
 		if err != nil {
 			return nil, err

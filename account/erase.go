@@ -36,8 +36,8 @@ import (
 //
 // Refusals: resource_missing, also for one that was deleted before.
 func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
-	call := engine.Call{Name: "customer.delete", Params: id}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+	op := engine.Operation{Name: "customer.delete", Params: id}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {
 		o, err := engine.GetTx(tx, customers, engine.Scope(caller), id, "customer")
 		if err != nil {
 			return nil, err
@@ -85,6 +85,6 @@ func forget(tx *engine.Tx, id string) error {
 	if err != nil {
 		return fmt.Errorf("account: queue erasure: %w", err)
 	}
-	tx.Due(pii.Erasures.Kind())
+	tx.WakeAfterCommit(pii.Erasures.Kind())
 	return nil
 }

@@ -142,7 +142,7 @@ func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateH
 	}
 	pin := p.PIN
 	// The fingerprint has the fields of earlier versions, so that their keys stay valid.
-	call := engine.Call{Name: string(o) + ".create", Params: struct {
+	op := engine.Operation{Name: string(o) + ".create", Params: struct {
 		Live           bool
 		Name           string
 		Phone          string
@@ -151,7 +151,7 @@ func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateH
 		SubAgent       bool
 		IdempotencyKey string
 	}{Live: caller.Live, Name: p.Name, Phone: p.Phone, Status: p.Status, SubAgent: p.SubAgent}}
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*T, error) {
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*T, error) {
 		var hash string
 		if pin != "" {
 			var err error
@@ -159,7 +159,7 @@ func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateH
 				return nil, fmt.Errorf("account: hash PIN: %w", err)
 			}
 		}
-		return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*T, error) {
+		return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*T, error) {
 			id := tx.NewID(prefix)
 			serviceID, err := newServiceID(tx, o, id, caller.Live)
 			if err != nil {
@@ -238,11 +238,11 @@ func update[T any](ctx context.Context, s *Service, caller api.Caller, id string
 			return nil, err
 		}
 	}
-	call := engine.Call{Name: noun + ".update", Params: struct {
+	op := engine.Operation{Name: noun + ".update", Params: struct {
 		ID string `json:"id"`
 		UpdateHolderParams
 	}{id, p}}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*T, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*T, error) {
 		o, err := engine.GetTx(tx, in, operator(caller.Live), id, noun)
 		if err != nil {
 			return nil, err

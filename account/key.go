@@ -107,7 +107,7 @@ func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p CreateKeyP
 			return nil, api.Invalid(fmt.Sprintf("resources[%d]", i), "resources[%d] is no resource. It must be one of %s.", i, strings.Join(api.Resources(), ", "))
 		}
 	}
-	return s.executeKey(ctx, caller, engine.Call{Name: "api_key.create", Params: p}, func(tx *engine.Tx, secret string) (*Key, error) {
+	return s.executeKey(ctx, caller, engine.Operation{Name: "api_key.create", Params: p}, func(tx *engine.Tx, secret string) (*Key, error) {
 		if _, err := getMerchant(tx, caller.Merchant); err != nil {
 			return nil, err
 		}
@@ -117,10 +117,10 @@ func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p CreateKeyP
 
 // executeKey runs a call that makes a key of this secret. The answer that is kept has no
 // secret; the answer of the first call has.
-func (s *Service) executeKey(ctx context.Context, caller api.Caller, call engine.Call, fn func(tx *engine.Tx, secret string) (*Key, error)) (*Key, error) {
+func (s *Service) executeKey(ctx context.Context, caller api.Caller, op engine.Operation, fn func(tx *engine.Tx, secret string) (*Key, error)) (*Key, error) {
 	secret := newSecret(caller.Live)
 	var made *Key
-	key, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Key, error) {
+	key, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Key, error) {
 		var err error
 		made, err = fn(tx, secret)
 		return made, err
@@ -163,11 +163,11 @@ func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, p R
 	if p.Overlap < 0 {
 		return nil, api.Invalid("overlap", "The overlap must not be negative.")
 	}
-	call := engine.Call{Name: "api_key.roll", Params: struct {
+	op := engine.Operation{Name: "api_key.roll", Params: struct {
 		ID string `json:"id"`
 		RollKeyParams
 	}{id, p}}
-	return s.executeKey(ctx, caller, call, func(tx *engine.Tx, secret string) (*Key, error) {
+	return s.executeKey(ctx, caller, op, func(tx *engine.Tx, secret string) (*Key, error) {
 		o, err := engine.GetTx(tx, apiKeys, engine.Scope(caller), id, "API key")
 		if err != nil {
 			return nil, err

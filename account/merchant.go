@@ -96,7 +96,7 @@ func (s *Service) CreateMerchant(ctx context.Context, caller api.Caller, p Creat
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	m, err := engine.Execute(ctx, s.engine, caller, engine.Call{Name: "merchant.create", Params: p}, func(tx *engine.Tx) (*Merchant, error) {
+	m, err := engine.Execute(ctx, s.engine, caller, engine.Operation{Name: "merchant.create", Params: p}, func(tx *engine.Tx) (*Merchant, error) {
 		id := tx.NewID("mer_")
 		serviceID, err := newServiceID(tx, ownerMerchant, id, false, true)
 		if err != nil {
@@ -152,11 +152,11 @@ func (s *Service) UpdateMerchant(ctx context.Context, caller api.Caller, id stri
 	if _, err := p.apply(&Merchant{Name: "any"}); err != nil {
 		return nil, err
 	}
-	call := engine.Call{Name: "merchant.update", Params: struct {
+	op := engine.Operation{Name: "merchant.update", Params: struct {
 		ID string `json:"id"`
 		UpdateMerchantParams
 	}{id, p}}
-	m, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Merchant, error) {
+	m, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Merchant, error) {
 		o, err := engine.GetTx(tx, merchants, operator(false), id, "merchant")
 		if err != nil {
 			return nil, err

@@ -139,13 +139,13 @@ func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string,
 	if err := checkPIN(caller.Live, p.PIN); err != nil {
 		return err
 	}
-	call := engine.Call{Name: "pin.set", Params: account}
-	_, err := engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*noAnswer, error) {
+	op := engine.Operation{Name: "pin.set", Params: account}
+	_, err := engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*noAnswer, error) {
 		hash, err := s.hasher.Hash(ctx, p.PIN)
 		if err != nil {
 			return nil, fmt.Errorf("account: hash PIN: %w", err)
 		}
-		return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*noAnswer, error) {
+		return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*noAnswer, error) {
 			return &noAnswer{}, setPIN(tx, caller.Live, account, hash)
 		})
 	})
@@ -158,8 +158,8 @@ func (s *Service) UnlockPIN(ctx context.Context, caller api.Caller, account stri
 	if err := operatorOnly(caller); err != nil {
 		return err
 	}
-	call := engine.Call{Name: "pin.unlock", Params: account}
-	_, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*noAnswer, error) {
+	op := engine.Operation{Name: "pin.unlock", Params: account}
+	_, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*noAnswer, error) {
 		o, err := pins.Get(tx, operator(caller.Live), account)
 		if errors.Is(err, storage.ErrNotFound) {
 			return &noAnswer{}, nil

@@ -209,7 +209,7 @@ func TestTestClockLocksPINForOneMerchant(t *testing.T) {
 	b.engine.Sandbox = true
 	id := b.consumer(t, "0241000001").ID
 	ahead, other := api.Caller{Merchant: b.merchant(t)}, api.Caller{Merchant: b.merchant(t)}
-	must.Get(b.engine.MoveClock(t.Context(), ahead, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) {
+	must.Get(b.engine.MoveClock(t.Context(), ahead, engine.Operation{Name: "clock.move"}, func(now time.Time) (time.Time, error) {
 		return now.AddDate(10, 0, 0), nil
 	}))(t)
 	for range 5 {

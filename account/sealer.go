@@ -83,7 +83,7 @@ func (s *Service) prepareSealer(ctx context.Context) error {
 func (s *Service) sealJob() work.Job {
 	return work.Job{
 		Kind: sealProgressRecords.Kind(), Timeout: sealLimit, Batch: 1,
-		Run: work.Pass(sealProgressRecords, s.engine.Store, s.continueSealPass),
+		RunBatch: work.Pass(sealProgressRecords, s.engine.Store, s.continueSealPass),
 	}
 }
 

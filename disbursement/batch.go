@@ -185,7 +185,7 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 			return nil, underRow(i, err)
 		}
 	}
-	call := engine.Call{Name: "disbursement_batch.create", Params: p}
+	call := engine.Operation{Name: "disbursement_batch.create", Params: p}
 	prepared, err := s.prepareBatch(caller.Live, &p)
 	if err != nil {
 		// A repetition is answered though limits, banks or the rail have changed since.
@@ -223,7 +223,7 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 		if _, err := batches.Insert(tx, engine.Scope(caller), b.ID, b); err != nil {
 			return nil, fmt.Errorf("disbursement: keep batch: %w", err)
 		}
-		tx.Due(rows.Kind())
+		tx.WakeAfterCommit(rows.Kind())
 		return &b.Batch, s.events.Record(tx, &b.Batch, event.DisbursementBatchCreated)
 	})
 }

@@ -69,7 +69,7 @@ func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams,
 	if err := s.payouts.CheckSize(transfer.Disbursement, p.Amount); err != nil {
 		return nil, err
 	}
-	call := engine.Call{Name: "disbursement.create", Params: p}
+	call := engine.Operation{Name: "disbursement.create", Params: p}
 	prepared, err := s.payouts.Prepare(caller.Live, transfer.Disbursement, p.transfer(), &p.Reference)
 	create := func() (*payout.Transfer, error) {
 		if err != nil {
@@ -136,7 +136,7 @@ func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p CreateQRPar
 			return nil, err
 		}
 	}
-	call := engine.Call{Name: "disbursement.create_qr", Params: p}
+	call := engine.Operation{Name: "disbursement.create_qr", Params: p}
 	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payout.Transfer, error) {
 		shown, err := s.codes.Redeem(tx, id)
 		if err != nil {

@@ -30,7 +30,7 @@ func (*Internal) EraseCustomer(tx *engine.Tx, customer string) (changed []string
 			return nil, false, fmt.Errorf("event: redact: %w", err)
 		}
 		if o.Value.Due != nil {
-			tx.Due(events.Kind()) // a process that leased it has lost the lease
+			tx.WakeAfterCommit(events.Kind()) // a process that leased it has lost the lease
 		}
 		changed = append(changed, o.ID)
 	}

@@ -121,11 +121,11 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, p RecordParams)
 	if len(snapshot) > maxSnapshot {
 		return nil, api.Invalid("object", "The object of an event may have at most %d bytes of JSON.", maxSnapshot)
 	}
-	call := engine.Call{Name: "event.record", Params: struct {
+	op := engine.Operation{Name: "event.record", Params: struct {
 		Type   Type            `json:"type"`
 		Object json.RawMessage `json:"object"`
 	}{p.Type, snapshot}}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Event, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Event, error) {
 		made, err := s.newIDs(tx, 1)
 		if err != nil {
 			return nil, err
@@ -172,7 +172,7 @@ func (s *Service) write(tx *engine.Tx, id string, t Type, object any, snapshot [
 	}
 	if r.PendingWebhooks > 0 || len(s.names) > 0 {
 		r.Due = &r.CreatedAt
-		tx.Due(events.Kind())
+		tx.WakeAfterCommit(events.Kind())
 	} else {
 		r.markFannedOut()
 	}
@@ -260,7 +260,7 @@ func (i *Internal) Resend(tx *engine.Tx, id string) (*Event, error) {
 		return nil, fmt.Errorf("event: note resend: %w", err)
 	}
 	if o.Value.Due != nil {
-		tx.Due(events.Kind()) // Replace ended the lease
+		tx.WakeAfterCommit(events.Kind()) // Replace ended the lease
 	}
 	o.Value.Event.Person = o.Value.Person
 	return &o.Value.Event, i.svc.count(tx, o.Scope, &o.Value)

@@ -27,7 +27,7 @@ func TestLeasedEventIsFannedOutAgainUnlessClosed(t *testing.T) {
 	var leased []*event.Fanout
 	var repeated []bool
 	d.runner = &work.Runner{Store: d.store, Clock: d.engine.Clock, Log: d.engine.Log, Poll: time.Second}
-	d.runner.Add(work.Job{Kind: d.internal.Kind(), Timeout: time.Minute, Batch: 1, Do: func(ctx context.Context, claimed storage.Record) error {
+	d.runner.Add(work.Job{Kind: d.internal.Kind(), Timeout: time.Minute, Batch: 1, RunOne: func(ctx context.Context, claimed storage.Record) error {
 		return d.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			f, err := d.internal.NewFanout(claimed)
 			if err != nil {
@@ -52,7 +52,7 @@ func TestLeasedEventIsFannedOutAgainUnlessClosed(t *testing.T) {
 		return d.deliver(tx, e.ID, "we_1", event.DeliveryDelivered)
 	}))
 	pending("leased, with one delivery written", 1)
-	d.pass(t, work.Lease-time.Millisecond)
+	d.pass(t, work.LeaseDuration-time.Millisecond)
 	if len(repeated) != 1 {
 		t.Errorf("fanned out %d times while it was leased", len(repeated))
 	}

@@ -69,13 +69,13 @@ func (d *diary) open() {
 
 // fanOut is the job that fans events out to all endpoints, whose deliveries stay pending.
 func (d *diary) fanOut() work.Job {
-	return work.Job{Kind: d.internal.Kind(), Timeout: time.Minute, Batch: 100, Do: func(ctx context.Context, claimed storage.Record) error {
+	return work.Job{Kind: d.internal.Kind(), Timeout: time.Minute, Batch: 100, RunOne: func(ctx context.Context, claimed storage.Record) error {
 		return d.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 			f, err := d.internal.NewFanout(claimed)
 			if err != nil {
 				return err
 			}
-			if tx, err = tx.For(f.Caller()); err != nil {
+			if tx, err = tx.As(f.Caller()); err != nil {
 				return err
 			}
 			if done, err := d.internal.SkipIfDone(tx, f); done || err != nil {

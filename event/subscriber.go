@@ -85,7 +85,7 @@ func (s *Service) notifyTx(tx *engine.Tx, e *Event) error {
 		}
 	}
 	if len(s.names) > 0 {
-		tx.Due(notifications.Kind())
+		tx.WakeAfterCommit(notifications.Kind())
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (s *Service) notifyTx(tx *engine.Tx, e *Event) error {
 // NotifySubscribers is the job that tells subscribers of events.
 func (i *Internal) NotifySubscribers() work.Job {
 	const atATime = 32
-	return work.Job{Kind: notifications.Kind(), Timeout: 2 * notifyTimeout, Batch: atATime, Do: i.svc.notifyOne}
+	return work.Job{Kind: notifications.Kind(), Timeout: 2 * notifyTimeout, Batch: atATime, RunOne: i.svc.notifyOne}
 }
 
 func (s *Service) notifyOne(ctx context.Context, claimed storage.Record) error {
@@ -108,12 +108,12 @@ func (s *Service) notifyOne(ctx context.Context, claimed storage.Record) error {
 	} else {
 		err = s.call(ctx, fn, caller, o.Value.Event)
 	}
-	said := work.Outcome{Name: "told", Attempt: o.Value.Attempts + 1}
+	said := work.Report{Name: "told", Attempt: o.Value.Attempts + 1}
 	if err != nil {
 		// The host's error may quote anything; the log must not.
 		said.Name, said.Level, said.Err = "again", slog.LevelWarn, err
 	}
-	work.Report(ctx, said)
+	work.SetReport(ctx, said)
 	stored := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 		if err == nil {
 			return notifications.Delete(tx, o)

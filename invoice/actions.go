@@ -19,8 +19,8 @@ import (
 //
 // Refusals: invoice_not_draft, invoice_no_lines.
 func (s *Service) Finalize(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
-	call := engine.Call{Name: "invoice.finalize", Params: id}
-	return s.change(ctx, caller, call, id, s.finalize)
+	op := engine.Operation{Name: "invoice.finalize", Params: id}
+	return s.change(ctx, caller, op, id, s.finalize)
 }
 
 func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
@@ -37,7 +37,7 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	if r.CollectionMethod == ChargeAutomatically {
 		r.RequestContext = requestContextOf(tx.Caller)
 		r.scheduleNext()
-		tx.Due(invoices.Kind())
+		tx.WakeAfterCommit(invoices.Kind())
 	}
 	if _, err := s.notifyCustomer(tx, r); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 //
 // Refusals: invoice_not_voidable, invoice_payment_in_progress.
 func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
-	call := engine.Call{Name: "invoice.void", Params: id}
-	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+	op := engine.Operation{Name: "invoice.void", Params: id}
+	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
 		if r.Attempt != nil {
 			return r.payable("")
@@ -71,8 +71,8 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invo
 //
 // Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress.
 func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
-	call := engine.Call{Name: "invoice.mark_uncollectible", Params: id}
-	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+	op := engine.Operation{Name: "invoice.mark_uncollectible", Params: id}
+	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
 		if err := r.payable(""); err != nil {
 			return err
@@ -92,8 +92,8 @@ var sends = pace.Limit{Hour: 5, Day: 20}
 // Refusals: rate_limited, invoice_not_open (a draft), invoice_no_recipient; service_unavailable in
 // live mode where nothing carries what the customer can be reached by.
 func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
-	call := engine.Call{Name: "invoice.send", Params: id}
-	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+	op := engine.Operation{Name: "invoice.send", Params: id}
+	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
 		if r.Status == Draft {
 			return api.Errorf(api.InvoiceNotOpen, "", "This invoice is a draft. Finalize it before it is sent.")
@@ -121,8 +121,8 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 // own. It has no due date: the old one belongs to the old invoice. Of a customer who was
 // deleted it has nothing.
 func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
-	call := engine.Call{Name: "invoice.duplicate", Params: id}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
+	op := engine.Operation{Name: "invoice.duplicate", Params: id}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err

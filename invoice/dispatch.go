@@ -93,7 +93,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		r.RequestContext.apply(tx)
 		return nil, s.markPaid(tx, o, nil, payer{})
 	case s.charger(tx.Caller.Live) == nil:
-		work.Report(ctx, work.Outcome{Name: "no_charger", Level: slog.LevelWarn})
+		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
 		r.RequestContext.apply(tx)
 		r.AttemptCount++
 		return nil, s.bookFailed(tx, o)
@@ -166,7 +166,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 			payment: payment.Payment{PaymentMethod: methodOrDefault(a.PaymentMethod), Provider: textOrNil(result.Network)},
 		})
 		if err == nil {
-			err = engine.StoreAnswer(tx, caller, payCall(r.ID, a.PayParams), &r.Invoice)
+			err = engine.StoreAnswer(tx, caller, payOperation(r.ID, a.PayParams), &r.Invoice)
 		}
 	case decision == dispatch.Release:
 		if err = r.clearPending(tx); err == nil {

@@ -89,17 +89,17 @@ type PayFromWalletParams struct {
 // wallet is pin_invalid), pin_invalid, pin_locked, wallet_not_active,
 // insufficient_balance.
 func (s *Service) PayFromWallet(ctx context.Context, caller api.Caller, id string, p PayFromWalletParams) (*Invoice, error) {
-	call := engine.Call{Name: "invoice.pay_wallet", Params: struct {
+	op := engine.Operation{Name: "invoice.pay_wallet", Params: struct {
 		ID string `json:"id"`
 		PayFromWalletParams
 	}{id, p}}
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*Invoice, error) {
-		return s.payFromWallet(ctx, caller, call, id, p)
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Invoice, error) {
+		return s.payFromWallet(ctx, caller, op, id, p)
 	})
 }
 
 // payFromWallet is PayFromWallet without a look for an earlier call.
-func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, call engine.Call, id string, p PayFromWalletParams) (*Invoice, error) {
+func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, op engine.Operation, id string, p PayFromWalletParams) (*Invoice, error) {
 	entry := account.PINEntry{PIN: p.PIN, From: p.From}
 	var free bool
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
@@ -124,12 +124,12 @@ func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, call eng
 	case err != nil:
 		return nil, err
 	case free:
-		return s.settleFree(ctx, caller, call, id, "")
+		return s.settleFree(ctx, caller, op, id, "")
 	}
 	var done *Invoice
 	err = s.config.Accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
 		var err error
-		done, err = s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+		done, err = s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 			if err := s.config.Accounts.Confirm(tx, proof); err != nil {
 				return err
 			}

@@ -73,8 +73,8 @@ type attempt struct {
 // retryAfter is what a caller is told to wait while a charge is under way.
 var retryAfter = dispatch.ChargeBackoff[0]
 
-func payCall(id string, p PayParams) engine.Call {
-	return engine.Call{Name: "invoice.pay", Params: struct {
+func payOperation(id string, p PayParams) engine.Operation {
+	return engine.Operation{Name: "invoice.pay", Params: struct {
 		ID string `json:"id"`
 		PayParams
 	}{id, p}}
@@ -93,10 +93,10 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	call := payCall(id, p)
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*Invoice, error) {
+	op := payOperation(id, p)
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Invoice, error) {
 		if p.PaidOutOfBand {
-			return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+			return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 				if err := o.Value.payable(caller.IdempotencyKey); err != nil {
 					return err
 				}
@@ -110,9 +110,9 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 		case err != nil:
 			return nil, err
 		case ask == nil:
-			return s.settleFree(ctx, caller, call, id, p.Source)
+			return s.settleFree(ctx, caller, op, id, p.Source)
 		}
-		return s.charge(ctx, caller, call, ask)
+		return s.charge(ctx, caller, op, ask)
 	})
 }
 
@@ -152,8 +152,8 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 // settleFree books an open invoice of which nothing is due as paid: without a payment,
 // since no money moves. The amount of an open invoice does not change, so that the
 // caller may have read it before.
-func (s *Service) settleFree(ctx context.Context, caller api.Caller, call engine.Call, id, phone string) (*Invoice, error) {
-	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+func (s *Service) settleFree(ctx context.Context, caller api.Caller, op engine.Operation, id, phone string) (*Invoice, error) {
+	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		if err := o.Value.payable(caller.IdempotencyKey); err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (r *record) payable(key string) error {
 }
 
 // charge answers with the outcome of a charge that was begun.
-func (s *Service) charge(ctx context.Context, caller api.Caller, call engine.Call, ask *dispatch.Call) (*Invoice, error) {
+func (s *Service) charge(ctx context.Context, caller api.Caller, op engine.Operation, ask *dispatch.Call) (*Invoice, error) {
 	ctx = context.WithoutCancel(ctx) // the charge goes on though the caller goes away
 	var paid *Invoice
 	book := func(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error) {
@@ -203,7 +203,7 @@ func (s *Service) charge(ctx context.Context, caller api.Caller, call engine.Cal
 		return nil, err
 	case result.Outcome == provider.Paid:
 		if decision == dispatch.Repeat { // a worker has kept the answer
-			if kept, err := engine.Replay[Invoice](ctx, s.engine, caller, call); kept != nil && err == nil {
+			if kept, err := engine.Replay[Invoice](ctx, s.engine, caller, op); kept != nil && err == nil {
 				return kept, nil
 			}
 		}

@@ -86,7 +86,7 @@ func (s *Service) scheduleReminders(tx *engine.Tx, r *record) error {
 	if _, err := reminders.Insert(tx, engine.Scope(tx.Caller), r.ID, plan); err != nil {
 		return fmt.Errorf("invoice: plan reminders: %w", err)
 	}
-	tx.Due(reminders.Kind())
+	tx.WakeAfterCommit(reminders.Kind())
 	return nil
 }
 
@@ -97,7 +97,7 @@ const whileCharged = time.Hour
 // reminder is sent once. Of several whose time has come unseen, as after the workers
 // had stopped, only the last is sent.
 func (in *Internal) Jobs() []work.Job {
-	return []work.Job{{Kind: reminders.Kind(), Timeout: time.Minute, Batch: 64, Do: in.svc.remind}}
+	return []work.Job{{Kind: reminders.Kind(), Timeout: time.Minute, Batch: 64, RunOne: in.svc.remind}}
 }
 
 func (s *Service) remind(ctx context.Context, claimed storage.Record) error {

@@ -70,7 +70,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 // Refusals: wrong parameters, resource_missing (customer), invoice_no_lines when
 // it is to be finalized without any.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Invoice, error) {
-	call := engine.Call{Name: "invoice.create", Params: p}
+	op := engine.Operation{Name: "invoice.create", Params: p}
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
 		r := blank(tx)
 		if err := s.apply(tx, r, &p.Fields, customer); err != nil {
 			return nil, err
@@ -176,7 +176,7 @@ func (s *Service) replace(tx *engine.Tx, o *storage.Object[record], types ...eve
 	}
 	if r := &o.Value; r.Attempt != nil && r.due() != nil && !r.due().After(tx.Now) {
 		// It is being charged, and the write has ended its lease.
-		if err := invoices.Lease(tx, o, s.engine.Clock().Add(work.Lease)); err != nil {
+		if err := invoices.Lease(tx, o, s.engine.Clock().Add(work.LeaseDuration)); err != nil {
 			return fmt.Errorf("invoice: hold: %w", err)
 		}
 	}
@@ -200,8 +200,8 @@ func (s *Service) record(tx *engine.Tx, r *record, types ...event.Type) error {
 }
 
 // change runs a call that changes one invoice.
-func (s *Service) change(ctx context.Context, caller api.Caller, call engine.Call, id string, do func(*engine.Tx, *storage.Object[record]) error) (*Invoice, error) {
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Invoice, error) {
+func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Operation, id string, do func(*engine.Tx, *storage.Object[record]) error) (*Invoice, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
@@ -215,7 +215,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, call engine.Cal
 
 // Update changes a draft; any other is invoice_not_draft.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f UpdateParams) (*Invoice, error) {
-	call := engine.Call{Name: "invoice.update", Params: struct {
+	op := engine.Operation{Name: "invoice.update", Params: struct {
 		ID string `json:"id"`
 		Fields
 	}{id, f}}
@@ -226,7 +226,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Up
 	if err != nil {
 		return nil, err
 	}
-	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		if o.Value.Status != Draft {
 			return notDraft(o.Value.Status)
 		}
@@ -240,7 +240,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Up
 // AddLine adds a line to a draft and returns the invoice; any other is
 // invoice_not_draft. A line beyond the 250th is parameter_invalid.
 func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p LineParams) (*Invoice, error) {
-	call := engine.Call{Name: "invoice.add_line", Params: struct {
+	op := engine.Operation{Name: "invoice.add_line", Params: struct {
 		ID string `json:"id"`
 		LineParams
 	}{id, p}}
@@ -251,7 +251,7 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 	if err != nil {
 		return nil, err
 	}
-	return s.change(ctx, caller, call, id, func(tx *engine.Tx, o *storage.Object[record]) error {
+	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		if o.Value.Status != Draft {
 			return notDraft(o.Value.Status)
 		}
@@ -269,8 +269,8 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 // Delete removes a draft; any other is invoice_not_draft. Its number is not used
 // again.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
-	call := engine.Call{Name: "invoice.delete", Params: id}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+	op := engine.Operation{Name: "invoice.delete", Params: id}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err

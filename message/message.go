@@ -161,7 +161,7 @@ func (i *Internal) queue(tx *engine.Tx, r record) error {
 	if _, err := messages.Insert(tx, engine.Scope(tx.Caller), r.ID, r); err != nil {
 		return fmt.Errorf("message: queue: %w", err)
 	}
-	tx.Due(messages.Kind())
+	tx.WakeAfterCommit(messages.Kind())
 	return nil
 }
 
@@ -247,7 +247,7 @@ func (m *Outgoing) Document() string {
 func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment, failed error) error {
 	o, caller := m.object, m.caller
 	if !m.sends {
-		work.Report(ctx, work.Outcome{Name: "forgotten", Level: slog.LevelDebug})
+		work.SetReport(ctx, work.Report{Name: "forgotten", Level: slog.LevelDebug})
 		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			until := o.Value.CreatedAt.Add(i.svc.config.Retention)
 			if !o.Value.Sent || !until.After(tx.Now) {
@@ -262,8 +262,8 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 		failed = i.send(ctx, caller, o, attachment)
 	}
 	o.Value.Attempts++
-	said := work.Outcome{Name: "sent", Attempt: o.Value.Attempts}
-	defer func() { work.Report(ctx, said) }()
+	said := work.Report{Name: "sent", Attempt: o.Value.Attempts}
+	defer func() { work.SetReport(ctx, said) }()
 	if wait, more := retryAfter.After(o.Value.Attempts); failed != nil && more {
 		// The error may quote the number; the log must not.
 		said.Name, said.Level, said.Err = "again", slog.LevelWarn, failed

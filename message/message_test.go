@@ -70,7 +70,7 @@ func newPost(t *testing.T, texter message.Texter) *post {
 func (p *post) addWorker() {
 	p.runner.Add(work.Job{
 		Kind: p.internal.Kind(), Timeout: time.Minute, Batch: 32,
-		Do: func(ctx context.Context, r storage.Record) error {
+		RunOne: func(ctx context.Context, r storage.Record) error {
 			m, err := p.internal.Open(r)
 			if err != nil {
 				return err

@@ -280,7 +280,7 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	if err := dispatch.Transfers.Open(tx, ref(r), tx.Now); err != nil {
 		return nil, err
 	}
-	tx.Due(records(p.kind).Kind())
+	tx.WakeAfterCommit(records(p.kind).Kind())
 	return &r.Transfer, in.events.Record(tx, &r.Transfer, statusEvent(p.kind, Pending))
 }
 
@@ -339,7 +339,7 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 // Cancel takes back a transfer that the rail has not been told of. Any other is
 // refused with the noun's code.
 func (in *Internal) Cancel(ctx context.Context, caller api.Caller, k *transfer.Kind, id string) (*Transfer, error) {
-	call := engine.Call{Name: k.Object + ".cancel", Params: id}
+	call := engine.Operation{Name: k.Object + ".cancel", Params: id}
 	return engine.Execute(ctx, in.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
 		found, err := engine.GetTx(tx, records(k), engine.Scope(caller), id, k.Object)
 		if err != nil {

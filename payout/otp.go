@@ -99,7 +99,7 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 	if !s.internal.config.Messages.CanText(caller.Live) {
 		return nil, api.Errorf(api.Unavailable, "", "One-time codes cannot be sent in live mode at the moment. Try again later, or ask the operator.")
 	}
-	call := engine.Call{Name: "otp.request", Params: purpose}
+	call := engine.Operation{Name: "otp.request", Params: purpose}
 	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*OTP, error) {
 		m, err := s.internal.config.Accounts.Merchant(tx, caller.Merchant)
 		if err != nil {
@@ -156,8 +156,8 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 		return nil, err
 	}
 	// Secrets are in no fingerprint, but one code is not another: the MAC tells.
-	under := func(key []byte) engine.Call {
-		return engine.Call{Name: "otp.verify", Params: struct {
+	under := func(key []byte) engine.Operation {
+		return engine.Operation{Name: "otp.verify", Params: struct {
 			Purpose Purpose `json:"purpose"`
 			Code    []byte  `json:"code"`
 		}{purpose, otpMAC(key, engine.Scope(caller), purpose, "fingerprint", code)}}
@@ -182,7 +182,7 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 }
 
 // verifyOTP is VerifyOTP of what is no repetition.
-func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.Call, purpose Purpose, code string) (*OTP, error) {
+func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.Operation, purpose Purpose, code string) (*OTP, error) {
 	right, err := s.checkCode(ctx, caller, purpose, code)
 	if err != nil {
 		return nil, err

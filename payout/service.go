@@ -63,14 +63,14 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := s.internal.CheckSize(transfer.Payout, p.Amount); err != nil {
 		return nil, err
 	}
-	call := engine.Call{Name: "payout.create", Params: p}
+	call := engine.Operation{Name: "payout.create", Params: p}
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*Transfer, error) {
 		return s.create(ctx, caller, call, p)
 	})
 }
 
 // create is Create without a look for an earlier call.
-func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Call, p CreateParams) (*Transfer, error) {
+func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Operation, p CreateParams) (*Transfer, error) {
 	prepared, err := s.internal.Prepare(caller.Live, transfer.Payout, p, nil)
 	if err != nil {
 		return nil, err

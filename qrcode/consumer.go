@@ -78,8 +78,8 @@ func (s *Service) IssueConsumerCode(ctx context.Context, caller api.Caller, p Is
 		}
 		c.Amount = &amount
 	}
-	call := engine.Call{Name: "consumer_qr.issue", Params: p}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*ConsumerCode, error) {
+	op := engine.Operation{Name: "consumer_qr.issue", Params: p}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*ConsumerCode, error) {
 		if err := s.accounts.ConsumerExists(tx, caller.Live, p.Account); err != nil {
 			return nil, err
 		}
@@ -131,8 +131,8 @@ func (s *Service) Resolve(ctx context.Context, caller api.Caller, text string) (
 		return r, err
 	}
 	// Nothing is changed, but whoever gives a key gets the first answer again.
-	call := engine.Call{Name: "qr_code.resolve", Params: text}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Resolved, error) {
+	op := engine.Operation{Name: "qr_code.resolve", Params: text}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Resolved, error) {
 		return s.resolve(tx, caller.Live, id, tx.Now)
 	})
 }

@@ -80,21 +80,21 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 			return nil, err
 		}
 	}
-	call := payCall(id, p)
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*payment.Payment, error) {
-		return s.pay(ctx, caller, call, id, p)
+	op := payOperation(id, p)
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*payment.Payment, error) {
+		return s.pay(ctx, caller, op, id, p)
 	})
 }
 
-func payCall(code string, p PayParams) engine.Call {
-	return engine.Call{Name: "qr_code.pay", Params: struct {
+func payOperation(code string, p PayParams) engine.Operation {
+	return engine.Operation{Name: "qr_code.pay", Params: struct {
 		Code string `json:"code"`
 		PayParams
 	}{code, p}}
 }
 
 // pay is Pay of a call that is not a replay.
-func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, id string, p PayParams) (*payment.Payment, error) {
+func (s *Service) pay(ctx context.Context, caller api.Caller, op engine.Operation, id string, p PayParams) (*payment.Payment, error) {
 	entry := account.PINEntry{PIN: p.PIN, From: p.From}
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		// What can be refused without the PIN is refused before a try is counted.
@@ -120,7 +120,7 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, 
 	var paid *payment.Payment
 	err = s.accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
 		var err error
-		paid, err = engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*payment.Payment, error) {
+		paid, err = engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*payment.Payment, error) {
 			if err := s.accounts.Confirm(tx, proof); err != nil {
 				return nil, err
 			}

@@ -124,7 +124,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	return engine.Execute(ctx, s.engine, caller, engine.Call{Name: "qr_code.create", Params: p}, func(tx *engine.Tx) (*QRCode, error) {
+	return engine.Execute(ctx, s.engine, caller, engine.Operation{Name: "qr_code.create", Params: p}, func(tx *engine.Tx) (*QRCode, error) {
 		if !p.ExpiresAt.IsZero() {
 			if err := check.Ahead("expires_at", p.ExpiresAt, tx.Now); err != nil {
 				return nil, err
@@ -241,11 +241,11 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	call := engine.Call{Name: "qr_code.update", Params: struct {
+	op := engine.Operation{Name: "qr_code.update", Params: struct {
 		ID string `json:"id"`
 		UpdateParams
 	}{id, p}}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*QRCode, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*QRCode, error) {
 		o, err := s.getCode(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err
@@ -291,8 +291,8 @@ func (s *Service) replace(tx *engine.Tx, o *storage.Object[QRCode]) error {
 
 // Delete removes a code. Its payments stay.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
-	call := engine.Call{Name: "qr_code.delete", Params: id}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+	op := engine.Operation{Name: "qr_code.delete", Params: id}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {
 		o, err := s.getCode(tx, engine.Scope(caller), id)
 		if err != nil {
 			return nil, err

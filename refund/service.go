@@ -91,7 +91,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	call := engine.Call{Name: "refund.create", Params: p}
+	call := engine.Operation{Name: "refund.create", Params: p}
 	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Refund, error) {
 		return s.internal.create(tx, p)
 	})
@@ -230,7 +230,7 @@ func (in *Internal) reserve(tx *engine.Tx, r *record) (*Refund, error) {
 	if err := dispatch.Refunds.Open(tx, ref(r.ID), tx.Now); err != nil {
 		return nil, err
 	}
-	tx.Due(refunds.Kind())
+	tx.WakeAfterCommit(refunds.Kind())
 	return &r.Refund, in.config.Events.Record(tx, &r.Refund, event.RefundCreated)
 }
 

@@ -76,8 +76,8 @@ func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p Deliv
 // Resend sends an event again to every active endpoint that wants its type, and returns
 // the event: at most 10 times an hour and 50 times a day, else rate_limited.
 func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*event.Event, error) {
-	call := engine.Call{Name: "event.resend", Params: id}
-	e, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*event.Event, error) {
+	op := engine.Operation{Name: "event.resend", Params: id}
+	e, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*event.Event, error) {
 		e, err := s.events.Resend(tx, id)
 		if err != nil {
 			return nil, err
@@ -121,12 +121,12 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 // switched off, say, or had lost some. It returns how many. With an idempotency key a repetition
 // sends nothing, unless the first call has failed halfway.
 func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint string, times api.Times) (int, error) {
-	call := engine.Call{Name: "webhook_endpoint.resend_since", Params: struct {
+	op := engine.Operation{Name: "webhook_endpoint.resend_since", Params: struct {
 		ID    string    `json:"id"`
 		Times api.Times `json:"times"`
 	}{endpoint, times}}
 	sent := 0
-	answer, err := engine.Memoize(ctx, s.engine, caller, call, func() (*int, error) {
+	answer, err := engine.Memoize(ctx, s.engine, caller, op, func() (*int, error) {
 		var err error
 		sent, err = s.resendSince(ctx, caller, endpoint, times)
 		return &sent, err
@@ -172,6 +172,6 @@ func (i *Internal) Jobs() []work.Job {
 	s := i.svc
 	return []work.Job{
 		s.fanOutJob(),
-		{Kind: s.deliveries.Kind(), Timeout: workLimit, Batch: maxInFlight, MaxPerMerchant: maxInHand, Do: s.work},
+		{Kind: s.deliveries.Kind(), Timeout: workLimit, Batch: maxInFlight, MaxPerMerchant: maxInHand, RunOne: s.work},
 	}
 }

@@ -135,8 +135,8 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	}
 	var secret string
 	caller = watched(caller)
-	call := engine.Call{Name: "webhook_endpoint.create", Params: p}
-	made, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
+	op := engine.Operation{Name: "webhook_endpoint.create", Params: p}
+	made, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Endpoint, error) {
 		secret = newSecret()
 		r := endpointRecord{Endpoint: Endpoint{
 			ID: tx.NewID("we_"), Object: "webhook_endpoint", URL: p.URL, Active: true, Events: events,
@@ -317,11 +317,11 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 
 // change runs a call that changes one endpoint.
 func (s *Service) change(ctx context.Context, caller api.Caller, name, id string, params any, do func(*engine.Tx, *endpointRecord) error) (*Endpoint, error) {
-	call := engine.Call{Name: name, Params: struct {
+	op := engine.Operation{Name: name, Params: struct {
 		ID     string `json:"id"`
 		Params any    `json:"params,omitempty"`
 	}{id, params}}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Endpoint, error) {
 		o, err := engine.GetTx(tx, endpoints, engine.Scope(caller), id, noun)
 		if err != nil {
 			return nil, err
@@ -359,8 +359,8 @@ func (s *Service) RotateSecret(ctx context.Context, caller api.Caller, id string
 
 // Delete removes an endpoint. What it was still to be told is dropped.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
-	call := engine.Call{Name: "webhook_endpoint.delete", Params: id}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
+	op := engine.Operation{Name: "webhook_endpoint.delete", Params: id}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {
 		o, err := engine.GetTx(tx, endpoints, engine.Scope(caller), id, noun)
 		if err != nil {
 			return nil, err

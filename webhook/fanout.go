@@ -21,7 +21,7 @@ import (
 func (s *Service) fanOutJob() work.Job {
 	f := &fanoutWorker{Service: s}
 	f.avgEndpoints.Store(128) // until the first transaction
-	return work.Job{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, InTx: f.inTx, Do: f.do}
+	return work.Job{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, RunInTx: f.inTx, RunOne: f.do}
 }
 
 // fanoutWorker writes the deliveries of events.
@@ -63,7 +63,7 @@ func (f *fanoutWorker) inTx(ctx context.Context, c storage.Claim) (done []storag
 	})
 	if len(done) > 0 {
 		f.avgEndpoints.Store(int64(max(1, planned/len(done))))
-		work.Report(ctx, work.Outcome{Name: "fanned_out", Level: slog.LevelDebug})
+		work.SetReport(ctx, work.Report{Name: "fanned_out", Level: slog.LevelDebug})
 	}
 	return done, more, err
 }
@@ -74,7 +74,7 @@ func (f *fanoutWorker) do(ctx context.Context, claimed storage.Record) error {
 	if err != nil {
 		return err
 	}
-	work.Report(ctx, work.Outcome{Name: "fanned_out", RequestID: leased.Caller().RequestID, Level: slog.LevelDebug})
+	work.SetReport(ctx, work.Report{Name: "fanned_out", RequestID: leased.Caller().RequestID, Level: slog.LevelDebug})
 	err = f.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 		_, err := f.newFanoutTx().fanOutEvent(tx, leased.Retry())
 		return err
@@ -113,7 +113,7 @@ func (s *Service) newFanoutTx() *fanoutTx {
 
 // fanOutEvent fans out one event, and returns the number of its endpoints.
 func (s *fanoutTx) fanOutEvent(tx *engine.Tx, f *event.Fanout) (endpoints int, err error) {
-	if tx, err = tx.For(f.Caller()); err != nil {
+	if tx, err = tx.As(f.Caller()); err != nil {
 		return 0, err
 	}
 	if done, err := s.events.SkipIfDone(tx, f); done || err != nil {
@@ -248,7 +248,7 @@ func newDelivery(tx *engine.Tx, id, endpoint, eventID string, name event.Type) *
 // enqueue writes a new delivery that is due after backoff.
 func (s *Service) enqueue(tx *engine.Tx, o *storage.Object[Delivery], backoff time.Duration) error {
 	o.Value.NextAttemptAt = api.AtOrNil(tx.Now.Add(backoff))
-	tx.DueIn(s.deliveries.Kind(), backoff)
+	tx.WakeAfter(s.deliveries.Kind(), backoff)
 	return s.insert(tx, o)
 }
 

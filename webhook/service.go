@@ -126,11 +126,11 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) (err error) {
 
 func (s *Service) attemptOne(ctx context.Context, m *outgoing) error {
 	d, limiter := m.claimedDelivery, &s.senderFor(m.caller.Live).limiter
-	outcome := work.Outcome{Attempt: len(d.Value.Attempts) + 1}
-	defer func() { work.Report(ctx, outcome) }()
+	outcome := work.Report{Attempt: len(d.Value.Attempts) + 1}
+	defer func() { work.SetReport(ctx, outcome) }()
 	defer limiter.done()
 	if ok, backoff := limiter.enter(d.Value.Endpoint, m.expected, s.engine.Clock()); !ok {
-		outcome = work.Outcome{Name: "put_off", Level: slog.LevelDebug}
+		outcome = work.Report{Name: "put_off", Level: slog.LevelDebug}
 		return s.write(&deliveryUpdate{claimedDelivery: d, insert: m.leasedEvent != nil, backoff: backoff})
 	}
 	// The attempt leaves the limiter before its result is written: the write takes nothing
@@ -145,7 +145,7 @@ func (s *Service) attemptOne(ctx context.Context, m *outgoing) error {
 		}
 	}
 	if m.endpoint == nil {
-		outcome = work.Outcome{Name: "not_wanted"}
+		outcome = work.Report{Name: "not_wanted"}
 		return s.write(&deliveryUpdate{claimedDelivery: d, insert: m.leasedEvent != nil, status: Failed})
 	}
 	result = s.post(ctx, d.caller.Live, m.endpoint.URL, d.Value.Event, m.body, m.endpoint.secrets(m.now))
@@ -187,7 +187,7 @@ func (s *Service) readOutgoing(members []*outgoing) error {
 		active := map[string]*endpointRecord{}
 		bodies := map[[2]string][]byte{}
 		for _, m := range members {
-			mine, err := tx.For(m.caller)
+			mine, err := tx.As(m.caller)
 			if err != nil {
 				return err
 			}
@@ -268,7 +268,7 @@ func (s *Service) writeUpdates(members []*deliveryUpdate) error {
 	return s.engine.Update(context.Background(), api.Caller{}, func(tx *engine.Tx) error {
 		healthy := map[string]bool{} // endpoints without FailingSince
 		for _, r := range members {
-			tx, err := tx.For(r.caller)
+			tx, err := tx.As(r.caller)
 			if err != nil {
 				return err
 			}
@@ -294,12 +294,12 @@ func (s *Service) writeUpdate(tx *engine.Tx, r *deliveryUpdate, healthy map[stri
 	switch {
 	case r.attempt == nil && r.status != Failed:
 		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(r.backoff))
-		tx.DueIn(s.deliveries.Kind(), r.backoff)
+		tx.WakeAfter(s.deliveries.Kind(), r.backoff)
 	case r.status == Pending:
 		wait, _ := attemptAfter.After(len(d.Attempts))
 		wait = max(jitter(wait, d.ID), r.attempt.retryAfter)
 		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(wait))
-		tx.DueIn(s.deliveries.Kind(), wait)
+		tx.WakeAfter(s.deliveries.Kind(), wait)
 	default:
 		d.Status = r.status
 	}
@@ -383,8 +383,8 @@ func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Deli
 	if s.engine.Host != nil {
 		return nil, fmt.Errorf("webhook: ping: %w", api.ErrNetworkInTx)
 	}
-	call := engine.Call{Name: "webhook_endpoint.ping", Params: id}
-	return engine.Memoize(ctx, s.engine, caller, call, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
+	op := engine.Operation{Name: "webhook_endpoint.ping", Params: id}
+	return engine.Memoize(ctx, s.engine, caller, op, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
 }
 
 func (s *Service) ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {

@@ -39,7 +39,7 @@ type Call struct {
 	first          bool   // the provider cannot know the order yet
 	submit, status Ask
 	// report is what the observer is told of the attempt, but for the outcome.
-	report  work.Outcome
+	report  work.Report
 	release func() // ends the lease of the record
 }
 
@@ -67,7 +67,7 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	if errors.Is(err, provider.ErrContradicted) {
 		said.Name, said.Level, said.Err = contradicted.Name, contradicted.Level, contradicted.Err
 	}
-	if !work.Report(ctx, said) && failed != nil {
+	if !work.SetReport(ctx, said) && failed != nil {
 		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, c.word, c.ID)
 	}
 	return result, decision, err

@@ -59,7 +59,7 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 }
 
 // contradicted is what the observer is told of a contradiction.
-var contradicted = work.Outcome{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
+var contradicted = work.Report{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
 
 // contradict notes a contradiction. After the commit it tells the log, and the observer,
 // unless ctx belongs to work whose end the observer is told anyway. Providers repeat their
@@ -78,8 +78,8 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 		}
 		said := contradicted
 		said.RequestID = caller.RequestID
-		if !work.Report(ctx, said) {
-			tx.Observe(ctx, work.Work{Queue: queue, ID: id, Scope: engine.Scope(caller), Records: 1, Outcome: said})
+		if !work.SetReport(ctx, said) {
+			tx.Observe(ctx, work.Work{Queue: queue, ID: id, Scope: engine.Scope(caller), Records: 1, Report: said})
 		}
 	})
 	return nil

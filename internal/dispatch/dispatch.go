@@ -149,7 +149,7 @@ func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration
 func (o *Order) WaitForProvider(ctx context.Context, tx *engine.Tx) {
 	o.Wait(ctx, tx, providerWait)
 	word, id, live := string(o.Flow.Name), o.ID, tx.Caller.Live
-	work.Report(ctx, work.Outcome{Name: o.Flow.NoProvider, RequestID: o.Request})
+	work.SetReport(ctx, work.Report{Name: o.Flow.NoProvider, RequestID: o.Request})
 	tx.OnCommit(func() {
 		tx.Log().ErrorContext(ctx, "a "+word+" waits, because no provider is configured for it", word, id, "live", live)
 	})
@@ -157,7 +157,7 @@ func (o *Order) WaitForProvider(ctx context.Context, tx *engine.Tx) {
 
 // EndedBefore tells the observer that a callback was faster than the worker.
 func (o *Order) EndedBefore(ctx context.Context) {
-	work.Report(ctx, work.Outcome{Name: "ended_before", RequestID: o.Request})
+	work.SetReport(ctx, work.Report{Name: "ended_before", RequestID: o.Request})
 }
 
 // Call leases the record, which the caller has written at this version, and returns the
@@ -169,7 +169,7 @@ func (o *Order) Call(tx *engine.Tx, version int64, first bool, submit, status As
 	}
 	return &Call{
 		Ref: o.Ref, word: string(o.Flow.Name), first: first, submit: submit, status: status, release: release,
-		report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
+		report: work.Report{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }
 

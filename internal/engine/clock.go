@@ -95,15 +95,15 @@ func (e *Engine) wakeClock(c *clockRecord) {
 // MoveClock sets the merchant's test clock forward to the time that set derives
 // from its present one, and returns the time it then shows. A clock never goes
 // back. With a key it moves once.
-func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, call Call, set func(now time.Time) (time.Time, error)) (*api.Time, error) {
+func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, op Operation, set func(now time.Time) (time.Time, error)) (*api.Time, error) {
 	if !e.Sandbox || caller.Live {
 		return nil, api.Errorf(api.PermissionDenied, "", "The clock can be moved in test mode only, and only where the test helpers are switched on.")
 	}
-	digest, err := fingerprint(caller, call)
+	digest, err := fingerprint(caller, op)
 	if err != nil {
 		return nil, err
 	}
-	return Execute(ctx, e, caller, call, func(tx *Tx) (*api.Time, error) {
+	return Execute(ctx, e, caller, op, func(tx *Tx) (*api.Time, error) {
 		// Looked for first, by the clock as it is: by the one that this call sets a key
 		// may have expired.
 		if kept, err := lookUp[api.Time](tx, caller, tx.Now, digest); kept != nil || err != nil {
@@ -160,8 +160,8 @@ func AwakeClocks(ctx context.Context, store storage.Store, clock func() time.Tim
 func (e *Engine) RestClocks(kinds []*storage.Kind) work.Job {
 	return work.Job{
 		Kind: clocks.Kind(), Timeout: time.Minute, Batch: 16, // few, because others wait meanwhile
-		Run: func(ctx context.Context, records []storage.Record) error {
-			work.Report(ctx, work.Outcome{Name: "looked", Level: slog.LevelDebug})
+		RunBatch: func(ctx context.Context, records []storage.Record) error {
+			work.SetReport(ctx, work.Report{Name: "looked", Level: slog.LevelDebug})
 			woken := false
 			var next []time.Time
 			err := e.Store.Update(ctx, func(tx storage.Tx) error {

@@ -43,7 +43,7 @@ func TestMoveClockRules(t *testing.T) {
 		{"a century", caller, to(begin.Add(100 * year)), "", 100 * year},
 		{"and no more", caller, to(begin.Add(100*year + time.Millisecond)), api.ParameterInvalid, 100 * year},
 	} {
-		got, err := b.MoveClock(t.Context(), step.caller, engine.Call{Name: "clock.move"}, step.set)
+		got, err := b.MoveClock(t.Context(), step.caller, engine.Operation{Name: "clock.move"}, step.set)
 		if api.CodeOf(err) != step.code || (step.code == "" && err != nil) {
 			t.Errorf("%s: got %v, want %q", step.name, err, step.code)
 		}
@@ -59,11 +59,11 @@ func TestMoveClockRules(t *testing.T) {
 			t.Errorf("%s: the clock shows %s, %v", step.name, shown, err)
 		}
 	}
-	if _, err := b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, func(time.Time) (time.Time, error) { return begin, planned }); !errors.Is(err, planned) {
+	if _, err := b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, func(time.Time) (time.Time, error) { return begin, planned }); !errors.Is(err, planned) {
 		t.Errorf("got %v", err)
 	}
 	b.Sandbox = false
-	if _, err := b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, to(begin.Add(200*year))); api.CodeOf(err) != api.PermissionDenied {
+	if _, err := b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, to(begin.Add(200*year))); api.CodeOf(err) != api.PermissionDenied {
 		t.Errorf("outside of a sandbox: %v", err)
 	}
 }
@@ -74,7 +74,7 @@ func TestAllClocksAreListed(t *testing.T) {
 	const merchants = 2*api.MaxLimit + 1
 	for n := range merchants {
 		caller := api.Caller{Merchant: fmt.Sprintf("mer_%03d", n)}
-		must.Get(b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Duration(n) * time.Second), nil }))(t)
+		must.Get(b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Duration(n) * time.Second), nil }))(t)
 	}
 	clocks := must.Get(b.awakeClocks(t.Context()))(t)
 	seen := map[storage.Scope]time.Duration{}
@@ -97,7 +97,7 @@ func TestMoveClockReplays(t *testing.T) {
 	var replayed bool
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k", Replayed: &replayed}
 	move := func(days int) (*api.Time, error) {
-		return b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move", Params: days}, func(now time.Time) (time.Time, error) {
+		return b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move", Params: days}, func(now time.Time) (time.Time, error) {
 			return now.AddDate(0, 0, days), nil
 		})
 	}
@@ -168,7 +168,7 @@ func testTransactionMayRunAgain(t *testing.T) {
 	}
 	for want := time.Hour; want <= 2*time.Hour; want += time.Hour {
 		caller.IdempotencyKey = "for " + want.String()
-		now, err := b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil })
+		now, err := b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil })
 		if err != nil || now.Sub(storage.Instant(b.now)) != want {
 			t.Errorf("moved to %s, %v; want %s ahead", now, err, want)
 		}
@@ -195,8 +195,8 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 		return keys
 	}
 	job := b.ForgetKeys()
-	beside := job.Run
-	job.Run = func(ctx context.Context, records []storage.Record) error {
+	beside := job.RunBatch
+	job.RunBatch = func(ctx context.Context, records []storage.Record) error {
 		// One of the keys is used again between the claim and the work.
 		if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k2"}, "b", &made, nil); err != nil {
 			t.Error(err)
@@ -227,14 +227,14 @@ func TestUnmarshalableCallsFail(t *testing.T) {
 	b := newBench(t)
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
 	ran := false
-	_, err := engine.Execute(t.Context(), b.Engine, caller, engine.Call{Name: "x", Params: make(chan int)}, func(*engine.Tx) (*thing, error) {
+	_, err := engine.Execute(t.Context(), b.Engine, caller, engine.Operation{Name: "x", Params: make(chan int)}, func(*engine.Tx) (*thing, error) {
 		ran = true
 		return &thing{}, nil
 	})
 	if err == nil || ran {
 		t.Errorf("parameters: got %v, ran %t", err, ran)
 	}
-	_, err = engine.Execute(t.Context(), b.Engine, caller, engine.Call{Name: "x"}, func(tx *engine.Tx) (*chan int, error) {
+	_, err = engine.Execute(t.Context(), b.Engine, caller, engine.Operation{Name: "x"}, func(tx *engine.Tx) (*chan int, error) {
 		if _, err := things.Insert(tx, engine.Scope(caller), "th_1", thing{}); err != nil {
 			return nil, err
 		}

@@ -53,8 +53,8 @@ type ReadTx struct {
 	engine *Engine
 }
 
-// For is the same snapshot as another caller sees it.
-func (tx *ReadTx) For(caller api.Caller) (*ReadTx, error) {
+// As returns the same snapshot as another caller sees it.
+func (tx *ReadTx) As(caller api.Caller) (*ReadTx, error) {
 	now, err := tx.engine.now(tx.ReadTx, caller)
 	return &ReadTx{ReadTx: tx.ReadTx, Caller: caller, Now: now, engine: tx.engine}, err
 }
@@ -73,7 +73,7 @@ type Tx struct {
 
 // commitHooks is what is to happen once the transaction is committed.
 type commitHooks struct {
-	due      []dueWork
+	wakes    []wake
 	onCommit []func()
 	// onRollback is what is to happen if it is not.
 	onRollback []func()
@@ -87,16 +87,16 @@ func (a *commitHooks) rollBack() {
 	}
 }
 
-// dueWork is work of a scope, the first of which is due so long after the commit.
-type dueWork struct {
+// wake is a wake-up of the worker of a kind, for a scope, so long after the commit.
+type wake struct {
 	kind  *storage.Kind
 	scope storage.Scope
 	in    time.Duration
 }
 
-// For is the same transaction as another caller sees it: for workers that do the
-// work of several at once.
-func (tx *Tx) For(caller api.Caller) (*Tx, error) {
+// As returns the same transaction as another caller sees it: for workers that do the work
+// of several callers at once.
+func (tx *Tx) As(caller api.Caller) (*Tx, error) {
 	now, err := tx.engine.nowAwake(tx.Tx, caller)
 	return &Tx{Tx: tx.Tx, Caller: caller, Now: now, engine: tx.engine, hooks: tx.hooks}, err
 }
@@ -105,21 +105,21 @@ func (tx *Tx) For(caller api.Caller) (*Tx, error) {
 // far as one process writes, or the clocks of several agree. Package event does more.
 func (tx *Tx) NewID(prefix string) string { return tx.engine.NewID(prefix) }
 
-// Due says that the transaction writes due work of this kind for the caller, so that the
-// workers are woken after the commit.
-func (tx *Tx) Due(k *storage.Kind) { tx.DueIn(k, 0) }
+// WakeAfterCommit wakes the worker of a kind after the commit, because the transaction
+// writes a record of the caller's that is due now. The record itself says when it is due.
+func (tx *Tx) WakeAfterCommit(k *storage.Kind) { tx.WakeAfter(k, 0) }
 
-// DueIn is Due for work whose time comes a while after now. Without it, the worker
-// sees it when it looks the next time by itself.
-func (tx *Tx) DueIn(k *storage.Kind, d time.Duration) {
+// WakeAfter is WakeAfterCommit for a record that is due a while after the commit. Without
+// it, the worker finds the record at its next poll.
+func (tx *Tx) WakeAfter(k *storage.Kind, d time.Duration) {
 	scope := Scope(tx.Caller)
-	for i := range tx.hooks.due {
-		if known := &tx.hooks.due[i]; known.kind == k && known.scope == scope {
+	for i := range tx.hooks.wakes {
+		if known := &tx.hooks.wakes[i]; known.kind == k && known.scope == scope {
 			known.in = min(known.in, d)
 			return
 		}
 	}
-	tx.hooks.due = append(tx.hooks.due, dueWork{k, scope, d})
+	tx.hooks.wakes = append(tx.hooks.wakes, wake{k, scope, d})
 }
 
 // OnCommit has fn called once the transaction is committed, and not when it is
@@ -137,29 +137,34 @@ func (tx *Tx) Observe(ctx context.Context, w work.Work) {
 	tx.engine.Runner.Observe(ctx, w)
 }
 
-// RunAfterCommit has the workers of this process run do after the commit, without a claim,
-// as the work on a record that the transaction writes. It returns false when no slot is
-// free, and in a host's transaction, whose rollback the engine does not see: the slot would
-// be lost. Else the transaction must call [Tx.KeepLease] for the record or its origin.
+// RunAfterCommit runs do in this process after the commit, without a claim, as the work on
+// a record that the transaction writes. It returns false when no slot is free. It returns
+// false in a host's transaction, too: the engine does not see its rollback, and would lose
+// the slot.
+//
+// If it returns true, the transaction must call [Tx.KeepLease]: for the record, or for the
+// due record from which a worker makes this one again after a crash.
 func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context) error) bool {
 	if tx.engine.Host != nil {
 		return false
 	}
-	slot := tx.engine.Runner.Reserve(k, Scope(tx.Caller))
+	slot := tx.engine.Runner.AcquireSlot(k, Scope(tx.Caller))
 	if slot == nil {
 		return false
 	}
 	tx.hooks.onCommit = append(tx.hooks.onCommit, func() { slot.Run(id, do) })
-	tx.hooks.onRollback = append(tx.hooks.onRollback, slot.Release)
+	tx.hooks.onRollback = append(tx.hooks.onRollback, slot.Free)
 	return true
 }
 
 // KeepLease leases a record of the caller's that the transaction has written, at this
-// version. This process renews the lease until release is called or the record is written
-// again. release may be called at any time, and does not wait.
-func (tx *Tx) KeepLease(k *storage.Kind, id string, version int64) (release func(), err error) {
+// version. The write has ended the lease of the claim, if there was one, so the transaction
+// needs a new one. This process renews it until stopRenewal is called or the record is
+// written again. stopRenewal may be called at any time, and does not wait. What is left of
+// the lease runs on.
+func (tx *Tx) KeepLease(k *storage.Kind, id string, version int64) (stopRenewal func(), err error) {
 	record := storage.Record{Scope: Scope(tx.Caller), ID: id, Version: version}
-	if err := tx.Lease(k, record.Scope, id, version, tx.engine.Clock().Add(work.Lease)); err != nil {
+	if err := tx.Lease(k, record.Scope, id, version, tx.engine.Clock().Add(work.LeaseDuration)); err != nil {
 		return nil, err
 	}
 	renewer := work.NewLeaseRenewer(tx.engine.Store, tx.engine.Clock, k, record)
@@ -230,17 +235,18 @@ func (e *Engine) runCommitHooks(a *commitHooks) {
 	for _, fn := range a.onCommit {
 		fn()
 	}
-	for _, due := range a.due {
+	for _, w := range a.wakes {
 		at := time.Time{}
-		if due.in > 0 {
-			at = e.Clock().Add(due.in)
+		if w.in > 0 {
+			at = e.Clock().Add(w.in)
 		}
-		e.Runner.Wake(due.kind, due.scope, at)
+		e.Runner.Wake(w.kind, w.scope, at)
 	}
 }
 
-// Call names a mutating call and holds what makes it the same call again.
-type Call struct {
+// Operation names a mutating call and its parameters. A request with the same key must name
+// the same operation.
+type Operation struct {
 	// Name is the service method, as "qr_code.create".
 	Name string
 	// Params are the parameters, without secrets such as PIN and one-time code.
@@ -253,11 +259,11 @@ type Call struct {
 // returns the first answer, marks the caller's Replayed and leaves nothing of
 // what fn did. A call that is refused or fails saves nothing.
 //
-// A key is hardly ever used twice, so the record is not looked for beforehand.
-// It shows itself when the answer cannot be kept, or when fn refuses, which it
-// may do because the first call has succeeded; then fn's work is undone.
-func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func(*Tx) (*T, error)) (*T, error) {
-	digest, err := fingerprint(caller, call)
+// fn runs first, because a key is hardly ever used twice. If the key exists, inserting its
+// record fails, the store undoes what fn wrote, and Execute returns the stored answer. So
+// it does when fn refuses the call: the first call with this key may be the reason.
+func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func(*Tx) (*T, error)) (*T, error) {
+	digest, err := fingerprint(caller, op)
 	if err != nil {
 		return nil, err
 	}
@@ -295,8 +301,8 @@ var errReplayed = errors.New("engine: replayed")
 // Replay returns the answer of an earlier call with the caller's key, or nil.
 // It is for calls that must do something before their transaction, such as
 // comparing a PIN, which a replay must not do again.
-func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call) (*T, error) {
-	digest, err := fingerprint(caller, call)
+func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation) (*T, error) {
+	digest, err := fingerprint(caller, op)
 	if err != nil || digest == "" {
 		return nil, err
 	}
@@ -319,15 +325,15 @@ func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call)
 // is answered without fn; and so is one that fn has refused because the first
 // call succeeded beside it, in another goroutine or process: a code is used up
 // then, an invoice paid.
-func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
-	if done, err := Replay[T](ctx, e, caller, call); done != nil || err != nil {
+func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func() (*T, error)) (*T, error) {
+	if done, err := Replay[T](ctx, e, caller, op); done != nil || err != nil {
 		return done, err
 	}
 	answer, err := fn()
 	if api.CodeOf(err) == "" {
 		return answer, err
 	}
-	done, again := Replay[T](ctx, e, caller, call)
+	done, again := Replay[T](ctx, e, caller, op)
 	switch {
 	case done != nil:
 		return done, nil
@@ -341,16 +347,16 @@ func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller,
 // keeps its answer under the caller's key. What fn does must do no harm when it is done
 // again: a process that dies in between leaves no answer, and two calls at the same time
 // may both run it.
-func Memoize[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
+func Memoize[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func() (*T, error)) (*T, error) {
 	if caller.IdempotencyKey == "" {
 		return fn()
 	}
-	return ExecuteWithReplay(ctx, e, caller, call, func() (*T, error) {
+	return ExecuteWithReplay(ctx, e, caller, op, func() (*T, error) {
 		answer, err := fn()
 		if err != nil {
 			return nil, err
 		}
-		return Execute(ctx, e, caller, call, func(*Tx) (*T, error) { return answer, nil })
+		return Execute(ctx, e, caller, op, func(*Tx) (*T, error) { return answer, nil })
 	})
 }
 

@@ -58,7 +58,7 @@ func (b *bench) startWorker(t *testing.T) (wakes func() []time.Time) {
 	var looked []time.Time
 	b.Runner.Add(work.Job{
 		Kind: things.Kind(), Timeout: time.Minute, Batch: 1,
-		InTx: func(_ context.Context, c storage.Claim) ([]storage.Record, bool, error) {
+		RunInTx: func(_ context.Context, c storage.Claim) ([]storage.Record, bool, error) {
 			if !c.Live {
 				looked = append(looked, time.Now())
 			}
@@ -81,13 +81,13 @@ func (b *bench) awakeClocks(ctx context.Context) ([]storage.Clock, error) {
 
 // make creates a thing, and counts how often it really did.
 func (b *bench) make(t *testing.T, caller api.Caller, name string, made *atomic.Int64, fail error) (*thing, error) {
-	call := engine.Call{Name: "thing.create", Params: map[string]string{"name": name}}
-	return engine.Execute(t.Context(), b.Engine, caller, call, func(tx *engine.Tx) (*thing, error) {
+	op := engine.Operation{Name: "thing.create", Params: map[string]string{"name": name}}
+	return engine.Execute(t.Context(), b.Engine, caller, op, func(tx *engine.Tx) (*thing, error) {
 		v := thing{ID: tx.NewID("th_"), Name: name}
 		if _, err := things.Insert(tx, engine.Scope(caller), v.ID, v); err != nil {
 			return nil, err
 		}
-		tx.Due(things.Kind())
+		tx.WakeAfterCommit(things.Kind())
 		if fail != nil {
 			return nil, fail
 		}
@@ -149,7 +149,7 @@ func testExecuteReplays(t *testing.T) {
 	}
 
 	replay := func(c api.Caller, name string) (*thing, error) {
-		return engine.Replay[thing](t.Context(), b.Engine, c, engine.Call{Name: "thing.create", Params: map[string]string{"name": name}})
+		return engine.Replay[thing](t.Context(), b.Engine, c, engine.Operation{Name: "thing.create", Params: map[string]string{"name": name}})
 	}
 	if v, err := replay(caller, "a"); err != nil || *v != *first {
 		t.Errorf("Replay: %+v, %v", v, err)
@@ -215,7 +215,7 @@ func TestInsufficientBecomesARefusal(t *testing.T) {
 func TestCallTimeIsTheMerchants(t *testing.T) {
 	b := newBench(t)
 	ahead := api.Caller{Merchant: "mer_1"}
-	must.Get(b.MoveClock(t.Context(), ahead, engine.Call{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil }))(t)
+	must.Get(b.MoveClock(t.Context(), ahead, engine.Operation{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil }))(t)
 	seen := func(c api.Caller) time.Duration {
 		var at time.Time
 		must.Do(t, b.View(t.Context(), c, func(tx *engine.ReadTx) error {
@@ -304,7 +304,7 @@ func TestListing(t *testing.T) {
 func TestDispatchBeginsAfterCommit(t *testing.T) {
 	b := newBench(t)
 	workers := b.Runner
-	workers.Add(work.Job{Kind: things.Kind(), Timeout: time.Minute, Batch: 1, MaxPerMerchant: 2, Do: func(context.Context, storage.Record) error { return nil }})
+	workers.Add(work.Job{Kind: things.Kind(), Timeout: time.Minute, Batch: 1, MaxPerMerchant: 2, RunOne: func(context.Context, storage.Record) error { return nil }})
 	began := make(chan bool, 1)
 	hand := func(fail error) (ok bool) {
 		err := b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
@@ -346,15 +346,15 @@ func testDueIn(t *testing.T) {
 	b := newBench(t)
 	wakes, start := b.startWorker(t), time.Now()
 	must.Do(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
-		tx.DueIn(things.Kind(), time.Minute)
-		tx.DueIn(things.Kind(), time.Second)
-		tx.DueIn(things.Kind(), time.Hour)
+		tx.WakeAfter(things.Kind(), time.Minute)
+		tx.WakeAfter(things.Kind(), time.Second)
+		tx.WakeAfter(things.Kind(), time.Hour)
 		return nil
 	}))
 	time.Sleep(30 * time.Minute)
 	must.Do(t, b.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error {
-		tx.DueIn(things.Kind(), time.Minute)
-		tx.Due(things.Kind())
+		tx.WakeAfter(things.Kind(), time.Minute)
+		tx.WakeAfterCommit(things.Kind())
 		return nil
 	}))
 	time.Sleep(20 * time.Minute)

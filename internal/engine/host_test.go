@@ -32,7 +32,7 @@ func testCommitHooksWaitForTheHost(t *testing.T) {
 			if _, err := things.Insert(tx, engine.Scope(caller), id, thing{ID: id}); err != nil {
 				return err
 			}
-			tx.Due(things.Kind())
+			tx.WakeAfterCommit(things.Kind())
 			tx.OnCommit(func() { done++ })
 			if tx.RunAfterCommit(things.Kind(), id, func(context.Context) error { return nil }) {
 				t.Error("work was handed over")

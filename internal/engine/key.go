@@ -50,7 +50,7 @@ var keys = storage.NewCollection("idempotency_keys", []storage.Field[keyRecord]{
 
 // fingerprint returns what tells one request from another, or "" when the
 // caller gave no key.
-func fingerprint(caller api.Caller, call Call) (string, error) {
+func fingerprint(caller api.Caller, op Operation) (string, error) {
 	key := caller.IdempotencyKey
 	if key == "" {
 		return "", nil
@@ -58,12 +58,12 @@ func fingerprint(caller api.Caller, call Call) (string, error) {
 	if err := CheckKey(key); err != nil {
 		return "", err
 	}
-	params, err := json.Marshal(call.Params)
+	params, err := json.Marshal(op.Params)
 	if err != nil {
-		return "", fmt.Errorf("engine: fingerprint of %s: %w", call.Name, err)
+		return "", fmt.Errorf("engine: fingerprint of %s: %w", op.Name, err)
 	}
 	h := sha256.New()
-	h.Write([]byte(call.Name))
+	h.Write([]byte(op.Name))
 	h.Write([]byte{0})
 	h.Write(params)
 	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)), nil
@@ -146,8 +146,8 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 
 // StoreAnswer keeps the answer of an earlier call under its key, in the transaction that has
 // found the answer. A key that another request has taken meanwhile keeps that request's.
-func StoreAnswer(tx *Tx, caller api.Caller, call Call, answer any) error {
-	digest, err := fingerprint(caller, call)
+func StoreAnswer(tx *Tx, caller api.Caller, op Operation, answer any) error {
+	digest, err := fingerprint(caller, op)
 	if err == nil {
 		err = remember(tx, caller, digest, answer)
 	}
@@ -196,8 +196,8 @@ func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]boo
 func (e *Engine) ForgetKeys() work.Job {
 	return work.Job{
 		Kind: keys.Kind(), Timeout: time.Minute, Batch: 500,
-		Run: func(ctx context.Context, records []storage.Record) error {
-			work.Report(ctx, work.Outcome{Name: "forgotten", Level: slog.LevelDebug})
+		RunBatch: func(ctx context.Context, records []storage.Record) error {
+			work.SetReport(ctx, work.Report{Name: "forgotten", Level: slog.LevelDebug})
 			return e.Store.Update(ctx, func(tx storage.Tx) error {
 				for _, r := range records {
 					err := tx.Delete(keys.Kind(), r.Scope, r.ID, r.Version)

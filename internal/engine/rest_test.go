@@ -49,7 +49,7 @@ func looking(t *testing.T) (*bench, func() int) {
 	runner := &work.Runner{Store: store, Clock: b.Clock, Log: b.Log, Poll: time.Second, Clocks: b.awakeClocks}
 	runner.Add(b.ForgetKeys(), work.Job{
 		Kind: chores.Kind(), Timeout: time.Minute, Batch: 500,
-		Run: func(ctx context.Context, records []storage.Record) error {
+		RunBatch: func(ctx context.Context, records []storage.Record) error {
 			return store.Update(ctx, func(tx storage.Tx) error {
 				for _, r := range records {
 					if err := tx.Delete(chores.Kind(), r.Scope, r.ID, r.Version); err != nil {
@@ -72,7 +72,7 @@ func looking(t *testing.T) (*bench, func() int) {
 // advance moves a merchant's clock.
 func advance(t *testing.T, b *bench, merchant string, by time.Duration) {
 	t.Helper()
-	must.Get(b.MoveClock(t.Context(), api.Caller{Merchant: merchant}, engine.Call{Name: "clock.move"},
+	must.Get(b.MoveClock(t.Context(), api.Caller{Merchant: merchant}, engine.Operation{Name: "clock.move"},
 		func(now time.Time) (time.Time, error) { return now.Add(by), nil }))(t)
 }
 
@@ -113,7 +113,7 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 	use := func() {
 		t.Helper()
 		must.Do(t, b.Update(t.Context(), caller, func(tx *engine.Tx) error {
-			tx.Due(chores.Kind())
+			tx.WakeAfterCommit(chores.Kind())
 			_, err := chores.Insert(tx, engine.Scope(caller), tx.NewID("ch_"), chore{api.At(tx.Now.Add(life))})
 			return err
 		}))

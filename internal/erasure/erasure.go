@@ -55,7 +55,7 @@ func New(e *engine.Engine, c Config) *Service { return &Service{engine: e, confi
 // Job goes through the copies of deleted customers.
 func (s *Service) Job() work.Job {
 	const atATime = 4 // each writes a lot
-	return work.Job{Kind: pii.Erasures.Kind(), Timeout: 5 * time.Minute, Batch: atATime, Do: s.eraseCustomer}
+	return work.Job{Kind: pii.Erasures.Kind(), Timeout: 5 * time.Minute, Batch: atATime, RunOne: s.eraseCustomer}
 }
 
 // eraseCustomer takes a deleted customer out of all copies: of drafts, events, kept answers

@@ -95,7 +95,7 @@ var keyGuards = []guard{
 	},
 	{
 		"idempotency: a repetition goes nowhere again", "internal/engine/engine.go",
-		"if done, err := Replay[T](ctx, e, caller, call); done != nil || err != nil {", "if done, err := Replay[T](ctx, e, caller, call); err != nil {",
+		"if done, err := Replay[T](ctx, e, caller, op); done != nil || err != nil {", "if done, err := Replay[T](ctx, e, caller, op); err != nil {",
 		"./payout", "TestReplayNeedsNoOTP",
 	},
 	{

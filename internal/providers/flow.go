@@ -42,7 +42,7 @@ type loading[T any] interface {
 // call of Settle is made of.
 func newFlow[T any](e *engine.Engine, of *dispatch.Flow, in loading[T], params func(string, provider.Result) settleParams) *flow {
 	return &flow{of, in, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
-		call := engine.Call{Name: ref.Object + ".settle", Params: params(ref.ID, r)}
+		call := engine.Operation{Name: ref.Object + ".settle", Params: params(ref.ID, r)}
 		_, err := engine.Execute(ctx, e, caller, call, func(tx *engine.Tx) (*T, error) {
 			decision, err := in.Book(ctx, tx, ref, r)
 			if err != nil {

@@ -71,7 +71,7 @@ func (s *Service) Jobs() []work.Job {
 func (s *Service) job(f *flow, object string, kind *storage.Kind, atATime int) work.Job {
 	return work.Job{
 		Kind: kind, Timeout: dispatch.WorkLimit, Batch: atATime,
-		Do: func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, f, object, claimed) },
+		RunOne: func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, f, object, claimed) },
 	}
 }
 

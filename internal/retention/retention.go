@@ -160,8 +160,8 @@ func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error)
 func (s *Service) Job() work.Job {
 	return work.Job{
 		Kind: progressRecords.Kind(), Timeout: limit, Batch: 1,
-		Run: work.Pass(progressRecords, s.engine.Store, func(ctx context.Context, p *progress) error {
-			work.Report(ctx, work.Outcome{Name: "removed", Level: slog.LevelDebug})
+		RunBatch: work.Pass(progressRecords, s.engine.Store, func(ctx context.Context, p *progress) error {
+			work.SetReport(ctx, work.Report{Name: "removed", Level: slog.LevelDebug})
 			return s.continuePass(ctx, p)
 		}),
 	}
@@ -303,7 +303,7 @@ func (s *Service) remove(ctx context.Context, rule *Rule, old []storage.Record) 
 		n = 0
 		for rows := 0; n < len(old) && rows < maxRows; n++ {
 			r := old[n]
-			of, err := tx.For(api.Caller{Merchant: r.Scope.Merchant, Live: r.Scope.Live})
+			of, err := tx.As(api.Caller{Merchant: r.Scope.Merchant, Live: r.Scope.Live})
 			if err != nil {
 				return err
 			}

@@ -23,10 +23,10 @@ func TestObservingAllocatesNothing(t *testing.T) {
 	fails := errors.New("planned")
 	for _, observer := range []Observer{nil, silent{}} {
 		r := &Runner{Clock: time.Now, Log: slog.New(slog.DiscardHandler), Observer: observer}
-		work := Work{Queue: "tasks", ID: "a", Records: 1, Outcome: Outcome{Name: "sent"}}
+		work := Work{Queue: "tasks", ID: "a", Records: 1, Report: Report{Name: "sent"}}
 		told := testing.AllocsPerRun(100, func() {
-			r.tell(t.Context(), &work, nil)
-			r.tell(t.Context(), &work, fails)
+			r.report(t.Context(), &work, nil)
+			r.report(t.Context(), &work, fails)
 		})
 		if told != 0 {
 			t.Errorf("with observer %v, telling takes %v allocations", observer, told)
@@ -36,11 +36,11 @@ func TestObservingAllocatesNothing(t *testing.T) {
 	// A whole piece of work, its context included, takes the same with an observer.
 	whole := func(observer Observer) float64 {
 		r := &Runner{Clock: time.Now, Log: slog.New(slog.DiscardHandler), Observer: observer}
-		r.Add(Job{Kind: kind, Timeout: time.Minute, Batch: 1, Do: func(context.Context, storage.Record) error { return nil }})
+		r.Add(Job{Kind: kind, Timeout: time.Minute, Batch: 1, RunOne: func(context.Context, storage.Record) error { return nil }})
 		w := r.queues[0]
 		run := func(ctx context.Context, records []storage.Record) error {
-			Report(ctx, Outcome{Name: "sent"})
-			return w.Do(ctx, records[0])
+			SetReport(ctx, Report{Name: "sent"})
+			return w.RunOne(ctx, records[0])
 		}
 		return testing.AllocsPerRun(100, func() { r.runTask(context.Background(), w, records, run) })
 	}

@@ -67,21 +67,21 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Cloc
 	// between the claim and the run.
 	q.begin()
 	defer q.end()
-	if q.InTx != nil {
+	if q.RunInTx != nil {
 		c, err := r.nextClaim(ctx, q, clocks, false)
 		if err != nil {
 			return 0, false, err
 		}
 		turn = clocks == nil && len(c.Clocks) > 0
 		c.InTx = true
-		done, more, err := r.inTx(ctx, q, c)
+		done, more, err := r.runInTx(ctx, q, c)
 		if err == nil || errors.Is(err, storage.ErrClosed) {
 			q.scheduler.claimed(q.Batch, &c, clocks != nil, done, more)
 			return len(done), turn, err
 		}
 		r.Log.WarnContext(ctx, "due work is done one by one, because together it failed", "kind", q.Kind.Name, "error", err)
 	}
-	c, err := r.nextClaim(ctx, q, clocks, q.Do != nil)
+	c, err := r.nextClaim(ctx, q, clocks, q.RunOne != nil)
 	if err != nil || c.Limit == 0 {
 		return 0, false, err
 	}
@@ -89,14 +89,14 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Cloc
 	var records []storage.Record
 	err = r.Store.Update(ctx, func(tx storage.Tx) error {
 		var err error
-		c.Now, c.Lease = r.Clock(), Lease
+		c.Now, c.Lease = r.Clock(), LeaseDuration
 		records, err = tx.Claim(q.Kind, c)
 		return err
 	})
 	if err != nil {
 		records = nil // the claim was rolled back
 	}
-	if q.Do != nil {
+	if q.RunOne != nil {
 		q.assign(c.Limit, records)
 	}
 	if err != nil {
@@ -109,9 +109,9 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Cloc
 
 // start runs claimed records.
 func (r *Runner) start(ctx context.Context, q *queue, records []storage.Record) {
-	if q.Do == nil {
+	if q.RunOne == nil {
 		if len(records) > 0 {
-			r.runTask(ctx, q, records, q.Run)
+			r.runTask(ctx, q, records, q.RunBatch)
 		}
 		return
 	}
@@ -119,8 +119,8 @@ func (r *Runner) start(ctx context.Context, q *queue, records []storage.Record) 
 		q.begin()
 		do := func() {
 			defer q.end()
-			defer q.release(record.Scope.Merchant)
-			run := func(ctx context.Context, records []storage.Record) error { return q.Do(ctx, records[0]) }
+			defer q.freeSlot(record.Scope.Merchant)
+			run := func(ctx context.Context, records []storage.Record) error { return q.RunOne(ctx, records[0]) }
 			r.runTask(ctx, q, []storage.Record{record}, run)
 		}
 		if r.Serial {
@@ -131,7 +131,7 @@ func (r *Runner) start(ctx context.Context, q *queue, records []storage.Record) 
 	}
 }
 
-// nextClaim returns the next claim, without a lease. If bounded, it reserves as many slots
+// nextClaim returns the next claim, without a lease. If bounded, it acquires as many slots
 // as the claim's limit, which is 0 when no slot is free.
 func (r *Runner) nextClaim(ctx context.Context, q *queue, clocks []storage.Clock, bounded bool) (storage.Claim, error) {
 	c := storage.Claim{Live: q.live, Now: r.Clock()}
@@ -149,10 +149,10 @@ func (r *Runner) nextClaim(ctx context.Context, q *queue, clocks []storage.Clock
 			return c, err
 		}
 		if len(merchants) == 0 {
-			c.Due, c.Limit = c.Now, bound.reserveAny(q.Batch)
+			c.Due, c.Limit = c.Now, bound.acquireAny(q.Batch)
 			return c, nil
 		}
-		shares, all := bound.reserveShares(merchants, q.Batch)
+		shares, all := bound.acquireShares(merchants, q.Batch)
 		for i, n := range shares {
 			if n > 0 {
 				c.Clocks = append(c.Clocks, storage.Clock{Scope: storage.Scope{Merchant: merchants[i], Live: q.live}, Now: c.Now, Limit: n})
@@ -269,5 +269,5 @@ func (q *queue) rotateClocks(clocks []storage.Clock, bound *slots) (all []storag
 	if len(all) == 0 {
 		return nil, 0
 	}
-	return all, bound.reserveBounded(q.Batch)
+	return all, bound.acquireBounded(q.Batch)
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// A process leases the records it works on for Lease, and renews that every renewEvery.
+// A process leases the records it works on for LeaseDuration, and renews that every renewEvery.
 // Another process takes the work over soon after this one has died, or has lost its
 // database, and not before.
 const (
-	Lease      = 15 * time.Second
-	renewEvery = 5 * time.Second
+	LeaseDuration = 15 * time.Second
+	renewEvery    = 5 * time.Second
 )
 
 // LeaseRenewer renews the leases of records while a process works on them. The caller has
@@ -71,7 +71,7 @@ func (h *LeaseRenewer) renew() {
 	var left []storage.Record
 	err := h.store.Update(ctx, func(tx storage.Tx) error {
 		left = nil
-		until := h.clock().Add(Lease)
+		until := h.clock().Add(LeaseDuration)
 		for _, r := range h.records {
 			err := tx.Lease(h.kind, r.Scope, r.ID, r.Version, until)
 			switch {

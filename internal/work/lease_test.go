@@ -69,10 +69,10 @@ func TestWorkOfDeadProcessIsTakenOver(t *testing.T) {
 			t.Errorf("renewed %d times in 50 seconds", n)
 		}
 		mine.down.Store(true)
-		time.Sleep(work.Lease + 2*time.Second) // and a poll
+		time.Sleep(work.LeaseDuration + 2*time.Second) // and a poll
 		synctest.Wait()
 		if n := w.count(); n != 2 {
-			t.Errorf("begun %d times, %s after a death", n, work.Lease)
+			t.Errorf("begun %d times, %s after a death", n, work.LeaseDuration)
 		}
 		close(hang)
 		for _, r := range []*work.Runner{w.Runner, other} {

@@ -28,21 +28,22 @@ type Job struct {
 	// Batch is the largest number of records claimed at once.
 	Batch int
 	// MaxPerMerchant is the largest number of records of one merchant that this process
-	// runs Do on at a time, in each mode; zero means Batch. All merchants together have at
+	// runs RunOne on at a time, in each mode; zero means Batch. All merchants together have at
 	// most twice as many.
 	MaxPerMerchant int
-	// Run acts on a batch, all of which has ended before the next is claimed. Its
-	// context ends with the timeout, and is what Report is given. An error is logged;
-	// what was not written comes back after the lease.
-	Run func(ctx context.Context, records []storage.Record) error
-	// InTx, set beside Run or Do, does what is due in a transaction of its own, whose
-	// claim leases nothing: it returns those records that it has worked on, and whether
-	// it has left some that are due. When it fails, they are claimed with a lease and
-	// given to Run or Do, so that what fails holds up nothing else.
-	InTx func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error)
-	// Do, set instead of Run, acts on one record. Records are worked on beside each
-	// other, and a slow one holds up no other.
-	Do func(ctx context.Context, record storage.Record) error
+	// RunBatch acts on the records of one claim together. The worker claims the next batch
+	// when it has returned. Its context ends with the timeout, and is what SetReport is
+	// given. An error is logged; a record that was not written comes back after the lease.
+	RunBatch func(ctx context.Context, records []storage.Record) error
+	// RunInTx, set beside RunBatch or RunOne, claims due records and acts on them in one
+	// transaction, without a lease. It returns the records that it has worked on, and
+	// whether it has left some that are due. When it fails, the worker claims the records
+	// with a lease and gives them to RunBatch or RunOne, so that one that fails holds up no
+	// other.
+	RunInTx func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error)
+	// RunOne, set instead of RunBatch, acts on one record. The records of a claim run
+	// beside each other, and a slow one holds up no other.
+	RunOne func(ctx context.Context, record storage.Record) error
 }
 
 // Runner runs jobs. All methods are safe for concurrent use.
@@ -133,11 +134,11 @@ func (r *Runner) Wake(k *storage.Kind, scope storage.Scope, at time.Time) {
 		})
 		return
 	}
-	room, behind := q.slots.standing(scope.Merchant)
-	if behind {
+	free, belowFairShare := q.slots.capacity(scope.Merchant)
+	if belowFairShare {
 		q.scheduler.requestScan()
 	}
-	if room { // else release wakes the worker
+	if free { // else freeSlot wakes the worker
 		q.wakeUp()
 	}
 }
@@ -172,7 +173,7 @@ func (r *Runner) Start(ctx context.Context) {
 	}
 	go func() {
 		workers.Wait()
-		for _, q := range r.queues { // what Do has begun is finished, too
+		for _, q := range r.queues { // what RunOne has begun is finished, too
 			_, _ = q.wait(context.Background())
 		}
 		close(stopped)
@@ -265,18 +266,18 @@ func (r *Runner) loop(ctx context.Context, q *queue) {
 }
 
 // Slot runs a record that the caller has just written and leased, without a claim. The
-// caller calls Run or Release, once.
+// caller calls Run or Free, once.
 type Slot struct {
 	runner *Runner
 	queue  *queue
 	scope  storage.Scope
 }
 
-// Reserve takes a slot for a record of a kind. It returns nil when the merchant has no free
+// AcquireSlot takes a slot for a record of a kind. It returns nil when the merchant has no free
 // slot, and when the runner accepts no work.
-func (r *Runner) Reserve(k *storage.Kind, scope storage.Scope) *Slot {
+func (r *Runner) AcquireSlot(k *storage.Kind, scope storage.Scope) *Slot {
 	q := r.queue(k, scope.Live)
-	if q == nil || !r.accepting() || !q.slots.take(scope.Merchant) {
+	if q == nil || !r.accepting() || !q.slots.acquireFor(scope.Merchant) {
 		return nil
 	}
 	q.begin()
@@ -287,7 +288,7 @@ func (r *Runner) Reserve(k *storage.Kind, scope storage.Scope) *Slot {
 // finished do when Run returns.
 func (s *Slot) Run(id string, do func(context.Context) error) {
 	work := func() {
-		defer s.Release()
+		defer s.Free()
 		run := func(ctx context.Context, _ []storage.Record) error { return do(ctx) }
 		s.runner.runTask(context.Background(), s.queue, []storage.Record{{Scope: s.scope, ID: id}}, run)
 	}
@@ -298,9 +299,9 @@ func (s *Slot) Run(id string, do func(context.Context) error) {
 	go work()
 }
 
-// Release gives the slot back.
-func (s *Slot) Release() {
-	s.queue.release(s.scope.Merchant)
+// Free gives the slot back.
+func (s *Slot) Free() {
+	s.queue.freeSlot(s.scope.Merchant)
 	s.queue.end()
 }
 

@@ -55,7 +55,7 @@ func newWorks(t *testing.T) *works {
 
 func (w *works) runner() *work.Runner {
 	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
-	r.Add(work.Job{Kind: tasks.Kind(), Timeout: time.Minute, Batch: 3, Do: func(ctx context.Context, record storage.Record) error {
+	r.Add(work.Job{Kind: tasks.Kind(), Timeout: time.Minute, Batch: 3, RunOne: func(ctx context.Context, record storage.Record) error {
 		o, err := tasks.Decode(record)
 		if err != nil {
 			return err

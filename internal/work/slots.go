@@ -31,9 +31,9 @@ func (p *slots) minAllowance() int {
 	return max(0, (p.free-most+1)/2)
 }
 
-// standing reports whether a merchant may start a record, and whether it may start more
-// than another.
-func (p *slots) standing(merchant string) (room, behind bool) {
+// capacity reports whether a merchant may start a record. belowFairShare reports whether it
+// may start more records than another merchant, and so has fewer under way.
+func (p *slots) capacity(merchant string) (free, belowFairShare bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.allowance(merchant)
@@ -64,29 +64,29 @@ func (p *slots) allow(merchant string, limit int) int {
 	return n
 }
 
-// reserveAny reserves slots that any merchant may use, at most limit.
-func (p *slots) reserveAny(limit int) int {
+// acquireAny takes slots that any merchant may use, at most limit.
+func (p *slots) acquireAny(limit int) int {
 	if p == nil {
 		return limit
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.reserve(min(limit, p.minAllowance()))
+	return p.acquire(min(limit, p.minAllowance()))
 }
 
-// reserveBounded reserves slots, at most limit, for merchants that the caller has bounded
+// acquireBounded takes slots, at most limit, for merchants that the caller has bounded
 // with allow.
-func (p *slots) reserveBounded(limit int) int {
+func (p *slots) acquireBounded(limit int) int {
 	if p == nil {
 		return limit
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.reserve(max(0, min(limit, p.free)))
+	return p.acquire(max(0, min(limit, p.free)))
 }
 
-// reserveShares reserves slots for merchants, at most limit, and returns the number of each.
-func (p *slots) reserveShares(merchants []string, limit int) (shares []int, all int) {
+// acquireShares takes slots for merchants, at most limit, and returns the number of each.
+func (p *slots) acquireShares(merchants []string, limit int) (shares []int, all int) {
 	each := max(1, limit/len(merchants))
 	shares = make([]int, len(merchants))
 	if p != nil {
@@ -96,7 +96,7 @@ func (p *slots) reserveShares(merchants []string, limit int) (shares []int, all 
 	for i, m := range merchants {
 		n := min(each, limit-all)
 		if p != nil {
-			n = p.reserve(min(n, p.allowance(m)))
+			n = p.acquire(min(n, p.allowance(m)))
 		}
 		shares[i] = n
 		all += n
@@ -104,14 +104,14 @@ func (p *slots) reserveShares(merchants []string, limit int) (shares []int, all 
 	return shares, all
 }
 
-func (p *slots) reserve(n int) int {
+func (p *slots) acquire(n int) int {
 	p.free -= n
 	p.starved = p.starved || n == 0
 	return n
 }
 
-// take takes a slot for a record of a merchant, if the merchant may have one.
-func (p *slots) take(merchant string) bool {
+// acquireFor takes a slot for a record of a merchant, if the merchant may have one.
+func (p *slots) acquireFor(merchant string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.allowance(merchant) == 0 {
@@ -129,37 +129,37 @@ func (p *slots) assign(merchant string) {
 	p.inUse[merchant]++
 }
 
-// assign gives reserved slots to the claimed records, and gives the others back.
-func (q *queue) assign(reserved int, records []storage.Record) {
+// assign gives acquired slots to the claimed records, and gives the others back.
+func (q *queue) assign(acquired int, records []storage.Record) {
 	p := &q.slots
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.free += reserved - len(records)
+	p.free += acquired - len(records)
 	for i := range records {
 		p.assign(records[i].Scope.Merchant)
 	}
-	if p.wakeSkipped && reserved > len(records) {
+	if p.wakeSkipped && acquired > len(records) {
 		p.wakeSkipped = false
 		q.wakeUp()
 	}
 }
 
-// release gives the slot of a merchant's record back, and wakes the worker if it was
+// freeSlot gives the slot of a merchant's record back, and wakes the worker if it was
 // starved.
-func (q *queue) release(merchant string) {
+func (q *queue) freeSlot(merchant string) {
 	p := &q.slots
 	p.mu.Lock()
 	p.free++
 	if p.inUse[merchant]--; p.inUse[merchant] == 0 {
 		delete(p.inUse, merchant)
 	}
-	starved, behind := p.starved, p.allowance(merchant) > p.minAllowance()
+	starved, belowFairShare := p.starved, p.allowance(merchant) > p.minAllowance()
 	p.starved, p.wakeSkipped = false, false
 	p.mu.Unlock()
 	if !starved {
 		return
 	}
-	if behind {
+	if belowFairShare {
 		q.scheduler.requestScan()
 	}
 	q.wakeUp()

@@ -14,7 +14,7 @@ func TestWakeDuringClaimIsNotLost(t *testing.T) {
 	r.Add(Job{Kind: kind, Batch: 1, Timeout: time.Minute})
 	q := r.queue(kind, false)
 	scope := storage.Scope{Merchant: "mer_1"}
-	for q.slots.reserveAny(1) == 1 { // claims take all slots
+	for q.slots.acquireAny(1) == 1 { // claims take all slots
 	}
 	all := 2 - q.slots.free
 	r.Wake(kind, scope, time.Time{})
@@ -27,7 +27,7 @@ func TestWakeDuringClaimIsNotLost(t *testing.T) {
 	}
 	<-q.wake
 	for range 3 {
-		q.assign(q.slots.reserveAny(1), nil)
+		q.assign(q.slots.acquireAny(1), nil)
 	}
 	if len(q.wake) != 0 {
 		t.Error("woken again for nothing")

@@ -249,7 +249,7 @@ func TestWorkInTxTakesTurns(t *testing.T) {
 	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
 	r.Add(work.Job{
 		Kind: tasks.Kind(), Timeout: time.Minute, Batch: 10,
-		InTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+		RunInTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
 			c.Limit = min(c.Limit, 4) // a job may want less
 			err = w.store.Update(ctx, func(tx storage.Tx) error {
 				if done, err = tx.Claim(tasks.Kind(), c); err != nil {
@@ -267,7 +267,7 @@ func TestWorkInTxTakesTurns(t *testing.T) {
 			}
 			return done, len(done) == c.Limit, err
 		},
-		Do: func(context.Context, storage.Record) error { return nil },
+		RunOne: func(context.Context, storage.Record) error { return nil },
 	})
 	w.backlog(t, storage.Scope{Merchant: "mer_5"}, 300, time.Now().Add(-time.Hour))
 	for _, m := range []string{"mer_1", "mer_8", "mer_9"} {

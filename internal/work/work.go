@@ -22,15 +22,14 @@ type Work struct {
 	// claimed, by the real time.
 	Wait time.Duration
 	// Duration is how long the work took; 0 before it has ended. What a transaction
-	// has claimed and done at once is told of when it has ended.
+	// has claimed and done at once is reported when it has ended.
 	Duration time.Duration
-	// Outcome is what the job reported, and what it failed with.
-	Outcome
+	Report
 }
 
-// Outcome is the result of a piece of work.
-type Outcome struct {
-	// Name says it in one word, as "delivered"; "done" when the job did not say.
+// Report is what a job says of its work, and what the work failed with.
+type Report struct {
+	// Name is the outcome in one word, as "delivered"; "done" when the job set no report.
 	Name string
 	// Attempt counts the tries so far; 0 where nobody counts.
 	Attempt int
@@ -51,12 +50,12 @@ type Observer interface {
 	EndWork(ctx context.Context, w Work)
 }
 
-// Report says what became of the work that a job was given ctx for. The last
-// report counts. It returns false, and does nothing, where ctx is of no work.
-func Report(ctx context.Context, o Outcome) bool {
+// SetReport sets the report of the work that a job was given ctx for. The last report
+// counts. It returns false, and does nothing, when ctx belongs to no work.
+func SetReport(ctx context.Context, report Report) bool {
 	w, ok := ctx.Value(workKey{}).(*Work)
 	if ok {
-		w.Outcome = o
+		w.Report = report
 	}
 	return ok
 }
@@ -87,7 +86,7 @@ func (w *workContext) Value(key any) any {
 // describe returns the Work on records.
 func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	work := Work{Queue: q.Kind.Name, Scope: records[0].Scope, Records: len(records)}
-	if q.Do != nil && len(records) == 1 {
+	if q.RunOne != nil && len(records) == 1 {
 		work.ID = records[0].ID
 	}
 	if columns := records[0].Columns; columns != nil { // a Slot's record has not waited
@@ -98,27 +97,31 @@ func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	return work
 }
 
-// inTx runs the job's InTx, and reports the work afterwards: what was due is not known
-// before.
-func (r *Runner) inTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
+// runInTx runs the job's RunInTx, and reports the work afterwards: what was due is not
+// known before.
+func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
 	now := &workContext{Context: context.WithoutCancel(ctx)}
 	start := time.Now()
 	err = protect(now, func(ctx context.Context, _ []storage.Record) (err error) {
-		done, more, err = q.InTx(ctx, c)
+		done, more, err = q.RunInTx(ctx, c)
 		return err
 	}, nil)
 	if err != nil || len(done) == 0 {
 		return nil, false, err
 	}
-	said := now.work.Outcome
+	report := now.work.Report
 	now.work = r.describe(q, done)
-	now.work.Outcome, now.work.Duration = said, time.Since(start)
-	r.tell(r.tellBegin(now), &now.work, nil)
+	now.work.Report, now.work.Duration = report, time.Since(start)
+	r.report(r.observeBegin(now), &now.work, nil)
 	return done, more, nil
 }
 
 // runTask runs a piece of work, and reports it. Work under way goes on when the runner
 // stops, because others may have seen half of it. The timeout bounds it.
+//
+// The claim's leases are renewed at the claimed versions. A job that writes its record ends
+// that lease, and the renewal lapses. If it goes on with the record after its commit, its
+// transaction takes another lease: see engine's Tx.KeepLease.
 func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record, run func(context.Context, []storage.Record) error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.Timeout)
 	defer cancel()
@@ -129,15 +132,15 @@ func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record
 		defer context.AfterFunc(bounded, renewer.Stop)() // the job may ignore its context
 	}
 	now := &workContext{Context: bounded, work: r.describe(q, records)}
-	ctx = r.tellBegin(now)
+	ctx = r.observeBegin(now)
 	start := time.Now()
 	err := protect(ctx, run, records)
 	now.work.Duration = time.Since(start)
-	r.tell(ctx, &now.work, err)
+	r.report(ctx, &now.work, err)
 }
 
-// tellBegin tells the observer that work begins, and returns the context for it.
-func (r *Runner) tellBegin(now *workContext) (ctx context.Context) {
+// observeBegin tells the observer that work begins, and returns the context for it.
+func (r *Runner) observeBegin(now *workContext) (ctx context.Context) {
 	ctx = now
 	if r.Observer != nil {
 		r.guard(ctx, func() { ctx = r.Observer.BeginWork(now, now.work) })
@@ -148,28 +151,28 @@ func (r *Runner) tellBegin(now *workContext) (ctx context.Context) {
 // Observe tells the observer of work that has ended and that no worker did, as the booking
 // of a provider's callback.
 func (r *Runner) Observe(ctx context.Context, w Work) {
-	ctx = r.tellBegin(&workContext{Context: ctx, work: w})
-	r.tellEnd(ctx, &w)
+	ctx = r.observeBegin(&workContext{Context: ctx, work: w})
+	r.observeEnd(ctx, &w)
 }
 
-// tellEnd tells the observer that work has ended.
-func (r *Runner) tellEnd(ctx context.Context, w *Work) {
+// observeEnd tells the observer that work has ended.
+func (r *Runner) observeEnd(ctx context.Context, w *Work) {
 	if r.Observer != nil {
 		r.guard(ctx, func() { r.Observer.EndWork(ctx, *w) })
 	}
 }
 
-// tell tells the log and the observer what became of a piece of work.
-func (r *Runner) tell(ctx context.Context, w *Work, failed error) {
+// report tells the log and the observer the outcome of a piece of work.
+func (r *Runner) report(ctx context.Context, w *Work, failed error) {
 	if failed != nil {
-		w.Outcome = Outcome{Name: "error", Level: slog.LevelError, Err: failed, Attempt: w.Attempt, RequestID: w.RequestID}
+		w.Report = Report{Name: "error", Level: slog.LevelError, Err: failed, Attempt: w.Attempt, RequestID: w.RequestID}
 	} else if w.Name == "" {
 		w.Name = "done"
 	}
 	if r.Log.Enabled(ctx, w.Level) {
 		r.log(ctx, w, failed)
 	}
-	r.tellEnd(ctx, w)
+	r.observeEnd(ctx, w)
 }
 
 // log writes the line of a piece of work.

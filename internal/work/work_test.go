@@ -62,12 +62,12 @@ func TestWorkIsLoggedAndObserved(t *testing.T) {
 		}
 		switch task.ID {
 		case "warned":
-			work.Report(ctx, work.Outcome{Name: "first"})
-			work.Report(context.WithoutCancel(ctx), work.Outcome{
+			work.SetReport(ctx, work.Report{Name: "first"})
+			work.SetReport(context.WithoutCancel(ctx), work.Report{
 				Name: "again", Attempt: 3, RequestID: "req_1", Level: slog.LevelWarn, Err: secret,
 			})
 		case "fails":
-			work.Report(ctx, work.Outcome{Name: "delivered", Attempt: 2})
+			work.SetReport(ctx, work.Report{Name: "delivered", Attempt: 2})
 			return errors.New("planned")
 		}
 		return nil
@@ -122,8 +122,8 @@ func TestBatchIsObservedAsOnePiece(t *testing.T) {
 	var log bytes.Buffer
 	o := &observer{}
 	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)), Poll: time.Second, Observer: o}
-	r.Add(work.Job{Kind: tasks.Kind(), Timeout: time.Minute, Batch: 10, Run: func(ctx context.Context, records []storage.Record) error {
-		work.Report(ctx, work.Outcome{Name: "forgotten"})
+	r.Add(work.Job{Kind: tasks.Kind(), Timeout: time.Minute, Batch: 10, RunBatch: func(ctx context.Context, records []storage.Record) error {
+		work.SetReport(ctx, work.Report{Name: "forgotten"})
 		return w.store.Update(ctx, func(tx storage.Tx) error {
 			for _, one := range records {
 				if err := tx.Delete(tasks.Kind(), one.Scope, one.ID, one.Version); err != nil {
@@ -163,7 +163,7 @@ func TestObserverPanicIsLogged(t *testing.T) {
 
 // What is reported from elsewhere goes nowhere.
 func TestReportOutsideOfWorkIsIgnored(t *testing.T) {
-	if work.Report(t.Context(), work.Outcome{Name: "sent"}) {
+	if work.SetReport(t.Context(), work.Report{Name: "sent"}) {
 		t.Error("it belongs to no work")
 	}
 }
@@ -183,11 +183,11 @@ func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 	var versions []int64
 	r.Add(work.Job{
 		Kind: tasks.Kind(), Timeout: time.Minute, Batch: 3,
-		InTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+		RunInTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
 			if _, bounded := ctx.Deadline(); bounded || !c.InTx || c.Limit != 3 {
 				t.Errorf("claim %+v", c)
 			}
-			work.Report(ctx, work.Outcome{Name: "swept"})
+			work.SetReport(ctx, work.Report{Name: "swept"})
 			err = w.store.Update(ctx, func(tx storage.Tx) error {
 				if done, err = tx.Claim(tasks.Kind(), c); err != nil {
 					return err
@@ -202,7 +202,7 @@ func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 			})
 			return done, len(done) == c.Limit, err
 		},
-		Do: func(ctx context.Context, record storage.Record) error {
+		RunOne: func(ctx context.Context, record storage.Record) error {
 			return w.store.Update(ctx, func(tx storage.Tx) error { return finish(ctx, tx, record) })
 		},
 	})

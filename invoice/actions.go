@@ -35,7 +35,7 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	r.FinalizedAt, r.InvoiceDate = api.AtOrNil(tx.Now), api.At(tx.Now)
 	r.PDF = new(r.HostedURL + "/pdf")
 	if r.CollectionMethod == ChargeAutomatically {
-		r.RequestContext = requestContextOf(tx.Caller)
+		r.FinalizedBy = eventRequestOf(tx.Caller)
 		r.scheduleNext()
 		tx.WakeAfterCommit(invoices.Kind())
 	}
@@ -45,7 +45,7 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := s.scheduleReminders(tx, r); err != nil {
 		return err
 	}
-	return s.replace(tx, o, event.InvoiceFinalized)
+	return s.save(tx, o, event.InvoiceFinalized)
 }
 
 // Void ends an invoice that will not be paid. A draft is deleted instead.
@@ -55,15 +55,15 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invo
 	op := engine.Operation{Name: "invoice.void", Params: id}
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		r := &o.Value
-		if r.Attempt != nil {
+		if r.OpenCharge != nil {
 			return r.payable("")
 		}
 		if is := r.Status; !r.enter(Void) {
 			return api.Errorf(api.InvoiceNotVoidable, "", "This invoice is %s. Only an open or uncollectible one can be voided; a draft is deleted, a paid one refunded.", is)
 		}
 		r.VoidedAt = api.AtOrNil(tx.Now)
-		r.NextPaymentAttempt, r.Due = nil, nil
-		return s.replace(tx, o, event.InvoiceVoided)
+		r.NextPaymentAttempt, r.NextWorkAt = nil, nil
+		return s.save(tx, o, event.InvoiceVoided)
 	})
 }
 
@@ -78,8 +78,8 @@ func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id s
 			return err
 		}
 		r.enter(Uncollectible)
-		r.NextPaymentAttempt, r.Due = nil, nil
-		return s.replace(tx, o, event.InvoiceMarkedUncollectible)
+		r.NextPaymentAttempt, r.NextWorkAt = nil, nil
+		return s.save(tx, o, event.InvoiceMarkedUncollectible)
 	})
 }
 
@@ -112,7 +112,7 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 		if r.Sent, err = sends.Take(r.Sent, tx.Now, "This invoice was sent"); err != nil {
 			return err
 		}
-		return s.replace(tx, o, event.InvoiceSent)
+		return s.save(tx, o, event.InvoiceSent)
 	})
 }
 

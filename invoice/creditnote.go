@@ -96,8 +96,8 @@ func (in *Internal) Refunded(tx *engine.Tx, p RefundedParams) (*CreditNote, erro
 		return nil, fmt.Errorf("invoice: keep credit note: %w", err)
 	}
 	r.Refunded += n.Amount
-	s.setURLs(r)
-	if err := s.replace(tx, o); err != nil {
+	s.fillDerived(r)
+	if err := s.save(tx, o); err != nil {
 		return nil, err
 	}
 	return &n, s.notifyRefunded(tx, r, &n, p.Payer, p.Phone)

@@ -19,7 +19,7 @@ import (
 // Internal is what siblings call in their transactions.
 type Internal struct{ svc *Service }
 
-// Records is where invoices are kept. An invoice is due when it is to be charged, and while
+// Records is the kind of invoices. An invoice is queued when it is to be charged, and while
 // its charge has no outcome.
 func (in *Internal) Records() *storage.Kind { return invoices.Kind() }
 
@@ -29,53 +29,54 @@ func (in *Internal) RefundRail(live bool) provider.RefundRail {
 	return rail
 }
 
-// order is the open charge of an invoice as package dispatch drives it.
+// order returns the open charge of an invoice as package dispatch drives it. SubmittedAt is
+// set: by Begin in the transaction that opens the charge, or by indexLegacyCharge.
 func (s *Service) order(r *record) *dispatch.Order {
-	a := r.Attempt
+	c := r.OpenCharge
 	return &dispatch.Order{
-		Submission: &a.Submission, Ref: dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID},
-		Flow: dispatch.Charges, Records: invoices.Kind(), Since: a.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+		Submission: &c.Submission, Ref: dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID},
+		Flow: dispatch.Charges, Records: invoices.Kind(), Since: c.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
 	}
 }
 
-// start begins an attempt to charge an open invoice, and returns the call of the charger.
-func (s *Service) start(ctx context.Context, tx *engine.Tx, o *storage.Object[record], a *attempt) (*dispatch.Call, error) {
-	a.ID, a.Submission = tx.NewID("att_"), dispatch.New(tx)
-	o.Value.Attempt = a
+// startCharge opens a charge of an open invoice, and returns the call of the charger.
+func (s *Service) startCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record], c *charge) (*dispatch.Call, error) {
+	c.ID, c.Submission = tx.NewID("att_"), dispatch.New(tx)
+	o.Value.OpenCharge = c
 	o.Value.AttemptCount++
-	ref := dispatch.Ref{Object: "invoice", ID: a.ID, Record: o.ID}
+	ref := dispatch.Ref{Object: "invoice", ID: c.ID, Record: o.ID}
 	if err := dispatch.Charges.Open(tx, ref, tx.Now); err != nil {
 		return nil, err
 	}
-	return s.call(ctx, tx, o, s.charger(tx.Caller.Live))
+	return s.nextCall(ctx, tx, o, s.charger(tx.Caller.Live))
 }
 
-// call counts an attempt to learn the outcome of the open charge, and returns the call of
-// the charger.
-func (s *Service) call(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
-	r := &o.Value
-	first := r.Attempt.Begin(tx.Now)
-	r.Attempt.Due = api.AtOrNil(tx.Now)
-	if err := s.replace(tx, o); err != nil {
+// nextCall counts one call of the charger for the open charge, and returns it for the caller
+// to run after the commit.
+func (s *Service) nextCall(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
+	r, c := &o.Value, o.Value.OpenCharge
+	first := c.Begin(tx.Now)
+	c.Due = api.AtOrNil(tx.Now)
+	if err := s.save(tx, o); err != nil {
 		return nil, err
 	}
-	c := provider.Charge{
+	request := provider.Charge{
 		Order: provider.Order{
-			ID: r.Attempt.ID, Live: tx.Caller.Live, Amount: r.AmountDue,
-			CreatedAt: r.Attempt.SubmittedAt.Time, SubmittedAt: r.Attempt.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempt.Attempts,
+			ID: c.ID, Live: tx.Caller.Live, Amount: r.AmountDue,
+			CreatedAt: c.SubmittedAt.Time, SubmittedAt: c.SubmittedAt.Time, Now: tx.Now, Attempts: c.Attempts,
 		},
-		PaymentMethod: r.Attempt.PaymentMethod, OffSession: r.Attempt.OffSession, Invoice: r.ID, Number: r.Number,
+		PaymentMethod: c.PaymentMethod, OffSession: c.OffSession, Invoice: r.ID, Number: r.Number,
 	}
 	if r.Customer != nil {
-		c.Customer = *r.Customer
+		request.Customer = *r.Customer
 	}
 	return s.order(r).Call(tx, o.Version, first,
-		func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) },
-		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) })
+		func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, request) },
+		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, request) })
 }
 
-// Begin does what is due of an invoice: it asks about the open charge, or begins one that
-// is scheduled. It returns nil where there is nothing to call.
+// Begin does the queued work of an invoice: it polls for the outcome of the open charge, or
+// starts a scheduled one. It returns nil when there is nothing to call.
 func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
 	s := in.svc
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
@@ -84,55 +85,56 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	}
 	r := &o.Value
 	switch {
-	case r.Attempt != nil:
-		return s.poll(ctx, tx, o)
+	case r.OpenCharge != nil:
+		return s.pollCharge(ctx, tx, o)
 	case r.Status != Open || r.NextPaymentAttempt == nil:
-		r.Due = nil
-		return nil, s.replace(tx, o)
+		r.NextWorkAt = nil
+		return nil, s.save(tx, o)
 	case r.AmountDue == 0:
-		r.RequestContext.apply(tx)
+		r.FinalizedBy.setOn(tx)
 		return nil, s.markPaid(tx, o, nil, payer{})
 	case s.charger(tx.Caller.Live) == nil:
 		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
-		r.RequestContext.apply(tx)
+		r.FinalizedBy.setOn(tx)
 		r.AttemptCount++
 		return nil, s.bookFailed(tx, o)
 	}
-	return s.start(ctx, tx, o, &attempt{PayParams: PayParams{OffSession: true}, RequestContext: r.RequestContext})
+	return s.startCharge(ctx, tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: r.FinalizedBy})
 }
 
-// poll asks again about the open charge.
-func (s *Service) poll(ctx context.Context, tx *engine.Tx, o *storage.Object[record]) (*dispatch.Call, error) {
-	if err := o.Value.adopt(tx); err != nil {
+// pollCharge returns the next call for the open charge, or postpones it when there is no
+// charger.
+func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record]) (*dispatch.Call, error) {
+	if err := o.Value.indexLegacyCharge(tx); err != nil {
 		return nil, err
 	}
 	if charger := s.charger(tx.Caller.Live); charger != nil {
-		return s.call(ctx, tx, o, charger)
+		return s.nextCall(ctx, tx, o, charger)
 	}
 	s.order(&o.Value).WaitForProvider(ctx, tx)
-	return nil, s.replace(tx, o)
+	return nil, s.save(tx, o)
 }
 
-// adopt indexes an open charge that an earlier release began. That indexed it under the id
-// of the invoice, from the first answer on that was not conclusive.
-func (r *record) adopt(tx *engine.Tx) error {
-	a := r.Attempt
-	if a.SubmittedAt != nil {
+// indexLegacyCharge indexes an open charge that an earlier release began. That release
+// indexed it under the id of the invoice, after the first answer that was not conclusive.
+func (r *record) indexLegacyCharge(tx *engine.Tx) error {
+	c := r.OpenCharge
+	if c.SubmittedAt != nil {
 		return nil
 	}
 	since := tx.Now
-	if a.Undecided != nil {
-		since = a.Undecided.Time
+	if c.Undecided != nil {
+		since = c.Undecided.Time
 		if err := dispatch.Charges.Drop(tx, r.ID); err != nil {
 			return err
 		}
 	}
-	a.Undecided, a.SubmittedAt = nil, api.AtOrNil(since)
-	return dispatch.Charges.Open(tx, dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID}, since)
+	c.Undecided, c.SubmittedAt = nil, api.AtOrNil(since)
+	return dispatch.Charges.Open(tx, dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID}, since)
 }
 
-// Book books what a charger has said of a charge, be it as an answer or in a callback. The
-// zero result stands for an answer that was lost.
+// Book books the charger's result for a charge, from an answer or from a callback. The zero
+// result stands for an answer that was lost.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
 	return in.svc.book(ctx, tx, ref, result)
 }
@@ -143,7 +145,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		return dispatch.Repeat, err
 	}
 	r := &o.Value
-	if r.Attempt == nil || r.Attempt.ID != ref.ID {
+	if r.OpenCharge == nil || r.OpenCharge.ID != ref.ID {
 		outcome, err := s.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)
 		if err != nil {
 			return dispatch.Repeat, err
@@ -151,29 +153,27 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		ended := &dispatch.Order{Ref: ref, Flow: dispatch.Charges, Records: invoices.Kind()}
 		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
 	}
-	defer r.Attempt.Continue(tx)()
-	caller := tx.Caller // of the call that began the charge
-	if r.Attempt.RequestContext != nil {
-		r.Attempt.RequestContext.apply(tx)
-	}
-	a := r.Attempt
+	c := r.OpenCharge
+	defer c.Continue(tx)()
+	caller := tx.Caller     // of the call that started the charge, under whose key the answer is stored
+	c.FinalizedBy.setOn(tx) // of an automatic charge, whose events name another request
 	decision, err := s.order(r).Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
 	case decision == dispatch.Settle:
 		err = s.bookPaid(tx, o, payer{
-			account: ledger.Clearing(Clearing, tx.Caller.Live), source: payment.Source{Charge: a.ID}, phone: a.Source,
-			payment: payment.Payment{PaymentMethod: methodOrDefault(a.PaymentMethod), Provider: textOrNil(result.Network)},
+			account: ledger.Clearing(ChargeClearing, tx.Caller.Live), source: payment.Source{Charge: c.ID}, phone: c.Source,
+			payment: payment.Payment{PaymentMethod: methodOrDefault(c.PaymentMethod), Provider: textOrNil(result.Network)},
 		})
 		if err == nil {
-			err = engine.StoreAnswer(tx, caller, payOperation(r.ID, a.PayParams), &r.Invoice)
+			err = engine.StoreAnswer(tx, caller, payOperation(r.ID, c.PayParams), &r.Invoice)
 		}
 	case decision == dispatch.Release:
 		if err = r.clearPending(tx); err == nil {
 			err = s.bookFailed(tx, o)
 		}
 	default:
-		err = s.replace(tx, o)
+		err = s.save(tx, o)
 	}
 	return decision, err
 }
@@ -183,22 +183,22 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record]) error {
 	r := &o.Value
 	types := []event.Type{event.InvoicePaymentFailed}
-	r.Due = nil
+	r.NextWorkAt = nil
 	if r.NextPaymentAttempt != nil && !r.scheduleNext() {
 		r.enter(Uncollectible)
 		types = append(types, event.InvoiceMarkedUncollectible)
 	}
-	return s.replace(tx, o, types...)
+	return s.save(tx, o, types...)
 }
 
 // clearPending ends the open charge of an invoice, if there is one.
 func (r *record) clearPending(tx *engine.Tx) error {
-	a := r.Attempt
-	r.Attempt, r.Due = nil, nil
-	if a == nil {
+	c := r.OpenCharge
+	r.OpenCharge, r.NextWorkAt = nil, nil
+	if c == nil {
 		return nil
 	}
-	return dispatch.Charges.Close(tx, a.ID)
+	return dispatch.Charges.Close(tx, c.ID)
 }
 
 // outcomeOf returns what is booked of a charge that is no longer open: an invoice is paid
@@ -245,8 +245,8 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry)
 	}
 	r := &o.Value
 	info := &provider.OrderInfo{Amount: r.Total, SubmittedAt: e.CreatedAt.Time}
-	if a := r.Attempt; a != nil && (a.ID == ref.ID || ref.ID == r.ID) {
-		info.ID, info.Outcome, info.Attempts = a.ID, provider.InProgress, a.Attempts
+	if c := r.OpenCharge; c != nil && (c.ID == ref.ID || ref.ID == r.ID) {
+		info.ID, info.Outcome, info.Attempts = c.ID, provider.InProgress, c.Attempts
 		return info, nil
 	}
 	info.Outcome, err = in.svc.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)

@@ -1,8 +1,10 @@
 // Package invoice asks customers to pay: drafts with lines, their totals, what
 // becomes of them, and how they are collected.
 //
-// It owns invoices, the attempts to charge them, their reminders and credit notes. It
+// It owns invoices, their charges, their reminders and credit notes. It
 // does not own payments (package payment), refunds (package refund), customers
-// (package account), or the messages it queues (package message). The [provider.Charger]
-// that takes money outside is the host's, and internal/providers calls it.
+// (package account), or the messages it queues (package message).
+//
+// The host's [provider.Charger] takes the money. Pay calls it through internal/dispatch. The
+// worker in internal/providers calls it for automatic charges, and after a crash.
 package invoice

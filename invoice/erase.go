@@ -30,7 +30,7 @@ func (in *Internal) Erase(ctx context.Context, caller api.Caller, customer strin
 					last = o.ID
 					o.Value.UnlinkedCustomer = ""
 					o.Value.dropPerson()
-					if err := in.svc.replace(tx, o); err != nil {
+					if err := in.svc.save(tx, o); err != nil {
 						return err
 					}
 					if err := forgetDocument(tx, engine.Scope(caller), o.ID); err != nil {

@@ -32,7 +32,7 @@ func token(v *invoice.Invoice) string {
 
 // Whichever operation of the store fails, a call says so, and under its key it has
 // its effect once when it is made again.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailureFailsTheCallAndItsRepetitionTakesEffectOnce(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := open(t, store, payments.Config{InvoiceReminders: []int{-3}})
 	ctx := t.Context()
@@ -175,7 +175,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 
 // While the store fails at any operation of the work in turn, reminders and
 // automatic charges come, each once.
-func TestWorkersWhileTheStoreFails(t *testing.T) {
+func TestWorkersChargeAndRemindOnceWhileTheStoreFails(t *testing.T) {
 	charger := &counting{charged: map[string]int{}}
 	store := faultstore.New(memory.New())
 	s := open(t, store, payments.Config{InvoiceReminders: []int{3}, Test: payments.Providers{Charger: charger}})

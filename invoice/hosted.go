@@ -46,7 +46,7 @@ func (s *Service) findHosted(ctx context.Context, token string) (*Hosted, error)
 		if o, err = engine.OrMissing(o, err, "invoice"); err != nil {
 			return err
 		}
-		s.setURLs(&o.Value)
+		s.fillDerived(&o.Value)
 		h = &Hosted{Invoice: o.Value.Invoice, Caller: api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}}
 		m, err := s.config.Accounts.Merchant(tx, o.Scope.Merchant)
 		if err != nil {
@@ -124,7 +124,7 @@ func (s *Service) payFromWallet(ctx context.Context, caller api.Caller, op engin
 	case err != nil:
 		return nil, err
 	case free:
-		return s.settleFree(ctx, caller, op, id, "")
+		return s.payWithoutCharge(ctx, caller, op, id, "")
 	}
 	var done *Invoice
 	err = s.config.Accounts.WithPIN(ctx, caller, entry, func(proof *account.Proof) error {
@@ -183,7 +183,7 @@ func (s *Service) PDF(ctx context.Context, caller api.Caller, id string) (string
 			return err
 		}
 		o.Value.PDF = &address
-		return s.replace(tx, o)
+		return s.save(tx, o)
 	})
 	return address, err
 }

@@ -108,33 +108,39 @@ type record struct {
 	Invoice
 	// Token is the secret part of the hosted page's address.
 	Token string `json:"token"`
-	// InvoiceDiscount is the discount on the whole invoice, which is part of Discount.
+	// InvoiceDiscount is the discount on the whole invoice, which is part of Discount. The
+	// stored name is of an earlier release.
 	InvoiceDiscount int64 `json:"off,omitempty"`
 	// Taxes are what the rates of lines are made of, by the lines' ids.
 	Taxes map[string][]Tax `json:"taxes,omitempty"`
-	// RequestContext is the request that finalized it: what it is charged by itself continues that.
-	RequestContext *requestContext `json:"origin,omitempty"`
-	// Attempt is a charge whose outcome is not known yet.
-	Attempt *attempt `json:"attempt,omitempty"`
+	// FinalizedBy is the request that finalized the invoice. The events of automatic charges
+	// name it. The stored name is of an earlier release.
+	FinalizedBy *eventRequest `json:"origin,omitempty"`
+	// OpenCharge is a charge whose outcome is not known yet. The stored name is of an earlier
+	// release.
+	OpenCharge *charge `json:"attempt,omitempty"`
 	// Sent are the last times at which Send told the customer, the oldest first.
 	Sent []api.Time `json:"sent,omitempty"`
-	// OutOfBand and Refunded keep PaidOutside and AmountRefunded.
-	OutOfBand *string `json:"outside,omitempty"`
-	Refunded  int64   `json:"refunded,omitempty"`
-	// UnlinkedCustomer keeps Unlinked.
-	UnlinkedCustomer string `json:"from,omitempty"`
+	// OutOfBandMethod, Refunded and UnlinkedCustomer store PaidOutOfBand, AmountRefunded and
+	// Unlinked, which the JSON of an invoice leaves out. The stored names are of an earlier
+	// release.
+	OutOfBandMethod  *string `json:"outside,omitempty"`
+	Refunded         int64   `json:"refunded,omitempty"`
+	UnlinkedCustomer string  `json:"from,omitempty"`
 	// CreatedAt is Created with its milliseconds.
 	CreatedAt api.Time `json:"created_at"`
-	// Due is when a worker looks at it next; nil when there is nothing to do. That of an
-	// open charge goes before it.
-	Due *api.Time `json:"due,omitempty"`
+	// NextWorkAt is when a worker looks at the invoice next; nil when there is nothing to do.
+	// The due time of an open charge takes precedence. The stored name is of an earlier
+	// release, and has nothing to do with the due date.
+	NextWorkAt *api.Time `json:"due,omitempty"`
 }
 
-func (r *record) due() *api.Time {
-	if r.Attempt != nil && r.Attempt.Due != nil {
-		return r.Attempt.Due
+// nextWorkAt is the time at which workers claim the invoice.
+func (r *record) nextWorkAt() *api.Time {
+	if r.OpenCharge != nil && r.OpenCharge.Due != nil {
+		return r.OpenCharge.Due
 	}
-	return r.Due
+	return r.NextWorkAt
 }
 
 // person returns the customer whose data the invoice has; empty for none.
@@ -188,7 +194,7 @@ var invoices = storage.NewCollection("invoices", []storage.Field[record]{
 	storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 	storage.NullTimeColumn("due_date", func(r *record) *api.Time { return r.DueDate }).Indexed(),
 	storage.TextColumn("token", func(r *record) string { return r.Token }),
-	storage.NullTimeColumn("due", (*record).due),
+	storage.NullTimeColumn("due", (*record).nextWorkAt),
 	storage.TextColumn("unlinked", func(r *record) string { return r.UnlinkedCustomer }).Nullable().Indexed(),
 }, storage.UniqueGlobally("token", "token"), storage.DueBy("due"))
 

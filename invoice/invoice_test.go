@@ -79,7 +79,7 @@ func (s *shop) get(id string) *invoice.Invoice {
 
 // For any lines the totals keep the identities, and equal a reference in exact
 // fractions.
-func TestTotals(t *testing.T) {
+func TestTotalsEqualExactFractions(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(rt, "lines")

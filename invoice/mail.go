@@ -94,7 +94,7 @@ func (s *Service) receipts(tx *engine.Tx, r *record, p payer) error {
 	if err := s.config.Messages.Text(tx, person, to, fmt.Sprintf("You paid GHS %s to %s for invoice %s.%s", amount, m.Name, r.Number, by)); err != nil {
 		return err
 	}
-	if r.OutOfBand == nil { // else it is the merchant who has said so
+	if r.OutOfBandMethod == nil { // else it is the merchant who has said so
 		if err := s.config.Messages.Text(tx, "", m.Phone, fmt.Sprintf("Invoice %s was paid: GHS %s.%s", r.Number, amount, by)); err != nil {
 			return err
 		}

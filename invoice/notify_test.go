@@ -43,7 +43,7 @@ func (s *shop) openCharge() (v *invoice.Invoice, charge string) {
 
 // A callback books a charge as an answer does, under the key of the call that began it. A
 // repetition books nothing, and the opposite is a contradiction.
-func TestNotifyOfCharge(t *testing.T) {
+func TestNotifyBooksACharge(t *testing.T) {
 	for first, opposite := range map[provider.Outcome]provider.Outcome{
 		provider.Paid: provider.Refused, provider.Refused: provider.Paid,
 	} {
@@ -89,7 +89,7 @@ func TestNotifyOfCharge(t *testing.T) {
 }
 
 // A test helper ends a charge of the caller's own, once.
-func TestSettleCharge(t *testing.T) {
+func TestSettleBooksACharge(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: undecided()}})
 	v, charge := s.openCharge()
 	settle := func(c api.Caller, o provider.Outcome) error {

@@ -19,7 +19,7 @@ import (
 
 // PayParams say how an invoice is charged.
 type PayParams struct {
-	// PaymentMethod is passed on to the [provider.Charger]. With PaidOutside it says how the
+	// PaymentMethod is passed on to the [provider.Charger]. With PaidOutOfBand it says how the
 	// money came, as "cash" or "bank", in at most 50 characters, and may be empty.
 	PaymentMethod string `json:"payment_method,omitempty"`
 	// Source is a phone number to which the receipt goes when the invoice has none.
@@ -31,7 +31,7 @@ type PayParams struct {
 	PaidOutOfBand bool `json:"paid_outside,omitempty"`
 }
 
-// maxOutOfBandMethod bounds what is said of a payment outside, in characters: it stands in
+// maxOutOfBandMethod bounds the method of a payment out of band, in characters: it stands in
 // one line of the document.
 const maxOutOfBandMethod = 50
 
@@ -54,17 +54,21 @@ func (p *PayParams) check() error {
 	return nil
 }
 
-// attempt is a charge that was begun. It is written before the charger is called: so no
-// call voids or pays what may be paid already, and the worker that finds it after a crash
-// asks the charger by its id.
-type attempt struct {
+// charge is one charge of an invoice. It is written before the charger is called. So no call
+// voids or pays an invoice that may be paid already, and the worker that finds the charge
+// after a crash asks the charger by its id.
+//
+// Invoice.AttemptCount counts the charges. The counter of the Submission counts the calls of
+// the charger for this one.
+type charge struct {
 	ID string `json:"id"` // att_…
 	PayParams
 	// Submission is that of the charge. Its Key is that of the call, under which the answer
 	// is kept, whether the call or a worker learns the outcome.
 	dispatch.Submission
-	// RequestContext is the request that an automatic charge continues; nil of any other.
-	RequestContext *requestContext `json:"origin,omitempty"`
+	// FinalizedBy is the request that the events of an automatic charge name; nil for a
+	// charge by Pay. The stored name is of an earlier release.
+	FinalizedBy *eventRequest `json:"origin,omitempty"`
 	// Undecided is set where an earlier release kept the index's entry under the id of the
 	// invoice, from the first answer on that was not conclusive.
 	Undecided *api.Time `json:"undecided,omitempty"`
@@ -80,7 +84,7 @@ func payOperation(id string, p PayParams) engine.Operation {
 	}{id, p}}
 }
 
-// Pay charges an open invoice through the [provider.Charger], unless it was paid outside: the
+// Pay charges an open invoice through the [provider.Charger], unless it was paid out of band: the
 // merchant is credited, the payment written, the receipts queued. An invoice of which
 // nothing is due is paid without a charge and without a payment. With an idempotency key it may be
 // repeated safely. A charger that does not answer leaves the outcome open: the
@@ -100,19 +104,19 @@ func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayPa
 				if err := o.Value.payable(caller.IdempotencyKey); err != nil {
 					return err
 				}
-				o.Value.OutOfBand = &p.PaymentMethod
-				s.setURLs(&o.Value)
+				o.Value.OutOfBandMethod = &p.PaymentMethod
+				s.fillDerived(&o.Value)
 				return s.markPaid(tx, o, nil, payer{phone: p.Source})
 			})
 		}
-		ask, err := s.begin(ctx, caller, id, p)
+		call, err := s.prepareCharge(ctx, caller, id, p)
 		switch {
 		case err != nil:
 			return nil, err
-		case ask == nil:
-			return s.settleFree(ctx, caller, op, id, p.Source)
+		case call == nil:
+			return s.payWithoutCharge(ctx, caller, op, id, p.Source)
 		}
-		return s.charge(ctx, caller, op, ask)
+		return s.runCharge(ctx, caller, op, call)
 	})
 }
 
@@ -123,12 +127,12 @@ func (s *Service) charger(live bool) provider.Charger {
 	return s.config.TestCharger
 }
 
-// begin writes down an attempt, and returns the call of the charger; nil where nothing is
-// due, so that nothing is to be charged. The invoice is due and leased: a worker asks for
-// the outcome if this process dies.
-func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p PayParams) (ask *dispatch.Call, err error) {
+// prepareCharge writes a charge and returns the call of the charger; nil for an invoice
+// whose amount due is zero. The invoice is queued and leased, so a worker polls for the
+// outcome if this process dies.
+func (s *Service) prepareCharge(ctx context.Context, caller api.Caller, id string, p PayParams) (call *dispatch.Call, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		ask = nil
+		call = nil
 		o, err := s.get(tx, engine.Scope(caller), id)
 		if err != nil {
 			return err
@@ -143,16 +147,16 @@ func (s *Service) begin(ctx context.Context, caller api.Caller, id string, p Pay
 		if s.charger(caller.Live) == nil {
 			return api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
 		}
-		ask, err = s.start(ctx, tx, o, &attempt{PayParams: p})
+		call, err = s.startCharge(ctx, tx, o, &charge{PayParams: p})
 		return err
 	})
-	return ask, err
+	return call, err
 }
 
-// settleFree books an open invoice of which nothing is due as paid: without a payment,
-// since no money moves. The amount of an open invoice does not change, so that the
-// caller may have read it before.
-func (s *Service) settleFree(ctx context.Context, caller api.Caller, op engine.Operation, id, phone string) (*Invoice, error) {
+// payWithoutCharge marks an open invoice paid whose amount due is zero: without a payment,
+// since no money moves. The amount of an open invoice does not change, so the caller may
+// have read it before.
+func (s *Service) payWithoutCharge(ctx context.Context, caller api.Caller, op engine.Operation, id, phone string) (*Invoice, error) {
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
 		if err := o.Value.payable(caller.IdempotencyKey); err != nil {
 			return err
@@ -168,11 +172,11 @@ func (r *record) payable(key string) error {
 		return api.Errorf(api.InvoiceAlreadyPaid, "", "This invoice is paid.")
 	case r.Status != Open:
 		return notOpen(r.Status)
-	case r.Attempt != nil && key != "" && r.Attempt.Key == key:
+	case r.OpenCharge != nil && key != "" && r.OpenCharge.Key == key:
 		e := api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.")
 		e.RetryAfter = retryAfter
 		return e
-	case r.Attempt != nil:
+	case r.OpenCharge != nil:
 		e := api.Errorf(api.InvoicePaymentInProgress, "", "A payment of this invoice is under way. Look at the invoice again in a moment.")
 		e.RetryAfter = retryAfter
 		return e
@@ -180,8 +184,8 @@ func (r *record) payable(key string) error {
 	return nil
 }
 
-// charge answers with the outcome of a charge that was begun.
-func (s *Service) charge(ctx context.Context, caller api.Caller, op engine.Operation, ask *dispatch.Call) (*Invoice, error) {
+// runCharge calls the charger, books the result, and returns the invoice or the refusal.
+func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Operation, call *dispatch.Call) (*Invoice, error) {
 	ctx = context.WithoutCancel(ctx) // the charge goes on though the caller goes away
 	var paid *Invoice
 	book := func(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error) {
@@ -195,14 +199,14 @@ func (s *Service) charge(ctx context.Context, caller api.Caller, op engine.Opera
 		}
 		return decision, err
 	}
-	result, decision, err := ask.Do(ctx, s.engine, caller, book)
+	result, decision, err := call.Do(ctx, s.engine, caller, book)
 	switch {
 	case errors.Is(err, provider.ErrContradicted):
 		return nil, fmt.Errorf("invoice: %w", err)
 	case err != nil:
 		return nil, err
 	case result.Outcome == provider.Paid:
-		if decision == dispatch.Repeat { // a worker has kept the answer
+		if decision == dispatch.Repeat { // a worker has booked the charge and stored the answer
 			if kept, err := engine.Replay[Invoice](ctx, s.engine, caller, op); kept != nil && err == nil {
 				return kept, nil
 			}
@@ -220,9 +224,9 @@ func (s *Service) charge(ctx context.Context, caller api.Caller, op engine.Opera
 	return nil, e
 }
 
-// Clearing names the account that stands for the provider of the [provider.Charger]: what
-// was charged came in through it, and what is refunded leaves through it.
-const Clearing = "charges"
+// ChargeClearing names the account that stands for the provider of the [provider.Charger]:
+// charges come in through it, and refunds leave through it.
+const ChargeClearing = "charges"
 
 func methodOrDefault(given string) string {
 	if given == "" {
@@ -256,14 +260,14 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 	}
 	p.payment.ID, p.payment.Amount, p.payment.Invoice, p.payment.Metadata = id, amount, &r.ID, r.Metadata
 	p.payment.Reference = r.Number
-	if _, err := s.config.Payments.Completed(tx, p.payment, p.source); err != nil {
+	if _, err := s.config.Payments.RecordCompleted(tx, p.payment, p.source); err != nil {
 		return err
 	}
 	return s.markPaid(tx, o, &id, p)
 }
 
-// markPaid books that nothing is due any more: by a payment, or, when that is nil,
-// outside of the service or because nothing was. The receipt goes to the payer when the invoice has no number.
+// markPaid marks an invoice paid: by a payment, or with nil out of band, or because its
+// amount due was zero. The receipt goes to the payer when the invoice has no number.
 func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], by *string, p payer) error {
 	r := &o.Value
 	r.AmountPaid += r.AmountDue
@@ -276,5 +280,5 @@ func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], by *string,
 	if err := s.receipts(tx, r, p); err != nil {
 		return err
 	}
-	return s.replace(tx, o, event.InvoicePaid)
+	return s.save(tx, o, event.InvoicePaid)
 }

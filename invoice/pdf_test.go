@@ -161,7 +161,7 @@ func TestPDFOfTestMode(t *testing.T) {
 
 // Nothing that people write leaves the page, hangs the layout or turns the
 // direction of writing.
-func TestPDFStrangeTexts(t *testing.T) {
+func TestPDFSurvivesHostileTexts(t *testing.T) {
 	r := sample(t, 3)
 	r.Livemode = true
 	r.Lines.Data[0].Description = strings.Repeat("W", 500)
@@ -312,7 +312,7 @@ func TestPDFLogo(t *testing.T) {
 }
 
 // A letter that the font does not have is seen to be missing.
-func TestPDFUnknownLetters(t *testing.T) {
+func TestPDFMarksUnknownLetters(t *testing.T) {
 	pdftotext, err := exec.LookPath("pdftotext")
 	if err != nil {
 		t.Skip("pdftotext is not installed")

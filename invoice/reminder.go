@@ -115,7 +115,7 @@ func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
 			return err
 		}
 		r := &o.Value
-		if r.Status == Open && r.Attempt != nil {
+		if r.Status == Open && r.OpenCharge != nil {
 			plan.Value.Due = api.At(tx.Now.Add(whileCharged))
 			return reminders.Replace(tx, plan)
 		}
@@ -126,7 +126,7 @@ func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
 			if _, err := s.notify(tx, r, true); err != nil {
 				return err
 			}
-			if err := s.record(tx, r, event.InvoiceSent); err != nil {
+			if err := s.recordEvents(tx, r, event.InvoiceSent); err != nil {
 				return err
 			}
 		}

@@ -56,10 +56,10 @@ func (w *watched) Replace(k *storage.Kind, r storage.Record) error {
 	return w.Tx.Replace(k, r)
 }
 
-// The worker has found the payer's attempt in a run that did not last, and in the one that
-// did it was declined, and the next automatic charge due: that is nobody's but its own, and
-// what it takes is booked.
-func TestAutomaticChargeAfterRerunIsItsOwn(t *testing.T) {
+// The worker's transaction runs twice. In the first run it finds the payer's open charge. In
+// the second that charge has been declined, and the next automatic charge is due. The worker
+// makes that charge under a key of its own, and books it.
+func TestTransactionRerunStartsTheAutomaticCharge(t *testing.T) {
 	outcome := provider.Refused
 	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
 		return provider.Result{Outcome: outcome}, nil

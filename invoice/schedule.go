@@ -7,18 +7,19 @@ import (
 	"github.com/seed-7082ffec/payments/internal/retry"
 )
 
-// chargeSchedule is when an invoice is charged automatically again, counted from its
-// finalization. After the last failure it is uncollectible.
-var chargeSchedule = retry.Schedule{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
+// chargeOffsets are the times of the second, third and fourth automatic charge, each counted
+// from the finalization and not from the charge before. After the last failure the invoice
+// is uncollectible.
+var chargeOffsets = retry.Schedule{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
 
 // scheduleNext sets the next automatic charge, or reports that there is none.
 func (r *record) scheduleNext() bool {
-	after, more := chargeSchedule.After(r.AttemptCount)
+	offset, more := chargeOffsets.After(r.AttemptCount)
 	if !more {
 		r.NextPaymentAttempt = nil
 		return false
 	}
-	next := api.At(r.FinalizedAt.Add(after))
-	r.NextPaymentAttempt, r.Due = &next, &next
+	next := api.At(r.FinalizedAt.Add(offset))
+	r.NextPaymentAttempt, r.NextWorkAt = &next, &next
 	return true
 }

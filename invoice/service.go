@@ -118,12 +118,12 @@ func (s *Service) insert(tx *engine.Tx, r *record) (*storage.Object[record], err
 	if r.Number, err = nextNumber(tx, "invoice", "INV"); err != nil {
 		return nil, err
 	}
-	s.setURLs(r)
+	s.fillDerived(r)
 	o, err := invoices.Insert(tx, engine.Scope(tx.Caller), r.ID, *r)
 	if err != nil {
 		return nil, fmt.Errorf("invoice: create: %w", err)
 	}
-	return o, s.record(tx, &o.Value, event.InvoiceCreated)
+	return o, s.recordEvents(tx, &o.Value, event.InvoiceCreated)
 }
 
 // tokenLength is the length of the secret in a hosted page's address, in
@@ -145,10 +145,10 @@ func nextNumber(tx *engine.Tx, series, prefix string) (string, error) {
 	return fmt.Sprintf("%s-%d-%06d", prefix, year, n), nil
 }
 
-// setURLs sets what is kept beside the invoice as it is shown, and what depends on
-// where the service is reached today.
-func (s *Service) setURLs(r *record) {
-	r.PaidOutOfBand, r.AmountRefunded, r.Unlinked = r.OutOfBand, r.Refunded, r.UnlinkedCustomer
+// fillDerived sets the fields that the stored JSON of an invoice leaves out, from those of
+// the record that store them, and the URLs from where the service is reached today.
+func (s *Service) fillDerived(r *record) {
+	r.PaidOutOfBand, r.AmountRefunded, r.Unlinked = r.OutOfBandMethod, r.Refunded, r.UnlinkedCustomer
 	r.HostedURL = s.config.BaseURL + "/invoice/" + r.Token
 	if r.PDF != nil {
 		r.PDF = new(r.HostedURL + "/pdf")
@@ -164,18 +164,18 @@ func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*stora
 	if err != nil {
 		return nil, err
 	}
-	s.setURLs(&o.Value)
+	s.fillDerived(&o.Value)
 	return o, nil
 }
 
-// replace writes a changed invoice and tells of it.
-func (s *Service) replace(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
-	s.setURLs(&o.Value)
+// save writes a changed invoice and records its events. During a charge it leases the
+// invoice again, because the write has ended the lease, and a worker would poll at once.
+func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
+	s.fillDerived(&o.Value)
 	if err := invoices.Replace(tx, o); err != nil {
 		return fmt.Errorf("invoice: write: %w", err)
 	}
-	if r := &o.Value; r.Attempt != nil && r.due() != nil && !r.due().After(tx.Now) {
-		// It is being charged, and the write has ended its lease.
+	if r := &o.Value; r.OpenCharge != nil && r.nextWorkAt() != nil && !r.nextWorkAt().After(tx.Now) {
 		if err := invoices.Lease(tx, o, s.engine.Clock().Add(work.LeaseDuration)); err != nil {
 			return fmt.Errorf("invoice: hold: %w", err)
 		}
@@ -183,15 +183,15 @@ func (s *Service) replace(tx *engine.Tx, o *storage.Object[record], types ...eve
 	if len(types) == 0 {
 		return nil
 	}
-	return s.record(tx, &o.Value, types...)
+	return s.recordEvents(tx, &o.Value, types...)
 }
 
 // snapshotLines is how many lines of an invoice its events carry.
 const snapshotLines = 10
 
-// record tells of an invoice. An event carries the first lines only: it is kept and sent
-// for each change, and to each endpoint.
-func (s *Service) record(tx *engine.Tx, r *record, types ...event.Type) error {
+// recordEvents records events of an invoice. An event carries the first lines only: it is
+// stored for each change, and sent to each endpoint.
+func (s *Service) recordEvents(tx *engine.Tx, r *record, types ...event.Type) error {
 	v := r.Invoice
 	if len(v.Lines.Data) > snapshotLines {
 		v.Lines.Data, v.Lines.HasMore = v.Lines.Data[:snapshotLines], true
@@ -233,7 +233,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Up
 		if err := s.apply(tx, &o.Value, &f, customer); err != nil {
 			return err
 		}
-		return s.replace(tx, o, event.InvoiceUpdated)
+		return s.save(tx, o, event.InvoiceUpdated)
 	})
 }
 
@@ -262,7 +262,7 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 		if err := o.Value.setLines(lines); err != nil {
 			return tooMuch("unit_amount") // all lines before it were within the limit
 		}
-		return s.replace(tx, o, event.InvoiceUpdated)
+		return s.save(tx, o, event.InvoiceUpdated)
 	})
 }
 
@@ -284,7 +284,7 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err := forgetDocument(tx, engine.Scope(caller), id); err != nil {
 			return nil, err
 		}
-		if err := s.record(tx, &o.Value, event.InvoiceDeleted); err != nil {
+		if err := s.recordEvents(tx, &o.Value, event.InvoiceDeleted); err != nil {
 			return nil, err
 		}
 		return &api.Deleted{ID: id, Object: "invoice", Deleted: true}, nil
@@ -315,7 +315,7 @@ func (s *Service) listing() engine.Listing[record, Invoice] {
 	return engine.Listing[record, Invoice]{
 		Collection: invoices, Noun: "invoice", URL: "/v1/invoices",
 		Show: func(r *record) Invoice {
-			s.setURLs(r)
+			s.fillDerived(r)
 			return r.Invoice
 		},
 	}

@@ -15,9 +15,9 @@ type Internal struct{ svc *Service }
 // NewID makes a payment's id, for the posting that the caller writes beside it.
 func (*Internal) NewID(tx *engine.Tx) string { return tx.NewID("pay_") }
 
-// Completed keeps a payment whose money moves in the same transaction, and records its
-// events. It fills in what follows from the call: object, currency, status, mode and time.
-func (i *Internal) Completed(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
+// RecordCompleted inserts a completed payment, and records its events. The caller moves the
+// money in the same transaction. RecordCompleted sets object, currency, status, mode and time.
+func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
 	p.Object, p.Currency, p.Status = "payment", api.Currency, Completed
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
 	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, record{Payment: p, Source: from}); err != nil {

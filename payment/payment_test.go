@@ -58,7 +58,7 @@ func (s *till) take(t *testing.T, caller api.Caller, p payment.Payment, end erro
 	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		p.ID = s.inside.NewID(tx)
 		var err error
-		if kept, err = s.inside.Completed(tx, p, payment.Source{Payer: "acc_payer"}); err != nil {
+		if kept, err = s.inside.RecordCompleted(tx, p, payment.Source{Payer: "acc_payer"}); err != nil {
 			return err
 		}
 		return end

@@ -169,7 +169,7 @@ func TestSourceOfPayment(t *testing.T) {
 }
 
 // Whichever operation of the store fails, nothing is counted.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailureLeavesRefundsUncounted(t *testing.T) {
 	s := newTill(t)
 	store := faultstore.New(s.engine.Store)
 	s.engine.Store = store
@@ -177,7 +177,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	var paid *payment.Payment
 	store.Each(t, "Completed", func() error {
 		return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
-			paid, err = s.inside.Completed(tx, payment.Payment{ID: s.inside.NewID(tx), Amount: 10}, payment.Source{Charge: "ch_1"})
+			paid, err = s.inside.RecordCompleted(tx, payment.Payment{ID: s.inside.NewID(tx), Amount: 10}, payment.Source{Charge: "ch_1"})
 			return err
 		})
 	})

@@ -279,7 +279,7 @@ func (w *world) compare() {
 		{ledger.Reserved(w.caller.Merchant, true), reserved + back.reserved},
 		{ledger.Wallet(w.consumer, true), w.deposited - w.fromWallet + wallet + back.wallet},
 		{ledger.Clearing("rail", true), cleared},
-		{ledger.Clearing(invoice.Clearing, true), back.cleared - w.charged},
+		{ledger.Clearing(invoice.ChargeClearing, true), back.cleared - w.charged},
 		{ledger.Fees(true), fees},
 	} {
 		if got := w.balance(a.account); got != a.want {

@@ -171,7 +171,7 @@ func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID st
 		return nil, fmt.Errorf("qrcode: pay: %w", err)
 	}
 	masked := phone.Mask(consumer.Phone)
-	paid, err := s.payments.Completed(tx, payment.Payment{
+	paid, err := s.payments.RecordCompleted(tx, payment.Payment{
 		ID: id, Amount: amount, PaymentMethod: payment.ServiceWallet, Phone: &masked,
 		QRCode: &c.ID, Reference: c.Reference, Metadata: c.Metadata,
 	}, payment.Source{Payer: consumer.ID})

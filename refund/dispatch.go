@@ -147,7 +147,7 @@ func (in *Internal) settle(tx *engine.Tx, o *storage.Object[record]) error {
 		ID: tx.NewID("txn_"), Type: "refund_settled", Ref: r.ID, At: tx.Now,
 		Moves: []storage.Move{
 			ledger.Reserved(tx.Caller.Merchant, live).Move(-r.Amount),
-			ledger.Clearing(invoice.Clearing, live).Move(r.Amount),
+			ledger.Clearing(invoice.ChargeClearing, live).Move(r.Amount),
 		},
 	})
 	if err != nil {

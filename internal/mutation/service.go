@@ -162,11 +162,11 @@ var chargeGuards = []guard{
 	},
 	{
 		"invoice: one charge at a time", "invoice/pay.go",
-		"case r.Attempt != nil:", "", "./invoice", "TestConcurrentCallsMoveMoneyOnce|TestLostChargeBlocksAndIsBookedOnce|TestInvoiceStates",
+		"case r.OpenCharge != nil:", "", "./invoice", "TestConcurrentCallsMoveMoneyOnce|TestLostChargeBlocksAndIsBookedOnce|TestInvoiceStates",
 	},
 	{
 		"invoice: a charge is booked once", "invoice/dispatch.go",
-		"if r.Attempt == nil || r.Attempt.ID != ref.ID {", "if r.Attempt == nil {", "./invoice", "Charge|Attempt|Contradict",
+		"if r.OpenCharge == nil || r.OpenCharge.ID != ref.ID {", "if r.OpenCharge == nil {", "./invoice", "Charge|Attempt|Contradict",
 	},
 	{
 		"invoice: it moves by its table", "invoice/invoice.go",
@@ -174,7 +174,7 @@ var chargeGuards = []guard{
 	},
 	{
 		"invoice: it is not voided during a charge", "invoice/actions.go",
-		"if r.Attempt != nil {\n\t\t\treturn r.payable(\"\")", "if false {\n\t\t\treturn r.payable(\"\")", "./invoice", "Test",
+		"if r.OpenCharge != nil {\n\t\t\treturn r.payable(\"\")", "if false {\n\t\t\treturn r.payable(\"\")", "./invoice", "Test",
 	},
 	{
 		"QR code: its uses are bounded", "qrcode/pay.go",

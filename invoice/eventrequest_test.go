@@ -16,9 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// What an invoice is charged by itself bears the request that finalized it, in every
-// attempt, whether the charger answers at once or is asked again; what somebody pays
-// bears theirs. The key stays that of the finalization.
+// The events of automatic charges name the request that finalized the invoice: those of each
+// charge, whether the charger answers at once or is polled. The finalization keeps its key.
 func TestAutomaticChargesKeepFinalizingRequest(t *testing.T) {
 	answers := map[string][]provider.Outcome{
 		"at once":           {provider.Paid},

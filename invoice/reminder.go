@@ -43,12 +43,12 @@ type reminder struct {
 	// its reminder was sent, or its time had come before the invoice was finalized.
 	// Nil for none.
 	Past *int `json:"past,omitempty"`
-	// Due is when the next one is to be sent.
-	Due api.Time `json:"due"`
+	// SendAt is when the next one is to be sent. The stored name is of an earlier release.
+	SendAt api.Time `json:"due"`
 }
 
 var reminders = storage.NewCollection("invoice_reminders", []storage.Field[reminder]{
-	storage.NullTimeColumn("due", func(r *reminder) *api.Time { return &r.Due }),
+	storage.NullTimeColumn("due", func(r *reminder) *api.Time { return &r.SendAt }),
 }, storage.DueBy("due"))
 
 // at is when the reminder of a day is sent.
@@ -65,7 +65,7 @@ func (r *reminder) pass(days []int, now time.Time) (come *int, more bool) {
 			continue
 		}
 		if at := r.at(day); at.After(now) {
-			r.Due = api.At(at)
+			r.SendAt = api.At(at)
 			return come, true
 		}
 		r.Past, come = &day, &day
@@ -116,7 +116,7 @@ func (s *Service) remind(ctx context.Context, claimed storage.Record) error {
 		}
 		r := &o.Value
 		if r.Status == Open && r.OpenCharge != nil {
-			plan.Value.Due = api.At(tx.Now.Add(whileCharged))
+			plan.Value.SendAt = api.At(tx.Now.Add(whileCharged))
 			return reminders.Replace(tx, plan)
 		}
 		come, more := plan.Value.pass(s.config.Reminders, tx.Now)

@@ -20,16 +20,16 @@ type pinRecord struct {
 	Hash string `json:"hash"`
 	// Version counts the changes of the PIN.
 	Version int `json:"version,omitempty"`
-	// The tries of live mode.
+	// The embedded attempts are those of live mode.
 	pinAttempts
-	// Test are the tries of test mode, by merchant. Each merchant has a clock there, and
-	// must lock the PIN for no other one.
+	// Test holds the attempts of test mode, by merchant. Each merchant has its own clock there,
+	// and its attempts must lock no other merchant.
 	Test map[string]pinAttempts `json:"test,omitempty"`
 }
 
 var pins = storage.NewCollection[pinRecord]("pins", nil)
 
-// attemptsOf returns the tries that count for a caller.
+// attemptsOf returns the attempts that count for a caller.
 func (r *pinRecord) attemptsOf(caller api.Caller) pinAttempts {
 	if caller.Live {
 		return r.pinAttempts
@@ -50,8 +50,7 @@ func (r *pinRecord) setAttempts(caller api.Caller, t pinAttempts) {
 	}
 }
 
-// checkPIN checks the form of a PIN. Live mode also refuses the PINs that a thief tries
-// first.
+// checkPIN checks the form of a PIN. Live mode also refuses the PINs that a thief tries first.
 func checkPIN(live bool, pin string) error {
 	if len(pin) < 4 || len(pin) > 6 {
 		return api.Invalid("pin", "A PIN has 4 to 6 digits.")
@@ -78,19 +77,19 @@ func isSequence(digits string) bool {
 	return first <= 1 || first == 9
 }
 
-// SetPINParams are a new PIN.
+// SetPINParams hold a new PIN.
 type SetPINParams struct {
 	// PIN is 4 to 6 digits, in live mode neither repeated nor sequential ones.
 	PIN string `json:"-"`
 }
 
-// noAnswer is the kept answer of a call that returns an error alone.
+// noAnswer is the stored answer of a call that returns only an error.
 type noAnswer struct{}
 
 // SetPIN gives an account of the caller's mode a new PIN and unlocks it. Live mode refuses
-// repeated and sequential digits with parameter_invalid. It is a call of the operator's.
-// With an idempotency key a repetition changes nothing, whatever its PIN: no record holds a
-// PIN to compare with.
+// repeated and sequential digits with parameter_invalid. Only the operator calls it. With an
+// idempotency key a repetition changes nothing, whatever its PIN: the library stores no PIN to
+// compare.
 func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string, p SetPINParams) error {
 	if err := operatorOnly(caller); err != nil {
 		return err
@@ -111,8 +110,8 @@ func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string,
 	return err
 }
 
-// UnlockPIN ends every lock of an account's PIN, which stays the same. The operator calls
-// it once the holder has been identified. An account without PIN has nothing to unlock.
+// UnlockPIN ends every lock of an account's PIN, which stays the same. The operator calls it
+// after identifying the holder. An account without PIN has nothing to unlock.
 func (s *Service) UnlockPIN(ctx context.Context, caller api.Caller, account string) error {
 	if err := operatorOnly(caller); err != nil {
 		return err
@@ -141,7 +140,7 @@ func setPIN(tx *engine.Tx, live bool, account, hash string) error {
 	return pins.Replace(tx, o)
 }
 
-// pinOf returns the PIN of an account, which it inserts when there is none.
+// pinOf returns the PIN record of an account. It inserts one if there is none.
 func pinOf(tx *engine.Tx, live bool, account string) (*storage.Object[pinRecord], error) {
 	o, err := pins.Get(tx, operator(live), account)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -165,9 +164,9 @@ func (s *Service) payingAccount(tx storage.ReadTx, live bool, ref WalletRef) (st
 	return c.ID, nil
 }
 
-// decoyFor names an account that stands for a wallet that does not exist: one for each
-// number and service ID, since entries for one account wait for each other. The name
-// depends on the key, so that strangers cannot tell which wallets share a record.
+// decoyFor names an account that stands for a missing wallet. Each number and service id has its
+// own, since entries for one account wait for each other. The name depends on the key, so
+// strangers cannot tell which wallets share a record.
 func (s *Service) decoyFor(live bool, ref WalletRef) (string, error) {
 	named := "service\x00" + ref.ServiceID
 	if ref.ServiceID == "" {
@@ -181,9 +180,9 @@ func (s *Service) decoyFor(live bool, ref WalletRef) (string, error) {
 	return fmt.Sprintf("decoy_%02d_%s", sum[0]%64, base64.RawURLEncoding.EncodeToString(sum[1:16])), nil
 }
 
-// pinID returns the id of an account's record. All decoys share a few, so that what is kept
-// of them is bounded. An entry is written there, because the write is a part of the time
-// that a wrong PIN takes.
+// pinID returns the id of an account's PIN record. All decoys share a few records, which bounds
+// their number. WithPIN writes to them too, so that a missing wallet takes as long to refuse as a
+// wrong PIN.
 func pinID(account string) string {
 	if n := len("decoy_00"); len(account) > n && strings.HasPrefix(account, "decoy_") {
 		return account[:n]
@@ -191,30 +190,29 @@ func pinID(account string) string {
 	return account
 }
 
-// PINEntry is a PIN as it was entered for an account.
+// PINEntry is a PIN that a person entered for an account.
 type PINEntry struct {
 	// Account is the consumer's, as [Internal.PayingAccount] returns it.
 	Account string
 	PIN     string
-	// From is the network address of a stranger who entered it on a public page. It is
-	// empty where the host knows its client. Four wrong entries from one address in a
-	// day lock that address out before the PIN is locked for all.
+	// From is the network address of a stranger who entered the PIN on a public page. It is empty
+	// where the host knows its client. Four wrong entries from one address in a day lock that
+	// address out. The PIN itself is locked later, for all.
 	From string
 }
 
-// Proof says that an account's PIN was entered rightly. It is worth something
-// only inside the effect that [Internal.WithPIN] runs.
+// Proof says that a person entered an account's right PIN. It is valid only inside the effect
+// that [Internal.WithPIN] runs.
 type Proof struct {
 	account string
-	// hash and version are of the PIN, and counted are its tries, when the try was
-	// counted.
+	// hash and version belong to the PIN, and counted are its attempts, at the time of the count.
 	hash     string
 	version  int
 	attempts pinAttempts
-	// rehashed is the PIN's hash under the present key; empty when it need not be replaced.
+	// rehashed is the PIN's hash under the present key; empty if the hash is already under it.
 	rehashed string
-	// confirmed says that confirm has run in a transaction that was committed,
-	// unlike that of a replay.
+	// confirmed says that confirm ran in a committed transaction. A replay's transaction is
+	// rolled back.
 	confirmed bool
 }
 
@@ -235,7 +233,7 @@ func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	if refusal != nil && e.From == "" {
 		return refusal
 	}
-	// A stranger waits for a refusal as long as for a wrong PIN.
+	// A stranger waits as long for a refusal as for a wrong PIN.
 	right, err := s.hasher.Matches(ctx, proof.hash, e.PIN)
 	switch {
 	case err != nil:
@@ -253,7 +251,8 @@ func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	}
 	err = effect(proof)
 	if err != nil || !proof.confirmed {
-		// The transaction that was to give the try back is undone, or was not needed.
+		// The effect's transaction failed or never confirmed the proof, so return the attempt
+		// here.
 		undo := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 			return s.confirm(tx, proof)
 		})
@@ -264,7 +263,8 @@ func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	return err
 }
 
-// countAttempt counts a try before it is compared. refusal says that it must not be.
+// countAttempt counts an attempt before the comparison. A refusal means that the PIN must not be
+// compared.
 func (s *Service) countAttempt(ctx context.Context, caller api.Caller, e PINEntry) (proof *Proof, refusal *api.Error, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		proof, refusal = &Proof{account: e.Account}, nil
@@ -282,13 +282,14 @@ func (s *Service) countAttempt(ctx context.Context, caller api.Caller, e PINEntr
 			refusal = proof.attempts.count(tx.Now, s.digestAddress(e.From))
 			r.setAttempts(caller, proof.attempts)
 		}
-		// Written also when nothing has changed, because that is a part of the time it takes.
+		// This writes even an unchanged record, because the write is part of the time that an
+		// entry takes.
 		return pins.Replace(tx, o)
 	})
 	return proof, refusal, err
 }
 
-// digestAddress returns what stands for a network address in the store.
+// digestAddress returns the digest that the store keeps in place of a network address.
 func (s *Service) digestAddress(from string) string {
 	if from == "" {
 		return ""
@@ -296,15 +297,14 @@ func (s *Service) digestAddress(from string) string {
 	return base64.RawURLEncoding.EncodeToString(s.keyedDigest("address\x00" + from)[:9])
 }
 
-// keyedDigest returns a digest that cannot be computed without the key.
+// keyedDigest returns a digest that depends on the server's key.
 func (s *Service) keyedDigest(text string) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte(text))
 	return h.Sum(nil)
 }
 
-// notifyLocked tells the holder by SMS that the wrong entry of the proof has locked the PIN,
-// if it has.
+// notifyLocked sends the holder an SMS if the wrong entry of the proof has locked the PIN.
 func (s *Service) notifyLocked(ctx context.Context, caller api.Caller, p *Proof) {
 	if last := len(p.attempts.Recent) - 1; s.messages == nil || last < 0 || p.attempts.Recent[last].Lock == p.attempts.Locks {
 		return

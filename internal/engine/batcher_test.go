@@ -12,8 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 )
 
-// The first runs alone; those who come meanwhile run together, in groups of at most
-// so many.
+// The first call runs alone. The calls that arrive meanwhile run together, in limited groups.
 func TestGroupJoins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs [][]int
@@ -45,7 +44,7 @@ func TestGroupJoins(t *testing.T) {
 	})
 }
 
-// As many runs as may be are under way beside each other.
+// At most maxConcurrent runs are under way at once.
 func TestGroupRunsBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -68,14 +67,14 @@ func TestGroupRunsBeside(t *testing.T) {
 			synctest.Wait()
 		}
 		all.Wait()
-		// Three alone, and then three of four each.
+		// Three calls run alone, and then three groups of four.
 		if took := time.Since(start); most != 3 || took != 2*time.Second {
 			t.Errorf("%d beside each other, in %s", most, took)
 		}
 	})
 }
 
-// Nobody fails, or falls with a panic, for another's sake.
+// No call fails or panics because of another.
 func TestGroupIsolates(t *testing.T) {
 	var mu sync.Mutex
 	done := map[int]int{}

@@ -160,7 +160,7 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: what has ended is not sent", "payout/dispatch.go",
-		"if r.Status.final() { // a callback was faster", "if false {", "./internal/faults", "TestACallbackAtAnyMoment/memory",
+		"if r.Status.final() { // a callback arrived first", "if false {", "./internal/faults", "TestACallbackAtAnyMoment/memory",
 	},
 	{
 		"dispatch: it asks before it submits again", "internal/dispatch/call.go",

@@ -429,7 +429,7 @@ func TestDepositsAndStatement(t *testing.T) {
 }
 
 // An ended key cannot be rolled: the merchant revoked it for a reason.
-func TestARevokedKeyIsNotRolled(t *testing.T) {
+func TestRevokedKeyCannotBeRolled(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}
 	key, err := b.CreateKey(t.Context(), caller, account.CreateKeyParams{})
@@ -445,7 +445,7 @@ func TestARevokedKeyIsNotRolled(t *testing.T) {
 
 // The operator's deposits and the merchant's calls use separate idempotency keys. The merchant
 // may use the same key for another call.
-func TestDepositKeysAreTheOperators(t *testing.T) {
+func TestDepositKeysBelongToOperator(t *testing.T) {
 	b := newBench(t, nil)
 	merchant := b.merchant(t)
 	caller := api.Caller{Merchant: merchant, IdempotencyKey: "ref-1"}

@@ -22,7 +22,7 @@ import (
 // When any operation of the store fails, the call returns an error and may be repeated. A test of
 // package payments covers every call over every store. This one covers the branches that need
 // special arguments.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc, err := payments.New(t.Context(), store, payments.Config{

@@ -166,7 +166,7 @@ func TestLocksGrow(t *testing.T) {
 
 // One address cannot lock a PIN, from any number of pages and over many days: the service locks
 // out the address first.
-func TestOneAddressCannotLockAPIN(t *testing.T) {
+func TestOneAddressCannotLockPIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	try := func(from, pin string) error {
@@ -259,7 +259,7 @@ func TestLiveModeRefusesEasyPINs(t *testing.T) {
 
 // A number without a wallet gets the same answer as a wrong PIN, after the same work: one write
 // and one hash.
-func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
+func TestUnknownWalletAnswersAsWrongPIN(t *testing.T) {
 	var writes int
 	b := newBench(t, func(s storage.Store) storage.Store { return &writeCounter{s, &writes} })
 	id := b.consumer(t, "0241000001").ID

@@ -228,7 +228,7 @@ func (w *town) run(tb testing.TB, d time.Duration) {
 
 // The sealer reaches the last of many accounts, though each round trip takes 2.8 ms. It does not
 // start over after each lease, and spends almost nothing on sealed accounts.
-func TestTheLastAccountIsSealed(t *testing.T) {
+func TestLastAccountIsSealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const wallets = 30_000
 		w := newTown(t, wallets)
@@ -310,7 +310,7 @@ func TestSealPassContinuesAfterFailures(t *testing.T) {
 }
 
 // The worker seals an account in parts if it has more entries than one transaction can seal.
-func TestALargeAccountIsSealedInParts(t *testing.T) {
+func TestLargeAccountIsSealedInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t, 0)
 		for range 5000 {
@@ -342,7 +342,7 @@ func (w *town) since(t *testing.T) time.Duration {
 
 // Verify reports entries that lack a seal after the deadline. The age of the oldest is known at
 // any time.
-func TestEntriesWithoutASealAreReported(t *testing.T) {
+func TestEntriesWithoutSealAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t, 0)
 		if age := w.since(t); age != 0 {

@@ -248,7 +248,7 @@ func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 
 // When any operation of the store fails, the call returns an error. Each disbursement is still
 // made once.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc := must.Get(payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }}))(t)

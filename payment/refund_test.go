@@ -115,7 +115,7 @@ func TestRefundsAreCounted(t *testing.T) {
 
 // For any order of calls, the counted amount is the granted refunds less the failed ones. It is
 // never below zero or above the payment.
-func TestRefundsNeverExceedAPayment(t *testing.T) {
+func TestRefundsNeverExceedPayment(t *testing.T) {
 	s := newTill(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	dice := rand.New(rand.NewPCG(1, 2))
@@ -169,7 +169,7 @@ func TestSourceOfPayment(t *testing.T) {
 }
 
 // When any operation of the store fails, no refund is counted.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	s := newTill(t)
 	store := faultstore.New(s.engine.Store)
 	s.engine.Store = store

@@ -106,7 +106,7 @@ func TestInvalidTransfersAreRefused(t *testing.T) {
 
 // When any operation of the store fails, the call returns an error. Repeated under its key, it
 // takes effect once.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := &shop{testkit.OpenShop(t, store, payments.Config{SingleUseOTP: true}), t}
 	ctx, p := t.Context(), s.Payouts

@@ -21,7 +21,7 @@ import (
 
 // When any operation of the store fails, the call returns an error. Repeated under its key, it
 // takes effect once.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc, err := payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }})

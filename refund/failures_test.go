@@ -21,7 +21,7 @@ import (
 
 // When any operation of the store fails, the call returns an error. Repeated under its key, it
 // refunds once.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := open(t, store, payments.Config{})
 	ctx := t.Context()

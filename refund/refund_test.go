@@ -145,7 +145,7 @@ func TestRefusedRefunds(t *testing.T) {
 }
 
 // Concurrent refunds never exceed the payment.
-func TestRacesOnOnePayment(t *testing.T) {
+func TestConcurrentRefundsNeverExceedPayment(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		for what, p := range map[string]refund.CreateParams{
 			"wallet":  {Payment: s.paidQR(10_05).ID},
@@ -182,7 +182,7 @@ func TestRacesOnOnePayment(t *testing.T) {
 
 // Refunds and payouts share one balance. A refund or payout that does not fit is refused, and the
 // balance never falls below zero.
-func TestRacesOverOneBalance(t *testing.T) {
+func TestConcurrentRefundsAndPayoutsShareBalance(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		qr, charged := s.paidQR(500_00), s.paidInvoice(500_00, "")
 		must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{

@@ -13,7 +13,7 @@ import (
 )
 
 // The first call runs alone. The calls that arrive meanwhile run together, in limited groups.
-func TestGroupJoins(t *testing.T) {
+func TestBatcherJoinsConcurrentCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs [][]int
 		g := engine.NewBatcher(4, 1, func(members []int) error {
@@ -45,7 +45,7 @@ func TestGroupJoins(t *testing.T) {
 }
 
 // At most maxConcurrent runs are under way at once.
-func TestGroupRunsBeside(t *testing.T) {
+func TestBatcherRunsBatchesConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		running, most := 0, 0
@@ -75,7 +75,7 @@ func TestGroupRunsBeside(t *testing.T) {
 }
 
 // No call fails or panics because of another.
-func TestGroupIsolates(t *testing.T) {
+func TestBatcherIsolatesFailures(t *testing.T) {
 	var mu sync.Mutex
 	done := map[int]int{}
 	g := engine.NewBatcher(16, 1, func(members []int) error {

@@ -20,7 +20,7 @@ import (
 
 // The answer of an endpoint may quote its event. The erasure of the event's customer removes the
 // answer, too.
-func TestAnswersOfEndpointsThatQuoteACustomerGo(t *testing.T) {
+func TestErasureRemovesEndpointAnswers(t *testing.T) {
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		must.Get(io.Copy(w, r.Body))(t)
 	}))

@@ -36,7 +36,7 @@ func left(t *testing.T, store storage.Store, merchant, word string, except ...st
 // The erasure removes a customer's data from drafts that were unlinked before, unless the draft
 // was retyped for another customer. A duplicate does not bring the data back. The data of another
 // customer with the same address stays.
-func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
+func TestErasureReachesUnlinkedDrafts(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		svc := testkit.New(t, store, payments.Config{Clock: func() time.Time { return now }})
@@ -121,7 +121,7 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 
 // Retention removes the number of an ended transfer after the host's time. That includes
 // transfers from before the setting, and one that ends later.
-func TestNumbersOfEndedTransfersGo(t *testing.T) {
+func TestRetentionRemovesNumbersOfEndedTransfers(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		config := payments.Config{Clock: func() time.Time { return now }}

@@ -165,7 +165,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 
 // A payee with a transfer under way stays until the transfer has ended, since the rail still
 // needs the number.
-func TestPayeeOfATransferUnderWayStays(t *testing.T) {
+func TestPayeeOfOpenTransferIsKept(t *testing.T) {
 	store := memory.New()
 	svc := testkit.New(t, store, payments.Config{Sandbox: true})
 	ctx := t.Context()

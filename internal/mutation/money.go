@@ -20,7 +20,7 @@ var pinGuards = []guard{
 	},
 	{
 		"PIN: one address is locked out before the holder", "account/pinattempts.go",
-		`if from != "" && len(here) >= maxPINAttemptsPerAddress {`, "", "./account", "TestOneAddressCannotLockAPIN",
+		`if from != "" && len(here) >= maxPINAttemptsPerAddress {`, "", "./account", "TestOneAddressCannotLockPIN",
 	},
 	{
 		"PIN: one changed meanwhile confirms nothing", "account/pin.go",

@@ -164,7 +164,7 @@ func (u unscanned) View(ctx context.Context, fn func(storage.ReadTx) error) erro
 }
 
 // The service keeps a key for as long as the host says.
-func TestKeysAreKeptAsTheHostSays(t *testing.T) {
+func TestKeyRetentionFollowsConfig(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc := testkit.New(t, memory.New(), payments.Config{Clock: func() time.Time { return now }, IdempotencyRetention: 90 * day})
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
@@ -187,7 +187,7 @@ func TestKeysAreKeptAsTheHostSays(t *testing.T) {
 
 // Test mode keeps messages for as long as the host says, including messages from before the
 // setting.
-func TestMessagesAreKeptAsTheHostSays(t *testing.T) {
+func TestMessageRetentionFollowsConfig(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	store, config := memory.New(), payments.Config{Clock: func() time.Time { return now }}
 	svc := testkit.New(t, store, config)

@@ -119,7 +119,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// updates makes the payments with numbers from from up to, and without, until.
+// updates makes the payments with the numbers in [from, until).
 func updates(b *testing.B, s *Store, callers int, from, until int64) {
 	var next atomic.Int64
 	next.Store(from)

@@ -117,7 +117,7 @@ func compare(t *testing.T, a, b *subsetter, was, is uint16) {
 }
 
 // A truncated font is refused.
-func TestSubsetOfABrokenFont(t *testing.T) {
+func TestSubsetRefusesTruncatedFont(t *testing.T) {
 	whole := dejavusanscondensed.TTF
 	for _, n := range []int{0, 3, 100, 5000, len(whole) / 2} {
 		if _, err := subset(whole[:n:n], document.Common); err == nil {

@@ -2,13 +2,13 @@ package webhook
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/retry"
-	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -26,16 +26,29 @@ const (
 	Failed    = event.DeliveryFailed // given up
 )
 
-// Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind {
-	return []*storage.Kind{endpoints.Kind()}
+// newDelivery returns a delivery that is due now, and not yet written.
+func newDelivery(tx *engine.Tx, id, endpoint, eventID string, name event.Type) *storage.Object[Delivery] {
+	return &storage.Object[Delivery]{Scope: engine.Scope(tx.Caller), ID: id, Value: Delivery{
+		ID: id, Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
+		Status: Pending, Attempts: []Attempt{}, NextAttemptAt: api.AtOrNil(tx.Now), CreatedAt: api.At(tx.Now),
+	}}
 }
 
-// attemptAfter is how long after the one before each attempt follows, without the
-// jitter. It is the schedule of Standard Webhooks, a day longer.
-var attemptAfter = retry.Schedule{
-	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
-	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+// enqueue writes a new delivery that is due after backoff.
+func (s *Service) enqueue(tx *engine.Tx, o *storage.Object[Delivery], backoff time.Duration) error {
+	o.Value.NextAttemptAt = api.AtOrNil(tx.Now.Add(backoff))
+	tx.DueIn(s.deliveries.Kind(), backoff)
+	return s.insert(tx, o)
+}
+
+// insert writes a new delivery.
+func (s *Service) insert(tx storage.Tx, o *storage.Object[Delivery]) error {
+	made, err := s.deliveries.Insert(tx, o.Scope, o.ID, o.Value)
+	if err != nil {
+		return fmt.Errorf("webhook: write delivery: %w", err)
+	}
+	o.Version = made.Version
+	return nil
 }
 
 // DeliveryListParams select deliveries; empty ids select all.
@@ -167,11 +180,46 @@ func (s *Service) resendSince(ctx context.Context, caller api.Caller, endpoint s
 	}
 }
 
-// Jobs fan events out and deliver them.
-func (i *Internal) Jobs() []work.Job {
-	s := i.svc
-	return []work.Job{
-		s.fanOutJob(),
-		{Kind: s.deliveries.Kind(), Timeout: workLimit, Batch: maxInFlight, MaxPerMerchant: maxInHand, Do: s.work},
+// Ping delivers an event of type "ping" to an endpoint at once, through the same
+// guard, and returns the attempt. It is kept nowhere, but for the answer under the
+// caller's key, which a repetition gets without another delivery.
+func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
+	if s.engine.Host != nil {
+		return nil, fmt.Errorf("webhook: ping: %w", api.ErrNetworkInTx)
 	}
+	call := engine.Call{Name: "webhook_endpoint.ping", Params: id}
+	return engine.Memoize(ctx, s.engine, caller, call, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
+}
+
+func (s *Service) ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
+	var endpoint *endpointRecord
+	var now time.Time
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := engine.GetTx(tx, endpoints, engine.Scope(caller), id, noun)
+		if err == nil {
+			endpoint, now = &o.Value, tx.Now
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	e := event.Event{
+		ID: s.engine.NewID("evt_"), Object: "event", Type: "ping", CreatedAt: api.At(now),
+		Data: event.Data{Object: []byte(`{"object":"ping"}`)},
+	}
+	body, err := plainjson.Marshal(&e)
+	if err != nil {
+		return nil, fmt.Errorf("webhook: ping: %w", err)
+	}
+	result := s.post(ctx, caller.Live, endpoint.URL, e.ID, body, endpoint.secrets(now))
+	result.At = api.At(now)
+	d := &Delivery{
+		ID: s.engine.NewID("wd_"), Object: "webhook_delivery", Endpoint: id, Event: e.ID, Type: e.Type,
+		Status: Failed, Attempts: []Attempt{result.Attempt}, CreatedAt: api.At(now),
+	}
+	if result.ok() {
+		d.Status = Delivered
+	}
+	return d, nil
 }

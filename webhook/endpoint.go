@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -47,6 +48,18 @@ type endpointRecord struct {
 }
 
 var endpoints = storage.NewCollection[endpointRecord]("webhook_endpoints", nil).Passthrough(func(r *endpointRecord) any { return &r.Endpoint })
+
+// activeEndpoint returns an endpoint, or nil when it is off or was deleted.
+func activeEndpoint(tx storage.ReadTx, scope storage.Scope, id string) (*endpointRecord, error) {
+	o, err := endpoints.Get(tx, scope, id)
+	if errors.Is(err, storage.ErrNotFound) || err == nil && !o.Value.Active {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value, nil
+}
 
 // secrets returns what signs a delivery at a time.
 func (r *endpointRecord) secrets(now time.Time) []string {

@@ -73,7 +73,7 @@ type endpointLimiter struct {
 // enter takes a place at an endpoint, or waits for one. If there is no room to wait, it
 // returns how long to put the delivery off. An expected delivery has room to wait. The
 // caller calls done when the result is written.
-func (l *limiter) enter(endpoint string, expected bool, now time.Time) (ok bool, backoff time.Duration) {
+func (l *limiter) acquire(endpoint string, expected bool, now time.Time) (ok bool, backoff time.Duration) {
 	l.mu.Lock()
 	ep := l.endpointAt(endpoint, now)
 	if expected {
@@ -134,7 +134,7 @@ func (l *limiter) reserve(endpoint string, now time.Time) (ok, healthy bool, bac
 }
 
 // release gives up the room that reserve made.
-func (l *limiter) release(endpoint string) {
+func (l *limiter) unreserve(endpoint string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addReserved(l.endpoint(endpoint), -1)
@@ -156,11 +156,11 @@ func (l *limiter) done() {
 }
 
 // full reports whether there is enough to do.
-func (l *limiter) full() bool { return l.waiting > softWaiting || l.inHand > softLimit }
+func (l *limiter) saturated() bool { return l.waiting > softWaiting || l.inHand > softLimit }
 
 // signal wakes the waiting fan-out if there is room.
 func (l *limiter) signal() {
-	if l.roomSignal != nil && !l.full() {
+	if l.roomSignal != nil && !l.saturated() {
 		close(l.roomSignal)
 		l.roomSignal = nil
 	}
@@ -169,10 +169,10 @@ func (l *limiter) signal() {
 // room waits, at most maxStall, until the limiter is not full, and returns how many
 // deliveries have room. Events wait until then, because a delivery that is written before
 // there is room must be claimed later. Endpoints that hang delay the others by no more.
-func (l *limiter) room() int {
+func (l *limiter) awaitRoom() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.full() {
+	if l.saturated() {
 		if l.roomSignal == nil {
 			l.roomSignal = make(chan struct{})
 		}
@@ -190,7 +190,7 @@ func (l *limiter) room() int {
 }
 
 // leave gives a place back, and hands free places to waiting deliveries.
-func (l *limiter) leave(endpoint string, ok bool, took time.Duration, now time.Time) {
+func (l *limiter) release(endpoint string, ok bool, took time.Duration, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ep := l.endpoints[endpoint]

@@ -22,7 +22,7 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 		leave := func(well bool, want int64) {
 			t.Helper()
 			before := entered()
-			l.leave("a", well, time.Millisecond, time.Now())
+			l.release("a", well, time.Millisecond, time.Now())
 			if got := entered() - before; got != want {
 				t.Errorf("a place was given back and %d entered, want %d", got, want)
 			}
@@ -66,7 +66,7 @@ func TestEndpointsShareTheLimiterFairly(t *testing.T) {
 		}
 		last := crowd(t, &l, "last", 3)
 		for i := range 4 {
-			l.leave(fmt.Sprint("busy", i), true, time.Millisecond, time.Now())
+			l.release(fmt.Sprint("busy", i), true, time.Millisecond, time.Now())
 		}
 		if first() != 1 || last() != 1 { // they have one place each
 			t.Errorf("%d and %d entered", first(), last())
@@ -83,7 +83,7 @@ func crowd(t *testing.T, l *limiter, endpoint string, n int) (entered func() int
 	var in atomic.Int64
 	for range n {
 		go func() {
-			if ok, _ := l.enter(endpoint, false, time.Now()); ok {
+			if ok, _ := l.acquire(endpoint, false, time.Now()); ok {
 				in.Add(1)
 			}
 		}()
@@ -100,10 +100,10 @@ func TestFullEndpointBacksOff(t *testing.T) {
 	now := time.Unix(1, 0)
 	one := l.endpoint("a")
 	for range 100 {
-		l.enter("a", false, now)
-		l.leave("a", false, time.Second, now)
+		l.acquire("a", false, now)
+		l.release("a", false, time.Second, now)
 	}
-	l.enter("a", false, now)
+	l.acquire("a", false, now)
 	first, second := one.backoff(now), one.backoff(now)
 	if first < 500*time.Millisecond || second < 2*first-time.Millisecond {
 		t.Errorf("put off by %s and %s", first, second)
@@ -125,7 +125,7 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		var l limiter
 		wait := func() (room int, took time.Duration) {
 			start := time.Now()
-			return l.room(), time.Since(start)
+			return l.awaitRoom(), time.Since(start)
 		}
 		if room, took := wait(); room != 2*softWaiting || took != 0 {
 			t.Errorf("room for %d after %s when there is nothing to do", room, took)
@@ -149,7 +149,7 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		go func() {
 			time.Sleep(maxStall / 5)
 			for i := range 2*softWaiting - 10 {
-				l.release(fmt.Sprint("b", i))
+				l.unreserve(fmt.Sprint("b", i))
 			}
 		}()
 		if room, took := wait(); room < softWaiting || took != maxStall/5 {
@@ -159,9 +159,9 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		for range made {
 			go func() {
 				defer l.done()
-				if ok, _ := l.enter("a", true, time.Now()); ok {
+				if ok, _ := l.acquire("a", true, time.Now()); ok {
 					in.Add(1)
-					l.leave("a", true, time.Millisecond, time.Now())
+					l.release("a", true, time.Millisecond, time.Now())
 				} else {
 					out.Add(1)
 				}
@@ -172,7 +172,7 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 			t.Errorf("%d of %d that were expected found room, %d did not", in.Load(), made, out.Load())
 		}
 		for i := range 10 {
-			l.release(fmt.Sprint("b", 2*softWaiting-10+i))
+			l.unreserve(fmt.Sprint("b", 2*softWaiting-10+i))
 		}
 		if l.waiting != 0 || l.inHand != 0 {
 			t.Errorf("%d wait and %d are in hand when all is done", l.waiting, l.inHand)

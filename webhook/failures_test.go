@@ -127,8 +127,8 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	if n := r.count(); n < len(happened) {
 		t.Errorf("%d deliveries of %d events", n, len(happened))
 	}
-	if n := w.InHand(); n != 0 {
-		t.Errorf("%d places are kept for deliveries that were undone", n)
+	if n := w.Claimed(); n != 0 {
+		t.Errorf("%d deliveries count as claimed after a rollback", n)
 	}
 	store.Each(t, "Deliveries", func() error {
 		_, err := w.ListDeliveries(ctx, s.Caller, webhook.DeliveryListParams{Endpoint: e.ID})

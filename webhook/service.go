@@ -59,7 +59,7 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s.live.transport, s.test.transport = transport(nil, nil), transport(c.Allow, nil)
 	s.avgEndpoints.Store(128) // a guess, until the first fan-out
 	s.readBatch = engine.NewBatcher(maxInFlight, 1, s.readOutgoing)
-	s.writeBatch = engine.NewBatcher(maxInFlight, maxInHand/maxInFlight/2, s.writeUpdates)
+	s.writeBatch = engine.NewBatcher(maxInFlight, maxClaimed/maxInFlight/2, s.writeUpdates)
 	return s, &Internal{s}
 }
 
@@ -74,6 +74,6 @@ func (i *Internal) Jobs() []work.Job {
 	return []work.Job{
 		{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, InTx: s.fanOut, Do: s.fanOutLeased},
 		// The timeout covers the wait for a slot, the attempt and the write of its outcome.
-		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: maxInFlight, MaxPerMerchant: maxInHand, Do: s.attemptClaimed},
+		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: maxInFlight, MaxPerMerchant: maxClaimed, Do: s.attemptClaimed},
 	}
 }

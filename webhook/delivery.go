@@ -26,7 +26,7 @@ const (
 	Failed    = event.DeliveryFailed // given up
 )
 
-// newDelivery returns a delivery that is due now, and not yet written.
+// newDelivery returns a delivery that is due now, without storing it.
 func newDelivery(tx *engine.Tx, id, endpoint, eventID string, name event.Type) *storage.Object[Delivery] {
 	return &storage.Object[Delivery]{Scope: engine.Scope(tx.Caller), ID: id, Value: Delivery{
 		ID: id, Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
@@ -34,14 +34,14 @@ func newDelivery(tx *engine.Tx, id, endpoint, eventID string, name event.Type) *
 	}}
 }
 
-// enqueue writes a new delivery that is due after backoff.
+// enqueue stores a new delivery that is due after backoff.
 func (s *Service) enqueue(tx *engine.Tx, o *storage.Object[Delivery], backoff time.Duration) error {
 	o.Value.NextAttemptAt = api.AtOrNil(tx.Now.Add(backoff))
 	tx.DueIn(s.deliveries.Kind(), backoff)
 	return s.insert(tx, o)
 }
 
-// insert writes a new delivery.
+// insert stores a new delivery.
 func (s *Service) insert(tx storage.Tx, o *storage.Object[Delivery]) error {
 	made, err := s.deliveries.Insert(tx, o.Scope, o.ID, o.Value)
 	if err != nil {
@@ -54,13 +54,13 @@ func (s *Service) insert(tx storage.Tx, o *storage.Object[Delivery]) error {
 // DeliveryListParams select deliveries; empty ids select all.
 type DeliveryListParams struct {
 	api.Page
-	// Endpoint and Event are ids. One that does not exist is refused with resource_missing.
+	// Endpoint and Event are ids. An unknown id is refused with resource_missing.
 	Endpoint, Event string
 }
 
-// ListDeliveries lists deliveries, newest first, with all attempts. The first delivery of
-// an event to an endpoint that answers well is listed from the end of its first attempt
-// on; until then it counts as pending only with the event.
+// ListDeliveries lists deliveries, newest first, with all attempts. It shows the first
+// delivery of an event to a healthy endpoint once the first attempt has ended. Until then
+// only pending_webhooks of the event counts it.
 func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p DeliveryListParams) (*api.List[Delivery], error) {
 	scope := engine.Scope(caller)
 	listing := engine.Listing[Delivery, Delivery]{
@@ -87,7 +87,7 @@ func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p Deliv
 }
 
 // Resend sends an event again to every active endpoint that wants its type, and returns
-// the event: at most 10 times an hour and 50 times a day, else rate_limited.
+// the event. More than 10 times an hour or 50 times a day are refused with rate_limited.
 func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*event.Event, error) {
 	call := engine.Call{Name: "event.resend", Params: id}
 	e, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*event.Event, error) {
@@ -108,7 +108,7 @@ func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*ev
 	return s.events.RedactedFor(caller, e), nil
 }
 
-// resend queues deliveries of an event to the endpoints that want it, or to one.
+// resend queues deliveries of an event to the endpoints that want its type, or to only one.
 func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error) {
 	list, err := s.events.Subscriptions(tx, engine.Scope(tx.Caller))
 	if err != nil {
@@ -130,9 +130,9 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 	return n, nil
 }
 
-// ResendSince sends an active endpoint the events created in a period again: after it was
-// switched off, say, or had lost some. It returns how many. With an idempotency key a repetition
-// sends nothing, unless the first call has failed halfway.
+// ResendSince sends an active endpoint the events created in a period again, and returns how
+// many. It helps an endpoint that was switched off or has lost events. With an idempotency
+// key a repetition sends nothing, unless the first call failed halfway.
 func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint string, times api.Times) (int, error) {
 	call := engine.Call{Name: "webhook_endpoint.resend_since", Params: struct {
 		ID    string    `json:"id"`
@@ -180,9 +180,9 @@ func (s *Service) resendSince(ctx context.Context, caller api.Caller, endpoint s
 	}
 }
 
-// Ping delivers an event of type "ping" to an endpoint at once, through the same
-// guard, and returns the attempt. It is kept nowhere, but for the answer under the
-// caller's key, which a repetition gets without another delivery.
+// Ping delivers an event of type "ping" to an endpoint at once, with the same checks of the
+// address, and returns the delivery. It stores neither event nor delivery. With an
+// idempotency key a repetition returns the first answer and sends nothing.
 func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
 	if s.engine.Host != nil {
 		return nil, fmt.Errorf("webhook: ping: %w", api.ErrNetworkInTx)

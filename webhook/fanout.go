@@ -16,9 +16,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// fanOut fans out the events that are due, many in one transaction. The transaction needs
-// no leases, which spares two of three writes of an event. It takes as many events as there
-// is room for their deliveries.
+// fanOut makes the deliveries of the events that are due, of many in one transaction. The
+// transaction needs no leases, which spares two of three writes of an event. It takes only as
+// many events as the limiter has room for their deliveries.
 func (s *Service) fanOut(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
 	room := s.senderFor(c.Live).limiter.awaitRoom()
 	c.Limit = min(c.Limit, room/int(s.avgEndpoints.Load())+1)
@@ -96,14 +96,14 @@ func (l *leasedEvent) settle(written bool) (closable bool) {
 
 // fanoutTx fans out the events of one transaction.
 //
-// A delivery to a healthy endpoint starts right after the commit and is written once, with
-// its first result; the event stays leased until then. If this process dies, another fans
-// the event out again and may deliver twice. All other deliveries are written before they
-// start: a slow endpoint then keeps no event leased, and a worker can claim a delivery that
+// This process attempts a delivery to a healthy endpoint right after the commit and stores
+// it once, with the outcome. It leases the event until then. If it dies, another process fans
+// the event out again and may deliver twice. fanoutTx stores all other deliveries before they
+// start. So a slow endpoint keeps no event leased, and a worker can claim a delivery that
 // must wait.
 type fanoutTx struct {
 	*Service
-	// What the transaction has read so far: many events share a merchant.
+	// The transaction reads these once: many events share a merchant.
 	subscriptions map[storage.Scope][]event.Subscription
 	endpoints     map[string]*endpointRecord // by id
 }
@@ -227,7 +227,7 @@ func (s *fanoutTx) cachedSubscriptions(tx *engine.Tx) ([]event.Subscription, err
 	return cached, err
 }
 
-// cachedEndpoint is activeEndpoint, read once in a transaction.
+// cachedEndpoint returns an endpoint, or nil when it is off or was deleted.
 func (s *fanoutTx) cachedEndpoint(tx *engine.Tx, id string) (*endpointRecord, error) {
 	cached, ok := s.endpoints[id]
 	if ok {

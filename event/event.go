@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -324,6 +325,12 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 		return nil
 	})
 	return list, err
+}
+
+// Retention returns the rule that removes old events once they are fanned out. It leaves
+// their deliveries.
+func (*Internal) Retention(keep time.Duration) retention.Rule {
+	return retention.NewRule(events, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.FannedOut })
 }
 
 // List is that of the Service.

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/retry"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
@@ -201,6 +202,37 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 		Show: func(r *record) Message { return r.Message },
 	}
 	return listing.List(ctx, s.engine, q, p.Page)
+}
+
+// Detail is a message with everything that its recipient sees of it.
+type Detail struct {
+	Message
+	// FromName and HTML are of e-mails. HTML is as it was queued: a page that shows it must
+	// keep it from running scripts.
+	FromName string
+	HTML     string
+	// Attached is the id of the invoice or refund whose PDF goes with it; empty for none.
+	Attached string
+}
+
+// Get returns one message of test mode. Live mode has none to show.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Detail, error) {
+	if caller.Live {
+		return nil, errTestOnly
+	}
+	o, err := engine.Get(ctx, s.engine, caller, messages, id, "message")
+	if err != nil {
+		return nil, err
+	}
+	return &Detail{Message: o.Value.Message, FromName: o.Value.FromName, HTML: o.Value.HTML, Attached: o.Value.Attach}, nil
+}
+
+var errTestOnly = api.Errorf(api.PermissionDenied, "", "Messages can be read in test mode only.")
+
+// Retention returns the rule that removes old messages of test mode. Their due times remove
+// them, too; the rule is for those that were queued when the host kept messages for longer.
+func (*Internal) Retention(keep time.Duration) retention.Rule {
+	return retention.NewRule(messages, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.Sent })
 }
 
 // Outgoing is a queued message that a worker has claimed.

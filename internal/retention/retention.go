@@ -55,7 +55,26 @@ type Rule struct {
 	Stays bool
 }
 
-// Service removes what rules say.
+// NewRule returns the rule that removes old records of a collection. about returns when a
+// record was created, and whether it may be removed by now.
+func NewRule[T any](c *storage.Collection[T], keep time.Duration, about func(*T) (created api.Time, removable bool)) Rule {
+	return Rule{
+		Kind: c.Kind(), Keep: keep,
+		Created: func(r storage.Record) (time.Time, bool, error) {
+			o, err := c.Decode(r)
+			if err != nil {
+				return time.Time{}, false, err
+			}
+			created, removable := about(&o.Value)
+			return created.Time, removable, nil
+		},
+		Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
+			return 1, tx.Delete(c.Kind(), r.Scope, r.ID, r.Version)
+		},
+	}
+}
+
+// Service removes the records that its rules name.
 type Service struct {
 	engine *engine.Engine
 	rules  []Rule

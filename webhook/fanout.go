@@ -63,7 +63,7 @@ func (s *Service) fanOutLeased(ctx context.Context, claimed storage.Record) erro
 	}
 	work.Report(ctx, work.Outcome{Name: "fanned_out", RequestID: leased.Caller().RequestID, Level: slog.LevelDebug})
 	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
-		_, err := s.newFanoutTx().fanOutEvent(tx, leased.Retry())
+		_, err := s.newFanoutTx().fanOutEvent(tx, leased.Clone())
 		return err
 	})
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {

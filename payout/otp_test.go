@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -128,6 +129,10 @@ func TestOTPLimits(t *testing.T) {
 	if testkit.WantCode(t, "a sixth", err, api.RateLimited); !errors.As(err, &refusal) || refusal.RetryAfter != 10*time.Minute {
 		t.Errorf("retry after %s", refusal.RetryAfter)
 	}
+	for range 6 { // what is refused for another reason is no guess
+		_, err := s.pay(wrong(code), 50, "0241234567")
+		testkit.WantCode(t, "too small", err, api.AmountTooSmall)
+	}
 	for range 2 {
 		testkit.WantCode(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
 	}
@@ -149,6 +154,29 @@ func TestOTPLimits(t *testing.T) {
 	}
 	s.Pass(11*time.Hour + 50*time.Minute)
 	s.verified()
+}
+
+// A code is one merchant's, and a repeated request sends no other.
+func TestCodeOfOneMerchant(t *testing.T) {
+	s := open(t, payments.Config{})
+	code := s.verified()
+	mine := s.Caller
+	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
+	s.Caller = api.Caller{Merchant: other.ID}
+	_, err := s.pay(code, 1_00, "0241234567")
+	testkit.WantCode(t, "another's code", err, api.OTPVerificationRequired)
+	testkit.WantCode(t, "another's code", s.verify(code), api.OTPInvalid)
+	_, err = s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
+	testkit.WantCode(t, "no phone", err, api.InvalidPhoneNumber)
+
+	s.Caller = mine
+	s.Caller.IdempotencyKey = "send"
+	for range 7 { // more than may be sent
+		s.request()
+	}
+	if list := must.Get(s.Messages.List(t.Context(), mine, message.ListParams{To: "0301000000"}))(t); len(list.Data) != 2 {
+		t.Errorf("%d codes were sent, want one to verify and one for seven requests", len(list.Data))
+	}
 }
 
 func TestSingleUse(t *testing.T) {

@@ -1,6 +1,7 @@
 package erasure_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,9 @@ func TestErasureReachesUnlinkedDrafts(t *testing.T) {
 				t.Errorf("%s is left of the customer", where)
 			}
 		}
+		for n := range api.MaxLimit + 20 { // events of more than one step
+			must.Get(svc.Invoices.Update(t.Context(), caller, unlinked.ID, invoice.Fields{Memo: new(fmt.Sprint(n))}))(t)
+		}
 		must.Get(svc.Invoices.Update(t.Context(), keyed("unlinked"), unlinked.ID, invoice.Fields{Customer: new("")}))(t)
 		must.Get(svc.Invoices.AddLine(t.Context(), keyed("line"), unlinked.ID, invoice.LineParams{Description: "b", UnitAmount: new(int64(1))}))(t)
 		events := must.Get(svc.Events.List(t.Context(), caller, event.ListParams{Type: event.InvoiceUpdated}))(t)
@@ -91,6 +95,7 @@ func TestErasureReachesUnlinkedDrafts(t *testing.T) {
 		before := messages()
 
 		must.Get(svc.Accounts.DeleteCustomer(t.Context(), keyed("deleted"), gone.ID))(t)
+		must.Get(svc.Invoices.Send(t.Context(), caller, duplicated.ID))(t) // before the work of the deletion
 		must.Do(t, svc.Drain(t.Context()))
 		// A replay of an earlier call, and duplicates, bring nothing back.
 		made := must.Get(svc.Invoices.Duplicate(t.Context(), keyed("after"), duplicated.ID))(t)

@@ -47,6 +47,10 @@ var ledgerGuards = []guard{
 // The stores: versions, keys, leases, and the writer that many calls share.
 var storeGuards = []guard{
 	{
+		"list: the bytes of a page are bounded", "internal/engine/listing.go",
+		"q.Bytes = maxPage", "q.Bytes = 0", "./event", "TestPagesEndByBytes",
+	},
+	{
 		"store: memory refuses an old version", "storage/memory/tx.go",
 		"case r.Version != version:", "", "./storage/memory", "TestContract",
 	},

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// shop is a merchant whose clock stands still until it is moved.
+// shop is a merchant with a clock that the test moves.
 type shop struct {
 	*testkit.Shop
 	t *testing.T
@@ -131,7 +131,7 @@ func TestOTPLimits(t *testing.T) {
 	for range 2 {
 		testkit.WantCode(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
 	}
-	for range 3 { // on a payout they count alike
+	for range 3 { // guesses in payouts count as well
 		_, err := s.pay(wrong(code), 1_00, "0241234567")
 		testkit.WantCode(t, "wrong", err, api.OTPVerificationRequired)
 	}
@@ -164,7 +164,7 @@ func TestSingleUse(t *testing.T) {
 	testkit.WantCode(t, "the second", err, api.OTPVerificationRequired)
 }
 
-// However many guess at once, verifying and paying out, five are compared.
+// The service compares five guesses, however many arrive at once in verifications and payouts.
 func TestParallelGuesses(t *testing.T) {
 	s := open(t, payments.Config{})
 	code := s.request()
@@ -204,7 +204,7 @@ func TestParallelGuesses(t *testing.T) {
 	testkit.WantCode(t, "the right one", s.verify(code), api.OTPAttemptsExceeded)
 }
 
-// An answered payout is answered again without a code.
+// A replayed payout needs no code.
 func TestReplayNeedsNoOTP(t *testing.T) {
 	s := open(t, payments.Config{})
 	code := s.verified()

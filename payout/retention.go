@@ -11,8 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Retention is the rules by which the numbers of transfers that have ended are removed so
-// long after their creation. The masked form stays.
+// Retention returns the rules that remove the numbers of ended transfers, keep after their
+// creation. The masked form stays.
 func (in *Internal) Retention(keep time.Duration) []retention.Rule {
 	rules := make([]retention.Rule, len(transfer.Kinds))
 	for i, k := range transfer.Kinds {

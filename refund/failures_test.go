@@ -19,9 +19,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// Whichever operation of the store fails, a call says so, and under its key it gives
-// back once when it is made again.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+// When any operation of the store fails, the call returns an error. Repeated under its key, it
+// refunds once.
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := open(t, store, payments.Config{})
 	ctx := t.Context()
@@ -86,7 +86,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		t.Errorf("declined: %+v, %v", failed, err)
 	}
 
-	// 1,000 at first, 10 and 60 taken, 4, 20 and 5 given back.
+	// 1,000 at first, 10 and 60 taken, 4, 20 and 5 refunded.
 	balance, err := s.Accounts.Balance(ctx, s.Caller)
 	if err != nil || balance.Available.StringFixed(2) != "1041.00" || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, %v", balance, err)

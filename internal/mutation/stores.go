@@ -137,6 +137,6 @@ var sealGuards = []guard{
 	},
 	{
 		"seals: entries without a seal are reported", "account/verify.go",
-		"if e.Number > v.sealed && e.At.Before(v.cutoff) && len(v.service.sealKeys) > 0 {", "", "./account", "TestEntriesWithoutASeal",
+		"if e.Number > v.sealed && e.At.Before(v.cutoff) && len(v.service.sealKeys) > 0 {", "", "./account", "TestEntriesWithoutSeal",
 	},
 }

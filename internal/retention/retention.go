@@ -74,7 +74,7 @@ func NewRule[T any](c *storage.Collection[T], keep time.Duration, about func(*T)
 	}
 }
 
-// Service applies the rules.
+// Service removes the records that its rules name.
 type Service struct {
 	engine *engine.Engine
 	rules  []Rule

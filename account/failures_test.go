@@ -25,10 +25,9 @@ import (
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc, err := payments.New(t.Context(), store, payments.Config{
+	svc := must.Get(payments.New(t.Context(), store, payments.Config{
 		Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
-	})
-	must.Do(t, err)
+	}))(t)
 	b, ctx := svc.Accounts, t.Context()
 	_, inside := account.New(&engine.Engine{Store: store, Clock: func() time.Time { return now }}, account.Config{})
 	must := func(err error) {

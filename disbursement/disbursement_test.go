@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/shopspring/decimal"
@@ -24,14 +26,6 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-func refused(t *testing.T, what string, err error, code api.Code, param string) {
-	t.Helper()
-	var e *api.Error
-	if !errors.As(err, &e) || e.Code != code || e.Param != param {
-		t.Errorf("%s: got %v, want %s of %q", what, err, code, param)
-	}
-}
-
 func ghs(text string) decimal.Decimal { return decimal.RequireFromString(text) }
 
 // worth is what a consumer's wallet holds.
@@ -47,8 +41,7 @@ func TestCreateQRRules(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc, caller := open(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
 	ctx := t.Context()
-	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
-	must.Do(t, err)
+	ama := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"}))(t)
 	issue := func(p qrcode.IssueConsumerCodeParams) string {
 		t.Helper()
 		p.Account = ama.ID
@@ -90,22 +83,22 @@ func TestCreateQRRules(t *testing.T) {
 	}
 
 	_, err = pay(free, "")
-	refused(t, "no amount", err, api.AmountRequired, "amount")
+	testkit.WantParam(t, "no amount", err, api.AmountRequired, "amount")
 	_, err = pay(free, "0")
-	refused(t, "nothing", err, api.AmountTooSmall, "amount")
+	testkit.WantParam(t, "nothing", err, api.AmountTooSmall, "amount")
 	_, err = pay(free, "0.001")
-	refused(t, "less than a pesewa", err, api.ParameterInvalid, "amount")
+	testkit.WantParam(t, "less than a pesewa", err, api.ParameterInvalid, "amount")
 	_, err = pay(free, "5000.01")
-	refused(t, "more than the balance", err, api.InsufficientBalance, "")
+	testkit.WantParam(t, "more than the balance", err, api.InsufficientBalance, "")
 	_, err = pay("not base64!", "1")
-	refused(t, "no code", err, api.InvalidQR, "qr_payload")
+	testkit.WantParam(t, "no code", err, api.InvalidQR, "qr_payload")
 	_, err = pay("aGVsbG8=", "1")
-	refused(t, "another's code", err, api.InvalidConsumerQR, "qr_payload")
+	testkit.WantParam(t, "another's code", err, api.InvalidConsumerQR, "qr_payload")
 	_, err = pay(once, "")
-	refused(t, "a code that was used", err, api.QRLimitReached, "")
+	testkit.WantParam(t, "a code that was used", err, api.QRLimitReached, "")
 	now = tomorrow
 	_, err = pay(brief, "")
-	refused(t, "a code of yesterday", err, api.QRExpired, "")
+	testkit.WantParam(t, "a code of yesterday", err, api.QRExpired, "")
 	for _, test := range []struct { // a closed account stays closed
 		status account.Status
 		code   api.Code
@@ -113,14 +106,14 @@ func TestCreateQRRules(t *testing.T) {
 		status, code := test.status, test.code
 		must.Get(svc.Accounts.UpdateConsumer(ctx, api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(status)}))(t)
 		_, err = pay(fixed, "")
-		refused(t, string(status), err, code, "qr_payload")
+		testkit.WantParam(t, string(status), err, code, "qr_payload")
 	}
 	if w := worth(t, svc, ama.ID); w != "12.51" {
 		t.Errorf("after refusals the wallet has %s", w)
 	}
 	live := api.Caller{Merchant: caller.Merchant, Live: true}
 	_, err = svc.Disbursements.CreateQR(ctx, live, disbursement.CreateQRParams{Payload: fixed})
-	refused(t, "the other mode", err, api.InvalidConsumerQR, "qr_payload")
+	testkit.WantParam(t, "the other mode", err, api.InvalidConsumerQR, "qr_payload")
 }
 
 // A disbursement that the rail has not been told of can be taken back, once, with its
@@ -146,12 +139,12 @@ func TestCancelAndSettle(t *testing.T) {
 	}
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
 		_, err := svc.Disbursements.Cancel(ctx, stranger, first.ID)
-		refused(t, name, err, api.ResourceMissing, "")
+		testkit.WantParam(t, name, err, api.ResourceMissing, "")
 		_, err = svc.Disbursements.Get(ctx, stranger, first.ID)
-		refused(t, name, err, api.ResourceMissing, "")
+		testkit.WantParam(t, name, err, api.ResourceMissing, "")
 	}
 	_, err := svc.Payouts.Cancel(ctx, caller, first.ID)
-	refused(t, "as a payout", err, api.ResourceMissing, "")
+	testkit.WantParam(t, "as a payout", err, api.ResourceMissing, "")
 	cancelled := must.Get(svc.Disbursements.Cancel(ctx, caller, first.ID))(t)
 	if cancelled.Status != payout.Cancelled || available() != "1000.00" {
 		t.Errorf("cancelled %+v, and %s are left", cancelled, available())
@@ -222,12 +215,11 @@ func TestInvalidBatchesAreRefused(t *testing.T) {
 		t.Errorf("made %+v, %v", list, err)
 	}
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
-		b, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(1))
-		must.Do(t, err)
+		b := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(1)))(t)
 		_, err = svc.Disbursements.GetBatch(t.Context(), stranger, b.ID)
-		refused(t, name, err, api.ResourceMissing, "")
+		testkit.WantParam(t, name, err, api.ResourceMissing, "")
 		_, err = svc.Disbursements.ListRows(t.Context(), stranger, b.ID, disbursement.ListRowsParams{})
-		refused(t, name, err, api.ResourceMissing, "")
+		testkit.WantParam(t, name, err, api.ResourceMissing, "")
 	}
 }
 
@@ -237,15 +229,14 @@ func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	store := memory.New()
 	svc, caller := open(t, store, payments.Config{})
 	caller.IdempotencyKey = "batch-1"
-	first, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(2))
-	must.Do(t, err)
+	first := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(2)))(t)
 	strict, _ := open(t, store, payments.Config{DisbursementLimits: payout.Limits{Max: ghs("0.50")}})
 	again, err := strict.Disbursements.CreateBatch(t.Context(), caller, some(2))
 	if err != nil || again.ID != first.ID {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	_, err = strict.Disbursements.CreateBatch(t.Context(), api.Caller{Merchant: caller.Merchant}, some(2))
-	refused(t, "a new one", err, api.AmountTooLarge, "rows[0].amount")
+	testkit.WantParam(t, "a new one", err, api.AmountTooLarge, "rows[0].amount")
 }
 
 // Whichever operation of the store fails, a call says so, and what was made was made

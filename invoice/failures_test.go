@@ -36,8 +36,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := open(t, store, payments.Config{InvoiceReminders: []int{-3}})
 	ctx := t.Context()
-	c, err := s.Accounts.CreateCustomer(ctx, s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666"})
-	must.Do(t, err)
+	c := must.Get(s.Accounts.CreateCustomer(ctx, s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666"}))(t)
 	named := func(key string) api.Caller { return api.Caller{Merchant: s.Caller.Merchant, IdempotencyKey: key} }
 	due := s.Now().AddDate(0, 0, 14)
 	fields := invoice.Fields{Customer: &c.ID, DueDate: &due, Lines: []invoice.LineParams{line(10_00)}}
@@ -151,7 +150,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		store.Each(t, call.name, call.do)
 	}
 	// The note is on the page of its own invoice alone.
-	_, _, err = s.Invoices.HostedCreditNote(ctx, token(outside), made.ID)
+	_, _, err := s.Invoices.HostedCreditNote(ctx, token(outside), made.ID)
 	testkit.WantCode(t, "another invoice's note", err, api.ResourceMissing)
 	_, _, err = s.Invoices.CreditNotePDF(ctx, api.Caller{Merchant: "mer_2"}, made.ID)
 	testkit.WantCode(t, "another merchant's note", err, api.ResourceMissing)
@@ -184,16 +183,15 @@ func TestWorkersWhileTheStoreFails(t *testing.T) {
 	var made []pair
 	hit := true
 	for k := 1; hit; k++ {
-		charged, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{
+		charged := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{
 			Fields: invoice.Fields{CollectionMethod: &automatic, Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true,
-		})
-		must.Do(t, err)
+		}))(t)
 		late := s.Now().AddDate(0, 0, 1)
 		reminded := s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: &late})
 		made = append(made, pair{charged.ID, reminded.ID})
 		s.Pass(5 * 24 * time.Hour)
 		store.FailAt(k)
-		err = s.Drain(t.Context())
+		err := s.Drain(t.Context())
 		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
 			t.Fatal(err)
 		}

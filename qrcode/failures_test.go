@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/must"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
@@ -24,16 +26,13 @@ import (
 func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc, err := payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }})
-	fatal(t, err)
+	svc := must.Get(payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }}))(t)
 	ctx, q := t.Context(), svc.QRCodes
-	m, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom", Phone: "0301000000"})
-	fatal(t, err)
+	m := must.Get(svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom", Phone: "0301000000"}))(t)
 	caller := api.Caller{Merchant: m.ID}
 	named := func(key string) api.Caller { return api.Caller{Merchant: m.ID, IdempotencyKey: key} }
-	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"})
-	fatal(t, err)
-	fatal(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(50), Source: "bank"}))
+	ama := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "1234"}))(t)
+	must.Do(t, svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: ama.ID, Amount: decimal.NewFromInt(50), Source: "bank"}))
 
 	var code *qrcode.QRCode
 	var shown *qrcode.ConsumerCode
@@ -93,7 +92,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	}
 	count := map[event.Type]int{}
 	for e, err := range api.All(ctx, caller, event.ListParams{}, svc.Events.List) {
-		fatal(t, err)
+		must.Do(t, err)
 		if strings.HasPrefix(string(e.Type), "qr_code.") || strings.HasPrefix(string(e.Type), "payment.") {
 			count[e.Type]++
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments"
@@ -26,8 +28,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	s := open(t, store, payments.Config{})
 	ctx := t.Context()
 	named := func(key string) api.Caller { return api.Caller{Merchant: s.Caller.Merchant, IdempotencyKey: key} }
-	code, err := s.QRCodes.Create(ctx, s.Caller, qrcode.CreateParams{})
-	must.Do(t, err)
+	code := must.Get(s.QRCodes.Create(ctx, s.Caller, qrcode.CreateParams{}))(t)
 	paid := s.Pay(code.ID, 10_00)
 	price := int64(20_00)
 	charged := func(method string) *invoice.Invoice {
@@ -77,10 +78,10 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	store.Each(t, "List", func() error { _, err := s.Refunds.List(ctx, s.Caller, refund.ListParams{}); return err })
 	store.Each(t, "Stuck", func() error { _, err := s.Providers.List(ctx, api.Caller{}, provider.ListParams{}); return err })
 	store.Each(t, "CreditNote", func() error { _, err := s.Refunds.CreditNote(ctx, s.Caller, byHand.ID); return err })
-	_, err = s.Refunds.CreditNote(ctx, s.Caller, "re_1")
-	wants(t, "the note of nothing", err, api.ResourceMissing, "")
+	_, err := s.Refunds.CreditNote(ctx, s.Caller, "re_1")
+	testkit.WantParam(t, "the note of nothing", err, api.ResourceMissing, "")
 	err = s.Providers.Settle(ctx, s.Caller, "re_1", provider.Result{Outcome: provider.Paid})
-	wants(t, "settled nothing", err, api.ResourceMissing, "")
+	testkit.WantParam(t, "settled nothing", err, api.ResourceMissing, "")
 	failed, err := s.Refunds.Get(ctx, s.Caller, declined.ID)
 	if err != nil || failed.Status != refund.Failed || failed.FailureReason == nil || *failed.FailureReason == "" {
 		t.Errorf("declined: %+v, %v", failed, err)

@@ -2,7 +2,6 @@ package disbursement_test
 
 import (
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -237,74 +235,4 @@ func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	}
 	_, err = strict.Disbursements.CreateBatch(t.Context(), api.Caller{Merchant: caller.Merchant}, some(2))
 	testkit.WantParam(t, "a new one", err, api.AmountTooLarge, "rows[0].amount")
-}
-
-// Whichever operation of the store fails, a call says so, and what was made was made
-// once.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
-	store := faultstore.New(memory.New())
-	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := must.Get(payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }}))(t)
-	_, caller := open(t, store, payments.Config{})
-	ctx, d := t.Context(), svc.Disbursements
-	ama := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"}))(t)
-	amount := ghs("5")
-	code := must.Get(svc.QRCodes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: ama.ID, Amount: &amount}))(t)
-	named := func(key string) api.Caller { return api.Caller{Merchant: caller.Merchant, IdempotencyKey: key} }
-
-	var outside *payout.Transfer
-	var batch *disbursement.Batch
-	wallet := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: ama.ID}
-	store.Each(t, "Create", func() (err error) {
-		outside, err = d.Create(ctx, named("c-1"), row(1).CreateParams)
-		return err
-	})
-	store.Each(t, "Create, to a wallet", func() error {
-		_, err := d.Create(ctx, caller, disbursement.CreateParams{Amount: ghs("3"), Destination: wallet})
-		return err
-	})
-	store.Each(t, "CreateQR", func() error {
-		_, err := d.CreateQR(ctx, caller, disbursement.CreateQRParams{Payload: code.Payload})
-		return err
-	})
-	if w := worth(t, svc, ama.ID); w != "8.00" {
-		t.Errorf("the wallet has %s", w)
-	}
-	store.Each(t, "Get", func() error { _, err := d.Get(ctx, caller, outside.ID); return err })
-	store.Each(t, "Cancel", func() error { _, err := d.Cancel(ctx, named("x-1"), outside.ID); return err })
-	p := some(3)
-	p.Rows = append(p.Rows, disbursement.RowParams{CreateParams: disbursement.CreateParams{Amount: ghs("1"), Destination: wallet, Reference: "row-3"}})
-	store.Each(t, "CreateBatch", func() (err error) {
-		batch, err = d.CreateBatch(ctx, named("b-1"), p)
-		return err
-	})
-	store.Each(t, "Batch", func() error { _, err := d.GetBatch(ctx, caller, batch.ID); return err })
-	store.Each(t, "Rows", func() error { _, err := d.ListRows(ctx, caller, batch.ID, disbursement.ListRowsParams{}); return err })
-
-	// The rows are made though the store fails at every operation of the work in turn.
-	hit := true
-	for k := 1; hit; k++ {
-		if k > 2000 {
-			t.Fatal("the work has no end")
-		}
-		store.FailAt(k)
-		now = now.Add(time.Hour) // past every lease and wait
-		err := svc.Drain(ctx)
-		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
-			t.Fatal(err)
-		}
-	}
-	done := must.Get(d.GetBatch(ctx, caller, batch.ID))(t)
-	if want := (disbursement.Counts{Total: 4, Made: 4}); done.Counts != want || done.Status != disbursement.BatchCompleted {
-		t.Errorf("the batch is %+v", done)
-	}
-	balance := must.Get(svc.Accounts.Balance(ctx, caller))(t)
-	// Out went 3 and 5 to the wallet, three rows with their fees, and one to the wallet.
-	if want := "987.70"; balance.Available.StringFixed(2) != want || !balance.Reserved.IsZero() {
-		t.Errorf("the balance is %+v, want %s", balance, want)
-	}
-	store.Each(t, "Rows that are made", func() error { _, err := d.ListRows(ctx, caller, batch.ID, disbursement.ListRowsParams{}); return err })
-	if w := worth(t, svc, ama.ID); w != "9.00" {
-		t.Errorf("in the end the wallet has %s", w)
-	}
 }

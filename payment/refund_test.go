@@ -1,7 +1,6 @@
 package payment_test
 
 import (
-	"io"
 	"math/rand/v2"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -166,36 +164,4 @@ func TestSourceOfPayment(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-}
-
-// Whichever operation of the store fails, nothing is counted.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
-	s := newTill(t)
-	store := faultstore.New(s.engine.Store)
-	s.engine.Store = store
-	caller := api.Caller{Merchant: "mer_1"}
-	var paid *payment.Payment
-	store.Each(t, "Completed", func() error {
-		return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
-			paid, err = s.inside.Completed(tx, payment.Payment{ID: s.inside.NewID(tx), Amount: 10}, payment.Source{Charge: "ch_1"})
-			return err
-		})
-	})
-	list, err := s.List(t.Context(), caller, payment.ListParams{})
-	if err != nil || len(list.Data) != 1 || list.Data[0].ID != paid.ID {
-		t.Errorf("payments %+v, %v", list, err)
-	}
-	store.Each(t, "Refund", func() error { _, err := s.refund(t, caller, paid.ID, 3); return err })
-	if got := s.refunded(t, caller, paid.ID); got != 3 {
-		t.Errorf("%d are refunded", got)
-	}
-	store.Each(t, "RefundFailed", func() error { return s.refundFailed(t, caller, paid.ID, 2) })
-	if got := s.refunded(t, caller, paid.ID); got != 1 {
-		t.Errorf("%d are refunded", got)
-	}
-	store.Each(t, "Get", func() error { _, err := s.Get(t.Context(), caller, paid.ID); return err })
-	store.Each(t, "List", func() error { _, err := s.List(t.Context(), caller, payment.ListParams{}); return err })
-	store.Each(t, "Export", func() error {
-		return s.Export(t.Context(), caller, payment.ExportParams{Writer: io.Discard})
-	})
 }

@@ -100,6 +100,8 @@ func TestDailyLimit(t *testing.T) {
 	testkit.WantCode(t, "tomorrow", testkit.Err(s.pay(code, 90_00, "0241234567")), "")
 	must.Do(t, s.Drain(t.Context()))
 	must.Do(t, s.Providers.Settle(t.Context(), s.Caller, open.ID, provider.Result{Outcome: provider.Refused}))
+	again := s.Providers.Settle(t.Context(), s.Caller, open.ID, provider.Result{Outcome: provider.Paid})
+	testkit.WantCode(t, "settled otherwise", again, api.TransferSettled)
 	testkit.WantCode(t, "yesterday's failure is yesterday's", testkit.Err(s.pay(code, 11_00, "0241234567")), api.DailyLimitExceeded)
 	s.Verified()
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -16,7 +17,8 @@ import (
 
 // pinRecord is an account's PIN; the record's id is the account's.
 type pinRecord struct {
-	// Hash is empty for an account without PIN, and for the decoys of [Service.decoyFor].
+	// Hash is empty for an account without PIN, and in the records of decoys; see
+	// [Service.decoyFor].
 	Hash string `json:"hash"`
 	// Version counts the changes of the PIN.
 	Version int `json:"version,omitempty"`
@@ -25,20 +27,46 @@ type pinRecord struct {
 	// Test are the tries of test mode, by merchant. Each merchant has a clock there, and
 	// must lock the PIN for no other one.
 	Test map[string]pinAttempts `json:"test,omitempty"`
+	// Decoys are the tries at wallets that do not exist, those tried last at the end. Only
+	// the records that [pinID] names for decoys have them.
+	Decoys []decoyAttempts `json:"decoys,omitempty"`
 }
+
+// decoyAttempts are the tries at one wallet that does not exist.
+type decoyAttempts struct {
+	// Name is the decoy's. In test mode the merchant's id stands before it.
+	Name string `json:"name"`
+	pinAttempts
+}
+
+// maxDecoys bounds the decoys of a record. A stranger who wants to see that a lock of a
+// decoy was forgotten must try as many other unknown wallets in each of the 64 records.
+const maxDecoys = 32
 
 var pins = storage.NewCollection[pinRecord]("pins", nil)
 
-// attemptsOf returns the tries that count for a caller.
-func (r *pinRecord) attemptsOf(caller api.Caller) pinAttempts {
-	if caller.Live {
+// attemptsOf returns the tries at an account that count for a caller.
+func (r *pinRecord) attemptsOf(caller api.Caller, account string) pinAttempts {
+	switch {
+	case isDecoy(account):
+		if i := r.findDecoy(caller, account); i >= 0 {
+			return r.Decoys[i].pinAttempts
+		}
+		return pinAttempts{}
+	case caller.Live:
 		return r.pinAttempts
 	}
 	return r.Test[caller.Merchant]
 }
 
-func (r *pinRecord) setAttempts(caller api.Caller, t pinAttempts) {
+func (r *pinRecord) setAttempts(caller api.Caller, account string, t pinAttempts) {
 	switch {
+	case isDecoy(account):
+		if i := r.findDecoy(caller, account); i >= 0 {
+			r.Decoys = slices.Delete(r.Decoys, i, i+1)
+		}
+		r.Decoys = append(r.Decoys, decoyAttempts{Name: decoyName(caller, account), pinAttempts: t})
+		r.Decoys = r.Decoys[max(0, len(r.Decoys)-maxDecoys):]
 	case caller.Live:
 		r.pinAttempts = t
 	case t.Locks == 0 && len(t.Recent) == 0:
@@ -48,6 +76,19 @@ func (r *pinRecord) setAttempts(caller api.Caller, t pinAttempts) {
 	default:
 		r.Test[caller.Merchant] = t
 	}
+}
+
+func (r *pinRecord) findDecoy(caller api.Caller, account string) int {
+	name := decoyName(caller, account)
+	return slices.IndexFunc(r.Decoys, func(d decoyAttempts) bool { return d.Name == name })
+}
+
+// decoyName names a decoy in its record: in test mode each merchant has a clock.
+func decoyName(caller api.Caller, account string) string {
+	if caller.Live {
+		return account
+	}
+	return caller.Merchant + " " + account
 }
 
 // checkPIN checks the form of a PIN. Live mode also refuses the PINs that a thief tries
@@ -181,12 +222,18 @@ func (s *Service) decoyFor(live bool, ref WalletRef) (string, error) {
 	return fmt.Sprintf("decoy_%02d_%s", sum[0]%64, base64.RawURLEncoding.EncodeToString(sum[1:16])), nil
 }
 
+// decoyRecord is the length of the id of a decoy's record.
+const decoyRecord = len("decoy_00")
+
+func isDecoy(account string) bool {
+	return len(account) > decoyRecord && strings.HasPrefix(account, "decoy_")
+}
+
 // pinID returns the id of an account's record. All decoys share a few, so that what is kept
-// of them is bounded. An entry is written there, because the write is a part of the time
-// that a wrong PIN takes.
+// of them is bounded.
 func pinID(account string) string {
-	if n := len("decoy_00"); len(account) > n && strings.HasPrefix(account, "decoy_") {
-		return account[:n]
+	if isDecoy(account) {
+		return account[:decoyRecord]
 	}
 	return account
 }
@@ -278,10 +325,12 @@ func (s *Service) countAttempt(ctx context.Context, caller api.Caller, e PINEntr
 			if err := s.hasher.Check(r.Hash); err != nil {
 				return fmt.Errorf("account: PIN of %s: %w; add the key to Config.FallbackKeys, or set the PIN anew", e.Account, err)
 			}
-			proof.attempts = r.attemptsOf(caller)
-			refusal = proof.attempts.count(tx.Now, s.digestAddress(e.From))
-			r.setAttempts(caller, proof.attempts)
 		}
+		// An account without PIN and a wallet that does not exist are locked, too: else the
+		// entry after the last would tell them from others.
+		proof.attempts = r.attemptsOf(caller, e.Account)
+		refusal = proof.attempts.count(tx.Now, s.digestAddress(e.From))
+		r.setAttempts(caller, e.Account, proof.attempts)
 		// Written also when nothing has changed, because that is a part of the time it takes.
 		return pins.Replace(tx, o)
 	})
@@ -304,12 +353,20 @@ func (s *Service) keyedDigest(text string) []byte {
 }
 
 // notifyLocked tells the holder by SMS that the wrong entry of the proof has locked the PIN,
-// if it has.
+// if it has. A wallet without PIN, or that does not exist, has no holder to tell. Its record
+// is written again instead, because the time that a message takes would tell it from others.
 func (s *Service) notifyLocked(ctx context.Context, caller api.Caller, p *Proof) {
 	if last := len(p.attempts.Recent) - 1; s.messages == nil || last < 0 || p.attempts.Recent[last].Lock == p.attempts.Locks {
 		return
 	}
 	err := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
+		if p.hash == "" {
+			o, err := pinOf(tx, caller.Live, pinID(p.account))
+			if err != nil {
+				return err
+			}
+			return pins.Replace(tx, o)
+		}
 		holder, _, err := findHolder(tx, caller.Live, p.account, "")
 		if err != nil || holder == nil {
 			return err
@@ -334,7 +391,7 @@ func (s *Service) confirm(tx *engine.Tx, p *Proof) error {
 	if r.Version != p.version {
 		return api.Errorf(api.PINInvalid, "pin", "The PIN was changed a moment ago. Enter the new one.")
 	}
-	now := r.attemptsOf(tx.Caller)
+	now := r.attemptsOf(tx.Caller, p.account)
 	if now.Locks > p.attempts.Locks {
 		if refusal := now.locked(tx.Now); refusal != nil {
 			return refusal
@@ -343,7 +400,7 @@ func (s *Service) confirm(tx *engine.Tx, p *Proof) error {
 	if len(now.Recent) == 0 && now.Locks == 0 && now.LockedUntil == nil && p.rehashed == "" {
 		return nil
 	}
-	r.setAttempts(tx.Caller, pinAttempts{})
+	r.setAttempts(tx.Caller, p.account, pinAttempts{})
 	if p.rehashed != "" {
 		r.Hash = p.rehashed
 	}

@@ -305,6 +305,80 @@ func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
 	}
 }
 
+// Wrong entries lock a wallet that does not exist, and one without PIN, as they lock another,
+// in either mode and after each lock's end. So no entry tells which wallets exist.
+func TestUnknownWalletIsLockedLikeAnother(t *testing.T) {
+	for _, caller := range []api.Caller{{}, {Live: true}, {Merchant: "mer_1"}} {
+		b := newBench(t, nil)
+		operator := api.Caller{Live: caller.Live}
+		for _, phone := range []string{"0241000001", "0241000002"} {
+			must.Get(b.CreateConsumer(t.Context(), operator, account.CreateHolderParams{Name: "Ama", Phone: phone}))(t)
+		}
+		payers := map[string]string{}
+		must.Do(t, b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+			for name, phone := range map[string]string{"a PIN": "0241000001", "no PIN": "0241000002", "no wallet": "0249999999"} {
+				payer, err := b.inside.PayingAccount(tx, caller.Live, account.WalletRef{Phone: phone})
+				if err != nil {
+					return err
+				}
+				payers[name] = payer
+			}
+			return nil
+		}))
+		must.Do(t, b.SetPIN(t.Context(), operator, payers["a PIN"], account.SetPINParams{PIN: "4711"}))
+		locks := 0
+		for entry := range 24 {
+			from := fmt.Sprintf("198.51.100.%d", entry%3)
+			answers := map[string]string{}
+			for name, payer := range payers {
+				err := entered(t, b.inside, b.engine, caller, account.PINEntry{Account: payer, PIN: "0000", From: from})
+				var refusal *api.Error
+				if !errors.As(err, &refusal) {
+					t.Fatalf("%s: %v", name, err)
+				}
+				answers[name] = fmt.Sprint(refusal, refusal.RetryAfter)
+			}
+			for name, got := range answers {
+				if want := answers["a PIN"]; got != want {
+					t.Errorf("%+v, entry %d, %s: got %s, want %s", caller, entry, name, got, want)
+				}
+			}
+			if strings.HasPrefix(answers["no wallet"], "pin_locked") {
+				locks++
+				b.advance(20 * time.Minute)
+			}
+		}
+		if locks < 4 {
+			t.Errorf("%+v: the test saw %d refusals of a locked PIN", caller, locks)
+		}
+	}
+}
+
+// The tries at wallets that do not exist take bounded space.
+func TestTriesAtUnknownWalletsAreBounded(t *testing.T) {
+	b := newBench(t, nil)
+	largest := 0
+	for n := range 400 {
+		payer := fmt.Sprintf("decoy_07_%d", n)
+		if err := entered(t, b.inside, b.engine, api.Caller{Live: true}, account.PINEntry{Account: payer, PIN: "0000"}); api.CodeOf(err) != api.PINInvalid {
+			t.Fatal(err)
+		}
+		must.Do(t, b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+			for _, k := range account.Kinds() {
+				if k.Name == "pins" {
+					r, err := tx.Get(k, storage.Scope{Live: true}, "decoy_07")
+					largest = max(largest, len(r.Data))
+					return err
+				}
+			}
+			return errors.New("there is no kind pins")
+		}))
+	}
+	if largest == 0 || largest > 8<<10 {
+		t.Errorf("the record of 400 wallets has up to %d bytes", largest)
+	}
+}
+
 // Entries for two wallets that do not exist wait for each other no more than those for two
 // that exist; what is kept of them is bounded, and strangers cannot compute where.
 func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {

@@ -111,6 +111,8 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		must.Do(t, svc.Drain(ctx))
 	}
 	testkit.WantCode(t, "an agent with money", svc.EraseAgent(ctx, api.Caller{}, agent.ID), api.ParameterInvalid)
+	testkit.WantCode(t, "a merchant erases a consumer", svc.EraseConsumer(ctx, callers[0], consumer.ID), api.PermissionDenied)
+	testkit.WantCode(t, "a merchant erases an agent", svc.EraseAgent(ctx, callers[0], agent.ID), api.PermissionDenied)
 	before := rows(t, path)
 	for _, word := range []string{"zenobia", "241112221", "024****221", "kwabena", "551234888", "ofori"} {
 		if !strings.Contains(before, word) {

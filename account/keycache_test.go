@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -75,8 +77,7 @@ func TestKeysAreReadOnceASecond(t *testing.T) {
 func TestEndedKeysAreForgotten(t *testing.T) {
 	refused := func(t *testing.T, what string, b *bench, secret string) {
 		t.Helper()
-		_, err := b.Authenticate(t.Context(), secret)
-		wantCode(t, what, err, api.APIKeyInvalid)
+		testkit.WantCode(t, what, testkit.Err(b.Authenticate(t.Context(), secret)), api.APIKeyInvalid)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		here, there, _, caller, key := newWatched(t)
@@ -124,12 +125,10 @@ func TestHostTransactionCachesNoKeys(t *testing.T) {
 	here, there, _, caller, _ := newWatched(t)
 	in := here.engine.In(there.engine.Store)
 	own, _ := account.New(in, account.Config{Outer: here.inside})
-	key, err := own.CreateKey(t.Context(), caller, account.CreateKeyParams{})
-	must.Do(t, err)
+	key := must.Get(own.CreateKey(t.Context(), caller, account.CreateKeyParams{}))(t)
 	mustAuthenticate(t, &bench{Service: own}, key.Secret)
 	here.engine.Store = newBench(t, nil).engine.Store // as if all had been rolled back
-	_, err = here.Authenticate(t.Context(), key.Secret)
-	wantCode(t, "a key that never was", err, api.APIKeyInvalid)
+	testkit.WantCode(t, "a key that never was", testkit.Err(here.Authenticate(t.Context(), key.Secret)), api.APIKeyInvalid)
 }
 
 // Another process revokes a key that this process still caches. Revoking it here too makes this
@@ -140,7 +139,6 @@ func TestRevocationAfterAnotherProcess(t *testing.T) {
 		mustAuthenticate(t, here, key.Secret)
 		must.Do(t, there.RevokeKey(t.Context(), caller, key.ID))
 		must.Do(t, here.RevokeKey(t.Context(), caller, key.ID))
-		_, err := here.Authenticate(t.Context(), key.Secret)
-		wantCode(t, "a key that was revoked twice", err, api.APIKeyInvalid)
+		testkit.WantCode(t, "a key that was revoked twice", testkit.Err(here.Authenticate(t.Context(), key.Secret)), api.APIKeyInvalid)
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 	"pgregory.net/rapid"
@@ -275,8 +277,7 @@ func testEntryFilters(t *testing.T, b *bench) {
 	if len(within.Data) != 1 || within.Data[0].Source != ids[1] {
 		t.Errorf("in a period: %+v", within)
 	}
-	_, err := b.ListEntries(t.Context(), caller, account.ListEntriesParams{Page: api.Page{StartingAfter: "txn_1"}})
-	wantCode(t, "an unknown cursor", err, api.ResourceMissing)
+	testkit.WantCode(t, "an unknown cursor", testkit.Err(b.ListEntries(t.Context(), caller, account.ListEntriesParams{Page: api.Page{StartingAfter: "txn_1"}})), api.ResourceMissing)
 }
 
 func TestAdjust(t *testing.T) { onEachStore(t, testAdjust) }
@@ -288,8 +289,7 @@ func testAdjust(t *testing.T, b *bench) {
 	var replayed bool
 	once := caller
 	once.IdempotencyKey, once.Replayed = "k", &replayed
-	made, err := b.Adjust(t.Context(), once, fine)
-	must.Do(t, err)
+	made := must.Get(b.Adjust(t.Context(), once, fine))(t)
 	again, err := b.Adjust(t.Context(), once, fine)
 	if diff := cmp.Diff(made, again); diff != "" || err != nil || !replayed {
 		t.Errorf("repeated: %v %s", err, diff)
@@ -310,11 +310,9 @@ func testAdjust(t *testing.T, b *bench) {
 	} {
 		p := fine
 		c.change(&p)
-		_, err := b.Adjust(t.Context(), caller, p)
-		wantCode(t, name, err, c.code)
+		testkit.WantCode(t, name, testkit.Err(b.Adjust(t.Context(), caller, p)), c.code)
 	}
-	_, err = b.Adjust(t.Context(), api.Caller{Merchant: "mer_1"}, fine)
-	wantCode(t, "no merchant", err, api.ResourceMissing)
+	testkit.WantCode(t, "no merchant", testkit.Err(b.Adjust(t.Context(), api.Caller{Merchant: "mer_1"}, fine)), api.ResourceMissing)
 
 	b.advance(time.Hour)
 	taken := must.Get(b.Adjust(t.Context(), caller, account.AdjustParams{Amount: ghs("-100.05"), Reason: "Booked twice", Actor: "kojo"}))(t)
@@ -339,8 +337,7 @@ func testAdjust(t *testing.T, b *bench) {
 // The document has pages, each with the table head. It shortens a source that is too long.
 func TestStatementPDF(t *testing.T) {
 	b := newBench(t, nil)
-	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Ɛdɔm Juice Bar", Address: "Ring Road East\nAccra", Email: "hello@adom.example"})
-	must.Do(t, err)
+	m := must.Get(b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Ɛdɔm Juice Bar", Address: "Ring Road East\nAccra", Email: "hello@adom.example"}))(t)
 	caller := api.Caller{Merchant: m.ID}
 	for range 150 {
 		must.Do(t, b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: m.ID, Amount: decimal.RequireFromString("1234.56"), Source: "bank", Ref: strings.Repeat("=W", 50)}))
@@ -402,9 +399,7 @@ func TestStatementFailures(t *testing.T) {
 	if err := st.CSV(gone, &failing{1 << 20}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller has gone: %v", err)
 	}
-	if _, err := b.Statement(t.Context(), api.Caller{Merchant: "mer_1"}, api.Times{}); api.CodeOf(err) != api.ResourceMissing {
-		t.Errorf("of nobody: %v", err)
-	}
+	testkit.WantCode(t, "of nobody", testkit.Err(b.Statement(t.Context(), api.Caller{Merchant: "mer_1"}, api.Times{})), api.ResourceMissing)
 }
 
 // The service makes no statement of a ledger that does not add up.

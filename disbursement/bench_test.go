@@ -50,8 +50,7 @@ func (p *payer) key(i int64) string {
 
 func openPayer(b *testing.B) *payer {
 	path := filepath.Join(b.TempDir(), "pay.db")
-	store, err := sqlite.Open(b.Context(), path, sqlite.Config{})
-	must.Do(b, err)
+	store := must.Get(sqlite.Open(b.Context(), path, sqlite.Config{}))(b)
 	b.Cleanup(func() { must.Do(b, store.Close()) })
 	p := &payer{store: store, path: path}
 	p.Service, p.caller = open(b, store, payments.Config{})
@@ -59,8 +58,7 @@ func openPayer(b *testing.B) *payer {
 		must.Do(b, p.Accounts.Deposit(b.Context(), api.Caller{}, account.DepositParams{To: p.caller.Merchant, Amount: decimal.NewFromInt(900_000), Source: "test"}))
 	}
 	for i := range 64 {
-		c, err := p.Accounts.CreateConsumer(b.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)})
-		must.Do(b, err)
+		c := must.Get(p.Accounts.CreateConsumer(b.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)}))(b)
 		p.wallets = append(p.wallets, c.ServiceID)
 	}
 	return p
@@ -191,8 +189,7 @@ func BenchmarkGrown(b *testing.B) {
 	})
 	for name, read := range map[string]func(p *payer, i int){
 		"get": func(p *payer, i int) {
-			_, err := p.Disbursements.Get(b.Context(), p.caller, p.ids[i%len(p.ids)])
-			must.Do(b, err)
+			must.Get(p.Disbursements.Get(b.Context(), p.caller, p.ids[i%len(p.ids)]))(b)
 		},
 		"list": func(p *payer, _ int) { p.list(b, payout.ListParams{Page: api.Page{Limit: 20}}) },
 		"list-deep": func(p *payer, i int) {
@@ -202,8 +199,7 @@ func BenchmarkGrown(b *testing.B) {
 			p.list(b, payout.ListParams{Page: api.Page{Limit: 20}, Status: payout.Completed})
 		},
 		"events-by-type": func(p *payer, _ int) {
-			all, err := p.Events.List(b.Context(), p.caller, event.ListParams{Page: api.Page{Limit: 20}, Type: "disbursement.completed"})
-			must.Do(b, err)
+			all := must.Get(p.Events.List(b.Context(), p.caller, event.ListParams{Page: api.Page{Limit: 20}, Type: "disbursement.completed"}))(b)
 			if len(all.Data) != 20 {
 				b.Fatalf("%d events", len(all.Data))
 			}
@@ -242,10 +238,8 @@ func turns(b *testing.B, empty, grown *payer, do func(p *payer, n int) time.Dura
 // start opens the file again, as a new process does, and returns the time until it serves calls.
 func (p *payer) start(b *testing.B) time.Duration {
 	begun := time.Now()
-	store, err := sqlite.Open(b.Context(), p.path, sqlite.Config{})
-	must.Do(b, err)
-	_, err = payments.New(b.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler)})
-	must.Do(b, err)
+	store := must.Get(sqlite.Open(b.Context(), p.path, sqlite.Config{}))(b)
+	must.Get(payments.New(b.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler)}))(b)
 	took := time.Since(begun)
 	must.Do(b, store.Close())
 	return took
@@ -253,8 +247,7 @@ func (p *payer) start(b *testing.B) time.Duration {
 
 // list returns the ids of a page.
 func (p *payer) list(b *testing.B, params payout.ListParams) (ids []string) {
-	all, err := p.Disbursements.List(b.Context(), p.caller, params)
-	must.Do(b, err)
+	all := must.Get(p.Disbursements.List(b.Context(), p.caller, params))(b)
 	if len(all.Data) != params.Limit {
 		b.Fatalf("%d disbursements", len(all.Data))
 	}

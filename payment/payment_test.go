@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments/api"
@@ -169,12 +171,8 @@ func TestListPayments(t *testing.T) {
 		}
 	}
 	for _, id := range strangers {
-		if _, err := s.Get(t.Context(), caller, id); api.CodeOf(err) != api.ResourceMissing {
-			t.Errorf("a stranger's payment: %v", err)
-		}
-		if _, err := s.List(t.Context(), caller, payment.ListParams{Page: api.Page{StartingAfter: id}}); api.CodeOf(err) != api.ResourceMissing {
-			t.Errorf("a stranger's payment as cursor: %v", err)
-		}
+		testkit.WantCode(t, "a stranger's payment", testkit.Err(s.Get(t.Context(), caller, id)), api.ResourceMissing)
+		testkit.WantCode(t, "a stranger's payment as cursor", testkit.Err(s.List(t.Context(), caller, payment.ListParams{Page: api.Page{StartingAfter: id}})), api.ResourceMissing)
 	}
 }
 

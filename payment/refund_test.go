@@ -1,14 +1,14 @@
 package payment_test
 
 import (
-	"io"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payment"
 )
@@ -72,9 +72,7 @@ func TestRefundsAreCounted(t *testing.T) {
 			t.Errorf("after a refund of %d, %d are refunded and not %d", step.amount, got, step.total)
 		}
 	}
-	if _, err := s.refund(t, caller, free.ID, 0); api.CodeOf(err) != api.PaymentNotRefundable {
-		t.Errorf("of a payment of nothing: %v", err)
-	}
+	testkit.WantCode(t, "of a payment of nothing", testkit.Err(s.refund(t, caller, free.ID, 0)), api.PaymentNotRefundable)
 	zero := int64(0)
 	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		_, err := s.inside.Refund(tx, paid.ID, &zero)
@@ -166,36 +164,4 @@ func TestSourceOfPayment(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-}
-
-// When any operation of the store fails, no refund is counted.
-func TestStoreFailuresReachTheCaller(t *testing.T) {
-	s := newTill(t)
-	store := faultstore.New(s.engine.Store)
-	s.engine.Store = store
-	caller := api.Caller{Merchant: "mer_1"}
-	var paid *payment.Payment
-	store.Each(t, "Completed", func() error {
-		return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
-			paid, err = s.inside.Completed(tx, payment.Payment{ID: s.inside.NewID(tx), Amount: 10}, payment.Source{Charge: "ch_1"})
-			return err
-		})
-	})
-	list, err := s.List(t.Context(), caller, payment.ListParams{})
-	if err != nil || len(list.Data) != 1 || list.Data[0].ID != paid.ID {
-		t.Errorf("payments %+v, %v", list, err)
-	}
-	store.Each(t, "Refund", func() error { _, err := s.refund(t, caller, paid.ID, 3); return err })
-	if got := s.refunded(t, caller, paid.ID); got != 3 {
-		t.Errorf("%d are refunded", got)
-	}
-	store.Each(t, "RefundFailed", func() error { return s.refundFailed(t, caller, paid.ID, 2) })
-	if got := s.refunded(t, caller, paid.ID); got != 1 {
-		t.Errorf("%d are refunded", got)
-	}
-	store.Each(t, "Get", func() error { _, err := s.Get(t.Context(), caller, paid.ID); return err })
-	store.Each(t, "List", func() error { _, err := s.List(t.Context(), caller, payment.ListParams{}); return err })
-	store.Each(t, "Export", func() error {
-		return s.Export(t.Context(), caller, payment.ExportParams{Writer: io.Discard})
-	})
 }

@@ -76,9 +76,8 @@ func TestContradictions(t *testing.T) {
 		"refused, then paid":  {silent, report(provider.Refused, provider.Paid), "failed, and now paid"},
 		"told, then answered": {&contradicting{nil, provider.Refused, provider.Paid}, report(), "failed, and now paid"},
 		"cancelled, then paid": {silent, func(t *testing.T, s *shop, id string) {
-			_, err := s.Disbursements.Cancel(t.Context(), s.Caller, id)
-			must.Do(t, err)
-			err = s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Paid})
+			must.Get(s.Disbursements.Cancel(t.Context(), s.Caller, id))(t)
+			err := s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Paid})
 			if !errors.Is(err, provider.ErrContradicted) {
 				t.Errorf("paid: %v", err)
 			}

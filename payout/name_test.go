@@ -166,8 +166,7 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 	}
 	wallet := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID}
 	otp := s.request()
-	_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: otp})
-	must.Do(t, err)
+	must.Get(s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: otp}))(t)
 	before := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 	for name, c := range map[string]struct {
 		to    payout.DestinationParams
@@ -194,7 +193,7 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 	}
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	must.Do(t, s.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: live.Merchant, Amount: decimal.NewFromInt(10), Source: "bank"}))
-	_, err = s.Disbursements.Create(t.Context(), live, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: demand(momo("0241234560"), "Kofi Mensah")})
+	_, err := s.Disbursements.Create(t.Context(), live, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: demand(momo("0241234560"), "Kofi Mensah")})
 	if api.CodeOf(err) != api.Unavailable {
 		t.Errorf("a live rail that is down: %v", err)
 	}

@@ -77,8 +77,7 @@ func TestOTPLife(t *testing.T) {
 	s := open(t, payments.Config{})
 	ask := func(what, code string, want api.Code) {
 		t.Helper()
-		_, err := s.pay(code, 1_00, "0241234567")
-		testkit.WantCode(t, what, err, want)
+		testkit.WantCode(t, what, testkit.Err(s.pay(code, 1_00, "0241234567")), want)
 	}
 	testkit.WantCode(t, "no code was requested", s.verify("123456"), api.OTPInvalid)
 	ask("no code was requested", "123456", api.OTPVerificationRequired)
@@ -112,10 +111,8 @@ func TestOTPLife(t *testing.T) {
 	testkit.WantCode(t, "the newer one", s.verify(second), "")
 	live := s.Caller
 	live.Live = true
-	_, err := s.Payouts.RequestOTP(t.Context(), live, payout.ForPayout)
-	testkit.WantCode(t, "live mode without a Texter", err, api.Unavailable)
-	_, err = s.Payouts.RequestOTP(t.Context(), s.Caller, "REFUND")
-	testkit.WantCode(t, "another purpose", err, api.ParameterInvalid)
+	testkit.WantCode(t, "live mode without a Texter", testkit.Err(s.Payouts.RequestOTP(t.Context(), live, payout.ForPayout)), api.Unavailable)
+	testkit.WantCode(t, "another purpose", testkit.Err(s.Payouts.RequestOTP(t.Context(), s.Caller, "REFUND")), api.ParameterInvalid)
 }
 
 func TestOTPLimits(t *testing.T) {
@@ -136,9 +133,8 @@ func TestOTPLimits(t *testing.T) {
 	for range 2 {
 		testkit.WantCode(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
 	}
-	for range 3 { // guesses in payouts count as well
-		_, err := s.pay(wrong(code), 1_00, "0241234567")
-		testkit.WantCode(t, "wrong", err, api.OTPVerificationRequired)
+	for range 3 { // on a payout they count alike
+		testkit.WantCode(t, "wrong", testkit.Err(s.pay(wrong(code), 1_00, "0241234567")), api.OTPVerificationRequired)
 	}
 	testkit.WantCode(t, "the right one after five wrong ones", s.verify(code), api.OTPAttemptsExceeded)
 	s.Pass(10 * time.Minute)
@@ -182,14 +178,10 @@ func TestCodeOfOneMerchant(t *testing.T) {
 func TestSingleUse(t *testing.T) {
 	s := open(t, payments.Config{SingleUseOTP: true})
 	code := s.verified()
-	_, err := s.pay(code, 0, "0241234567")
-	testkit.WantCode(t, "a refused payout leaves the code", err, api.AmountTooSmall)
-	_, err = s.pay(code, 9000_00, "0241234567")
-	testkit.WantCode(t, "so does one that is too much", err, api.InsufficientBalance)
-	_, err = s.pay(code, 1_00, "0241234567")
-	testkit.WantCode(t, "the first", err, "")
-	_, err = s.pay(code, 1_00, "0241234567")
-	testkit.WantCode(t, "the second", err, api.OTPVerificationRequired)
+	testkit.WantCode(t, "a refused payout leaves the code", testkit.Err(s.pay(code, 0, "0241234567")), api.AmountTooSmall)
+	testkit.WantCode(t, "so does one that is too much", testkit.Err(s.pay(code, 9000_00, "0241234567")), api.InsufficientBalance)
+	testkit.WantCode(t, "the first", testkit.Err(s.pay(code, 1_00, "0241234567")), "")
+	testkit.WantCode(t, "the second", testkit.Err(s.pay(code, 1_00, "0241234567")), api.OTPVerificationRequired)
 }
 
 // The service compares five guesses, however many arrive at once in verifications and payouts.

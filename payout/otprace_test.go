@@ -43,8 +43,7 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 		return err
 	})
 	second := newest()
-	_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: second})
-	must.Do(t, err)
+	must.Get(s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: second}))(t)
 	between("pay", api.OTPVerificationRequired, func() error {
 		_, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 			Amount: decimal.NewFromInt(1), OTPCode: second,
@@ -52,8 +51,8 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 		})
 		return err
 	})
-	// The newest code is still unverified.
-	_, err = s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
+	// What was sent last is still to be verified.
+	_, err := s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 		Amount: decimal.NewFromInt(1), OTPCode: newest(),
 		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
 	})

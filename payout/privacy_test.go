@@ -94,8 +94,7 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	testkit.WantCode(t, "the third", look(s.Caller), "")
 	refused("beyond the hour", 40*time.Minute)
 	testkit.WantCode(t, "a repetition", look(keyed), "")
-	_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "12"})
-	testkit.WantCode(t, "no number", err, api.InvalidPhoneNumber)
+	testkit.WantCode(t, "no number", testkit.Err(s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "12"})), api.InvalidPhoneNumber)
 	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	testkit.WantCode(t, "another merchant", look(api.Caller{Merchant: other.ID}), "")
 	testkit.WantCode(t, "live mode", look(api.Caller{Merchant: s.Caller.Merchant, Live: true}), "")
@@ -115,7 +114,6 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 func TestLostNamesAreCounted(t *testing.T) {
 	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 1}})
 	for _, want := range []api.Code{api.Unavailable, api.RateLimited} {
-		_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241230905"})
-		testkit.WantCode(t, "a name", err, want)
+		testkit.WantCode(t, "a name", testkit.Err(s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241230905"})), want)
 	}
 }

@@ -171,10 +171,8 @@ func TestEveryTextScans(t *testing.T) {
 func TestImageOfCode(t *testing.T) {
 	s := newStall(t, false, nil)
 	code := s.code(t, qrcode.CreateParams{})
-	data, err := s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.ImageParams{Format: qrcode.PNG})
-	fatal(t, err)
-	img, err := png.Decode(bytes.NewReader(data))
-	fatal(t, err)
+	data := must.Get(s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.ImageParams{Format: qrcode.PNG}))(t)
+	img := must.Get(png.Decode(bytes.NewReader(data)))(t)
 	if got, err := scan(img); err != nil || got != code.Data || img.Bounds().Dx() != qrcode.DefaultSize {
 		t.Errorf("a picture of %d says %q, %v; want %q", img.Bounds().Dx(), got, err, code.Data)
 	}

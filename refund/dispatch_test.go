@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments"
@@ -163,7 +165,7 @@ func TestContradictions(t *testing.T) {
 		r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
 		s.pass(0)
 		must.Do(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: first}))
-		wants(t, "resolved too early", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
+		testkit.WantParam(t, "resolved too early", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
 		before := s.get(r.ID)
 		for range 2 {
 			err := s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: then})
@@ -212,7 +214,7 @@ func TestContradictions(t *testing.T) {
 		if n := strings.Count(log.String(), "contradicts"); n != 1 {
 			t.Errorf("%s, then %s: the log tells %d times: %s", first, then, n, &log)
 		}
-		wants(t, "resolved twice", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
+		testkit.WantParam(t, "resolved twice", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
 		s.Verified()
 	}
 }
@@ -246,9 +248,11 @@ func TestNotify(t *testing.T) {
 	if n := strings.Count(log.String(), "a refund is stuck"); n != 1 {
 		t.Errorf("the log tells %d times: %s", n, log.String())
 	}
-	wants(t, "no outcome", notify("lost"), api.ParameterInvalid, "outcome")
-	wants(t, "unseen", notify(provider.NotFound), api.ParameterInvalid, "outcome")
-	wants(t, "an unknown id", s.Providers.Notify(t.Context(), "re_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing, "")
+	testkit.WantParam(t, "no outcome", notify("lost"), api.ParameterInvalid, "outcome")
+	testkit.WantParam(t, "unseen", notify(provider.NotFound), api.ParameterInvalid, "outcome")
+	testkit.WantParam(t, "the note of nothing", testkit.Err(s.Refunds.CreditNote(t.Context(), s.Caller, "re_0")), api.ResourceMissing, "")
+	testkit.WantParam(t, "settled nothing", s.Providers.Settle(t.Context(), s.Caller, "re_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing, "")
+	testkit.WantParam(t, "an unknown id", s.Providers.Notify(t.Context(), "re_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing, "")
 	must.Do(t, notify(provider.InProgress))
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.Paid))
@@ -261,11 +265,11 @@ func TestNotify(t *testing.T) {
 		t.Errorf("when refunded: %+v", list)
 	}
 	err := s.Providers.Settle(t.Context(), s.Caller, r.ID, provider.Result{Outcome: provider.Refused})
-	wants(t, "settled otherwise", err, api.TransferSettled, "")
+	testkit.WantParam(t, "settled otherwise", err, api.TransferSettled, "")
 	live := s.Caller
 	live.Live = true
 	err = s.Providers.Settle(t.Context(), live, r.ID, provider.Result{Outcome: provider.Paid})
-	wants(t, "settled in live mode", err, api.PermissionDenied, "")
+	testkit.WantParam(t, "settled in live mode", err, api.PermissionDenied, "")
 	if is := s.get(r.ID); is.Status != refund.Succeeded || *is.ProviderReference != "theirs" {
 		t.Errorf("got %+v", is)
 	}
@@ -281,7 +285,7 @@ func TestNoRailReservesNothing(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: plain{}}})
 	v := s.paidInvoice(25_00, "")
 	_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})
-	wants(t, "without a refund rail", err, api.Unavailable, "")
+	testkit.WantParam(t, "without a refund rail", err, api.Unavailable, "")
 	s.holds("afterwards", "1025", "0", "1000")
 	if got := s.refunded(*v.Payment); got != 0 {
 		t.Errorf("%d pesewas are refunded", got)

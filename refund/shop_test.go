@@ -2,7 +2,6 @@ package refund_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -45,14 +44,6 @@ func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) 
 		store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "refunds.db"), sqlite.Config{}))(t)
 		test(t, open(t, store, c))
 	})
-}
-
-func wants(t *testing.T, what string, err error, code api.Code, param string) {
-	t.Helper()
-	var refusal *api.Error
-	if !errors.As(err, &refusal) || refusal.Code != code || refusal.Param != param {
-		t.Errorf("%s: got %v, want %q of %q", what, err, code, param)
-	}
 }
 
 // paidQR returns a payment of a QR code from the consumer's wallet.

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -63,9 +65,7 @@ func TestMoveClockRules(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	b.Sandbox = false
-	if _, err := b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, to(begin.Add(200*year))); api.CodeOf(err) != api.PermissionDenied {
-		t.Errorf("outside of a sandbox: %v", err)
-	}
+	testkit.WantCode(t, "outside of a sandbox", testkit.Err(b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, to(begin.Add(200*year)))), api.PermissionDenied)
 }
 
 // AwakeClocks lists more clocks than one page holds.
@@ -111,9 +111,7 @@ func TestMoveClockReplays(t *testing.T) {
 			t.Fatalf("again: %s, %v, replayed %t; want %s", again, err, replayed, first)
 		}
 	}
-	if _, err := move(41); api.CodeOf(err) != api.IdempotencyKeyReused {
-		t.Errorf("by another time: %v", err)
-	}
+	testkit.WantCode(t, "by another time", testkit.Err(move(41)), api.IdempotencyKeyReused)
 	caller.IdempotencyKey, replayed = "another", false
 	if further, err := move(40); err != nil || replayed || !further.Equal(first.AddDate(0, 0, 40)) {
 		t.Errorf("with another key: %s, %v, replayed %t", further, err, replayed)
@@ -215,9 +213,7 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 	if drain(); len(kept()) != 1 || !kept()["k2"] {
 		t.Errorf("after a month %v are kept, want k2", kept())
 	}
-	if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k2"}, "a", &made, nil); api.CodeOf(err) != api.IdempotencyKeyReused {
-		t.Errorf("the key that was used again: %v", err)
-	}
+	testkit.WantCode(t, "the key that was used again", testkit.Err(b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k2"}, "a", &made, nil)), api.IdempotencyKeyReused)
 }
 
 // Parameters or answers that do not marshal are bugs. The call fails at once and leaves nothing
@@ -242,7 +238,5 @@ func TestUnmarshalableCallsFail(t *testing.T) {
 	if err == nil || api.CodeOf(err) != "" {
 		t.Errorf("answer: got %v", err)
 	}
-	if _, err := engine.Get(t.Context(), b.Engine, caller, things, "th_1", "thing"); api.CodeOf(err) != api.ResourceMissing {
-		t.Errorf("what the failed call wrote: %v", err)
-	}
+	testkit.WantCode(t, "what the failed call wrote", testkit.Err(engine.Get(t.Context(), b.Engine, caller, things, "th_1", "thing")), api.ResourceMissing)
 }

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/ids"
@@ -135,10 +137,8 @@ func testExecuteReplays(t *testing.T) {
 	if len(wakes()) != 1 {
 		t.Errorf("a replay woke the worker: %v", wakes())
 	}
-	if _, err := b.make(t, caller, "b", &made, nil); api.CodeOf(err) != api.IdempotencyKeyReused {
-		t.Errorf("another request: %v", err)
-	}
-	// Another merchant, the other mode and calls without a key are independent of it.
+	testkit.WantCode(t, "another request", testkit.Err(b.make(t, caller, "b", &made, nil)), api.IdempotencyKeyReused)
+	// Another merchant, the other mode and no key have nothing to do with it.
 	for _, other := range []api.Caller{{Merchant: "mer_2", IdempotencyKey: "k"}, {Merchant: "mer_1", Live: true, IdempotencyKey: "k"}, {Merchant: "mer_1"}} {
 		if v, err := b.make(t, other, "a", &made, nil); err != nil || v.ID == first.ID {
 			t.Errorf("%+v: %+v, %v", other, v, err)
@@ -157,18 +157,14 @@ func testExecuteReplays(t *testing.T) {
 	if v, err := replay(api.Caller{Merchant: "mer_1", IdempotencyKey: "new"}, "a"); err != nil || v != nil {
 		t.Errorf("Replay of nothing: %+v, %v", v, err)
 	}
-	if _, err := replay(caller, "b"); api.CodeOf(err) != api.IdempotencyKeyReused {
-		t.Errorf("Replay of another request: %v", err)
-	}
+	testkit.WantCode(t, "Replay of another request", testkit.Err(replay(caller, "b")), api.IdempotencyKeyReused)
 
 	// An expired key starts anew, even before the job has removed it.
 	b.now = b.now.Add(30 * 24 * time.Hour)
 	if v, err := b.make(t, caller, "b", &made, nil); err != nil || v.Name != "b" {
 		t.Errorf("after a month: %+v, %v", v, err)
 	}
-	if _, err := b.make(t, caller, "a", &made, nil); api.CodeOf(err) != api.IdempotencyKeyReused {
-		t.Errorf("the old request after a month: %v", err)
-	}
+	testkit.WantCode(t, "the old request after a month", testkit.Err(b.make(t, caller, "a", &made, nil)), api.IdempotencyKeyReused)
 }
 
 func TestConcurrentCallsWithOneKey(t *testing.T) {
@@ -294,9 +290,7 @@ func TestListing(t *testing.T) {
 			t.Errorf("%+v: got %v", wrong.page, err)
 		}
 	}
-	if _, err := engine.Get(t.Context(), b.Engine, caller, things, "th_x", "thing"); api.CodeOf(err) != api.ResourceMissing {
-		t.Errorf("Get of nothing: %v", err)
-	}
+	testkit.WantCode(t, "Get of nothing", testkit.Err(engine.Get(t.Context(), b.Engine, caller, things, "th_x", "thing")), api.ResourceMissing)
 }
 
 // RunAfterCommit starts the work after the commit, and only then. A rolled back run frees its

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -185,9 +187,7 @@ func TestKeysAreForgottenByTheRealClock(t *testing.T) {
 		}))
 	}
 	must.Do(t, use("a"))
-	if err := use("b"); api.CodeOf(err) != api.IdempotencyKeyReused {
-		t.Errorf("a key that was used for another request: %v", err)
-	}
+	testkit.WantCode(t, "a key that was used for another request", use("b"), api.IdempotencyKeyReused)
 	advance(t, b, caller.Merchant, life)
 	if kept(1); awake(t, b) != 1 {
 		t.Error("the clock rests as soon as it was moved")
@@ -199,9 +199,7 @@ func TestKeysAreForgottenByTheRealClock(t *testing.T) {
 	if err := use("b"); err != nil {
 		t.Errorf("after the key has expired: %v", err)
 	}
-	if err := use("a"); api.CodeOf(err) != api.IdempotencyKeyReused {
-		t.Errorf("the key stands for the expired request: %v", err)
-	}
+	testkit.WantCode(t, "the key stands for the expired request", use("a"), api.IdempotencyKeyReused)
 	b.now = b.now.Add(life - time.Second)
 	kept(1)
 	b.now = b.now.Add(time.Second)

@@ -41,8 +41,7 @@ func TestErasureReachesUnlinkedDrafts(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		svc := testkit.New(t, store, payments.Config{Clock: func() time.Time { return now }})
-		m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-		must.Do(t, err)
+		m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 		caller := api.Caller{Merchant: m.ID}
 		keyed := func(key string) api.Caller { return api.Caller{Merchant: m.ID, IdempotencyKey: key} }
 		customer := func(name string) *account.Customer {
@@ -63,7 +62,7 @@ func TestErasureReachesUnlinkedDrafts(t *testing.T) {
 		bill(stays, true)
 		// A draft that was retyped for another person no longer concerns the customer.
 		retyped := bill(gone, false)
-		_, _, err = svc.Invoices.HostedPDF(t.Context(), retyped.HostedURL[strings.LastIndex(retyped.HostedURL, "/")+1:])
+		_, _, err := svc.Invoices.HostedPDF(t.Context(), retyped.HostedURL[strings.LastIndex(retyped.HostedURL, "/")+1:])
 		must.Do(t, err)
 		must.Get(svc.Invoices.Update(t.Context(), caller, retyped.ID, invoice.Fields{Customer: new(""), Name: new("Yaw")}))(t)
 		must.Get(svc.Invoices.Update(t.Context(), caller, retyped.ID, invoice.Fields{

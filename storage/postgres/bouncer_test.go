@@ -23,9 +23,8 @@ func TestStoreWorksBehindTransactionPooling(t *testing.T) {
 	const mode = "&default_query_exec_mode="
 	t.Run("modes", func(t *testing.T) {
 		for _, mode := range []string{"", mode + "cache_statement", mode + "describe_exec", mode + "exec", mode + "simple_protocol"} {
-			pool, err := postgres.Connect(t.Context(), bouncer.URL()+mode)
-			must.Do(t, err)
-			_, err = postgres.Open(t.Context(), pool, postgres.Config{})
+			pool := must.Get(postgres.Connect(t.Context(), bouncer.URL()+mode))(t)
+			_, err := postgres.Open(t.Context(), pool, postgres.Config{})
 			pool.Close()
 			if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "CacheDescribe") {
 				t.Errorf("%q: %v", mode, err)

@@ -42,8 +42,7 @@ func BenchmarkHTTP(b *testing.B) {
 	for _, connections := range []int{16, 64, 256} {
 		b.Run(fmt.Sprint("connections=", connections), func(b *testing.B) {
 			drive := func(keys []string, n int) httpload.Load {
-				done, err := httpload.Run(b.Context(), httpload.Load{Address: address, Connections: connections, Requests: n, Keys: keys, Wallets: m.serviceIDs()})
-				must.Do(b, err)
+				done := must.Get(httpload.Run(b.Context(), httpload.Load{Address: address, Connections: connections, Requests: n, Keys: keys, Wallets: m.serviceIDs()}))(b)
 				return done
 			}
 			drive(keys, 2000)
@@ -83,8 +82,7 @@ func BenchmarkHTTP(b *testing.B) {
 
 // serve answers /v1 with the market's service.
 func (m *market) serve(b *testing.B) (address string) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Do(b, err)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(b)
 	server := httpapi.NewServer("", httpapi.New(m.svc, httpapi.Config{
 		Logger: slog.New(slog.DiscardHandler), InFlight: httpapi.InFlight{Test: 1024, All: 8192}, // one key has all connections
 	}))
@@ -165,8 +163,7 @@ func newPgbench(b *testing.B) *pgbench {
 	} else {
 		b.Skip("pgbench is not installed")
 	}
-	config, err := pgxpool.ParseConfig(url)
-	must.Do(b, err)
+	config := must.Get(pgxpool.ParseConfig(url))(b)
 	name := fmt.Sprint("pgbench_", os.Getpid())
 	each := func(statement string) {
 		conn, err := pgx.ConnectConfig(context.Background(), config.ConnConfig)
@@ -211,7 +208,6 @@ func (p *pgbench) run(b *testing.B, d time.Duration) float64 {
 	if found == nil {
 		b.Fatalf("pgbench says no rate: %s", out)
 	}
-	rate, err := strconv.ParseFloat(string(found[1]), 64)
-	must.Do(b, err)
+	rate := must.Get(strconv.ParseFloat(string(found[1]), 64))(b)
 	return rate
 }

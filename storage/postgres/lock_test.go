@@ -167,8 +167,7 @@ func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
 	for _, setting := range []string{"lock_timeout", "statement_timeout"} {
 		t.Run(setting, func(t *testing.T) {
 			schema := pgtest.Schema(t)
-			config, err := postgres.PoolConfig(pgtest.URL(t))
-			must.Do(t, err)
+			config := must.Get(postgres.PoolConfig(pgtest.URL(t)))(t)
 			config.MaxConns = 4
 			pool := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
 			t.Cleanup(pool.Close)
@@ -183,7 +182,7 @@ func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
 			defer release()
 			must.Get(tx.Exec(t.Context(), "LOCK TABLE "+schema+".storage_writer IN EXCLUSIVE MODE"))(t)
 			host := must.Get(hasty.Begin(t.Context()))(t)
-			err = impatient.In(host).Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("in")) })
+			err := impatient.In(host).Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("in")) })
 			if !errors.Is(err, storage.ErrRetry) {
 				t.Errorf("in the host's transaction: %v", err)
 			}

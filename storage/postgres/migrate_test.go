@@ -65,9 +65,8 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 				cut := &queryKiller{}
 				cut.left.Store(n)
 				config.ConnConfig.Tracer = cut
-				dying, err := pgxpool.NewWithConfig(t.Context(), config)
-				must.Do(t, err)
-				err = postgres.Migrate(t.Context(), dying, schema, &whole)
+				dying := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
+				err := postgres.Migrate(t.Context(), dying, schema, &whole)
 				dying.Close()
 				if cut.left.Load() > 0 { // it finished before the chosen statement
 					must.Do(t, err)
@@ -87,13 +86,12 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 			if err := postgres.Validate(t.Context(), pool, schema, &whole); err != nil {
 				t.Error(err)
 			}
-			s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true})
-			must.Do(t, err)
+			s := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true}))(t)
 			must.Do(t, s.Define(t.Context(), &whole))
 			if what != "grown" {
 				return
 			}
-			err = s.View(t.Context(), func(tx storage.ReadTx) error {
+			err := s.View(t.Context(), func(tx storage.ReadTx) error {
 				r, err := tx.Find(&whole, "token", scope, "token")
 				if err == nil && (r.ID != "th_1" || r.Columns[4] != any(epoch)) {
 					t.Errorf("found %+v", r)
@@ -183,8 +181,7 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 	}
 	must.Get(conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan"))(t)
 	for text, args := range tracer.seen {
-		rows, err := conn.Query(t.Context(), "EXPLAIN "+text, args...)
-		must.Do(t, err)
+		rows := must.Get(conn.Query(t.Context(), "EXPLAIN "+text, args...))(t)
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -273,8 +270,7 @@ func TestObsoleteIndexesAreDropped(t *testing.T) {
 	must.Do(t, postgres.Migrate(t.Context(), pool, schema, things))
 	check := func(want string) {
 		t.Helper()
-		rows, err := pool.Query(t.Context(), "SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname LIKE $2 ORDER BY 1", schema, things.Name+".due%")
-		must.Do(t, err)
+		rows := must.Get(pool.Query(t.Context(), "SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname LIKE $2 ORDER BY 1", schema, things.Name+".due%"))(t)
 		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if want = fmt.Sprintf(want, things.Name); err != nil || fmt.Sprint(names) != want {
 			t.Errorf("indexes %v, %v, want %s", names, err, want)

@@ -334,11 +334,8 @@ func newWorker(t *testing.T, url, schema string, told *reports) *worker {
 	w := &worker{cmd: exec.Command(os.Args[0]), read: make(chan struct{})}
 	w.cmd.Env = append(os.Environ(), workerURL+"="+url, workerSchema+"="+schema)
 	w.cmd.Stderr = os.Stderr
-	var err error
-	w.input, err = w.cmd.StdinPipe()
-	must.Do(t, err)
-	out, err := w.cmd.StdoutPipe()
-	must.Do(t, err)
+	w.input = must.Get(w.cmd.StdinPipe())(t)
+	out := must.Get(w.cmd.StdoutPipe())(t)
 	must.Do(t, w.cmd.Start())
 	go func() {
 		defer close(w.read)

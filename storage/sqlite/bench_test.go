@@ -154,8 +154,7 @@ func newRawLoop(b *testing.B) *rawLoop {
 	must.Do(b, s.Define(b.Context(), notes))
 	fill(b, s, 1000)
 	must.Do(b, s.Update(b.Context(), func(tx storage.Tx) error { return payment(tx, 99_999_999) }))
-	table, err := s.store.Table(notes)
-	must.Do(b, err)
+	table := must.Get(s.store.Table(notes))(b)
 	w := &rawLoop{conn: s.writer.conn, insertNote: table.DriverSQL.(*tableSQL).insert[0]}
 	must.Do(b, w.conn.script("PRAGMA wal_autocheckpoint = 1000"))
 	for name, a := range map[string]*account{"wallet": &w.wallet, "cash": &w.cash} {

@@ -59,9 +59,8 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 			if err := old.Update(t.Context(), func(tx storage.Tx) error { _, err := tx.Next("number"); return err }); !errors.Is(err, wanted) {
 				t.Errorf("another write: %v, want %v", err, wanted)
 			}
-			tx, err := old.db.BeginTx(t.Context(), &sql.TxOptions{})
-			must.Do(t, err)
-			err = old.In(tx).Update(t.Context(), func(tx storage.Tx) error { _, err := tx.Next("number"); return err })
+			tx := must.Get(old.db.BeginTx(t.Context(), &sql.TxOptions{}))(t)
+			err := old.In(tx).Update(t.Context(), func(tx storage.Tx) error { _, err := tx.Next("number"); return err })
 			if !errors.Is(err, wanted) {
 				t.Errorf("Update in the host's transaction: %v, want %v", err, wanted)
 			}
@@ -138,9 +137,7 @@ func TestOneOfIsExtendedInPlace(t *testing.T) {
 func BenchmarkGrowth(b *testing.B) {
 	rows := 10_000
 	if text := os.Getenv("PAYMENTS_TEST_ROWS"); text != "" {
-		var err error
-		rows, err = strconv.Atoi(text)
-		must.Do(b, err)
+		rows = must.Get(strconv.Atoi(text))(b)
 	}
 	for name, grown := range map[string]*storage.Kind{
 		"value":  cards(3, oneOf("new", "used", "lost")).Kind(),

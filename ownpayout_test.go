@@ -57,8 +57,7 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 		var made *payout.Transfer
 		pay := func(own *payments.Tx) {
 			var err error
-			made, err = own.Payouts.Create(ctx, s.Caller, outside("0241234567"))
-			must.Do(t, err)
+			made = must.Get(own.Payouts.Create(ctx, s.Caller, outside("0241234567")))(t)
 			if made.Status != payout.Pending {
 				t.Errorf("it is made %s", made.Status)
 			}
@@ -68,9 +67,7 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 			}
 		}
 		inHost(t, s, db, rollback, pay)
-		if _, err := s.Payouts.Get(ctx, s.Caller, made.ID); api.CodeOf(err) != api.ResourceMissing {
-			t.Errorf("rolled back: %v", err)
-		}
+		testkit.WantCode(t, "rolled back", testkit.Err(s.Payouts.Get(ctx, s.Caller, made.ID)), api.ResourceMissing)
 		inHost(t, s, db, commit, pay).Wake()
 		s.Work()
 		is := must.Get(s.Payouts.Get(ctx, s.Caller, made.ID))(t)
@@ -78,9 +75,7 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 			t.Errorf("the payout is %s, beside %d rows", is.Status, db.count())
 		}
 		inHost(t, s, db, rollback, func(own *payments.Tx) {
-			if _, err := own.Payouts.Create(ctx, s.Caller, outside("0241234567")); api.CodeOf(err) != api.OTPVerificationRequired {
-				t.Errorf("a code that is used up: %v", err)
-			}
+			testkit.WantCode(t, "a code that is used up", testkit.Err(own.Payouts.Create(ctx, s.Caller, outside("0241234567"))), api.OTPVerificationRequired)
 		})
 	})
 }
@@ -172,8 +167,7 @@ func TestOwnTransactionBeginsAgain(t *testing.T) {
 		caller.IdempotencyKey = "order-1"
 		params := disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: outside("0241234567").Destination}
 		tx, store, free := db.blocked(s)
-		own, err := s.InTx(ctx, store)
-		must.Do(t, err)
+		own := must.Get(s.InTx(ctx, store))(t)
 		if _, err := own.Disbursements.Create(ctx, caller, params); !errors.Is(err, storage.ErrRetry) || api.CodeOf(err) != "" {
 			t.Errorf("in the way of another: %v", err)
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
@@ -136,9 +138,7 @@ func TestOwnTransaction(t *testing.T) {
 		in(commit, func(own *payments.Tx) {
 			must.Do(t, pay(own, "a", 10))
 			must.Do(t, pay(own, "a", 10)) // a repetition, within the same transaction
-			if err := pay(own, "b", 19_000); api.CodeOf(err) != api.InsufficientBalance {
-				t.Errorf("too much: %v", err)
-			}
+			testkit.WantCode(t, "too much", pay(own, "b", 19_000), api.InsufficientBalance)
 			must.Do(t, pay(own, "c", 5)) // it goes on after a refusal
 		})
 		check("committed", 1, 15)
@@ -174,9 +174,7 @@ func TestOwnTransactionTakesNoGuess(t *testing.T) {
 			t.Errorf("verify: %v", err)
 		}
 		params.OTPCode = ""
-		if _, err := own.Payouts.Create(ctx, s.Caller, params); api.CodeOf(err) != api.OTPVerificationRequired {
-			t.Errorf("a payout without a verified code: %v", err)
-		}
+		testkit.WantCode(t, "a payout without a verified code", testkit.Err(own.Payouts.Create(ctx, s.Caller, params)), api.OTPVerificationRequired)
 		amount := int64(500)
 		code := must.Get(own.QRCodes.Create(ctx, s.Caller, qrcode.CreateParams{Amount: &amount}))(t)
 		pay := qrcode.PayParams{Wallet: account.WalletRef{Phone: "0241234567"}, PIN: "1234"}
@@ -194,11 +192,10 @@ func TestOwnTransactionGoesNowhere(t *testing.T) {
 		ctx := t.Context()
 		s.Fund(s.Caller.Merchant, 100)
 		price := int64(25_00)
-		v, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{
+		v := must.Get(s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{
 			Fields:       invoice.Fields{Lines: []invoice.LineParams{{Description: "Catering", UnitAmount: &price}}},
 			AutoFinalize: true,
-		})
-		must.Do(t, err)
+		}))(t)
 		tx, store := db.begin()
 		defer tx.rollback()
 		own := must.Get(s.InTx(ctx, store))(t)
@@ -211,7 +208,7 @@ func TestOwnTransactionGoesNowhere(t *testing.T) {
 		to := payout.DestinationParams{
 			Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Nobody At All", MatchName: true,
 		}
-		_, err = own.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: to})
+		_, err := own.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: to})
 		if !errors.Is(err, api.ErrNetworkInTx) {
 			t.Errorf("a name that nobody has compared: %v", err)
 		}

@@ -105,9 +105,7 @@ func TestTheServerKeyIsKept(t *testing.T) {
 			t.Errorf("start %d: %v", start, err)
 		}
 		other := testkit.New(t, store, payments.Config{Key: []byte(strings.Repeat("k", 32))})
-		if _, err := other.QRCodes.Resolve(t.Context(), caller, text); api.CodeOf(err) != api.InvalidConsumerQR {
-			t.Errorf("with another key: %v", err)
-		}
+		testkit.WantCode(t, "with another key", testkit.Err(other.QRCodes.Resolve(t.Context(), caller, text)), api.InvalidConsumerQR)
 		must.Do(t, store.Close())
 	}
 }
@@ -134,8 +132,7 @@ func TestStartAndStop(t *testing.T) {
 func TestMoveClock(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"})
-	must.Do(t, err)
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	caller := api.Caller{Merchant: m.ID}
 	move := func(by time.Duration, to time.Time) (time.Duration, error) {
 		at, err := svc.MoveClock(t.Context(), caller, payments.ClockParams{By: by, To: to})
@@ -150,19 +147,11 @@ func TestMoveClock(t *testing.T) {
 			t.Errorf("%+v: got %s, %v", step, got, err)
 		}
 	}
-	if _, err := move(0, now); api.CodeOf(err) != api.ParameterInvalid {
-		t.Errorf("back: %v", err)
-	}
-	if _, err := move(-time.Second, time.Time{}); api.CodeOf(err) != api.ParameterInvalid {
-		t.Errorf("by less than nothing: %v", err)
-	}
-	if _, err := move(101*365*24*time.Hour, time.Time{}); api.CodeOf(err) != api.ParameterInvalid {
-		t.Errorf("by a century: %v", err)
-	}
+	testkit.WantCode(t, "back", testkit.Err(move(0, now)), api.ParameterInvalid)
+	testkit.WantCode(t, "by less than nothing", testkit.Err(move(-time.Second, time.Time{})), api.ParameterInvalid)
+	testkit.WantCode(t, "by a century", testkit.Err(move(101*365*24*time.Hour, time.Time{})), api.ParameterInvalid)
 	live := api.Caller{Merchant: m.ID, Live: true}
-	if _, err := svc.MoveClock(t.Context(), live, payments.ClockParams{By: time.Hour}); api.CodeOf(err) != api.PermissionDenied {
-		t.Errorf("live: %v", err)
-	}
+	testkit.WantCode(t, "live", testkit.Err(svc.MoveClock(t.Context(), live, payments.ClockParams{By: time.Hour})), api.PermissionDenied)
 	code, err := svc.QRCodes.Create(t.Context(), live, qrcode.CreateParams{})
 	if err != nil || code.Created != now.Unix() {
 		t.Errorf("a live code was made at %d, %v", code.Created, err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
@@ -19,7 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Everybody who arrives at once gets a service id of their own, without holes.
+// Concurrent calls each get their own service id, without holes.
 func TestServiceIDsUnderConcurrency(t *testing.T) {
 	b := newBench(t, nil)
 	var mu sync.Mutex
@@ -49,7 +51,7 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 			t.Errorf("%s is missing", id)
 		}
 	}
-	// A refused account gives its number back.
+	// A refused account frees its number.
 	if _, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "A", Phone: "0240000000"}); err == nil {
 		t.Error("a phone number was given twice")
 	}
@@ -61,8 +63,7 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 
 func TestAgents(t *testing.T) {
 	b := newBench(t, nil)
-	agent, err := b.CreateAgent(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Kojo", Phone: "020 111 2222", Status: account.Suspended})
-	must.Do(t, err)
+	agent := must.Get(b.CreateAgent(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Kojo", Phone: "020 111 2222", Status: account.Suspended}))(t)
 	if agent.Status != account.Suspended || agent.Phone != "+233201112222" || !strings.HasPrefix(agent.ID, "cag_") {
 		t.Errorf("agent %+v", agent)
 	}
@@ -72,16 +73,15 @@ func TestAgents(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", status, got, err)
 		}
 	}
-	_, err = b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
-	wantCode(t, "opening a closed float", err, api.ParameterInvalid)
+	_, err := b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
+	testkit.WantCode(t, "opening a closed float", err, api.ParameterInvalid)
 	_, err = b.UpdateAgent(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Status("odd"))})
-	wantCode(t, "no status", err, api.ParameterInvalid)
-	_, err = b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
-	wantCode(t, "the other mode", err, api.ResourceMissing)
+	testkit.WantCode(t, "no status", err, api.ParameterInvalid)
+	testkit.WantCode(t, "the other mode", testkit.Err(b.UpdateAgent(t.Context(), api.Caller{}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})), api.ResourceMissing)
 	_, err = b.UpdateConsumer(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Active)})
-	wantCode(t, "an agent is no consumer", err, api.ResourceMissing)
+	testkit.WantCode(t, "an agent is no consumer", err, api.ResourceMissing)
 	_, err = b.UpdateConsumer(t.Context(), api.Caller{Live: true}, agent.ID, account.UpdateHolderParams{Status: new(account.Status(""))})
-	wantCode(t, "no status at all", err, api.ParameterInvalid)
+	testkit.WantCode(t, "no status at all", err, api.ParameterInvalid)
 	if _, err := b.CreateAgent(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Next", Phone: "0201112222"}); err != nil {
 		t.Errorf("the number of a closed float: %v", err)
 	}
@@ -90,8 +90,7 @@ func TestAgents(t *testing.T) {
 func TestDepositsToHolders(t *testing.T) {
 	b := newBench(t, nil)
 	consumer := b.consumer(t, "0241000001")
-	agent, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001"})
-	must.Do(t, err)
+	agent := must.Get(b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Kojo", Phone: "0241000001"}))(t)
 	for to, amount := range map[string]string{consumer.ID: "12.34", agent.ID: "999999.99"} {
 		err := b.Deposit(t.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.RequireFromString(amount), Source: "bank"})
 		if err != nil {
@@ -107,8 +106,8 @@ func TestDepositsToHolders(t *testing.T) {
 	if got, err := b.WalletBalance(t.Context(), api.Caller{Live: true}, consumer.ID); err != nil || !got.IsZero() {
 		t.Errorf("the wallet of the other mode has %s, %v", got, err)
 	}
-	err = b.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: agent.ID, Amount: decimal.NewFromInt(1), Source: "bank"})
-	wantCode(t, "an agent of the other mode", err, api.ResourceMissing)
+	err := b.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: agent.ID, Amount: decimal.NewFromInt(1), Source: "bank"})
+	testkit.WantCode(t, "an agent of the other mode", err, api.ResourceMissing)
 	for name, d := range map[string]account.DepositParams{
 		"a long source":        {To: agent.ID, Source: strings.Repeat("a", 41)},
 		"a source in capitals": {To: agent.ID, Source: "Bank"}, "a long reference": {To: agent.ID, Ref: strings.Repeat("r", 101)},
@@ -132,41 +131,40 @@ func TestOnlyUsableWalletsPay(t *testing.T) {
 	for status, want := range map[account.Status]api.Code{
 		account.Active: "", account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive,
 	} {
-		c, err := b.UpdateConsumer(t.Context(), api.Caller{}, c.ID, account.UpdateHolderParams{Status: new(status)})
-		must.Do(t, err)
-		wantCode(t, string(status), c.Usable(), want)
+		c := must.Get(b.UpdateConsumer(t.Context(), api.Caller{}, c.ID, account.UpdateHolderParams{Status: new(status)}))(t)
+		testkit.WantCode(t, string(status), c.Usable(), want)
 		// A frozen wallet is found all the same: only its holder is told.
-		err = b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
+		err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			found, err := b.inside.Payer(tx, false, account.WalletRef{Phone: "0241000001"})
 			if err == nil && found.Status != status {
 				t.Errorf("%s: found %+v", status, found)
 			}
 			return err
 		})
-		wantCode(t, "the search for a wallet that is "+string(status), err, "")
+		testkit.WantCode(t, "the search for a wallet that is "+string(status), err, "")
 	}
 	err := b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error { return b.inside.ConsumerExists(tx, true, c.ID) })
-	wantCode(t, "the consumer in the other mode", err, api.AccountNotFound)
+	testkit.WantCode(t, "the consumer in the other mode", err, api.AccountNotFound)
 }
 
 func TestInvalidPINsAreRefused(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	for _, wrong := range []string{"", "123", "1234567", "12 4", "12a4", "١٢"} {
-		wantCode(t, "PIN "+wrong, b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: wrong}), api.ParameterInvalid)
+		testkit.WantCode(t, "PIN "+wrong, b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: wrong}), api.ParameterInvalid)
 	}
-	wantCode(t, "the PIN stays", enter(t.Context(), b, id, "1234", nil), "")
+	testkit.WantCode(t, "the PIN stays", enter(t.Context(), b, id, "1234", nil), "")
 	// A new PIN unlocks.
 	for range 5 {
-		wantCode(t, "a wrong one", enter(t.Context(), b, id, "0000", nil), api.PINInvalid)
+		testkit.WantCode(t, "a wrong one", enter(t.Context(), b, id, "0000", nil), api.PINInvalid)
 	}
-	wantCode(t, "locked", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
-	wantCode(t, "a new PIN", b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: "4321"}), "")
-	wantCode(t, "unlocked", enter(t.Context(), b, id, "4321", nil), "")
+	testkit.WantCode(t, "locked", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
+	testkit.WantCode(t, "a new PIN", b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: "4321"}), "")
+	testkit.WantCode(t, "unlocked", enter(t.Context(), b, id, "4321", nil), "")
 }
 
-// A try that was counted by a process that then died stays counted: here the
-// caller goes away while the effect runs for others, again and again.
+// A counted attempt stays counted when the process dies. Here the caller cancels while the effect
+// runs for others, several times.
 func TestAttemptSurvivesCancelledCall(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
@@ -181,19 +179,19 @@ func TestAttemptSurvivesCancelledCall(t *testing.T) {
 			_ = b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { panic(died) })
 		}()
 	}
-	wantCode(t, "after five that died", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
+	testkit.WantCode(t, "after five that died", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
 	// And the turn was given back each time: nobody waits for the dead.
 	b.advance(15 * time.Minute)
-	wantCode(t, "after the lock", enter(t.Context(), b, id, "1234", nil), "")
+	testkit.WantCode(t, "after the lock", enter(t.Context(), b, id, "1234", nil), "")
 }
 
-// A right PIN whose effect needs no transaction, as a replay, is no try; nor is
-// one whose caller has gone away during the effect.
+// A right PIN is no failed attempt, even when the effect needs no transaction, as in a replay, or
+// when the caller cancels during the effect.
 func TestRightPINAttemptIsNotCounted(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	for range 10 {
-		wantCode(t, "no transaction", b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { return nil }), "")
+		testkit.WantCode(t, "no transaction", b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(*account.Proof) error { return nil }), "")
 	}
 	for range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -210,23 +208,23 @@ func TestRightPINAttemptIsNotCounted(t *testing.T) {
 	if err := enter(gone, b, id, "1234", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller who has gone before: %v", err)
 	}
-	wantCode(t, "a right one", enter(t.Context(), b, id, "1234", nil), "")
+	testkit.WantCode(t, "a right one", enter(t.Context(), b, id, "1234", nil), "")
 }
 
-// A lock that another process set while the PIN was compared holds.
+// A lock holds when another process sets it during the comparison.
 func TestLockByAnotherProcessHolds(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
-	_, elsewhere := account.New(b.engine, account.Config{}) // with turns of its own, as another process has
+	_, elsewhere := account.New(b.engine, account.Config{}) // a second process has turns of its own
 	err := b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
 		for range 4 {
 			err := elsewhere.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "0000"}, func(*account.Proof) error { return nil })
-			wantCode(t, "elsewhere", err, api.PINInvalid)
+			testkit.WantCode(t, "elsewhere", err, api.PINInvalid)
 		}
 		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.inside.Confirm(tx, p) })
 	})
-	wantCode(t, "the right one meanwhile", err, api.PINLocked)
-	wantCode(t, "the right one afterwards", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
+	testkit.WantCode(t, "the right one meanwhile", err, api.PINLocked)
+	testkit.WantCode(t, "the right one afterwards", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
 }
 
 func TestRightsOfKeys(t *testing.T) {
@@ -264,21 +262,18 @@ func TestRightsOfKeys(t *testing.T) {
 			}
 		}
 	}
-	_, err := b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "a\x00"})
-	wantCode(t, "a name with NUL", err, api.ParameterInvalid)
+	testkit.WantCode(t, "a name with NUL", testkit.Err(b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "a\x00"})), api.ParameterInvalid)
 	for _, unknown := range []string{"", "nothing", "QR_codes", "*", "qr_codes "} {
-		_, err = b.CreateKey(t.Context(), caller, account.CreateKeyParams{Resources: []string{"payments", unknown}})
-		wantCode(t, "the resource "+unknown, err, api.ParameterInvalid)
+		testkit.WantCode(t, "the resource "+unknown, testkit.Err(b.CreateKey(t.Context(), caller, account.CreateKeyParams{Resources: []string{"payments", unknown}})), api.ParameterInvalid)
 	}
 
-	// A second roll does not let a key live longer than the first one said.
+	// A second roll never extends the life that the first one set.
 	key := must.Get(b.CreateKey(t.Context(), caller, account.CreateKeyParams{}))(t)
 	for _, overlap := range []time.Duration{time.Hour, 24 * time.Hour} {
 		must.Get(b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: overlap}))(t)
 	}
 	b.advance(time.Hour)
-	_, err = b.Authenticate(t.Context(), key.Secret)
-	wantCode(t, "a key that was rolled twice", err, api.APIKeyInvalid)
-	_, err = b.RollKey(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, key.ID, account.RollKeyParams{Overlap: 0})
-	wantCode(t, "rolling a key of the other mode", err, api.ResourceMissing)
+	testkit.WantCode(t, "a key that was rolled twice", testkit.Err(b.Authenticate(t.Context(), key.Secret)), api.APIKeyInvalid)
+	_, err := b.RollKey(t.Context(), api.Caller{Merchant: caller.Merchant, Live: true}, key.ID, account.RollKeyParams{Overlap: 0})
+	testkit.WantCode(t, "rolling a key of the other mode", err, api.ResourceMissing)
 }

@@ -8,13 +8,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// watched counts reads, and lets a test act between what a read has found and its end.
+// watched counts reads, and lets a test act between the result of a read and its return.
 type watched struct {
 	storage.Store
 	views atomic.Int64
@@ -31,7 +33,8 @@ func (w *watched) View(ctx context.Context, fn func(storage.ReadTx) error) error
 	return err
 }
 
-// newWatched is a merchant with a key in one process, and the same database in another.
+// newWatched makes a merchant with a key in one process, and a second process over the same
+// database.
 func newWatched(t *testing.T) (here, there *bench, store *watched, caller api.Caller, key *account.Key) {
 	there = newBench(t, nil)
 	here = newBench(t, func(storage.Store) storage.Store {
@@ -53,7 +56,7 @@ func TestKeysAreReadOnceASecond(t *testing.T) {
 			if err != nil || !access.Allows("payouts", true) || access.Allows("payments", false) {
 				t.Fatalf("access %+v, %v", access, err)
 			}
-			access.Resources[0] = "payments" // is the caller's
+			access.Resources[0] = "payments" // the caller owns the returned list
 		}
 		if n := store.views.Load() - before; n != 0 {
 			t.Errorf("read %d times more within the second", n)
@@ -74,8 +77,7 @@ func TestKeysAreReadOnceASecond(t *testing.T) {
 func TestEndedKeysAreForgotten(t *testing.T) {
 	refused := func(t *testing.T, what string, b *bench, secret string) {
 		t.Helper()
-		_, err := b.Authenticate(t.Context(), secret)
-		wantCode(t, what, err, api.APIKeyInvalid)
+		testkit.WantCode(t, what, testkit.Err(b.Authenticate(t.Context(), secret)), api.APIKeyInvalid)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		here, there, _, caller, key := newWatched(t)
@@ -96,14 +98,14 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		here, _, store, caller, key := newWatched(t)
-		mustAuthenticate(t, here, key.Secret) // notes the use
+		mustAuthenticate(t, here, key.Secret) // stores the use
 		time.Sleep(time.Second)
 		store.found = func() {
 			if err := here.RevokeKey(t.Context(), caller, key.ID); err != nil {
 				t.Error(err)
 			}
 		}
-		mustAuthenticate(t, here, key.Secret) // was asked before
+		mustAuthenticate(t, here, key.Secret) // the cache knows the key
 		refused(t, "revoked while it was being read", here, key.Secret)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -118,28 +120,25 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 	})
 }
 
-// What is seen inside the host's transaction may be rolled back.
+// The host may roll back what the service sees inside its transaction.
 func TestHostTransactionCachesNoKeys(t *testing.T) {
 	here, there, _, caller, _ := newWatched(t)
 	in := here.engine.In(there.engine.Store)
 	own, _ := account.New(in, account.Config{Outer: here.inside})
-	key, err := own.CreateKey(t.Context(), caller, account.CreateKeyParams{})
-	must.Do(t, err)
+	key := must.Get(own.CreateKey(t.Context(), caller, account.CreateKeyParams{}))(t)
 	mustAuthenticate(t, &bench{Service: own}, key.Secret)
 	here.engine.Store = newBench(t, nil).engine.Store // as if all had been rolled back
-	_, err = here.Authenticate(t.Context(), key.Secret)
-	wantCode(t, "a key that never was", err, api.APIKeyInvalid)
+	testkit.WantCode(t, "a key that never was", testkit.Err(here.Authenticate(t.Context(), key.Secret)), api.APIKeyInvalid)
 }
 
-// A key that another process has revoked, and this one still knows, is refused here
-// once it is revoked here, too.
+// Another process revokes a key that this process still caches. Revoking it here too makes this
+// process refuse it.
 func TestRevocationAfterAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there, _, caller, key := newWatched(t)
 		mustAuthenticate(t, here, key.Secret)
 		must.Do(t, there.RevokeKey(t.Context(), caller, key.ID))
 		must.Do(t, here.RevokeKey(t.Context(), caller, key.ID))
-		_, err := here.Authenticate(t.Context(), key.Secret)
-		wantCode(t, "a key that was revoked twice", err, api.APIKeyInvalid)
+		testkit.WantCode(t, "a key that was revoked twice", testkit.Err(here.Authenticate(t.Context(), key.Secret)), api.APIKeyInvalid)
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -18,7 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// entered tries a PIN as a caller, and confirms a right one.
+// entered checks a PIN as a caller, and confirms a right one.
 func entered(t *testing.T, s *account.Internal, e *engine.Engine, caller api.Caller, entry account.PINEntry) error {
 	t.Helper()
 	return s.WithPIN(t.Context(), caller, entry, func(p *account.Proof) error {
@@ -26,7 +28,7 @@ func entered(t *testing.T, s *account.Internal, e *engine.Engine, caller api.Cal
 	})
 }
 
-// storedPINs returns the records of PINs as they lie in the store, newest first.
+// storedPINs returns the PIN records of the store, newest first.
 func storedPINs(t *testing.T, b *bench) []string {
 	t.Helper()
 	var found []string
@@ -42,8 +44,8 @@ func storedPINs(t *testing.T, b *bench) []string {
 	return found
 }
 
-// A PIN that was set before there was a key, or under another one, goes on working, and is
-// hashed under the present key when it is entered next.
+// A PIN that was hashed without a key, or under another key, stays valid. The next entry hashes
+// it under the present key.
 func TestPINsOutliveTheirKey(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
@@ -57,34 +59,35 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 
 	first, second := with(keys[0]), with(keys[1], keys[0])
 	before := storedPINs(t, b)[0]
-	wantCode(t, "a wrong one", entered(t, first, b.engine, api.Caller{}, wrong), api.PINInvalid)
+	testkit.WantCode(t, "a wrong one", entered(t, first, b.engine, api.Caller{}, wrong), api.PINInvalid)
 	if got := storedPINs(t, b)[0]; strings.Contains(got, "keyid") {
 		t.Errorf("a wrong entry has changed the hash: %s", got)
 	}
-	wantCode(t, "from before the key", entered(t, first, b.engine, api.Caller{}, entry), "")
+	testkit.WantCode(t, "from before the key", entered(t, first, b.engine, api.Caller{}, entry), "")
 	under := storedPINs(t, b)[0]
 	if !strings.Contains(under, ",keyid=") || under == before {
 		t.Errorf("the hash is not under the key: %s", under)
 	}
-	wantCode(t, "again", entered(t, first, b.engine, api.Caller{}, entry), "")
+	testkit.WantCode(t, "again", entered(t, first, b.engine, api.Caller{}, entry), "")
 	if got := storedPINs(t, b)[0]; got != under {
 		t.Errorf("the hash was changed for nothing: %s", got)
 	}
-	wantCode(t, "after a rotation", entered(t, second, b.engine, api.Caller{}, entry), "")
-	wantCode(t, "a wrong one after a rotation", entered(t, second, b.engine, api.Caller{}, wrong), api.PINInvalid)
-	wantCode(t, "without the old key", entered(t, with(keys[1]), b.engine, api.Caller{}, entry), "")
+	testkit.WantCode(t, "after a rotation", entered(t, second, b.engine, api.Caller{}, entry), "")
+	testkit.WantCode(t, "a wrong one after a rotation", entered(t, second, b.engine, api.Caller{}, wrong), api.PINInvalid)
+	testkit.WantCode(t, "without the old key", entered(t, with(keys[1]), b.engine, api.Caller{}, entry), "")
 
-	// An unknown key is the operator's mistake: no entry is counted, and the error names it.
+	// An unknown key is the operator's mistake. The service counts no entry, and the error names
+	// the key.
 	for range 7 {
 		err := entered(t, first, b.engine, api.Caller{}, entry)
 		if err == nil || api.CodeOf(err) != "" || !strings.Contains(err.Error(), "FallbackKeys") {
 			t.Errorf("under an unknown key: %v", err)
 		}
 	}
-	wantCode(t, "the right key again", entered(t, second, b.engine, api.Caller{}, entry), "")
+	testkit.WantCode(t, "the right key again", entered(t, second, b.engine, api.Caller{}, entry), "")
 }
 
-// Two processes that hash one PIN anew at the same time do not refuse each other.
+// Two processes that rehash one PIN at the same time do not refuse each other.
 func TestTwoProcessesRehashOnePIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
@@ -92,14 +95,14 @@ func TestTwoProcessesRehashOnePIN(t *testing.T) {
 	_, there := account.New(b.engine, account.Config{Keys: [][]byte{make([]byte, 32)}})
 	entry := account.PINEntry{Account: id, PIN: "1234"}
 	err := here.WithPIN(t.Context(), api.Caller{}, entry, func(p *account.Proof) error {
-		wantCode(t, "there", entered(t, there, b.engine, api.Caller{}, entry), "")
+		testkit.WantCode(t, "there", entered(t, there, b.engine, api.Caller{}, entry), "")
 		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return here.Confirm(tx, p) })
 	})
-	wantCode(t, "here", err, "")
+	testkit.WantCode(t, "here", err, "")
 }
 
-// Locks grow, and the last one ends only when the operator ends it. The holder is told of
-// each.
+// Each lock lasts longer, and only the operator ends the last one. The holder gets a message
+// about each.
 func TestLocksGrow(t *testing.T) {
 	b := newBench(t, nil)
 	must.Do(t, b.engine.Store.Define(t.Context(), message.Kinds()...))
@@ -113,7 +116,7 @@ func TestLocksGrow(t *testing.T) {
 	lock := func() {
 		t.Helper()
 		for range 5 {
-			wantCode(t, "a wrong one", try("0000"), api.PINInvalid)
+			testkit.WantCode(t, "a wrong one", try("0000"), api.PINInvalid)
 		}
 	}
 	told := func() []string {
@@ -137,7 +140,7 @@ func TestLocksGrow(t *testing.T) {
 		}
 		b.advance(step.locked - time.Millisecond)
 		err := try("1234")
-		wantCode(t, "a moment too early", err, api.PINLocked)
+		testkit.WantCode(t, "a moment too early", err, api.PINLocked)
 		if e := (*api.Error)(nil); !errors.As(err, &e) || e.RetryAfter != time.Millisecond {
 			t.Errorf("lock %d: %v", n+1, err)
 		}
@@ -148,24 +151,24 @@ func TestLocksGrow(t *testing.T) {
 		t.Errorf("after the last lock the holder was told %q", got)
 	}
 	b.advance(10 * 365 * 24 * time.Hour)
-	wantCode(t, "ten years later", try("1234"), api.PINLocked)
+	testkit.WantCode(t, "ten years later", try("1234"), api.PINLocked)
 	must.Do(t, s.UnlockPIN(t.Context(), api.Caller{}, id))
-	wantCode(t, "unlocked", try("1234"), "")
+	testkit.WantCode(t, "unlocked", try("1234"), "")
 	// A right entry has the locks begin anew.
 	lock()
 	b.advance(15 * time.Minute)
-	wantCode(t, "after the first lock", try("1234"), "")
+	testkit.WantCode(t, "after the first lock", try("1234"), "")
 	lock()
 	b.advance(15 * time.Minute)
-	wantCode(t, "after the first lock again", try("1234"), "")
+	testkit.WantCode(t, "after the first lock again", try("1234"), "")
 	if err := s.UnlockPIN(t.Context(), api.Caller{}, "acc_1"); err != nil {
 		t.Errorf("no such account: %v", err)
 	}
 }
 
-// One stranger cannot lock a PIN, from however many pages, and day after day: the
-// stranger's address is locked out before.
-func TestOneAddressCannotLockAPIN(t *testing.T) {
+// One address cannot lock a PIN, from any number of pages and over many days: the service locks
+// out the address first.
+func TestOneAddressCannotLockPIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	try := func(from, pin string) error {
@@ -173,34 +176,35 @@ func TestOneAddressCannotLockAPIN(t *testing.T) {
 	}
 	for day := range 10 {
 		for range 4 {
-			wantCode(t, fmt.Sprint("guess on day ", day), try("198.51.100.1", "0000"), api.PINInvalid)
+			testkit.WantCode(t, fmt.Sprint("guess on day ", day), try("198.51.100.1", "0000"), api.PINInvalid)
 		}
 		err := try("198.51.100.1", "1234")
-		wantCode(t, "locked out", err, api.PINLocked)
+		testkit.WantCode(t, "locked out", err, api.PINLocked)
 		if e := (*api.Error)(nil); !errors.As(err, &e) || e.RetryAfter != 24*time.Hour {
 			t.Errorf("locked out: %v", err)
 		}
 		b.advance(24*time.Hour - time.Millisecond)
-		wantCode(t, "a moment too early", try("198.51.100.1", "1234"), api.PINLocked)
+		testkit.WantCode(t, "a moment too early", try("198.51.100.1", "1234"), api.PINLocked)
 		b.advance(time.Millisecond)
 	}
 	for range 4 {
-		wantCode(t, "a guess", try("198.51.100.1", "0000"), api.PINInvalid)
+		testkit.WantCode(t, "a guess", try("198.51.100.1", "0000"), api.PINInvalid)
 	}
-	wantCode(t, "the holder", try("203.0.113.7", "1234"), "")
+	testkit.WantCode(t, "the holder", try("203.0.113.7", "1234"), "")
 
-	// Many addresses together lock it, and an address stays locked out after the lock.
+	// Many addresses together lock the PIN. A locked-out address stays locked out after that
+	// lock.
 	for range 4 {
-		wantCode(t, "a guess", try("198.51.100.1", "0000"), api.PINInvalid)
+		testkit.WantCode(t, "a guess", try("198.51.100.1", "0000"), api.PINInvalid)
 	}
-	wantCode(t, "a guess from elsewhere", try("198.51.100.2", "0000"), api.PINInvalid)
-	wantCode(t, "the holder", try("203.0.113.7", "1234"), api.PINLocked)
+	testkit.WantCode(t, "a guess from elsewhere", try("198.51.100.2", "0000"), api.PINInvalid)
+	testkit.WantCode(t, "the holder", try("203.0.113.7", "1234"), api.PINLocked)
 	b.advance(15 * time.Minute)
-	wantCode(t, "the stranger after the lock", try("198.51.100.1", "0000"), api.PINLocked)
+	testkit.WantCode(t, "the stranger after the lock", try("198.51.100.1", "0000"), api.PINLocked)
 	if got := storedPINs(t, b)[0]; strings.Contains(got, "198.51") {
 		t.Errorf("an address is stored: %s", got)
 	}
-	wantCode(t, "the holder after the lock", try("203.0.113.7", "1234"), "")
+	testkit.WantCode(t, "the holder after the lock", try("203.0.113.7", "1234"), "")
 }
 
 // A merchant whose test clock runs ahead locks a PIN for no other merchant.
@@ -213,29 +217,29 @@ func TestTestClockLocksPINForOneMerchant(t *testing.T) {
 		return now.AddDate(10, 0, 0), nil
 	}))(t)
 	for range 5 {
-		wantCode(t, "ahead", entered(t, b.inside, b.engine, ahead, account.PINEntry{Account: id, PIN: "0000"}), api.PINInvalid)
+		testkit.WantCode(t, "ahead", entered(t, b.inside, b.engine, ahead, account.PINEntry{Account: id, PIN: "0000"}), api.PINInvalid)
 	}
-	wantCode(t, "ahead", entered(t, b.inside, b.engine, ahead, account.PINEntry{Account: id, PIN: "1234"}), api.PINLocked)
-	wantCode(t, "the other", entered(t, b.inside, b.engine, other, account.PINEntry{Account: id, PIN: "1234"}), "")
+	testkit.WantCode(t, "ahead", entered(t, b.inside, b.engine, ahead, account.PINEntry{Account: id, PIN: "1234"}), api.PINLocked)
+	testkit.WantCode(t, "the other", entered(t, b.inside, b.engine, other, account.PINEntry{Account: id, PIN: "1234"}), "")
 }
 
 // In live mode all merchants count together.
 func TestLivePINsAreLockedForAll(t *testing.T) {
 	b := newBench(t, nil)
 	c := must.Get(b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "4826"}))(t)
-	for range 3 { // a right entry starts the count anew
+	for range 3 { // a right entry resets the count
 		caller := api.Caller{Merchant: b.merchant(t), Live: true}
 		for range 4 {
-			wantCode(t, "a wrong one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
+			testkit.WantCode(t, "a wrong one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
 		}
-		wantCode(t, "a right one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), "")
+		testkit.WantCode(t, "a right one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), "")
 	}
 	for range 5 {
 		caller := api.Caller{Merchant: b.merchant(t), Live: true}
-		wantCode(t, "a wrong one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
+		testkit.WantCode(t, "a wrong one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
 	}
 	caller := api.Caller{Merchant: b.merchant(t), Live: true}
-	wantCode(t, "locked", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), api.PINLocked)
+	testkit.WantCode(t, "locked", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "4826"}), api.PINLocked)
 }
 
 func TestLiveModeRefusesEasyPINs(t *testing.T) {
@@ -248,16 +252,16 @@ func TestLiveModeRefusesEasyPINs(t *testing.T) {
 		if easy {
 			want = api.ParameterInvalid
 		}
-		wantCode(t, "live "+pin, b.SetPIN(t.Context(), api.Caller{Live: true}, "acc_1", account.SetPINParams{PIN: pin}), want)
-		wantCode(t, "test "+pin, b.SetPIN(t.Context(), api.Caller{}, "acc_1", account.SetPINParams{PIN: pin}), "")
+		testkit.WantCode(t, "live "+pin, b.SetPIN(t.Context(), api.Caller{Live: true}, "acc_1", account.SetPINParams{PIN: pin}), want)
+		testkit.WantCode(t, "test "+pin, b.SetPIN(t.Context(), api.Caller{}, "acc_1", account.SetPINParams{PIN: pin}), "")
 	}
 	_, err := b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001", PIN: "1234"})
-	wantCode(t, "a new consumer", err, api.ParameterInvalid)
+	testkit.WantCode(t, "a new consumer", err, api.ParameterInvalid)
 }
 
-// A number without a wallet is answered as a wrong PIN, in words and in work: the same
-// transaction writes as much, and a hash is computed.
-func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
+// A number without a wallet gets the same answer as a wrong PIN, after the same work: one write
+// and one hash.
+func TestUnknownWalletAnswersAsWrongPIN(t *testing.T) {
 	var writes int
 	b := newBench(t, func(s storage.Store) storage.Store { return &writeCounter{s, &writes} })
 	id := b.consumer(t, "0241000001").ID
@@ -289,7 +293,7 @@ func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
 		"no PIN, by id":      {AccountID: none.ID},
 		"by id":              {AccountID: id},
 	} {
-		for range 2 { // the first may make a record
+		for range 2 { // the first call may create a record
 			if got := answer(ref); got != want {
 				t.Errorf("%s: got %s, want %s", name, got, want)
 			}
@@ -377,8 +381,8 @@ func TestTriesAtUnknownWalletsAreBounded(t *testing.T) {
 	}
 }
 
-// Entries for two wallets that do not exist wait for each other no more than those for two
-// that exist; what is kept of them is bounded, and strangers cannot compute where.
+// Entries for two missing wallets block each other no more than entries for two real ones.
+// The number of records stays bounded, and strangers cannot compute their ids.
 func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 	b := newBench(t, nil)
 	_, other := account.New(b.engine, account.Config{Keys: [][]byte{bytes.Repeat([]byte{2}, 32)}})

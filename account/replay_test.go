@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
@@ -59,13 +61,13 @@ func TestOperatorCallsAreReplayed(t *testing.T) {
 		pins = pins[1:]
 		return b.SetPIN(t.Context(), c, ama.ID, account.SetPINParams{PIN: pin})
 	})
-	wantCode(t, "the PIN of the replay", enter(t.Context(), b, ama.ID, "9876", nil), api.PINInvalid)
-	wantCode(t, "the PIN of the first call", enter(t.Context(), b, ama.ID, "4321", nil), "")
+	testkit.WantCode(t, "the PIN of the replay", enter(t.Context(), b, ama.ID, "9876", nil), api.PINInvalid)
+	testkit.WantCode(t, "the PIN of the first call", enter(t.Context(), b, ama.ID, "4321", nil), "")
 	again(t, operator, "unlock PIN", func(c api.Caller) error { return b.UnlockPIN(t.Context(), c, ama.ID) })
 }
 
-// A replay of CreateKey and RollKey answers the same key without its secret, and no record
-// holds the secret.
+// A replay of CreateKey or RollKey answers the same key without its secret. No record holds the
+// secret.
 func TestReplayedKeyHasNoSecret(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}
@@ -97,8 +99,7 @@ func TestReplayedKeyHasNoSecret(t *testing.T) {
 		t.Errorf("keys %+v, %v", list, err)
 	}
 	caller.IdempotencyKey = "create"
-	_, err = b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "other"})
-	wantCode(t, "the key of another request", err, api.IdempotencyKeyReused)
+	testkit.WantCode(t, "the key of another request", testkit.Err(b.CreateKey(t.Context(), caller, account.CreateKeyParams{Name: "other"})), api.IdempotencyKeyReused)
 }
 
 // everyRecord returns the JSON of all records of the engine and the accounts.

@@ -15,29 +15,28 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// retrySchedule is how long to wait after each time that a row could not be decided, as
-// when the rail cannot be asked for a name. After the last one it is refused.
+// retrySchedule is the wait after each attempt without a decision, for example when the rail
+// cannot tell a name. After the last attempt the row is refused.
 var retrySchedule = retry.Schedule{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
 }
 
-// Jobs make the rows of batches.
+// Jobs make the disbursements of batch rows.
 func (in *Internal) Jobs() []work.Job {
-	const atATime = 16 // the rail may be asked about each
-	// The rail is asked at most twice, for 30 seconds each.
-	return []work.Job{{Kind: rows.Kind(), Timeout: 2 * time.Minute, Batch: atATime, RunOne: in.svc.makeRow}}
+	const atATime = 16 // each may wait for the rail
+	// A row calls the rail at most twice, for 30 seconds each.
+	return []work.Job{{Kind: rows.Kind(), Timeout: 2 * time.Minute, Batch: atATime, Do: in.svc.makeRow}}
 }
 
-// makeRow makes the disbursement of a row. Disbursement, row and counts are written
-// in one transaction, in which the row must still be this worker's: so each row is
-// made once, and counted once.
+// makeRow makes the disbursement of a row. One transaction writes disbursement, row and counts,
+// and checks that the row is still this worker's. So each row is made once, and counted once.
 func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 	o, err := rows.Decode(claimed)
 	if err != nil {
 		return err
 	}
 	if o.Value.Params == nil {
-		return nil // it was settled
+		return nil // already settled
 	}
 	var replayed bool
 	caller := api.Caller{
@@ -51,8 +50,7 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 	wait, more := retrySchedule.After(o.Value.Attempts + 1)
 	switch {
 	case err == nil && replayed:
-		// The key had been used before, so that what was to be written with the
-		// disbursement was not.
+		// The key was used before, so Create made no disbursement and did not settle the row.
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.settleRow(tx, o, made.ID, nil) })
 	case errors.As(err, &refusal) && isTransient(refusal) && more:
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
@@ -65,7 +63,7 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.settleRow(tx, o, "", refusal) })
 	}
 	if errors.Is(err, storage.ErrConflict) {
-		return nil // another worker took it over
+		return nil // another worker has taken the row over
 	}
 	return err
 }
@@ -73,8 +71,8 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 // isTransient reports a refusal that says nothing about the row itself.
 func isTransient(e *api.Error) bool { return e.Type == api.Fault || e.Type == api.RateLimit }
 
-// settleRow writes what became of a row, and counts it. A run that is undone leaves
-// the claimed version as it is.
+// settleRow writes the result of a row, and counts it. A rolled back run leaves the claimed
+// version as it is.
 func (s *Service) settleRow(tx *engine.Tx, claimed *storage.Object[rowRecord], made string, refusal *api.Error) error {
 	o := *claimed
 	r := &o.Value
@@ -107,7 +105,7 @@ func (s *Service) settleRow(tx *engine.Tx, claimed *storage.Object[rowRecord], m
 	if counts.Queued > 0 {
 		return nil
 	}
-	// The event is the batch's, and not the last row's.
+	// The event names the batch's request, not the last row's.
 	caller := tx.Caller
 	defer func() { tx.Caller = caller }()
 	tx.Caller.RequestID, tx.Caller.IdempotencyKey = b.Value.Request, b.Value.Key

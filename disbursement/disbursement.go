@@ -1,10 +1,8 @@
-// Package disbursement sends a merchant's money out without a one-time code, for
-// servers: to the same destinations as a payout, and to a consumer whose QR code
-// was scanned.
+// Package disbursement sends a merchant's money out without a one-time code, for servers. It pays
+// the same destinations as a payout, and a consumer whose QR code was scanned.
 //
-// It owns the calls that make disbursements, and batches with their rows. It does not own
-// what a disbursement is and what becomes of it, which package payout has for payouts and
-// disbursements alike: see [payout.Transfer].
+// It owns the calls that make disbursements, and batches with their rows. Package payout owns the
+// life of payouts and disbursements alike: see [payout.Transfer].
 package disbursement
 
 import (
@@ -33,10 +31,10 @@ type Service struct {
 	events   *event.Internal
 }
 
-// Internal is what siblings call.
+// Internal holds the methods for siblings.
 type Internal struct{ svc *Service }
 
-// New returns the service, and what siblings call.
+// New returns the service and the methods for siblings.
 func New(e *engine.Engine, accounts *account.Internal, payouts *payout.Internal, codes *qrcode.Internal, events *event.Internal) (*Service, *Internal) {
 	s := &Service{engine: e, accounts: accounts, payouts: payouts, codes: codes, events: events}
 	return s, &Internal{s}
@@ -63,8 +61,8 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	return s.create(ctx, caller, p, nil)
 }
 
-// create is Create with what is to be written in the same transaction; nil for
-// nothing. It is not written when the call is a repetition.
+// create makes the disbursement and runs also, if not nil, in the same transaction. A replay does
+// not run also.
 func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
 	if err := s.payouts.CheckSize(transfer.Disbursement, p.Amount); err != nil {
 		return nil, err
@@ -93,12 +91,12 @@ func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams,
 	if err == nil && !prepared.External() {
 		return create()
 	}
-	// A repetition is answered though limits, banks or the rail have changed since,
-	// and the rail is not asked again.
+	// A replay gets its answer even if limits, banks or the rail have changed since. It does not
+	// call the rail.
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, create)
 }
 
-// transfer returns the request as package payout takes it.
+// transfer returns the request in the form of package payout.
 func (p *CreateParams) transfer() payout.CreateParams {
 	return payout.CreateParams{
 		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
@@ -110,7 +108,7 @@ func (p *CreateParams) transfer() payout.CreateParams {
 type CreateQRParams struct {
 	// Payload is the text of the consumer's QR code.
 	Payload string `json:"qr_payload" param:",required"`
-	// Amount is in GHS and goes before the code's; nil takes the code's.
+	// Amount is in GHS and overrides the code's; nil takes the code's.
 	Amount      *decimal.Decimal `json:"amount,omitempty"`
 	Currency    string           `json:"currency,omitempty"`
 	Description string           `json:"description,omitempty"`
@@ -118,8 +116,8 @@ type CreateQRParams struct {
 	Metadata    api.Metadata     `json:"metadata,omitempty"`
 }
 
-// CreateQR pays the consumer whose code was scanned, at once. The code's use is
-// counted in the same transaction.
+// CreateQR pays the consumer whose code was scanned, at once. The same transaction counts the use
+// of the code.
 //
 // Refusals: invalid_qr, invalid_consumer_qr, qr_inactive, qr_expired,
 // qr_limit_reached, amount_required, amount_too_small, amount_too_large,
@@ -161,7 +159,7 @@ func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p CreateQRPar
 	})
 }
 
-// withParam names the parameter that the recipient followed from in a refusal.
+// withParam sets the parameter of a refusal to the one that named the recipient.
 func withParam(param string, err error) error {
 	var refusal *api.Error
 	if !errors.As(err, &refusal) {
@@ -183,8 +181,8 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 	return s.payouts.GetJSON(ctx, caller, transfer.Disbursement, id, w)
 }
 
-// Statuses are the statuses of disbursements, for filters: those of payouts but
-// succeeded, in whose place a disbursement is completed.
+// Statuses are the statuses of disbursements, for filters: those of payouts except succeeded. An
+// external disbursement ends in completed instead.
 func Statuses() []payout.Status {
 	return slices.DeleteFunc(payout.Statuses(), func(s payout.Status) bool { return s == payout.Succeeded })
 }
@@ -200,8 +198,8 @@ func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p payout.List
 	return s.payouts.ListJSON(ctx, caller, transfer.Disbursement, p, w)
 }
 
-// Cancel takes back a disbursement that the rail has not been told of; else it
-// is disbursement_not_cancellable.
+// Cancel cancels a disbursement that was not yet submitted to the rail. It refuses any other with
+// disbursement_not_cancellable.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*payout.Transfer, error) {
 	return s.payouts.Cancel(ctx, caller, transfer.Disbursement, id)
 }

@@ -2,11 +2,12 @@ package disbursement_test
 
 import (
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -16,7 +17,6 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payout"
 	"github.com/seed-7082ffec/payments/provider"
@@ -24,31 +24,21 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-func refused(t *testing.T, what string, err error, code api.Code, param string) {
-	t.Helper()
-	var e *api.Error
-	if !errors.As(err, &e) || e.Code != code || e.Param != param {
-		t.Errorf("%s: got %v, want %s of %q", what, err, code, param)
-	}
-}
-
 func ghs(text string) decimal.Decimal { return decimal.RequireFromString(text) }
 
-// worth is what a consumer's wallet holds.
+// worth returns the balance of a consumer's wallet.
 func worth(t *testing.T, svc *payments.Service, consumer string) string {
 	t.Helper()
 	balance := must.Get(svc.Accounts.WalletBalance(t.Context(), api.Caller{}, consumer))(t)
 	return balance.StringFixed(2)
 }
 
-// Every rule of a scanned code in turn: what pays, what it says when it does not, and
-// that nothing moves then.
+// Each rule of a scanned code: the refusal names it, and no money moves.
 func TestCreateQRRules(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc, caller := open(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
 	ctx := t.Context()
-	ama, err := svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"})
-	must.Do(t, err)
+	ama := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"}))(t)
 	issue := func(p qrcode.IssueConsumerCodeParams) string {
 		t.Helper()
 		p.Account = ama.ID
@@ -76,7 +66,7 @@ func TestCreateQRRules(t *testing.T) {
 	if diff := cmp.Diff(made, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if _, err = pay(fixed, "2.50"); err != nil { // goes before the code's
+	if _, err = pay(fixed, "2.50"); err != nil { // overrides the code's amount
 		t.Error(err)
 	}
 	if _, err = pay(free, "0.01"); err != nil {
@@ -90,22 +80,22 @@ func TestCreateQRRules(t *testing.T) {
 	}
 
 	_, err = pay(free, "")
-	refused(t, "no amount", err, api.AmountRequired, "amount")
+	testkit.WantParam(t, "no amount", err, api.AmountRequired, "amount")
 	_, err = pay(free, "0")
-	refused(t, "nothing", err, api.AmountTooSmall, "amount")
+	testkit.WantParam(t, "nothing", err, api.AmountTooSmall, "amount")
 	_, err = pay(free, "0.001")
-	refused(t, "less than a pesewa", err, api.ParameterInvalid, "amount")
+	testkit.WantParam(t, "less than a pesewa", err, api.ParameterInvalid, "amount")
 	_, err = pay(free, "5000.01")
-	refused(t, "more than the balance", err, api.InsufficientBalance, "")
+	testkit.WantParam(t, "more than the balance", err, api.InsufficientBalance, "")
 	_, err = pay("not base64!", "1")
-	refused(t, "no code", err, api.InvalidQR, "qr_payload")
+	testkit.WantParam(t, "no code", err, api.InvalidQR, "qr_payload")
 	_, err = pay("aGVsbG8=", "1")
-	refused(t, "another's code", err, api.InvalidConsumerQR, "qr_payload")
+	testkit.WantParam(t, "another's code", err, api.InvalidConsumerQR, "qr_payload")
 	_, err = pay(once, "")
-	refused(t, "a code that was used", err, api.QRLimitReached, "")
+	testkit.WantParam(t, "a code that was used", err, api.QRLimitReached, "")
 	now = tomorrow
 	_, err = pay(brief, "")
-	refused(t, "a code of yesterday", err, api.QRExpired, "")
+	testkit.WantParam(t, "a code of yesterday", err, api.QRExpired, "")
 	for _, test := range []struct { // a closed account stays closed
 		status account.Status
 		code   api.Code
@@ -113,24 +103,24 @@ func TestCreateQRRules(t *testing.T) {
 		status, code := test.status, test.code
 		must.Get(svc.Accounts.UpdateConsumer(ctx, api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(status)}))(t)
 		_, err = pay(fixed, "")
-		refused(t, string(status), err, code, "qr_payload")
+		testkit.WantParam(t, string(status), err, code, "qr_payload")
 	}
 	if w := worth(t, svc, ama.ID); w != "12.51" {
 		t.Errorf("after refusals the wallet has %s", w)
 	}
 	live := api.Caller{Merchant: caller.Merchant, Live: true}
 	_, err = svc.Disbursements.CreateQR(ctx, live, disbursement.CreateQRParams{Payload: fixed})
-	refused(t, "the other mode", err, api.InvalidConsumerQR, "qr_payload")
+	testkit.WantParam(t, "the other mode", err, api.InvalidConsumerQR, "qr_payload")
 }
 
-// A disbursement that the rail has not been told of can be taken back, once, with its
-// fee; one that is with the rail cannot.
+// A caller can cancel a disbursement once, with its fee, until the worker has submitted it to the
+// rail.
 func TestCancelAndSettle(t *testing.T) {
 	svc, caller := open(t, memory.New(), payments.Config{})
 	ctx := t.Context()
 	create := func() *payout.Transfer {
 		t.Helper()
-		p := row(903).CreateParams // …0903 stays with the rail
+		p := row(903).CreateParams // …0903 stays in processing
 		p.Amount = ghs("100")
 		p.Destination.PhoneNumber = "0241230903"
 		return must.Get(svc.Disbursements.Create(ctx, caller, p))(t)
@@ -146,12 +136,12 @@ func TestCancelAndSettle(t *testing.T) {
 	}
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
 		_, err := svc.Disbursements.Cancel(ctx, stranger, first.ID)
-		refused(t, name, err, api.ResourceMissing, "")
+		testkit.WantParam(t, name, err, api.ResourceMissing, "")
 		_, err = svc.Disbursements.Get(ctx, stranger, first.ID)
-		refused(t, name, err, api.ResourceMissing, "")
+		testkit.WantParam(t, name, err, api.ResourceMissing, "")
 	}
 	_, err := svc.Payouts.Cancel(ctx, caller, first.ID)
-	refused(t, "as a payout", err, api.ResourceMissing, "")
+	testkit.WantParam(t, "as a payout", err, api.ResourceMissing, "")
 	cancelled := must.Get(svc.Disbursements.Cancel(ctx, caller, first.ID))(t)
 	if cancelled.Status != payout.Cancelled || available() != "1000.00" {
 		t.Errorf("cancelled %+v, and %s are left", cancelled, available())
@@ -179,7 +169,7 @@ func TestCancelAndSettle(t *testing.T) {
 	}
 }
 
-// A batch with anything wrong in it is refused whole, and says where.
+// A batch with any error is refused as a whole, and the refusal names the parameter.
 func TestInvalidBatchesAreRefused(t *testing.T) {
 	svc, caller := open(t, memory.New(), payments.Config{})
 	bad := func(change func(*disbursement.CreateBatchParams)) disbursement.CreateBatchParams {
@@ -222,98 +212,25 @@ func TestInvalidBatchesAreRefused(t *testing.T) {
 		t.Errorf("made %+v, %v", list, err)
 	}
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: caller.Merchant, Live: true}} {
-		b, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(1))
-		must.Do(t, err)
+		b := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(1)))(t)
 		_, err = svc.Disbursements.GetBatch(t.Context(), stranger, b.ID)
-		refused(t, name, err, api.ResourceMissing, "")
+		testkit.WantParam(t, name, err, api.ResourceMissing, "")
 		_, err = svc.Disbursements.ListRows(t.Context(), stranger, b.ID, disbursement.ListRowsParams{})
-		refused(t, name, err, api.ResourceMissing, "")
+		testkit.WantParam(t, name, err, api.ResourceMissing, "")
 	}
 }
 
-// A batch is answered again under its key, though what it wants is not allowed any
-// more.
+// A replay of a batch gets its answer, even if limits would refuse it now.
 func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	store := memory.New()
 	svc, caller := open(t, store, payments.Config{})
 	caller.IdempotencyKey = "batch-1"
-	first, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(2))
-	must.Do(t, err)
+	first := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, some(2)))(t)
 	strict, _ := open(t, store, payments.Config{DisbursementLimits: payout.Limits{Max: ghs("0.50")}})
 	again, err := strict.Disbursements.CreateBatch(t.Context(), caller, some(2))
 	if err != nil || again.ID != first.ID {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	_, err = strict.Disbursements.CreateBatch(t.Context(), api.Caller{Merchant: caller.Merchant}, some(2))
-	refused(t, "a new one", err, api.AmountTooLarge, "rows[0].amount")
-}
-
-// Whichever operation of the store fails, a call says so, and what was made was made
-// once.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
-	store := faultstore.New(memory.New())
-	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	svc := must.Get(payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }}))(t)
-	_, caller := open(t, store, payments.Config{})
-	ctx, d := t.Context(), svc.Disbursements
-	ama := must.Get(svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001"}))(t)
-	amount := ghs("5")
-	code := must.Get(svc.QRCodes.IssueConsumerCode(ctx, caller, qrcode.IssueConsumerCodeParams{Account: ama.ID, Amount: &amount}))(t)
-	named := func(key string) api.Caller { return api.Caller{Merchant: caller.Merchant, IdempotencyKey: key} }
-
-	var outside *payout.Transfer
-	var batch *disbursement.Batch
-	wallet := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: ama.ID}
-	store.Each(t, "Create", func() (err error) {
-		outside, err = d.Create(ctx, named("c-1"), row(1).CreateParams)
-		return err
-	})
-	store.Each(t, "Create, to a wallet", func() error {
-		_, err := d.Create(ctx, caller, disbursement.CreateParams{Amount: ghs("3"), Destination: wallet})
-		return err
-	})
-	store.Each(t, "CreateQR", func() error {
-		_, err := d.CreateQR(ctx, caller, disbursement.CreateQRParams{Payload: code.Payload})
-		return err
-	})
-	if w := worth(t, svc, ama.ID); w != "8.00" {
-		t.Errorf("the wallet has %s", w)
-	}
-	store.Each(t, "Get", func() error { _, err := d.Get(ctx, caller, outside.ID); return err })
-	store.Each(t, "Cancel", func() error { _, err := d.Cancel(ctx, named("x-1"), outside.ID); return err })
-	p := some(3)
-	p.Rows = append(p.Rows, disbursement.RowParams{CreateParams: disbursement.CreateParams{Amount: ghs("1"), Destination: wallet, Reference: "row-3"}})
-	store.Each(t, "CreateBatch", func() (err error) {
-		batch, err = d.CreateBatch(ctx, named("b-1"), p)
-		return err
-	})
-	store.Each(t, "Batch", func() error { _, err := d.GetBatch(ctx, caller, batch.ID); return err })
-	store.Each(t, "Rows", func() error { _, err := d.ListRows(ctx, caller, batch.ID, disbursement.ListRowsParams{}); return err })
-
-	// The rows are made though the store fails at every operation of the work in turn.
-	hit := true
-	for k := 1; hit; k++ {
-		if k > 2000 {
-			t.Fatal("the work has no end")
-		}
-		store.FailAt(k)
-		now = now.Add(time.Hour) // past every lease and wait
-		err := svc.Drain(ctx)
-		if hit = store.Heal(); err != nil && !errors.Is(err, faultstore.Err) {
-			t.Fatal(err)
-		}
-	}
-	done := must.Get(d.GetBatch(ctx, caller, batch.ID))(t)
-	if want := (disbursement.Counts{Total: 4, Made: 4}); done.Counts != want || done.Status != disbursement.BatchCompleted {
-		t.Errorf("the batch is %+v", done)
-	}
-	balance := must.Get(svc.Accounts.Balance(ctx, caller))(t)
-	// Out went 3 and 5 to the wallet, three rows with their fees, and one to the wallet.
-	if want := "987.70"; balance.Available.StringFixed(2) != want || !balance.Reserved.IsZero() {
-		t.Errorf("the balance is %+v, want %s", balance, want)
-	}
-	store.Each(t, "Rows that are made", func() error { _, err := d.ListRows(ctx, caller, batch.ID, disbursement.ListRowsParams{}); return err })
-	if w := worth(t, svc, ama.ID); w != "9.00" {
-		t.Errorf("in the end the wallet has %s", w)
-	}
+	testkit.WantParam(t, "a new one", err, api.AmountTooLarge, "rows[0].amount")
 }

@@ -27,13 +27,10 @@ type biller struct {
 
 func openBiller(b *testing.B, path string) *biller {
 	b.Helper()
-	store, err := sqlite.Open(b.Context(), path, sqlite.Config{})
-	must.Do(b, err)
+	store := must.Get(sqlite.Open(b.Context(), path, sqlite.Config{}))(b)
 	b.Cleanup(func() { must.Do(b, store.Close()) })
-	svc, err := payments.New(b.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler)})
-	must.Do(b, err)
-	m, err := svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
-	must.Do(b, err)
+	svc := must.Get(payments.New(b.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler)}))(b)
+	m := must.Get(svc.Accounts.CreateMerchant(b.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"}))(b)
 	return &biller{svc, store, api.Caller{Merchant: m.ID, RequestID: svc.NewID("req_")}}
 }
 
@@ -146,8 +143,7 @@ func BenchmarkList100(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		list, err := s.Invoices.List(b.Context(), s.caller, invoice.ListParams{Page: api.Page{Limit: 100}})
-		must.Do(b, err)
+		list := must.Get(s.Invoices.List(b.Context(), s.caller, invoice.ListParams{Page: api.Page{Limit: 100}}))(b)
 		if len(list.Data) != 100 {
 			b.Fatal(len(list.Data))
 		}

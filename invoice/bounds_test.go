@@ -67,8 +67,7 @@ func TestBytesOfLinesAreBounded(t *testing.T) {
 		long.Metadata[fmt.Sprint("key", i)] = strings.Repeat("x", 500)
 	}
 	v := s.draft(invoice.Fields{Lines: slices.Repeat([]invoice.LineParams{long}, 9)})
-	_, err := s.Invoices.AddLine(t.Context(), s.Caller, v.ID, long)
-	testkit.WantCode(t, "a tenth long line", err, api.ParameterInvalid)
+	testkit.WantCode(t, "a tenth long line", testkit.Err(s.Invoices.AddLine(t.Context(), s.Caller, v.ID, long)), api.ParameterInvalid)
 	v = must.Get(s.Invoices.AddLine(t.Context(), s.Caller, v.ID, line(1)))(t)
 	if len(v.Lines.Data) != 10 {
 		t.Errorf("it has %d lines", len(v.Lines.Data))

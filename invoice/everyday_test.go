@@ -35,8 +35,7 @@ func (s *shop) texts(to string) []string {
 // An invoice that was paid outside is paid, and no money has moved.
 func TestPaidOutOfBand(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
-		before, err := s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{})
-		must.Do(t, err)
+		before := must.Get(s.Accounts.ListEntries(t.Context(), s.Caller, account.ListEntriesParams{}))(t)
 		for method, row := range map[string]string{"cash": "Paid outside (cash)", "": "Paid outside"} {
 			v := s.openInvoice(invoice.Fields{Phone: new("0245556666")})
 			caller := s.Caller
@@ -59,10 +58,8 @@ func TestPaidOutOfBand(t *testing.T) {
 			if got := strings.Join(rows, ", "); got != "Subtotal, Total, "+row+", Amount due" {
 				t.Errorf("%q: the document says %s", method, got)
 			}
-			_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-			testkit.WantCode(t, "once more", err, api.InvoiceAlreadyPaid)
-			_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})
-			testkit.WantCode(t, "refunded", err, api.PaymentNotRefundable)
+			testkit.WantCode(t, "once more", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.InvoiceAlreadyPaid)
+			testkit.WantCode(t, "refunded", testkit.Err(s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})), api.PaymentNotRefundable)
 			sms := s.texts("0245556666")
 			if last := sms[len(sms)-1]; last != fmt.Sprintf("You paid GHS 25.00 to Adom Juice Bar for invoice %s.", v.Number) {
 				t.Errorf("told %s", last)
@@ -76,9 +73,8 @@ func TestPaidOutOfBand(t *testing.T) {
 		if len(paid.Data) != 2 {
 			t.Errorf("%d events", len(paid.Data))
 		}
-		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.draft(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true})
-		testkit.WantCode(t, "a draft", err, api.InvoiceNotOpen)
-		_, err = s.Invoices.Pay(t.Context(), s.Caller, s.openInvoice(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: strings.Repeat("x", 51)})
+		testkit.WantCode(t, "a draft", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, s.draft(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true})), api.InvoiceNotOpen)
+		_, err := s.Invoices.Pay(t.Context(), s.Caller, s.openInvoice(invoice.Fields{}).ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: strings.Repeat("x", 51)})
 		testkit.WantCode(t, "a long method", err, api.ParameterInvalid)
 		s.Verified()
 	})
@@ -88,7 +84,7 @@ func TestDuplicate(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	auto := invoice.ChargeAutomatically
 	cents := int64(99)
-	old, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
+	old := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{AutoFinalize: true, Fields: invoice.Fields{
 		Name: new("Efua"), Email: new("efua@example.com"), Phone: new("0245556666"), Address: new("Osu"), Description: new("Rent"),
 		Footer: new("Medaase"), Memo: new("mine"), Coupon: new("LOYAL"), Discount: new(int64(7)), CollectionMethod: &auto,
 		DueDate: new(s.Now().AddDate(0, 0, 7)), Metadata: api.Metadata{"flat": "3"},
@@ -96,8 +92,7 @@ func TestDuplicate(t *testing.T) {
 			{Description: "a", UnitAmount: &cents, Taxable: true, Taxes: invoice.GhanaVAT(), Discount: 9},
 			{Description: "b", UnitAmount: &cents, Quantity: new(decimal.New(25, -1))},
 		},
-	}})
-	must.Do(t, err)
+	}}))(t)
 	s.pass(time.Hour) // it is paid
 	caller := s.Caller
 	caller.IdempotencyKey = "again"
@@ -123,8 +118,7 @@ func TestDuplicate(t *testing.T) {
 	if len(created.Data) != 2 {
 		t.Errorf("%d events", len(created.Data))
 	}
-	_, err = s.Invoices.Duplicate(t.Context(), s.Caller, "inv_0")
-	testkit.WantCode(t, "no such invoice", err, api.ResourceMissing)
+	testkit.WantCode(t, "no such invoice", testkit.Err(s.Invoices.Duplicate(t.Context(), s.Caller, "inv_0")), api.ResourceMissing)
 	if was := s.get(old.ID); was.Status != invoice.Paid || was.Lines.Data[0].ID != old.Lines.Data[0].ID {
 		t.Errorf("the old one is %+v", was)
 	}
@@ -241,8 +235,7 @@ func TestNoReminderDuringACharge(t *testing.T) {
 	}}
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}, InvoiceReminders: []int{0}})
 	v := s.openInvoice(invoice.Fields{Phone: new("0245556666"), DueDate: new(s.Now().AddDate(0, 0, 1))})
-	_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-	testkit.WantCode(t, "pay", err, api.Unavailable)
+	testkit.WantCode(t, "pay", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.Unavailable)
 	s.pass(24 * time.Hour)
 	m.mu.Lock()
 	m.answer = func(provider.Charge, bool) (provider.Result, error) {

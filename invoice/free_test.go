@@ -40,8 +40,7 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 				if pay == nil {
 					fields.CollectionMethod = &automatic
 				}
-				v, err := s.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: fields})
-				must.Do(t, err)
+				v := must.Get(s.Invoices.Create(t.Context(), caller, invoice.CreateParams{Fields: fields}))(t)
 				v = must.Get(s.Invoices.Finalize(t.Context(), caller, v.ID))(t)
 				if v.Status != invoice.Open {
 					t.Errorf("finalized: %s", v.Status)
@@ -71,8 +70,7 @@ func TestInvoiceOfZeroIsPaidWithoutACharge(t *testing.T) {
 				if diff := cmp.Diff(want, count); diff != "" {
 					t.Errorf("events (-want +got)\n%s", diff)
 				}
-				_, err = s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
-				testkit.WantCode(t, "pay again", err, api.InvoiceAlreadyPaid)
+				testkit.WantCode(t, "pay again", testkit.Err(s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})), api.InvoiceAlreadyPaid)
 			})
 		}
 	}

@@ -48,13 +48,11 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 		}
 		caller := s.Caller
 		caller.IdempotencyKey = "k"
-		_, err := s.Invoices.Pay(ctx, caller, made[0].ID, invoice.PayParams{})
-		testkit.WantCode(t, "unknown", err, api.Unavailable)
+		testkit.WantCode(t, "unknown", testkit.Err(s.Invoices.Pay(ctx, caller, made[0].ID, invoice.PayParams{})), api.Unavailable)
 		must.Get(s.QRCodes.Create(ctx, caller, qrcode.CreateParams{}))(t)
 		// Two at once with one key, of which one is kept.
 		caller.IdempotencyKey = "l"
-		_, err = s.Invoices.Pay(ctx, caller, made[1].ID, invoice.PayParams{})
-		testkit.WantCode(t, "unknown", err, api.Unavailable)
+		testkit.WantCode(t, "unknown", testkit.Err(s.Invoices.Pay(ctx, caller, made[1].ID, invoice.PayParams{})), api.Unavailable)
 		s.pass(time.Hour)
 
 		for _, one := range made {
@@ -68,8 +66,7 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 			t.Errorf("the merchant has %s, want %s", b.Available, want)
 		}
 		// The key stands for the request that has it.
-		_, err = s.QRCodes.Create(ctx, caller, qrcode.CreateParams{})
-		testkit.WantCode(t, "the key of a charge", err, api.IdempotencyKeyReused)
+		testkit.WantCode(t, "the key of a charge", testkit.Err(s.QRCodes.Create(ctx, caller, qrcode.CreateParams{})), api.IdempotencyKeyReused)
 	})
 }
 
@@ -109,8 +106,7 @@ func TestContradictionAfterRefusalIsReported(t *testing.T) {
 	m.mu.Lock()
 	m.answer = func(provider.Charge, bool) (provider.Result, error) { return provider.Result{}, lost }
 	m.mu.Unlock()
-	_, err := s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})
-	testkit.WantCode(t, "the key again", err, api.Unavailable)
+	testkit.WantCode(t, "the key again", testkit.Err(s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})), api.Unavailable)
 	s.Verified()
 }
 
@@ -218,8 +214,7 @@ func TestWorkerReportsContradiction(t *testing.T) {
 	v := s.openInvoice(invoice.Fields{})
 	var calls sync.WaitGroup
 	calls.Go(func() {
-		_, err := s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})
-		testkit.WantCode(t, "pay", err, api.PaymentFailed)
+		testkit.WantCode(t, "pay", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.PaymentFailed)
 	})
 	<-g.charge.begun
 	var worker sync.WaitGroup
@@ -250,8 +245,7 @@ func TestPayFromWalletRefusesUnusableWallets(t *testing.T) {
 		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(status)}))(t)
 		testkit.WantCode(t, string(status), pay(s.PIN), api.WalletNotActive)
 	}
-	_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(account.Active)})
-	must.Do(t, err)
+	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(account.Active)}))(t)
 	balance, err := s.Accounts.WalletBalance(t.Context(), api.Caller{}, s.Consumer.ID)
 	if err != nil || balance.IntPart() != 1000 || s.get(v.ID).Status != invoice.Open {
 		t.Errorf("the wallet has %s, %v", balance, err)

@@ -59,8 +59,7 @@ func TestNotifyBooksACharge(t *testing.T) {
 			must.Do(t, notify(first))
 			must.Do(t, notify(first))
 			must.Do(t, notify(provider.InProgress)) // late
-			got, err := s.Invoices.Get(t.Context(), s.Caller, v.ID)
-			must.Do(t, err)
+			got := must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t)
 			var replayed bool
 			again := s.Caller
 			again.IdempotencyKey, again.Replayed = "pay "+v.ID, &replayed

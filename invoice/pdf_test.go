@@ -60,8 +60,7 @@ var merchant = &account.Merchant{Name: "Adom Juice Bar", Phone: "+233301000000",
 func TestPDFText(t *testing.T) {
 	for _, n := range []int{1, 20, 200} {
 		r := sample(t, n)
-		data, err := render(contents{invoice: &r.Invoice, merchant: merchant})
-		must.Do(t, err)
+		data := must.Get(render(contents{invoice: &r.Invoice, merchant: merchant}))(t)
 		again, err := render(contents{invoice: &r.Invoice, merchant: merchant})
 		if err != nil || !bytes.Equal(data, again) {
 			t.Errorf("%d lines: made again, the bytes differ (%v)", n, err)
@@ -261,8 +260,7 @@ func drawBare(b *testing.B, fonts *gopdf.FontContainer, pages [][]document.Place
 			must.Do(b, pdf.Cell(nil, text.Text))
 		}
 	}
-	q, err := qrcode.New(code, qrcode.Medium)
-	must.Do(b, err)
+	q := must.Get(qrcode.New(code, qrcode.Medium))(b)
 	for y, row := range q.Bitmap() {
 		for x := 0; x < len(row); x++ {
 			from := x

@@ -55,6 +55,11 @@ func TestInvalidFieldsAreRefused(t *testing.T) {
 			invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: new(int64(1e14)), Quantity: new(decimal.New(1, 6))}}},
 			api.ParameterInvalid, "line_items[0].unit_amount",
 		},
+		"a line beyond the most": {
+			invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: new(int64(99_999_999)), Quantity: new(decimal.New(2, 0))}}},
+			api.ParameterInvalid, "line_items[0]",
+		},
+		"lines beyond the most":   {invoice.Fields{Lines: []invoice.LineParams{line(99_999_999), line(1), line(1)}}, api.ParameterInvalid, "line_items[1]"},
 		"a line of nothing":       {with(func(l *invoice.LineParams) { l.Description = "" }), api.ParameterMissing, "line_items[1].description"},
 		"a long line":             {with(func(l *invoice.LineParams) { l.Description = long }), api.ParameterInvalid, "line_items[1].description"},
 		"no price":                {with(func(l *invoice.LineParams) { l.UnitAmount = nil }), api.ParameterMissing, "line_items[1].unit_amount"},
@@ -175,16 +180,11 @@ func TestStatusAllowsItsCallsOnly(t *testing.T) {
 	}
 	// Nobody can be told of an invoice without an address, and nothing is collected of
 	// one without lines.
-	_, err := s.Invoices.Send(ctx, s.Caller, s.openInvoice(invoice.Fields{}).ID)
-	testkit.WantCode(t, "send to nobody", err, api.InvoiceNoRecipient)
-	_, err = s.Invoices.Finalize(ctx, s.Caller, s.draft(invoice.Fields{Lines: []invoice.LineParams{}}).ID)
-	testkit.WantCode(t, "finalize nothing", err, api.InvoiceNoLines)
-	_, err = s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true})
-	testkit.WantCode(t, "finalize nothing at once", err, api.InvoiceNoLines)
-	_, err = s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{Source: "12"})
-	testkit.WantCode(t, "a receipt to no number", err, api.InvalidPhoneNumber)
-	_, err = s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})
-	testkit.WantCode(t, "a card that is declined", err, api.PaymentFailed)
+	testkit.WantCode(t, "send to nobody", testkit.Err(s.Invoices.Send(ctx, s.Caller, s.openInvoice(invoice.Fields{}).ID)), api.InvoiceNoRecipient)
+	testkit.WantCode(t, "finalize nothing", testkit.Err(s.Invoices.Finalize(ctx, s.Caller, s.draft(invoice.Fields{Lines: []invoice.LineParams{}}).ID)), api.InvoiceNoLines)
+	testkit.WantCode(t, "finalize nothing at once", testkit.Err(s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{AutoFinalize: true})), api.InvoiceNoLines)
+	testkit.WantCode(t, "a receipt to no number", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{Source: "12"})), api.InvalidPhoneNumber)
+	testkit.WantCode(t, "a card that is declined", testkit.Err(s.Invoices.Pay(ctx, s.Caller, to(invoice.Open).ID, invoice.PayParams{PaymentMethod: "pm_fail_1"})), api.PaymentFailed)
 }
 
 // Lines come in pages, from either end, in the order in which they stand.
@@ -225,13 +225,10 @@ func TestListLinesPages(t *testing.T) {
 	}
 	other := s.draft(invoice.Fields{})
 	for name, p := range map[string]api.Page{"after": {StartingAfter: other.Lines.Data[0].ID}, "before": {EndingBefore: "x"}} {
-		_, err := s.Invoices.ListLines(t.Context(), s.Caller, v.ID, p)
-		testkit.WantCode(t, name+" another's line", err, api.ResourceMissing)
+		testkit.WantCode(t, name+" another's line", testkit.Err(s.Invoices.ListLines(t.Context(), s.Caller, v.ID, p)), api.ResourceMissing)
 	}
-	_, err := s.Invoices.ListLines(t.Context(), s.Caller, v.ID, api.Page{Limit: 101})
-	testkit.WantCode(t, "too many", err, api.ParameterInvalid)
-	_, err = s.Invoices.ListLines(t.Context(), s.Caller, "inv_1", api.Page{})
-	testkit.WantCode(t, "of nothing", err, api.ResourceMissing)
+	testkit.WantCode(t, "too many", testkit.Err(s.Invoices.ListLines(t.Context(), s.Caller, v.ID, api.Page{Limit: 101})), api.ParameterInvalid)
+	testkit.WantCode(t, "of nothing", testkit.Err(s.Invoices.ListLines(t.Context(), s.Caller, "inv_1", api.Page{})), api.ResourceMissing)
 }
 
 // A live invoice that nobody can charge goes its way all the same: each day that it
@@ -240,10 +237,9 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	automatic := invoice.ChargeAutomatically
-	v, err := s.Invoices.Create(t.Context(), live, invoice.CreateParams{
+	v := must.Get(s.Invoices.Create(t.Context(), live, invoice.CreateParams{
 		Fields: invoice.Fields{CollectionMethod: &automatic, Lines: []invoice.LineParams{line(100)}}, AutoFinalize: true,
-	})
-	must.Do(t, err)
+	}))(t)
 	at := s.Now()
 	for n, day := range []int{0, 1, 3, 5} {
 		s.pass(at.AddDate(0, 0, day).Sub(s.Now()) - time.Second)
@@ -268,16 +264,14 @@ func TestAutomaticChargesWithoutACharger(t *testing.T) {
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Errorf("events (-want +got)\n%s", diff)
 	}
-	_, err = s.Invoices.Pay(t.Context(), live, v.ID, invoice.PayParams{})
-	testkit.WantCode(t, "pay", err, api.InvoiceNotOpen)
+	testkit.WantCode(t, "pay", testkit.Err(s.Invoices.Pay(t.Context(), live, v.ID, invoice.PayParams{})), api.InvoiceNotOpen)
 }
 
 // Of a customer who is deleted a draft forgets everything, and what was issued
 // nothing.
 func TestDeletedCustomerLeavesDraftsOnly(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
-	c, err := s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666", Address: "Osu"})
-	must.Do(t, err)
+	c := must.Get(s.Accounts.CreateCustomer(t.Context(), s.Caller, account.CreateCustomerParams{Name: "Efua", Email: "efua@example.com", Phone: "0245556666", Address: "Osu"}))(t)
 	draft, issued := s.draft(invoice.Fields{Customer: &c.ID, Phone: new("0245557777")}), s.openInvoice(invoice.Fields{Customer: &c.ID})
 	other := s.draft(invoice.Fields{Name: new("Esi")})
 	must.Get(s.Invoices.PDF(t.Context(), s.Caller, draft.ID))(t)

@@ -74,8 +74,7 @@ func TestTransactionRerunStartsTheAutomaticCharge(t *testing.T) {
 	draft := s.draft(invoice.Fields{CollectionMethod: &method})
 	finalizing := s.Caller
 	finalizing.RequestID, finalizing.IdempotencyKey = "req_finalize", "finalize"
-	_, err := s.Invoices.Finalize(t.Context(), finalizing, draft.ID)
-	must.Do(t, err)
+	must.Get(s.Invoices.Finalize(t.Context(), finalizing, draft.ID))(t)
 	s.pass(0) // declined, and due again in a day
 
 	slow.once = sync.Once{}
@@ -102,7 +101,6 @@ func TestTransactionRerunStartsTheAutomaticCharge(t *testing.T) {
 	if is := s.get(draft.ID); is.Status != invoice.Paid {
 		t.Errorf("it is %s", is.Status)
 	}
-	_, err = s.Invoices.Pay(t.Context(), paying, draft.ID, invoice.PayParams{})
-	testkit.WantCode(t, "the payer's key, under which nothing was paid", err, api.InvoiceAlreadyPaid)
+	testkit.WantCode(t, "the payer's key, under which nothing was paid", testkit.Err(s.Invoices.Pay(t.Context(), paying, draft.ID, invoice.PayParams{})), api.InvoiceAlreadyPaid)
 	s.Verified()
 }

@@ -1,19 +1,19 @@
 package payment_test
 
 import (
-	"io"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/testkit"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/payment"
 )
 
-// refund counts a refund of a payment; an amount of 0 is all that is left.
+// refund counts a refund of a payment; an amount of 0 refunds the rest.
 func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) (*payment.CountedRefund, error) {
 	t.Helper()
 	var wanted *int64
@@ -46,7 +46,7 @@ func TestRefundsAreCounted(t *testing.T) {
 	free := s.take(t, caller, payment.Payment{Amount: 0}, nil)
 
 	for _, step := range []struct {
-		amount int64 // 0 for all that is left
+		amount int64 // 0 for the rest
 		code   api.Code
 		give   int64
 		total  int64
@@ -72,9 +72,7 @@ func TestRefundsAreCounted(t *testing.T) {
 			t.Errorf("after a refund of %d, %d are refunded and not %d", step.amount, got, step.total)
 		}
 	}
-	if _, err := s.refund(t, caller, free.ID, 0); api.CodeOf(err) != api.PaymentNotRefundable {
-		t.Errorf("of a payment of nothing: %v", err)
-	}
+	testkit.WantCode(t, "of a payment of nothing", testkit.Err(s.refund(t, caller, free.ID, 0)), api.PaymentNotRefundable)
 	zero := int64(0)
 	err := s.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		_, err := s.inside.Refund(tx, paid.ID, &zero)
@@ -84,7 +82,7 @@ func TestRefundsAreCounted(t *testing.T) {
 		t.Errorf("refund of 0: %v", err)
 	}
 
-	// What failed is free again, and no more than was counted.
+	// A failed refund frees its amount, and never more than it counted.
 	for _, step := range []struct {
 		amount, total int64
 		ok            bool
@@ -97,7 +95,7 @@ func TestRefundsAreCounted(t *testing.T) {
 		}
 	}
 
-	// Nobody refunds another's payment, nor one of the other mode.
+	// A caller cannot refund a payment of another merchant or of the other mode.
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: "mer_1", Live: true}} {
 		if _, err := s.refund(t, stranger, paid.ID, 1); api.CodeOf(err) != api.ResourceMissing {
 			t.Errorf("refund by %s: %v", name, err)
@@ -106,16 +104,16 @@ func TestRefundsAreCounted(t *testing.T) {
 			t.Errorf("failed refund by %s: %v", name, err)
 		}
 	}
-	// The events of a payment are those of its birth: refunds have their own.
+	// A refund adds no event to the payment: refunds have their own.
 	list, err := s.events.List(t.Context(), caller, event.ListParams{})
 	if err != nil || len(list.Data) != 4 {
 		t.Errorf("%d events, %v", len(list.Data), err)
 	}
 }
 
-// Whatever is asked in whatever order: what is counted is what was granted, less
-// what failed, never below zero and never above the payment.
-func TestRefundsNeverExceedAPayment(t *testing.T) {
+// For any order of calls, the counted amount is the granted refunds less the failed ones. It is
+// never below zero or above the payment.
+func TestRefundsNeverExceedPayment(t *testing.T) {
 	s := newTill(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	dice := rand.New(rand.NewPCG(1, 2))
@@ -166,36 +164,4 @@ func TestSourceOfPayment(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-}
-
-// Whichever operation of the store fails, nothing is counted.
-func TestStoreFailureLeavesRefundsUncounted(t *testing.T) {
-	s := newTill(t)
-	store := faultstore.New(s.engine.Store)
-	s.engine.Store = store
-	caller := api.Caller{Merchant: "mer_1"}
-	var paid *payment.Payment
-	store.Each(t, "Completed", func() error {
-		return s.engine.Update(t.Context(), caller, func(tx *engine.Tx) (err error) {
-			paid, err = s.inside.RecordCompleted(tx, payment.Payment{ID: s.inside.NewID(tx), Amount: 10}, payment.Source{Charge: "ch_1"})
-			return err
-		})
-	})
-	list, err := s.List(t.Context(), caller, payment.ListParams{})
-	if err != nil || len(list.Data) != 1 || list.Data[0].ID != paid.ID {
-		t.Errorf("payments %+v, %v", list, err)
-	}
-	store.Each(t, "Refund", func() error { _, err := s.refund(t, caller, paid.ID, 3); return err })
-	if got := s.refunded(t, caller, paid.ID); got != 3 {
-		t.Errorf("%d are refunded", got)
-	}
-	store.Each(t, "RefundFailed", func() error { return s.refundFailed(t, caller, paid.ID, 2) })
-	if got := s.refunded(t, caller, paid.ID); got != 1 {
-		t.Errorf("%d are refunded", got)
-	}
-	store.Each(t, "Get", func() error { _, err := s.Get(t.Context(), caller, paid.ID); return err })
-	store.Each(t, "List", func() error { _, err := s.List(t.Context(), caller, payment.ListParams{}); return err })
-	store.Each(t, "Export", func() error {
-		return s.Export(t.Context(), caller, payment.ExportParams{Writer: io.Discard})
-	})
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// contradictions are the works of which the observer is told that they were contradicted.
+// contradictions are the works that the observer saw contradicted.
 type contradictions struct {
 	mu   sync.Mutex
 	told []payments.Work
@@ -51,9 +51,9 @@ func (r *contradicting) Status(ctx context.Context, o provider.Transfer) (provid
 	return r.Submit(ctx, o)
 }
 
-// A rail that reports the opposite of what it reported before, in a callback or as an
-// answer, changes nothing that is booked. The log and the observer are told, and people
-// find the transfer in the list until they have resolved it.
+// When a rail reports the opposite of an earlier outcome, in a callback or an answer, the booking
+// stays as it is. The log and the observer hear of it. The transfer stays in the list until a
+// person resolves it.
 func TestContradictions(t *testing.T) {
 	silent := quiet{err: errors.New("no answer")}
 	report := func(outcomes ...provider.Outcome) func(*testing.T, *shop, string) {
@@ -76,9 +76,8 @@ func TestContradictions(t *testing.T) {
 		"refused, then paid":  {silent, report(provider.Refused, provider.Paid), "failed, and now paid"},
 		"told, then answered": {&contradicting{nil, provider.Refused, provider.Paid}, report(), "failed, and now paid"},
 		"cancelled, then paid": {silent, func(t *testing.T, s *shop, id string) {
-			_, err := s.Disbursements.Cancel(t.Context(), s.Caller, id)
-			must.Do(t, err)
-			err = s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Paid})
+			must.Get(s.Disbursements.Cancel(t.Context(), s.Caller, id))(t)
+			err := s.Providers.Notify(t.Context(), id, provider.Result{Outcome: provider.Paid})
 			if !errors.Is(err, provider.ErrContradicted) {
 				t.Errorf("paid: %v", err)
 			}

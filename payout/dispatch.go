@@ -23,10 +23,10 @@ func (in *Internal) order(k *transfer.Kind, r *record) *dispatch.Order {
 	}
 }
 
-// Begin counts an attempt of a transfer and returns the call of the rail. It writes the
-// attempt before the rail is called: so no call cancels what may have been submitted, and
-// the worker that finds the record after a crash asks first. It returns nil where there is
-// nothing to call.
+// Begin counts an attempt of a transfer and returns the call of the rail, or nil if there is
+// nothing to call. It writes the attempt before the call. So no cancellation can follow a
+// possible submission, and a worker that finds the record after a crash asks for the status
+// first.
 func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
 	k := transfer.Of(object)
 	found, err := engine.GetTx(tx, records(k), engine.Scope(tx.Caller), id, object)
@@ -35,7 +35,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string)
 	}
 	r := &found.Value
 	order := in.order(k, r)
-	if r.Status.final() { // a callback was faster
+	if r.Status.final() { // a callback arrived first
 		order.EndedBefore(ctx)
 		return nil, nil
 	}
@@ -71,8 +71,8 @@ func (in *Internal) enterProcessing(tx *engine.Tx, k *transfer.Kind, r *record) 
 	return in.events.Record(tx, &r.Transfer, statusEvent(k, Processing))
 }
 
-// Book books what a rail has said of a transfer, be it as an answer or in a callback. The
-// zero result stands for an answer that was lost.
+// Book books the rail's result for a transfer, from an answer or a callback. The zero result
+// stands for a lost answer.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
 	k := transfer.Of(ref.Object)
 	found, err := engine.GetTx(tx, records(k), engine.Scope(tx.Caller), ref.Record, k.Object)
@@ -85,7 +85,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
 	}
 	defer r.Continue(tx)()
-	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
+	if r.MarkSubmitted(tx.Now) { // a callback or a test helper came before the worker
 		if err := in.enterProcessing(tx, k, r); err != nil {
 			return dispatch.Repeat, err
 		}
@@ -108,7 +108,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	return decision, err
 }
 
-// outcome is what the status of a transfer says of its order.
+// outcome returns the outcome of the order, as the transfer's status implies it.
 func (r *record) outcome() provider.Outcome {
 	switch r.Status {
 	case Succeeded, Completed:
@@ -121,11 +121,11 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// Records is where the transfers of a kind are kept.
+// Records returns the kind that stores the transfers.
 func (in *Internal) Records(k *transfer.Kind) *storage.Kind { return records(k).Kind() }
 
-// Find returns the order of the caller's with that id. It reads the transfers, since one to
-// a wallet never leaves the service and is in no index.
+// Find returns the caller's order with that id. It reads the transfers, since a wallet transfer
+// stays inside the service and is in no index.
 func (in *Internal) Find(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
 	for _, k := range transfer.Kinds {
 		_, err := in.Get(ctx, caller, k, id)
@@ -136,7 +136,7 @@ func (in *Internal) Find(ctx context.Context, caller api.Caller, id string) (dis
 	return dispatch.Ref{}, api.NoSuch("transfer")
 }
 
-// Load returns a transfer as hosts see it, and the word for its status.
+// Load returns a transfer as hosts see it, and its status as a word.
 func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Transfer, string, error) {
 	t, err := in.Transfer(tx, engine.Scope(tx.Caller), transfer.Of(ref.Object), ref.Record)
 	if err != nil {
@@ -154,7 +154,7 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 	r := &found.Value
 	info := &provider.OrderInfo{Outcome: r.outcome(), Attempts: r.Attempts}
 	info.Amount, _ = r.pesewas()
-	if r.Status == Cancelled { // which the rail was not told of
+	if r.Status == Cancelled { // the rail never got it
 		info.Outcome = provider.NotFound
 	}
 	if r.SubmittedAt != nil {
@@ -163,8 +163,8 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 	return info, nil
 }
 
-// settle books a transfer that has arrived: the reserve leaves the merchant, the
-// amount to the world outside, the fee to the operator.
+// settle books a transfer that has arrived. The reserve leaves the merchant, the amount goes to
+// the clearing account, and the fee to the operator.
 func (in *Internal) settle(tx *engine.Tx, k *transfer.Kind, found *storage.Object[record]) error {
 	r := &found.Value
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
@@ -185,7 +185,7 @@ func (in *Internal) settle(tx *engine.Tx, k *transfer.Kind, found *storage.Objec
 	return in.finish(tx, k, found)
 }
 
-// release releases the reserve of a transfer that has failed or was cancelled.
+// release returns the reserve of a transfer that has failed or was cancelled.
 func (in *Internal) release(tx *engine.Tx, k *transfer.Kind, found *storage.Object[record]) error {
 	r := &found.Value
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
@@ -211,7 +211,7 @@ func (in *Internal) finish(tx *engine.Tx, k *transfer.Kind, found *storage.Objec
 	r := &found.Value
 	r.Due = nil
 	if keep := in.config.NumberRetention; keep > 0 && !r.CreatedAt.Add(keep).After(tx.Now) {
-		r.To = nil // the pass that removes numbers has been here
+		r.To = nil // retention has already run for this transfer
 	}
 	if err := records(k).Replace(tx, found); err != nil {
 		return fmt.Errorf("payout: write %s: %w", k.Object, err)

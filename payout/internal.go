@@ -22,43 +22,42 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Config is what the package works with. Nil and zero values stand for what the fields'
-// comments say.
+// Config holds the package's settings. The comments say what a nil or zero field means.
 type Config struct {
 	Accounts *account.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// Keys are the server's secrets. The first authenticates new one-time codes; codes
-	// of the others are accepted.
+	// Keys are the server's secrets. The first authenticates new one-time codes; the package also
+	// accepts codes of the others.
 	Keys [][]byte
-	// SingleUse makes a one-time code good for one payout, instead of for 10
+	// SingleUse makes a one-time code good for one payout. Otherwise a code is good for 10
 	// minutes.
 	SingleUse bool
-	// Rail carries transfers of live mode; without one live mode has wallets only.
+	// Rail carries transfers of live mode. Without one, live mode pays wallets only.
 	Rail provider.Rail
 	// TestRail carries transfers of test mode; [provider.Simulated] when nil.
 	TestRail provider.Rail
-	// Banks knows the banks that can be paid; [provider.SampleBanks] when nil.
+	// Banks lists the banks that can receive transfers; [provider.SampleBanks] when nil.
 	Banks provider.BankDirectory
 	// Fees are the fees of external transfers; [DefaultFees] when nil.
 	Fees *Fees
 	// PayoutLimits default to GHS 1.00 to 20,000.00 and 50,000.00 a day,
 	// DisbursementLimits to GHS 0.01 to 20,000.00.
 	PayoutLimits, DisbursementLimits Limits
-	// NameMatch compares names where a transfer demands it; [MatchNames] with
+	// NameMatch compares names for transfers that require it; [MatchNames] with
 	// [DefaultNameTolerance] when nil.
 	NameMatch NameMatch
 	// NameQuota bounds lookups of names for each merchant and mode.
 	NameQuota NameQuota
-	// StuckAfter is how long a transfer may be on its way before it counts as stuck.
+	// StuckAfter is the time after which an open transfer counts as stuck.
 	StuckAfter time.Duration
-	// NumberRetention is for how long the number of a transfer is kept from its creation
-	// on, once it has ended; zero for good.
+	// NumberRetention is the time from a transfer's creation until its number is removed, once
+	// the transfer has ended; zero keeps it for good.
 	NumberRetention time.Duration
 }
 
-// Internal is what this package and its siblings call in their transactions. Payouts and
-// disbursements share it; a host uses their services instead.
+// Internal holds the methods that this package and its siblings call in their transactions.
+// Payouts and disbursements share it. Hosts use their services instead.
 type Internal struct {
 	engine *engine.Engine
 	events *event.Internal
@@ -127,8 +126,8 @@ func (in *Internal) Prepare(live bool, k *transfer.Kind, p CreateParams, referen
 	return prepared, nil
 }
 
-// PrepareScanned is Prepare for a recipient who follows from a scanned code, and is given to
-// Create. It ignores the destination.
+// PrepareScanned is Prepare for a recipient that a scanned code names. The caller passes that
+// recipient to Create. It ignores the destination.
 func (in *Internal) PrepareScanned(live bool, k *transfer.Kind, p CreateParams, reference *string) (*preparedTransfer, error) {
 	if err := check.Currency(p.Currency); err != nil {
 		return nil, err
@@ -154,8 +153,8 @@ func (in *Internal) PrepareScanned(live bool, k *transfer.Kind, p CreateParams, 
 	}, nil
 }
 
-// CheckSize refuses an amount that is none, before anybody writes it out, as the
-// fingerprint of an idempotency key does. No call with it can have succeeded.
+// CheckSize refuses an invalid amount before the fingerprint of an idempotency key writes it out.
+// No call with such an amount can have succeeded.
 func (in *Internal) CheckSize(k *transfer.Kind, amount decimal.Decimal) error {
 	if money.Writable(amount) {
 		return nil
@@ -164,7 +163,7 @@ func (in *Internal) CheckSize(k *transfer.Kind, amount decimal.Decimal) error {
 	return err
 }
 
-// External reports a destination outside of the service.
+// External reports whether the destination is outside of the service.
 func (p *preparedTransfer) External() bool { return p.target != nil }
 
 // Destination returns the destination as the transfer will show it. recipient is nil for
@@ -179,8 +178,8 @@ func (p *preparedTransfer) Destination(recipient *account.Recipient) Destination
 // Costs returns amount and fee, in pesewas.
 func (p *preparedTransfer) Costs() (amount, fee int64) { return p.amount, p.fee }
 
-// CheckDestination lets the rail look at an external destination, and compares its name where
-// that is demanded, outside of any transaction.
+// CheckDestination asks the rail about an external destination, and compares the name where the
+// transfer requires that. It runs outside of any transaction.
 func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *preparedTransfer) error {
 	if p.target == nil {
 		return nil
@@ -189,7 +188,7 @@ func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *
 		if p.params.Destination.MatchName {
 			return fmt.Errorf("payout: match_account_name: %w", api.ErrNetworkInTx)
 		}
-		return nil // what is wrong with it is told when it fails
+		return nil // the refusal of a failed transfer names the problem
 	}
 	now := in.engine.Clock()
 	to := p.target.transfer()
@@ -202,7 +201,7 @@ func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *
 	return in.matchName(ctx, caller.Live, p)
 }
 
-// Recipient finds the account that a transfer to a wallet pays; nil for any other transfer.
+// Recipient returns the account that a wallet transfer pays; nil for any other transfer.
 func (p *preparedTransfer) Recipient(tx storage.ReadTx) (*account.Recipient, error) {
 	if p.target != nil {
 		return nil, nil
@@ -258,7 +257,7 @@ func (in *Internal) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to 
 	return &r.Transfer, nil
 }
 
-// reserve sets the money aside and queues the transfer for the rail.
+// reserve reserves the money and queues the transfer for the rail.
 func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Transfer, error) {
 	r.Destination, r.To = *p.destination, p.target
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
@@ -284,7 +283,7 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	return &r.Transfer, in.events.Record(tx, &r.Transfer, statusEvent(p.kind, Pending))
 }
 
-// Get returns one transfer of a noun.
+// Get returns one transfer of a kind.
 func (in *Internal) Get(ctx context.Context, caller api.Caller, k *transfer.Kind, id string) (*Transfer, error) {
 	return listing(k).Get(ctx, in.engine, caller, id)
 }
@@ -294,7 +293,7 @@ func (in *Internal) GetJSON(ctx context.Context, caller api.Caller, k *transfer.
 	return listing(k).GetJSON(ctx, in.engine, caller, id, w)
 }
 
-// listing is how transfers are read.
+// listing reads transfers.
 func listing(k *transfer.Kind) engine.Listing[record, Transfer] {
 	return engine.Listing[record, Transfer]{
 		Collection: records(k), Noun: k.Object, URL: "/v1/" + k.Table,
@@ -302,7 +301,7 @@ func listing(k *transfer.Kind) engine.Listing[record, Transfer] {
 	}
 }
 
-// Transfer returns one transfer of a noun in a transaction.
+// Transfer returns one transfer of a kind in a transaction.
 func (in *Internal) Transfer(tx storage.ReadTx, scope storage.Scope, k *transfer.Kind, id string) (*Transfer, error) {
 	found, err := engine.GetTx(tx, records(k), scope, id, k.Object)
 	if err != nil {
@@ -318,7 +317,7 @@ type ListParams struct {
 	Created api.Times `param:"created"`
 }
 
-// List returns transfers of a noun, newest first.
+// List returns transfers of a kind, newest first.
 func (in *Internal) List(ctx context.Context, caller api.Caller, k *transfer.Kind, p ListParams) (*api.List[Transfer], error) {
 	return listing(k).List(ctx, in.engine, p.query(caller), p.Page)
 }
@@ -336,8 +335,8 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 	}
 }
 
-// Cancel takes back a transfer that the rail has not been told of. Any other is
-// refused with the noun's code.
+// Cancel cancels a transfer that was not yet submitted to the rail. It refuses any other with the
+// kind's code.
 func (in *Internal) Cancel(ctx context.Context, caller api.Caller, k *transfer.Kind, id string) (*Transfer, error) {
 	call := engine.Operation{Name: k.Object + ".cancel", Params: id}
 	return engine.Execute(ctx, in.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
@@ -355,15 +354,15 @@ func (in *Internal) Cancel(ctx context.Context, caller api.Caller, k *transfer.K
 	})
 }
 
-// dailyTotal is what a merchant has paid out on one day; its id is the day.
+// dailyTotal is the sum of a merchant's payouts on one day; its id is the day.
 type dailyTotal struct {
 	Pesewas int64 `json:"pesewas"`
 }
 
 var dailyTotals = storage.NewCollection[dailyTotal]("payout_days", nil)
 
-// countDailyTotal adds a payout to the sum of the day of its creation, or, negative,
-// takes it off. Disbursements are not counted.
+// countDailyTotal adds a payout to the total of the day of its creation. A negative amount
+// removes one. Disbursements have no total.
 func (in *Internal) countDailyTotal(tx *engine.Tx, k *transfer.Kind, created time.Time, amount int64) error {
 	most := in.limits[k].daily
 	if most == 0 {

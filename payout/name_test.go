@@ -33,7 +33,7 @@ func ExampleMatchNames() {
 func TestMatchNames(t *testing.T) {
 	for _, c := range []struct {
 		given, registered string
-		least             int // the tolerance from which on they match
+		least             int // the smallest tolerance with which they match
 	}{
 		{"Kofi Mensah", "KOFI MENSAH", 0},
 		{"Mensah  Kofi", "Kofi Mensah", 0},
@@ -72,8 +72,7 @@ func TestMatchNames(t *testing.T) {
 	})
 }
 
-// FuzzMatchNames: whatever a provider calls an account, comparing ends and does
-// not panic.
+// FuzzMatchNames checks that the comparison ends without a panic for any name.
 func FuzzMatchNames(f *testing.F) {
 	f.Add("Kofi Mensah", "MENSAH KOFI")
 	f.Add("\xff", "ɛ\u0301")
@@ -156,8 +155,8 @@ func TestAccountNames(t *testing.T) {
 	}
 }
 
-// A transfer that demands the name is made when it matches, by the host's
-// tolerance, and leaves nothing behind when it does not.
+// A transfer that requires a name succeeds if the name matches within the host's tolerance.
+// Otherwise it leaves nothing behind.
 func TestMatchNameRefusesOtherNames(t *testing.T) {
 	s := open(t, payments.Config{Live: payments.Providers{Rail: namer{err: errors.New("down")}}, NameMatch: payout.MatchNames(10)})
 	s.Fund(s.Caller.Merchant, 1000)
@@ -167,8 +166,7 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 	}
 	wallet := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID}
 	otp := s.request()
-	_, err := s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: otp})
-	must.Do(t, err)
+	must.Get(s.Payouts.VerifyOTP(t.Context(), s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: otp}))(t)
 	before := must.Get(s.Accounts.Balance(t.Context(), s.Caller))(t)
 	for name, c := range map[string]struct {
 		to    payout.DestinationParams
@@ -195,7 +193,7 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 	}
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
 	must.Do(t, s.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: live.Merchant, Amount: decimal.NewFromInt(10), Source: "bank"}))
-	_, err = s.Disbursements.Create(t.Context(), live, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: demand(momo("0241234560"), "Kofi Mensah")})
+	_, err := s.Disbursements.Create(t.Context(), live, disbursement.CreateParams{Amount: decimal.NewFromInt(1), Destination: demand(momo("0241234560"), "Kofi Mensah")})
 	if api.CodeOf(err) != api.Unavailable {
 		t.Errorf("a live rail that is down: %v", err)
 	}
@@ -218,8 +216,8 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 	s.Verified()
 }
 
-// A repetition is answered though the provider says something else by now, and
-// without asking it.
+// A repetition gets the first answer, although the provider has changed it since. It does not
+// call the provider.
 func TestNameLookupReplays(t *testing.T) {
 	asked := 0
 	s := open(t, payments.Config{Test: payments.Providers{Rail: namer{name: "Kofi Mensah", asked: &asked}}})

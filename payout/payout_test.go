@@ -76,39 +76,33 @@ func TestConfigRefused(t *testing.T) {
 		"min above max":            {PayoutLimits: payout.Limits{Min: decimal.NewFromInt(5), Max: decimal.NewFromInt(4)}},
 		"beyond what is an amount": {DisbursementLimits: payout.Limits{Max: decimal.NewFromInt(1_000_000)}},
 	} {
-		if _, err := payments.New(t.Context(), memory.New(), c); api.CodeOf(err) != api.ParameterInvalid {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.WantCode(t, name, testkit.Err(payments.New(t.Context(), memory.New(), c)), api.ParameterInvalid)
 	}
 }
 
-// The day of a payout gets its amount back when it fails, even tomorrow, and a
-// new day begins with nothing.
+// A failed payout returns its amount to the limit of its own day, even on the next day. Each day
+// starts at zero.
 func TestDailyLimit(t *testing.T) {
 	s := open(t, payments.Config{PayoutLimits: payout.Limits{Daily: decimal.NewFromInt(100)}})
 	code := s.verified()
-	open, err := s.pay(code, 60_00, "0241230903")
-	must.Do(t, err)
-	_, err = s.pay(code, 40_01, "0241234567")
-	testkit.WantCode(t, "a pesewa too much", err, api.DailyLimitExceeded)
+	open := must.Get(s.pay(code, 60_00, "0241230903"))(t)
+	testkit.WantCode(t, "a pesewa too much", testkit.Err(s.pay(code, 40_01, "0241234567")), api.DailyLimitExceeded)
 	rest := must.Get(s.pay(code, 40_00, "0241234567"))(t)
-	_, err = s.pay(code, 1_00, "0241234567")
-	testkit.WantCode(t, "more than all", err, api.DailyLimitExceeded)
-	if _, err = s.disburse("200", momo("0241234567")); err != nil {
+	testkit.WantCode(t, "more than all", testkit.Err(s.pay(code, 1_00, "0241234567")), api.DailyLimitExceeded)
+	if _, err := s.disburse("200", momo("0241234567")); err != nil {
 		t.Errorf("a disbursement has no daily limit: %v", err)
 	}
 	must.Get(s.Payouts.Cancel(t.Context(), s.Caller, rest.ID))(t)
-	_, err = s.pay(code, 40_00, "0241234567")
-	testkit.WantCode(t, "after a cancellation", err, "")
+	testkit.WantCode(t, "after a cancellation", testkit.Err(s.pay(code, 40_00, "0241234567")), "")
 
 	s.Pass(12 * time.Hour)
 	code = s.verified()
-	_, err = s.pay(code, 90_00, "0241234567")
-	testkit.WantCode(t, "tomorrow", err, "")
+	testkit.WantCode(t, "tomorrow", testkit.Err(s.pay(code, 90_00, "0241234567")), "")
 	must.Do(t, s.Drain(t.Context()))
 	must.Do(t, s.Providers.Settle(t.Context(), s.Caller, open.ID, provider.Result{Outcome: provider.Refused}))
-	_, err = s.pay(code, 11_00, "0241234567")
-	testkit.WantCode(t, "yesterday's failure is yesterday's", err, api.DailyLimitExceeded)
+	again := s.Providers.Settle(t.Context(), s.Caller, open.ID, provider.Result{Outcome: provider.Paid})
+	testkit.WantCode(t, "settled otherwise", again, api.TransferSettled)
+	testkit.WantCode(t, "yesterday's failure is yesterday's", testkit.Err(s.pay(code, 11_00, "0241234567")), api.DailyLimitExceeded)
 	s.Verified()
 }
 
@@ -185,7 +179,7 @@ func TestNotify(t *testing.T) {
 	s.Verified()
 }
 
-// A rail that panics has not answered.
+// A panic of the rail counts as no answer.
 type panicking struct{ quiet }
 
 func (panicking) Submit(context.Context, provider.Transfer) (provider.Result, error) {
@@ -244,9 +238,9 @@ func TestReconcile(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	_ = unsent // was never with the rail, so that no statement has it
+	_ = unsent // the rail never got this one, so it is in no statement
 
-	// Outside of the time of the statement nothing is missing.
+	// Nothing is missing outside of the statement's period.
 	head := "reference,amount,status\n"
 	report = must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(head)), Until: s.Now().Add(-time.Hour)}))(t)
 	if len(report.MissingThere) != 0 {

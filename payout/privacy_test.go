@@ -16,8 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// Whether there is a recipient is told only to one who has the code; the form of a number
-// is no secret.
+// Only a caller with a valid code learns whether a recipient exists. The form of a number is no
+// secret.
 func TestRecipientIsHiddenWithoutCode(t *testing.T) {
 	s := open(t, payments.Config{})
 	frozen := must.Get(s.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "F", Phone: "0241000009", Status: account.Frozen}))(t)
@@ -68,8 +68,8 @@ func TestWalletNamesAreShortened(t *testing.T) {
 	}
 }
 
-// A merchant looks up so many names in an hour and in a day; another merchant, the other
-// mode and repetitions are not counted.
+// A merchant may look up a limited number of names in an hour and in a day. Other merchants, the
+// other mode and repetitions do not count.
 func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 3, Day: 7}, Live: payments.Providers{Rail: provider.Simulated{}}})
 	look := func(caller api.Caller) error {
@@ -94,8 +94,7 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	testkit.WantCode(t, "the third", look(s.Caller), "")
 	refused("beyond the hour", 40*time.Minute)
 	testkit.WantCode(t, "a repetition", look(keyed), "")
-	_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "12"})
-	testkit.WantCode(t, "no number", err, api.InvalidPhoneNumber)
+	testkit.WantCode(t, "no number", testkit.Err(s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "12"})), api.InvalidPhoneNumber)
 	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "M"}))(t)
 	testkit.WantCode(t, "another merchant", look(api.Caller{Merchant: other.ID}), "")
 	testkit.WantCode(t, "live mode", look(api.Caller{Merchant: s.Caller.Merchant, Live: true}), "")
@@ -106,16 +105,15 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	}
 	s.Pass(time.Hour)
 	testkit.WantCode(t, "the last of the day", look(s.Caller), "")
-	refused("beyond the day", 10*time.Hour) // it is two o'clock
+	refused("beyond the day", 10*time.Hour) // two o'clock
 	s.Pass(10 * time.Hour)
 	testkit.WantCode(t, "the next day", look(s.Caller), "")
 }
 
-// A lookup whose answer is lost is counted.
+// A lookup counts even if its answer is lost.
 func TestLostNamesAreCounted(t *testing.T) {
 	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 1}})
 	for _, want := range []api.Code{api.Unavailable, api.RateLimited} {
-		_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241230905"})
-		testkit.WantCode(t, "a name", err, want)
+		testkit.WantCode(t, "a name", testkit.Err(s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241230905"})), want)
 	}
 }

@@ -69,7 +69,7 @@ func TestPNGScansInEverySize(t *testing.T) {
 		if got, err := scan(img); err != nil || got != payPage {
 			t.Errorf("%d: scanned %q, %v", size, got, err)
 		}
-		// The bits of a pixel stand in byte 24: one, for two colours.
+		// Byte 24 holds the bits of a pixel: one, for two colours.
 		if data[24] != 1 {
 			t.Errorf("%d: %d bits a pixel, want 1", size, data[24])
 		}
@@ -152,7 +152,7 @@ func TestLongestText(t *testing.T) {
 	}
 }
 
-// A text scans as it was, in every mode in which QR codes encode texts.
+// A text scans unchanged, in every mode in which QR codes encode texts.
 func TestEveryTextScans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(
@@ -171,10 +171,8 @@ func TestEveryTextScans(t *testing.T) {
 func TestImageOfCode(t *testing.T) {
 	s := newStall(t, false, nil)
 	code := s.code(t, qrcode.CreateParams{})
-	data, err := s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.ImageParams{Format: qrcode.PNG})
-	fatal(t, err)
-	img, err := png.Decode(bytes.NewReader(data))
-	fatal(t, err)
+	data := must.Get(s.QRCodes.Image(t.Context(), s.caller, code.ID, qrcode.ImageParams{Format: qrcode.PNG}))(t)
+	img := must.Get(png.Decode(bytes.NewReader(data)))(t)
 	if got, err := scan(img); err != nil || got != code.Data || img.Bounds().Dx() != qrcode.DefaultSize {
 		t.Errorf("a picture of %d says %q, %v; want %q", img.Bounds().Dx(), got, err, code.Data)
 	}

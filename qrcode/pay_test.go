@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
@@ -27,7 +29,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// phones is a Texter that notes what it sends.
+// phones is a Texter that keeps what it sends.
 type phones struct {
 	mu   sync.Mutex
 	sent []string
@@ -40,7 +42,7 @@ func (p *phones) SendSMS(_ context.Context, m message.SMS) error {
 	return nil
 }
 
-// stall is a merchant with the whole library around it, in one mode.
+// stall is a merchant with the whole library, in one mode.
 type stall struct {
 	*payments.Service
 	caller api.Caller
@@ -49,36 +51,27 @@ type stall struct {
 	log    bytes.Buffer
 }
 
-// goodPIN is one that live mode takes.
+// goodPIN is accepted in live mode.
 const goodPIN = "4826"
 
 func newStall(t *testing.T, live bool, texter message.Texter) *stall {
 	t.Helper()
 	s := &stall{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
-	svc, err := payments.New(t.Context(), memory.New(), payments.Config{
+	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{
 		Live: payments.Providers{Texter: texter}, Clock: func() time.Time { return s.now },
 		Logger: slog.New(slog.NewTextHandler(&s.log, nil)), BaseURL: "https://pay.example.com/",
-	})
-	fatal(t, err)
+	}))(t)
 	s.Service = svc
-	m, err := svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"})
-	fatal(t, err)
+	m := must.Get(svc.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"}))(t)
 	s.caller = api.Caller{Merchant: m.ID, Live: live, RequestID: "req_1"}
-	s.ama, err = svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: live}, account.CreateHolderParams{Name: "Ama Serwaa Mensah", Phone: "0241000001", PIN: goodPIN})
-	fatal(t, err)
-	fatal(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: live}, account.DepositParams{To: s.ama.ID, Amount: decimal.NewFromInt(50), Source: "bank"}))
+	s.ama = must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: live}, account.CreateHolderParams{Name: "Ama Serwaa Mensah", Phone: "0241000001", PIN: goodPIN}))(t)
+	must.Do(t, svc.Accounts.Deposit(t.Context(), api.Caller{Live: live}, account.DepositParams{To: s.ama.ID, Amount: decimal.NewFromInt(50), Source: "bank"}))
 	return s
-}
-
-func fatal(t *testing.T, err error) {
-	t.Helper()
-	must.Do(t, err)
 }
 
 func (s *stall) code(t *testing.T, p qrcode.CreateParams) *qrcode.QRCode {
 	t.Helper()
-	c, err := s.QRCodes.Create(t.Context(), s.caller, p)
-	fatal(t, err)
+	c := must.Get(s.QRCodes.Create(t.Context(), s.caller, p))(t)
 	return c
 }
 
@@ -88,20 +81,17 @@ func (s *stall) pay(t *testing.T, caller api.Caller, code, pin string, amount *i
 	})
 }
 
-// money says what the wallet and the merchant have.
+// money returns the balances of the wallet and the merchant.
 func (s *stall) money(t *testing.T) string {
 	t.Helper()
-	wallet, err := s.Accounts.WalletBalance(t.Context(), api.Caller{Live: s.caller.Live}, s.ama.ID)
-	fatal(t, err)
-	balance, err := s.Accounts.Balance(t.Context(), s.caller)
-	fatal(t, err)
+	wallet := must.Get(s.Accounts.WalletBalance(t.Context(), api.Caller{Live: s.caller.Live}, s.ama.ID))(t)
+	balance := must.Get(s.Accounts.Balance(t.Context(), s.caller))(t)
 	return fmt.Sprintf("%s %s", wallet, balance.Available)
 }
 
 func pesewas(n int64) *int64 { return &n }
 
-// In live mode both parties are told through the Texter, once each, and the log
-// knows no number.
+// In live mode the Texter sends one message to each party. The log holds no number.
 func TestLivePaymentTextsBothParties(t *testing.T) {
 	texter := &phones{}
 	s := newStall(t, true, texter)
@@ -111,20 +101,17 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 	}
 	caller := s.caller
 	caller.IdempotencyKey = "order-1"
-	paid, err := s.pay(t, caller, code.ID, goodPIN, pesewas(123456/100))
-	fatal(t, err)
+	paid := must.Get(s.pay(t, caller, code.ID, goodPIN, pesewas(123456/100)))(t)
 	if got := s.money(t); got != "37.66 12.34" {
 		t.Errorf("the wallet and the merchant have %s", got)
 	}
-	// A repetition with another PIN is the same payment: it moves and tells nothing.
+	// A replay with another PIN returns the same payment. It moves no money and sends no message.
 	again, err := s.pay(t, caller, code.ID, "0000", pesewas(1234))
 	if diff := cmp.Diff(paid, again); err != nil || diff != "" {
 		t.Errorf("again: %v (-first +again):\n%s", err, diff)
 	}
-	if _, err := s.pay(t, caller, code.ID, goodPIN, pesewas(1235)); api.CodeOf(err) != api.IdempotencyKeyReused {
-		t.Errorf("the key with another amount: %v", err)
-	}
-	fatal(t, s.Drain(t.Context()))
+	testkit.WantCode(t, "the key with another amount", testkit.Err(s.pay(t, caller, code.ID, goodPIN, pesewas(1235))), api.IdempotencyKeyReused)
+	must.Do(t, s.Drain(t.Context()))
 	want := []string{
 		"+233241000001: You paid GHS 12.34 to Adom Juice Bar. Payment " + paid.ID + ".",
 		"+233301000000: Ama M. paid you GHS 12.34. Payment " + paid.ID + ".",
@@ -144,23 +131,21 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 	}
 }
 
-// Whatever refuses a payment leaves money, use count and messages as they were,
-// and is no failed try of the PIN.
+// A refused payment leaves money, use count and messages as they were. It is no failed attempt of
+// the PIN.
 func TestRefusedPayments(t *testing.T) {
 	s := newStall(t, false, nil)
 	open := s.code(t, qrcode.CreateParams{})
 	fixed := s.code(t, qrcode.CreateParams{Amount: pesewas(500)})
 	inactive := s.code(t, qrcode.CreateParams{Amount: pesewas(500)})
 	off := false
-	_, err := s.QRCodes.Update(t.Context(), s.caller, inactive.ID, qrcode.UpdateParams{Active: &off})
-	fatal(t, err)
+	must.Get(s.QRCodes.Update(t.Context(), s.caller, inactive.ID, qrcode.UpdateParams{Active: &off}))(t)
 	expired := s.code(t, qrcode.CreateParams{Amount: pesewas(500), ExpiresAt: s.now.Add(time.Hour)})
 	deleted := s.code(t, qrcode.CreateParams{})
-	_, err = s.QRCodes.Delete(t.Context(), s.caller, deleted.ID)
-	fatal(t, err)
+	must.Get(s.QRCodes.Delete(t.Context(), s.caller, deleted.ID))(t)
 	s.now = s.now.Add(time.Hour)
 
-	for range 3 { // often enough to lock the PIN, if a refusal were a failed try
+	for range 3 { // often enough to lock the PIN, if a refusal counted as a failed attempt
 		for _, test := range []struct {
 			name, code string
 			amount     *int64
@@ -175,20 +160,13 @@ func TestRefusedPayments(t *testing.T) {
 			{"expired", expired.ID, nil, api.QRExpired},
 			{"deleted", deleted.ID, pesewas(1), api.ResourceMissing},
 		} {
-			if _, err := s.pay(t, s.caller, test.code, goodPIN, test.amount); api.CodeOf(err) != test.want {
-				t.Errorf("%s: got %v, want %s", test.name, err, test.want)
-			}
+			testkit.WantCode(t, test.name, testkit.Err(s.pay(t, s.caller, test.code, goodPIN, test.amount)), test.want)
 		}
 	}
-	if _, err := s.pay(t, api.Caller{Merchant: s.caller.Merchant, Live: true}, open.ID, goodPIN, pesewas(1)); api.CodeOf(err) != api.ResourceMissing {
-		t.Errorf("the other mode: %v", err)
-	}
+	testkit.WantCode(t, "the other mode", testkit.Err(s.pay(t, api.Caller{Merchant: s.caller.Merchant, Live: true}, open.ID, goodPIN, pesewas(1))), api.ResourceMissing)
 	for status, want := range map[account.Status]api.Code{account.Frozen: api.WalletNotActive, account.Suspended: api.WalletNotActive} {
-		_, err := s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(status)})
-		fatal(t, err)
-		if _, err := s.pay(t, s.caller, open.ID, goodPIN, pesewas(1)); api.CodeOf(err) != want {
-			t.Errorf("%s: got %v", status, err)
-		}
+		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(status)}))(t)
+		testkit.WantCode(t, string(status), testkit.Err(s.pay(t, s.caller, open.ID, goodPIN, pesewas(1))), want)
 		// Only the holder, who knows the PIN, is told of it.
 		if _, err := s.pay(t, s.caller, open.ID, "9999", pesewas(1)); api.CodeOf(err) != api.PINInvalid {
 			t.Errorf("%s, with a wrong PIN: got %v", status, err)
@@ -207,24 +185,16 @@ func TestRefusedPayments(t *testing.T) {
 		t.Errorf("messages %+v, %v", list, err)
 	}
 
-	_, err = s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Active)})
-	fatal(t, err)
-	_, err = s.pay(t, s.caller, fixed.ID, goodPIN, pesewas(500))
-	fatal(t, err)
-	_, err = s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Closed)})
-	fatal(t, err)
+	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Active)}))(t)
+	must.Get(s.pay(t, s.caller, fixed.ID, goodPIN, pesewas(500)))(t)
+	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
 	// A number tells a stranger nothing about who has a wallet, an id is known to few.
-	if _, err := s.pay(t, s.caller, open.ID, goodPIN, pesewas(1)); api.CodeOf(err) != api.PINInvalid {
-		t.Errorf("closed: got %v", err)
-	}
+	testkit.WantCode(t, "closed", testkit.Err(s.pay(t, s.caller, open.ID, goodPIN, pesewas(1))), api.PINInvalid)
 	byID := qrcode.PayParams{Wallet: account.WalletRef{AccountID: s.ama.ID}, PIN: goodPIN, Amount: pesewas(1)}
-	if _, err := s.QRCodes.Pay(t.Context(), s.caller, open.ID, byID); api.CodeOf(err) != api.AccountNotFound {
-		t.Errorf("closed, by id: got %v", err)
-	}
+	testkit.WantCode(t, "closed, by id", testkit.Err(s.QRCodes.Pay(t.Context(), s.caller, open.ID, byID)), api.AccountNotFound)
 }
 
-// A limit is never overshot, however many pay at once, and the last use switches
-// the code off.
+// Concurrent payments never exceed a limit, and the last use deactivates the code.
 func TestUsageLimitsUnderConcurrency(t *testing.T) {
 	s := newStall(t, false, nil)
 	const limit, payers = 3, 12
@@ -254,19 +224,16 @@ func TestUsageLimitsUnderConcurrency(t *testing.T) {
 	if err != nil || got.UsageCount != limit || got.Active {
 		t.Errorf("code %+v, %v", got, err)
 	}
-	// Activated again it is used up all the same.
+	// An activated code is still used up.
 	on := true
-	_, err = s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{Active: &on})
-	fatal(t, err)
-	if _, err := s.pay(t, s.caller, code.ID, goodPIN, nil); api.CodeOf(err) != api.QRLimitReached {
-		t.Errorf("a used-up code: %v", err)
-	}
+	must.Get(s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{Active: &on}))(t)
+	testkit.WantCode(t, "a used-up code", testkit.Err(s.pay(t, s.caller, code.ID, goodPIN, nil)), api.QRLimitReached)
 	list, err := s.QRCodes.ListPayments(t.Context(), s.caller, code.ID, payment.ListParams{Page: api.Page{Limit: 2}})
 	if err != nil || len(list.Data) != 2 || !list.HasMore || list.URL != "/v1/qr_codes/"+code.ID+"/payments" {
 		t.Errorf("payments %+v, %v", list, err)
 	}
 	updated, err := s.Events.List(t.Context(), s.caller, event.ListParams{Type: event.QRCodeUpdated})
-	if err != nil || len(updated.Data) != 2 { // switched off by the last use, and on by hand
+	if err != nil || len(updated.Data) != 2 { // the last use deactivated it, and the merchant activated it
 		t.Errorf("%d updates are recorded, %v", len(updated.Data), err)
 	}
 }
@@ -283,25 +250,22 @@ func TestHostedShowsCodeAndRefusal(t *testing.T) {
 	if offer, err = s.QRCodes.Hosted(t.Context(), code.ID); err != nil || offer.Refusal == nil || offer.Refusal.Code != api.QRExpired {
 		t.Errorf("expired: %+v, %v", offer, err)
 	}
-	if _, err := s.QRCodes.Hosted(t.Context(), "qr_1"); api.CodeOf(err) != api.ResourceMissing {
-		t.Errorf("no code: %v", err)
-	}
+	testkit.WantCode(t, "no code", testkit.Err(s.QRCodes.Hosted(t.Context(), "qr_1")), api.ResourceMissing)
 }
 
 func TestUpdateCode(t *testing.T) {
 	s := newStall(t, false, nil)
 	code := s.code(t, qrcode.CreateParams{Name: "Till", ExpiresAt: s.now.Add(time.Hour), Metadata: api.Metadata{"a": "1", "b": "2"}})
 	name, description := "Bar", "By the window"
-	got, err := s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{
+	got := must.Get(s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{
 		Name: &name, Description: &description, ExpiresAt: new(time.Time), Metadata: api.Metadata{"a": nil, "c": true},
-	})
-	fatal(t, err)
+	}))(t)
 	want := *code
 	want.Name, want.Description, want.ExpiresAt, want.Metadata = name, description, nil, api.Metadata{"b": "2", "c": true}
 	if diff := cmp.Diff(&want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got, err = s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{}); err != nil || got.Name != name {
+	if got, err := s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{}); err != nil || got.Name != name {
 		t.Errorf("no change: %+v, %v", got, err)
 	}
 
@@ -314,32 +278,24 @@ func TestUpdateCode(t *testing.T) {
 		"a long name": {Name: &long}, "a long description": {Description: &long}, "an expiry now": {ExpiresAt: &past},
 		"a nested value": {Metadata: api.Metadata{"a": []any{}}}, "more keys than fit with those there": {Metadata: full},
 	} {
-		if _, err := s.QRCodes.Update(t.Context(), s.caller, code.ID, p); api.CodeOf(err) != api.ParameterInvalid {
-			t.Errorf("%s: got %v", what, err)
-		}
+		testkit.WantCode(t, what, testkit.Err(s.QRCodes.Update(t.Context(), s.caller, code.ID, p)), api.ParameterInvalid)
 	}
 	for what, p := range map[string]qrcode.CreateParams{
 		"a type": {Type: "odd"}, "no amount": {Amount: pesewas(0)}, "too much": {Amount: pesewas(100_000_000)}, "a limit on a static code": {UsageLimit: pesewas(1)},
 		"no use at all": {Type: qrcode.Dynamic, UsageLimit: pesewas(0)}, "an expiry now": {ExpiresAt: s.now}, "a long name": {Name: strings.Repeat("n", 256)},
 		"a long description": {Description: long}, "a long reference": {Reference: strings.Repeat("r", 101)}, "null": {Metadata: api.Metadata{"a": nil}},
 	} {
-		if _, err := s.QRCodes.Create(t.Context(), s.caller, p); api.CodeOf(err) != api.ParameterInvalid {
-			t.Errorf("%s: got %v", what, err)
-		}
+		testkit.WantCode(t, what, testkit.Err(s.QRCodes.Create(t.Context(), s.caller, p)), api.ParameterInvalid)
 	}
-	if _, err := s.QRCodes.Create(t.Context(), s.caller, qrcode.CreateParams{Currency: "USD"}); api.CodeOf(err) != api.CurrencyNotSupported {
-		t.Errorf("dollars: %v", err)
-	}
-	if _, err := s.QRCodes.List(t.Context(), s.caller, qrcode.ListParams{Type: "odd"}); api.CodeOf(err) != api.ParameterInvalid {
-		t.Errorf("a list of an odd type: %v", err)
-	}
+	testkit.WantCode(t, "dollars", testkit.Err(s.QRCodes.Create(t.Context(), s.caller, qrcode.CreateParams{Currency: "USD"})), api.CurrencyNotSupported)
+	testkit.WantCode(t, "a list of an odd type", testkit.Err(s.QRCodes.List(t.Context(), s.caller, qrcode.ListParams{Type: "odd"})), api.ParameterInvalid)
 	missing := func(what string, err error) {
 		t.Helper()
 		if api.CodeOf(err) != api.ResourceMissing {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}
-	_, err = s.QRCodes.Update(t.Context(), s.caller, "qr_1", qrcode.UpdateParams{})
+	_, err := s.QRCodes.Update(t.Context(), s.caller, "qr_1", qrcode.UpdateParams{})
 	missing("update", err)
 	_, err = s.QRCodes.Delete(t.Context(), s.caller, "qr_1")
 	missing("delete", err)
@@ -349,8 +305,7 @@ func TestUpdateCode(t *testing.T) {
 	missing("picture", err)
 }
 
-// What a consumer's code says when it cannot be used: a dynamic one is refused,
-// a static one resolves and says that it is off.
+// An unusable consumer's code: a dynamic one is refused, and a static one resolves as inactive.
 func TestResolveConsumerCode(t *testing.T) {
 	s := newStall(t, false, nil)
 	ghs := decimal.RequireFromString("12.50")
@@ -368,8 +323,7 @@ func TestResolveConsumerCode(t *testing.T) {
 		{"dynamic and expired", qrcode.IssueConsumerCodeParams{Type: qrcode.Dynamic, ExpiresAt: s.now}, api.QRExpired, false},
 	} {
 		test.p.Account, test.p.Amount = s.ama.ID, &ghs
-		code, err := s.QRCodes.IssueConsumerCode(t.Context(), s.caller, test.p)
-		fatal(t, err)
+		code := must.Get(s.QRCodes.IssueConsumerCode(t.Context(), s.caller, test.p))(t)
 		r, err := s.QRCodes.Resolve(t.Context(), s.caller, code.Payload)
 		if api.CodeOf(err) != test.want || (test.want == "" && err != nil) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
@@ -389,36 +343,26 @@ func TestResolveConsumerCode(t *testing.T) {
 		"a type": {Type: "odd"}, "a fraction of a pesewa": {Amount: &bad}, "no use at all": {Type: qrcode.Dynamic, UsageLimit: pesewas(0)},
 	} {
 		p.Account = s.ama.ID
-		if _, err := s.QRCodes.IssueConsumerCode(t.Context(), s.caller, p); api.CodeOf(err) != api.ParameterInvalid {
-			t.Errorf("%s: got %v", what, err)
-		}
+		testkit.WantCode(t, what, testkit.Err(s.QRCodes.IssueConsumerCode(t.Context(), s.caller, p)), api.ParameterInvalid)
 	}
 
 	// With a key the first answer comes again, though the code is off by then.
-	code, err := s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.ama.ID, Type: qrcode.Dynamic, ExpiresAt: s.now.Add(time.Hour)})
-	fatal(t, err)
+	code := must.Get(s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.ama.ID, Type: qrcode.Dynamic, ExpiresAt: s.now.Add(time.Hour)}))(t)
 	keyed := s.caller
 	keyed.IdempotencyKey = "resolve-1"
-	first, err := s.QRCodes.Resolve(t.Context(), keyed, code.Payload)
-	fatal(t, err)
+	first := must.Get(s.QRCodes.Resolve(t.Context(), keyed, code.Payload))(t)
 	s.now = s.now.Add(time.Hour)
 	again, err := s.QRCodes.Resolve(t.Context(), keyed, code.Payload)
 	if diff := cmp.Diff(first, again); err != nil || diff != "" {
 		t.Errorf("again: %v\n%s", err, diff)
 	}
-	if _, err := s.QRCodes.Resolve(t.Context(), s.caller, code.Payload); api.CodeOf(err) != api.QRExpired {
-		t.Errorf("without key: %v", err)
-	}
-	_, err = s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Closed)})
-	fatal(t, err)
-	static, err := s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.ama.ID})
-	fatal(t, err)
-	if _, err := s.QRCodes.Resolve(t.Context(), s.caller, static.Payload); api.CodeOf(err) != api.AccountNotFound {
-		t.Errorf("a closed wallet: %v", err)
-	}
+	testkit.WantCode(t, "without key", testkit.Err(s.QRCodes.Resolve(t.Context(), s.caller, code.Payload)), api.QRExpired)
+	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
+	static := must.Get(s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.ama.ID}))(t)
+	testkit.WantCode(t, "a closed wallet", testkit.Err(s.QRCodes.Resolve(t.Context(), s.caller, static.Payload)), api.AccountNotFound)
 }
 
-// mute is a host's codec that cannot write.
+// mute is a host's codec that cannot encode.
 type mute struct{ qrcode.ConsumerCodec }
 
 var errMute = errors.New("no key to sign with")
@@ -426,10 +370,8 @@ var errMute = errors.New("no key to sign with")
 func (mute) Encode(bool, string) (string, error) { return "", errMute }
 
 func TestCodecFailureIsReturned(t *testing.T) {
-	svc, err := payments.New(t.Context(), memory.New(), payments.Config{ConsumerCodec: mute{}})
-	fatal(t, err)
-	c, err := svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001"})
-	fatal(t, err)
+	svc := must.Get(payments.New(t.Context(), memory.New(), payments.Config{ConsumerCodec: mute{}}))(t)
+	c := must.Get(svc.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama", Phone: "0241000001"}))(t)
 	if _, err := svc.QRCodes.IssueConsumerCode(t.Context(), api.Caller{Merchant: "mer_1"}, qrcode.IssueConsumerCodeParams{Account: c.ID}); !errors.Is(err, errMute) {
 		t.Errorf("got %v", err)
 	}

@@ -23,8 +23,8 @@ func (in *Internal) order(r *record) *dispatch.Order {
 	}
 }
 
-// Begin counts an attempt of a refund and returns the call of the charger. It returns nil
-// where there is nothing to call.
+// Begin counts an attempt of a refund and returns the call of the charger, or nil if there is
+// nothing to call.
 func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
 	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), id, "refund")
 	if err != nil {
@@ -32,7 +32,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	}
 	r := &found.Value
 	order := in.order(r)
-	if r.ended() { // a callback was faster
+	if r.ended() { // a callback arrived first
 		order.EndedBefore(ctx)
 		return nil, nil
 	}
@@ -66,8 +66,8 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		func(ctx context.Context) (provider.Result, error) { return rail.RefundStatus(ctx, back) })
 }
 
-// Book books what a charger has said of a refund, be it as an answer or in a callback. The
-// zero result stands for an answer that was lost.
+// Book books the charger's result for a refund, from an answer or a callback. The zero result
+// stands for a lost answer.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
 	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), ref.Record, "refund")
 	if err != nil {
@@ -79,7 +79,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
 	}
 	defer r.Continue(tx)()
-	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
+	if r.MarkSubmitted(tx.Now) { // a callback or a test helper came before the worker
 		r.enter(Processing)
 	}
 	if result.Reference != "" {
@@ -98,7 +98,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	return decision, err
 }
 
-// outcome is what the status of a refund says of its order.
+// outcome returns the outcome of the order, as the refund's status implies it.
 func (r *record) outcome() provider.Outcome {
 	switch r.Status {
 	case Succeeded:
@@ -111,12 +111,12 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// Find returns the order of the caller's with that id. Book refuses one that is missing.
+// Find names the order with that id. It does not read the refund: Book refuses a missing one.
 func (in *Internal) Find(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
 	return ref(id), nil
 }
 
-// Load returns a refund as hosts see it, and the word for its status.
+// Load returns a refund as hosts see it, and its status as a word.
 func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Refund, string, error) {
 	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), ref.Record, "refund")
 	if err != nil {
@@ -139,8 +139,8 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 	return info, nil
 }
 
-// settle books a refund that has arrived: the reserve leaves the merchant, to the
-// provider who has paid it out.
+// settle books a refund that has arrived. The reserve goes to the provider, which has paid the
+// refund.
 func (in *Internal) settle(tx *engine.Tx, o *storage.Object[record]) error {
 	r, live := &o.Value, tx.Caller.Live
 	err := tx.Post(storage.Posting{
@@ -160,8 +160,7 @@ func (in *Internal) settle(tx *engine.Tx, o *storage.Object[record]) error {
 	return in.finish(tx, o)
 }
 
-// release releases the reserve of a refund that was declined; the amount may be
-// refunded again.
+// release returns the reserve of a declined refund. The amount may be refunded again.
 func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], reason string) error {
 	r, merchant, live := &o.Value, tx.Caller.Merchant, tx.Caller.Live
 	err := tx.Post(storage.Posting{

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-7082ffec/payments"
@@ -21,7 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// plain is a charger that cannot give money back.
+// plain is a charger that cannot refund.
 type plain struct{}
 
 func (plain) Charge(context.Context, provider.Charge) (provider.Result, error) {
@@ -32,7 +34,7 @@ func (p plain) ChargeStatus(ctx context.Context, c provider.Charge) (provider.Re
 	return p.Charge(ctx, c)
 }
 
-// moody gives money back as it is told to.
+// moody refunds as the test tells it.
 type moody struct {
 	plain
 	mu     sync.Mutex
@@ -63,8 +65,8 @@ func (m *moody) says(r provider.Result, err error) {
 	m.answer = func(bool) (provider.Result, error) { return r, err }
 }
 
-// A refund whose answer is lost is neither failed nor made: it stays reserved, and is
-// asked for again under its id until the answer is conclusive.
+// When the answer of a refund is lost, the refund has neither failed nor succeeded. It stays
+// reserved, and the worker asks again under its id until the answer is conclusive.
 func TestLostRefundStaysReserved(t *testing.T) {
 	for name, c := range map[string]struct {
 		later provider.Result
@@ -81,11 +83,11 @@ func TestLostRefundStaysReserved(t *testing.T) {
 			v := s.paidInvoice(25_00, "pm_7")
 			r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(5_00)), Reason: "Cold"})
 			s.pass(0)
-			m.says(provider.Result{Outcome: "perhaps"}, nil) // no answer either
+			m.says(provider.Result{Outcome: "perhaps"}, nil) // not an answer either
 			s.pass(2 * time.Second)
 			m.says(provider.Result{Outcome: provider.InProgress, PollAfter: time.Hour}, nil)
 			s.pass(5 * time.Second)
-			s.pass(59 * time.Minute) // not yet
+			s.pass(59 * time.Minute) // not due yet
 			s.holds("while nothing is known", "1020", "5", "1000")
 			if is := s.get(r.ID); is.Status != refund.Processing || s.refunded(r.Payment) != 5_00 {
 				t.Errorf("got %+v", is)
@@ -132,7 +134,7 @@ func TestLostRefundStaysReserved(t *testing.T) {
 	}
 }
 
-// contradictions are the works of which the observer is told that they were contradicted.
+// contradictions are the works that the observer saw contradicted.
 type contradictions struct {
 	mu   sync.Mutex
 	told []payments.Work
@@ -148,9 +150,9 @@ func (c *contradictions) EndWork(_ context.Context, w payments.Work) {
 	}
 }
 
-// A charger that reports the opposite of what was booked is told so, whichever way
-// round, and nothing is booked. The log and the observer are told, and people find the
-// refund in the list until they have resolved it.
+// When a charger reports the opposite of the booked outcome, it gets an error, and the booking
+// stays as it is. The log and the observer hear of it. The refund stays in the list until a
+// person resolves it.
 func TestContradictions(t *testing.T) {
 	for first, then := range map[provider.Outcome]provider.Outcome{
 		provider.Paid: provider.Refused, provider.Refused: provider.Paid,
@@ -163,7 +165,7 @@ func TestContradictions(t *testing.T) {
 		r := s.refund(refund.CreateParams{Invoice: s.paidInvoice(25_00, "").ID})
 		s.pass(0)
 		must.Do(t, s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: first}))
-		wants(t, "resolved too early", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
+		testkit.WantParam(t, "resolved too early", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
 		before := s.get(r.ID)
 		for range 2 {
 			err := s.Providers.Notify(t.Context(), r.ID, provider.Result{Outcome: then})
@@ -212,7 +214,7 @@ func TestContradictions(t *testing.T) {
 		if n := strings.Count(log.String(), "contradicts"); n != 1 {
 			t.Errorf("%s, then %s: the log tells %d times: %s", first, then, n, &log)
 		}
-		wants(t, "resolved twice", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
+		testkit.WantParam(t, "resolved twice", s.Providers.Resolve(t.Context(), r.ID), api.ResourceMissing, "")
 		s.Verified()
 	}
 }
@@ -246,9 +248,11 @@ func TestNotify(t *testing.T) {
 	if n := strings.Count(log.String(), "a refund is stuck"); n != 1 {
 		t.Errorf("the log tells %d times: %s", n, log.String())
 	}
-	wants(t, "no outcome", notify("lost"), api.ParameterInvalid, "outcome")
-	wants(t, "unseen", notify(provider.NotFound), api.ParameterInvalid, "outcome")
-	wants(t, "an unknown id", s.Providers.Notify(t.Context(), "re_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing, "")
+	testkit.WantParam(t, "no outcome", notify("lost"), api.ParameterInvalid, "outcome")
+	testkit.WantParam(t, "unseen", notify(provider.NotFound), api.ParameterInvalid, "outcome")
+	testkit.WantParam(t, "the note of nothing", testkit.Err(s.Refunds.CreditNote(t.Context(), s.Caller, "re_0")), api.ResourceMissing, "")
+	testkit.WantParam(t, "settled nothing", s.Providers.Settle(t.Context(), s.Caller, "re_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing, "")
+	testkit.WantParam(t, "an unknown id", s.Providers.Notify(t.Context(), "re_0", provider.Result{Outcome: provider.Paid}), api.ResourceMissing, "")
 	must.Do(t, notify(provider.InProgress))
 	must.Do(t, notify(provider.Paid))
 	must.Do(t, notify(provider.Paid))
@@ -261,11 +265,11 @@ func TestNotify(t *testing.T) {
 		t.Errorf("when refunded: %+v", list)
 	}
 	err := s.Providers.Settle(t.Context(), s.Caller, r.ID, provider.Result{Outcome: provider.Refused})
-	wants(t, "settled otherwise", err, api.TransferSettled, "")
+	testkit.WantParam(t, "settled otherwise", err, api.TransferSettled, "")
 	live := s.Caller
 	live.Live = true
 	err = s.Providers.Settle(t.Context(), live, r.ID, provider.Result{Outcome: provider.Paid})
-	wants(t, "settled in live mode", err, api.PermissionDenied, "")
+	testkit.WantParam(t, "settled in live mode", err, api.PermissionDenied, "")
 	if is := s.get(r.ID); is.Status != refund.Succeeded || *is.ProviderReference != "theirs" {
 		t.Errorf("got %+v", is)
 	}
@@ -276,19 +280,19 @@ func TestNotify(t *testing.T) {
 	s.Verified()
 }
 
-// Where nobody can give the money back, nothing is reserved.
+// If the charger cannot refund, nothing is reserved.
 func TestNoRailReservesNothing(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: plain{}}})
 	v := s.paidInvoice(25_00, "")
 	_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Invoice: v.ID})
-	wants(t, "without a refund rail", err, api.Unavailable, "")
+	testkit.WantParam(t, "without a refund rail", err, api.Unavailable, "")
 	s.holds("afterwards", "1025", "0", "1000")
 	if got := s.refunded(*v.Payment); got != 0 {
 		t.Errorf("%d pesewas are refunded", got)
 	}
 }
 
-// A charger that is taken away leaves refunds where they are, until it is back.
+// When the host removes a charger, its refunds stay as they are until it is back.
 func TestRemovedRailKeepsRefundsPending(t *testing.T) {
 	store := memory.New()
 	m := &moody{}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
@@ -41,8 +43,7 @@ func TestRefundToWallet(t *testing.T) {
 			t.Errorf("told %s", got)
 		}
 		// The refund was never in another status than the one that both events show.
-		want, err := json.Marshal(r)
-		must.Do(t, err)
+		want := must.Get(json.Marshal(r))(t)
 		for e, err := range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
 			must.Do(t, err)
 			if strings.HasPrefix(string(e.Type), "refund.") && string(e.Data.Object) != string(want) {
@@ -53,16 +54,16 @@ func TestRefundToWallet(t *testing.T) {
 		if want := "Adom Juice Bar refunded you GHS 5.00 of payment " + paid.ID + ". Refund " + r.ID + "."; sms.Data[0].Text != want {
 			t.Errorf("told by SMS: %s", sms.Data[0].Text)
 		}
-		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(7_51))})
-		wants(t, "more than is left", err, api.AmountTooLarge, "amount")
+		_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(7_51))})
+		testkit.WantParam(t, "more than is left", err, api.AmountTooLarge, "amount")
 		rest := s.refund(refund.CreateParams{Payment: paid.ID})
 		if rest.Amount != 7_50 || rest.Reason != nil {
 			t.Errorf("the rest is %+v", rest)
 		}
 		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
-		wants(t, "once more", err, api.PaymentRefunded, "")
+		testkit.WantParam(t, "once more", err, api.PaymentRefunded, "")
 		_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})
-		wants(t, "one pesewa more", err, api.PaymentRefunded, "")
+		testkit.WantParam(t, "one pesewa more", err, api.PaymentRefunded, "")
 		s.holds("refunded", "1000", "0", "1000")
 
 		list := must.Get(s.Refunds.List(t.Context(), s.Caller, refund.ListParams{Payment: paid.ID}))(t)
@@ -84,8 +85,7 @@ func TestRefusedRefunds(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	paid := s.paidQR(1_00)
 	v := s.paidInvoice(2_00, "")
-	unpaid, err := s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{})
-	must.Do(t, err)
+	unpaid := must.Get(s.Invoices.Create(t.Context(), s.Caller, invoice.CreateParams{}))(t)
 	free := s.paidInvoice(0, "")
 	for what, c := range map[string]struct {
 		p     refund.CreateParams
@@ -106,19 +106,19 @@ func TestRefusedRefunds(t *testing.T) {
 		"nested metadata":     {refund.CreateParams{Payment: paid.ID, Metadata: api.Metadata{"a": []int{1}}}, api.ParameterInvalid, "metadata.a"},
 	} {
 		_, err := s.Refunds.Create(t.Context(), s.Caller, c.p)
-		wants(t, what, err, c.code, c.param)
+		testkit.WantParam(t, what, err, c.code, c.param)
 	}
 	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
 	for what, caller := range map[string]api.Caller{"another merchant": {Merchant: other.ID}, "live mode": {Merchant: s.Caller.Merchant, Live: true}} {
 		_, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
-		wants(t, what, err, api.ResourceMissing, "payment")
+		testkit.WantParam(t, what, err, api.ResourceMissing, "payment")
 	}
 	status := func(is account.Status) {
 		must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.Consumer.ID, account.UpdateHolderParams{Status: new(is)}))(t)
 	}
 	status(account.Frozen)
-	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
-	wants(t, "a frozen wallet", err, api.WalletNotActive, "")
+	_, err := s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: paid.ID})
+	testkit.WantParam(t, "a frozen wallet", err, api.WalletNotActive, "")
 	status(account.Active)
 	gone := s.NewConsumer("Esi", "0241000009", 10)
 	code := must.Get(s.QRCodes.Create(t.Context(), s.Caller, qrcode.CreateParams{}))(t)
@@ -127,9 +127,9 @@ func TestRefusedRefunds(t *testing.T) {
 	}))(t)
 	must.Get(s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, gone.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
 	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})
-	wants(t, "a closed wallet", err, api.AccountNotFound, "")
+	testkit.WantParam(t, "a closed wallet", err, api.AccountNotFound, "")
 
-	// What was refused has counted for nothing.
+	// A refused refund counts for nothing.
 	if got := s.refunded(paid.ID); got != 0 {
 		t.Errorf("%d pesewas are refunded", got)
 	}
@@ -139,13 +139,13 @@ func TestRefusedRefunds(t *testing.T) {
 	}))(t)
 	for what, p := range map[string]refund.CreateParams{"wallet": {Payment: paid.ID}, "charger": {Invoice: v.ID}} {
 		_, err := s.Refunds.Create(t.Context(), s.Caller, p)
-		wants(t, "nothing left, "+what, err, api.InsufficientBalance, "")
+		testkit.WantParam(t, "nothing left, "+what, err, api.InsufficientBalance, "")
 	}
 	s.Verified()
 }
 
-// However many race, what is given back never exceeds what was paid.
-func TestRacesOnOnePayment(t *testing.T) {
+// Concurrent refunds never exceed the payment.
+func TestConcurrentRefundsNeverExceedPayment(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		for what, p := range map[string]refund.CreateParams{
 			"wallet":  {Payment: s.paidQR(10_05).ID},
@@ -163,7 +163,7 @@ func TestRacesOnOnePayment(t *testing.T) {
 				if err == nil {
 					won++
 				} else {
-					wants(t, what, err, api.AmountTooLarge, "amount")
+					testkit.WantParam(t, what, err, api.AmountTooLarge, "amount")
 				}
 			}
 			if won != 10 {
@@ -180,9 +180,9 @@ func TestRacesOnOnePayment(t *testing.T) {
 	})
 }
 
-// Refunds beside payouts over one balance: what does not fit is refused, and nothing
-// goes below zero.
-func TestRacesOverOneBalance(t *testing.T) {
+// Refunds and payouts share one balance. A refund or payout that does not fit is refused, and the
+// balance never falls below zero.
+func TestConcurrentRefundsAndPayoutsShareBalance(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		qr, charged := s.paidQR(500_00), s.paidInvoice(500_00, "")
 		must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
@@ -212,7 +212,7 @@ func TestRacesOverOneBalance(t *testing.T) {
 			if err == nil {
 				won++
 			} else {
-				wants(t, "beside each other", err, api.InsufficientBalance, "")
+				testkit.WantParam(t, "beside each other", err, api.InsufficientBalance, "")
 			}
 		}
 		must.Do(t, s.Drain(t.Context()))
@@ -229,8 +229,7 @@ func TestReplayedRefunds(t *testing.T) {
 	paid := s.paidQR(10_00)
 	caller := s.Caller
 	caller.IdempotencyKey = "refund-1"
-	first, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
-	must.Do(t, err)
+	first := must.Get(s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID}))(t)
 	var replayed bool
 	caller.Replayed = &replayed
 	again, err := s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID})
@@ -238,7 +237,7 @@ func TestReplayedRefunds(t *testing.T) {
 		t.Errorf("got %+v, %v, replayed %t", again, err, replayed)
 	}
 	_, err = s.Refunds.Create(t.Context(), caller, refund.CreateParams{Payment: paid.ID, Amount: new(int64(1))})
-	wants(t, "another request", err, api.IdempotencyKeyReused, "")
+	testkit.WantParam(t, "another request", err, api.IdempotencyKeyReused, "")
 	s.holds("afterwards", "1000", "0", "1000")
 }
 
@@ -303,7 +302,7 @@ func TestRefundThroughCharger(t *testing.T) {
 
 var phones = map[string]string{"": "0241000002", "pm_card": "0241000003", "pm_refund_fail_1": "0241000004", "pm_refund_lost_1": "0241000005"}
 
-// The invoice shows what was refunded, and each refund has a credit note.
+// The invoice shows the refunded amount, and each refund has a credit note.
 func TestInvoicesShowRefunds(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	v := s.paidInvoice(25_00, "")
@@ -312,8 +311,7 @@ func TestInvoicesShowRefunds(t *testing.T) {
 	second := s.refund(refund.CreateParams{Payment: *v.Payment})
 	s.pass(0)
 	_, token, _ := strings.Cut(v.HostedURL, "/invoice/")
-	h, err := s.Invoices.Hosted(t.Context(), token)
-	must.Do(t, err)
+	h := must.Get(s.Invoices.Hosted(t.Context(), token))(t)
 	if len(h.CreditNotes) != 2 || h.CreditNotes[0].Refund != second.ID || h.CreditNotes[1].Number != "CN-2026-000001" ||
 		h.CreditNotes[0].Before != 10_00 || h.CreditNotes[0].Amount != 15_00 || h.Invoice.AmountRefunded != 25_00 {
 		t.Errorf("got %+v", h)
@@ -329,10 +327,10 @@ func TestInvoicesShowRefunds(t *testing.T) {
 	other := s.paidInvoice(1_00, "")
 	_, elsewhere, _ := strings.Cut(other.HostedURL, "/invoice/")
 	_, _, err = s.Invoices.HostedCreditNote(t.Context(), elsewhere, first.ID)
-	wants(t, "on another invoice's page", err, api.ResourceMissing, "")
+	testkit.WantParam(t, "on another invoice's page", err, api.ResourceMissing, "")
 	qr := s.refund(refund.CreateParams{Payment: s.paidQR(1_00).ID})
 	_, err = s.Refunds.CreditNote(t.Context(), s.Caller, qr.ID)
-	wants(t, "of no invoice", err, api.ResourceMissing, "")
+	testkit.WantParam(t, "of no invoice", err, api.ResourceMissing, "")
 
 	mails := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "efua@example.com"}))(t)
 	texts := must.Get(s.Messages.List(t.Context(), s.Caller, message.ListParams{To: "0245556666"}))(t)

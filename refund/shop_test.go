@@ -2,7 +2,6 @@ package refund_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -23,7 +22,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
-// shop is a merchant whose clock stands still until it is moved.
+// shop is a merchant with a clock that the test moves.
 type shop struct {
 	*testkit.Shop
 	t *testing.T
@@ -45,14 +44,6 @@ func onEachStore(t *testing.T, c payments.Config, test func(*testing.T, *shop)) 
 		store := must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "refunds.db"), sqlite.Config{}))(t)
 		test(t, open(t, store, c))
 	})
-}
-
-func wants(t *testing.T, what string, err error, code api.Code, param string) {
-	t.Helper()
-	var refusal *api.Error
-	if !errors.As(err, &refusal) || refusal.Code != code || refusal.Param != param {
-		t.Errorf("%s: got %v, want %q of %q", what, err, code, param)
-	}
 }
 
 // paidQR returns a payment of a QR code from the consumer's wallet.
@@ -83,7 +74,7 @@ func (s *shop) get(id string) *refund.Refund {
 	return must.Get(s.Refunds.Get(s.t.Context(), s.Caller, id))(s.t)
 }
 
-// holds checks what the merchant and the consumer have, in GHS.
+// holds checks the balances of the merchant and the consumer, in GHS.
 func (s *shop) holds(what, available, reserved, wallet string) {
 	s.t.Helper()
 	b := must.Get(s.Accounts.Balance(s.t.Context(), s.Caller))(s.t)

@@ -21,8 +21,7 @@ const (
 // WorkLimit bounds the work on an order: two calls, and the transactions around them.
 const WorkLimit = 2*callTimeout + bookTimeout
 
-// The errors of a call. What a host's code panicked with may quote numbers, so the error
-// leaves it out.
+// The errors of a call. They leave out the value of a host's panic, which may quote numbers.
 var (
 	errPanicked = errors.New("dispatch: the host's code panicked")
 	errNoAnswer = errors.New("dispatch: the provider's answer is no outcome")
@@ -35,24 +34,24 @@ type Ask = func(context.Context) (provider.Result, error)
 // transaction.
 type Call struct {
 	Ref
-	word           string // what the order is called in the log
+	word           string // the name of the order in the log
 	first          bool   // the provider cannot know the order yet
 	submit, status Ask
-	// report is what the observer is told of the attempt, but for the outcome.
-	report  work.Report
+	// report is the attempt for the observer, without its outcome.
+	report  work.Outcome
 	release func() // ends the lease of the record
 }
 
-// Book books what a provider has said of an order, in the caller's transaction. The zero
-// result stands for an answer that was lost.
+// Book books a provider's result for an order, in the caller's transaction. The zero result
+// stands for a lost answer.
 type Book = func(context.Context, *engine.Tx, Ref, provider.Result) (Decision, error)
 
 // Do asks the provider and books the answer. Workers call it, and so does a merchant's call
 // that is answered with the outcome, so that both take the same steps.
 //
-// It returns the provider's result, which is zero when no answer came, and what that meant.
-// A contradiction is the error provider.ErrContradicted. Once the provider was asked, the
-// answer is booked even if ctx ends.
+// It returns the provider's result, which is zero if no answer came, and the decision. A
+// contradiction is the error provider.ErrContradicted. Do books the answer of a call even if ctx
+// ends meanwhile.
 func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book Book) (provider.Result, Decision, error) {
 	result, failed := c.ask(ctx)
 	said := c.report
@@ -73,8 +72,8 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	return result, decision, err
 }
 
-// Apply books a result in a transaction of the caller's. A contradiction is noted, and
-// returned as provider.ErrContradicted.
+// Apply books a result in its own transaction for the caller. It notes a contradiction, and
+// returns it as provider.ErrContradicted.
 func Apply(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r provider.Result, book Book) (decision Decision, err error) {
 	err = e.Update(ctx, caller, func(tx *engine.Tx) (err error) {
 		decision, err = book(ctx, tx, ref, r)
@@ -86,9 +85,9 @@ func Apply(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r 
 	return decision, err
 }
 
-// ask submits an order the first time. Later it asks for the status, and submits the order
-// again only if the provider has never seen it. A panic is an error, and so is an answer
-// that is no outcome. ask ends the lease of the record.
+// ask submits an order the first time. Later it asks for the status, and submits the order again
+// only if the provider does not know it. A panic is an error, and so is an answer without a valid
+// outcome. ask ends the lease of the record.
 func (c *Call) ask(ctx context.Context) (provider.Result, error) {
 	if c.release != nil {
 		defer c.release()

@@ -28,18 +28,18 @@ const (
 	Settle
 	// Release means that the money will never move. The caller gives the reserve back.
 	Release
-	// Contradict means that the result is the opposite of what is booked. The index notes
-	// it; the caller books nothing.
+	// Contradict means that the result is the opposite of the booked outcome. The index notes it;
+	// the caller books nothing.
 	Contradict
 )
 
-// Booked is the outcome of an order that has ended.
+// Booked is the booked outcome of an order.
 type Booked struct {
 	Outcome provider.Outcome // Paid or Refused; empty while the order is on its way
-	Status  string           // what the record calls it
+	Status  string           // the record's word for it
 }
 
-// Decide says what a result means. The zero result stands for an answer that was lost.
+// Decide returns the meaning of a result. The zero result stands for a lost answer.
 func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r provider.Result) (Decision, error) {
 	paid, refused := r.Outcome == provider.Paid, r.Outcome == provider.Refused
 	switch {
@@ -58,13 +58,12 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 	return Wait, nil
 }
 
-// contradicted is what the observer is told of a contradiction.
-var contradicted = work.Report{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
+// contradicted is the observer's outcome for a contradiction.
+var contradicted = work.Outcome{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
 
-// contradict notes a contradiction. After the commit it tells the log, and the observer,
-// unless ctx belongs to work whose end the observer is told anyway. Providers repeat their
-// reports: of a contradiction that is noted, or resolved, already it tells the observer
-// alone.
+// contradict notes a contradiction. After the commit it tells the log. It tells the observer too,
+// unless ctx belongs to work whose end the observer sees anyway. Providers repeat their reports,
+// so a contradiction that is noted or resolved already goes to the observer alone.
 func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error {
 	known, err := o.Flow.contradict(tx, o.Ref, how)
 	if err != nil {
@@ -85,8 +84,8 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 	return nil
 }
 
-// contradict notes in the index how an order was contradicted, and reports that it was
-// known.
+// contradict notes in the index how a provider contradicted an order. It reports whether the
+// index had it already.
 func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string) (known bool, err error) {
 	scope := storage.Scope{Live: tx.Caller.Live}
 	found, err := f.index.Get(tx, scope, ref.ID)
@@ -107,15 +106,15 @@ func (f *Flow) contradict(tx *engine.Tx, ref Ref, how string) (known bool, err e
 	return known, nil
 }
 
-// earlierWords turns the words of earlier releases for contradictions of charges and
-// refunds into those of today.
+// earlierWords maps the words of earlier releases for contradictions of charges and refunds to
+// the present ones.
 var earlierWords = strings.NewReplacer("declined", "refused", "charged", "paid", "refunded", "paid")
 
-// same reports whether two texts tell the same contradiction.
+// same reports whether two texts describe the same contradiction.
 func same(now, noted string) bool { return now == earlierWords.Replace(noted) }
 
-// Resolve takes a contradicted order off the list, to which a repetition of the report
-// does not bring it back. An order that is not contradicted is resource_missing.
+// Resolve removes a contradicted order from the list. A repeated report does not bring it back.
+// An order without a contradiction is resource_missing.
 func (f *Flow) Resolve(ctx context.Context, e *engine.Engine, id string) error {
 	word := "contradicted " + string(f.Name)
 	_, caller, err := f.Find(ctx, e, id, word)

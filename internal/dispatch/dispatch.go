@@ -1,9 +1,8 @@
-// Package dispatch holds the steps by which an order reaches a provider: submit it once
-// under its id, poll until the outcome is conclusive, and book that once.
+// Package dispatch holds the steps by which an order reaches a provider: submit it once under its
+// id, poll until the outcome is conclusive, and book the outcome once.
 //
-// A provider's answer may be lost, so the outcome of an order may be unknown, which is
-// never the same as failed. An order is asked about again, under the same id, until the
-// answer is conclusive.
+// A provider's answer may be lost, so the outcome of an order may be unknown. Unknown never means
+// failed: the worker asks again, under the same id, until the answer is conclusive.
 //
 // The steps work in their caller's transaction, on the [Submission] that is part of the
 // caller's record and on the [Index] of orders. payout, refund and invoice call them
@@ -24,16 +23,16 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Flow is one of the flows of orders, with the [Entry] of each order: the operator's index.
-// A callback, which knows the id alone, finds the record of an order through the index, and
-// it lists the orders of all merchants together.
+// Flow is one of the flows of orders. It keeps the [Entry] of each order, which together are the
+// operator's index. A callback knows only the id, and finds the record through the index. The
+// index also lists the orders of all merchants.
 type Flow struct {
-	// Name is what an order is called in the log and in refusals.
+	// Name is the name of an order in the log and in refusals.
 	Name provider.Flow
-	// Backoff is how long to wait after each attempt that was not conclusive. Its last entry
-	// stands for all later ones.
+	// Backoff is the wait after each inconclusive attempt. Its last entry stands for all later
+	// ones.
 	Backoff retry.Schedule
-	// NoProvider names, for the log, the outcome of work that finds no provider.
+	// NoProvider is the outcome, for the log, of work without a provider.
 	NoProvider string
 
 	index *storage.Collection[Entry]
@@ -53,27 +52,26 @@ func Kinds() []*storage.Kind {
 
 // Ref names an order and the record that it is part of.
 type Ref struct {
-	// Object is what the record is: "payout", "disbursement", "refund" or "invoice".
+	// Object is the type of the record: "payout", "disbursement", "refund" or "invoice".
 	Object string
 	// ID is the order's, under which the provider knows it.
 	ID string
-	// Record is the id of the record; that of the order, but for charges.
+	// Record is the id of the record. It is the id of the order, except for charges.
 	Record string
 }
 
-// Submission is what a record keeps of its order.
+// Submission is the part of a record that tracks its order.
 type Submission struct {
-	// Request and Key are of the call that made the order. Events that happen later name
-	// them.
+	// Request and Key belong to the call that made the order. Later events name them.
 	Request string `json:"request,omitempty"`
 	Key     string `json:"key,omitempty"`
-	// Attempts counts how often the order was submitted or asked about.
+	// Attempts counts the submissions and status requests.
 	Attempts int `json:"asked,omitempty"`
-	// SubmittedAt is when the provider was first called.
+	// SubmittedAt is the time of the first call of the provider.
 	SubmittedAt *api.Time `json:"submitted_at,omitempty"`
-	// Stuck says that the log has been told.
+	// Stuck says that the log has a line about it.
 	Stuck bool `json:"stuck,omitempty"`
-	// Due is when a worker looks at the order next; nil when there is nothing to do.
+	// Due is the time of the worker's next attempt; nil if nothing is left to do.
 	Due *api.Time `json:"due,omitempty"`
 }
 
@@ -82,7 +80,7 @@ func New(tx *engine.Tx) Submission {
 	return Submission{Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
 }
 
-// MarkSubmitted notes that the provider has the order, and reports the first time.
+// MarkSubmitted notes that the provider has the order. It returns true the first time.
 func (s *Submission) MarkSubmitted(now time.Time) (first bool) {
 	if s.SubmittedAt != nil {
 		return false
@@ -91,8 +89,8 @@ func (s *Submission) MarkSubmitted(now time.Time) (first bool) {
 	return true
 }
 
-// Begin counts an attempt. first reports that no attempt and no callback came before, so
-// that the provider cannot know the order.
+// Begin counts an attempt. first says that no attempt and no callback came before, so the
+// provider cannot know the order.
 func (s *Submission) Begin(now time.Time) (first bool) {
 	first = s.MarkSubmitted(now) && s.Attempts == 0
 	s.Attempts++
@@ -117,16 +115,16 @@ type Order struct {
 	*Submission
 	Ref
 	Flow *Flow
-	// Records is what the record is kept in.
+	// Records is the kind that stores the record.
 	Records *storage.Kind
-	// Since is when the order was made.
+	// Since is the time when the order was made.
 	Since time.Time
-	// StuckAfter is how long an order may take before the log is told.
+	// StuckAfter is the time after which the log gets a line about the order.
 	StuckAfter time.Duration
 }
 
-// Wait sets the next poll: after the provider's own wish, or by the backoff. It tells the
-// log, once, of an order that takes too long.
+// Wait sets the next poll, from the provider's wish or from the backoff. It logs, once, an order
+// that takes too long.
 func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
 		// A callback may come before the first attempt.
@@ -144,8 +142,7 @@ func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration
 	})
 }
 
-// WaitForProvider sets the next look at an order for which the host has configured no
-// provider, and tells the log.
+// WaitForProvider sets the next attempt of an order without a configured provider, and logs it.
 func (o *Order) WaitForProvider(ctx context.Context, tx *engine.Tx) {
 	o.Wait(ctx, tx, providerWait)
 	word, id, live := string(o.Flow.Name), o.ID, tx.Caller.Live
@@ -155,13 +152,13 @@ func (o *Order) WaitForProvider(ctx context.Context, tx *engine.Tx) {
 	})
 }
 
-// EndedBefore tells the observer that a callback was faster than the worker.
+// EndedBefore tells the observer that a callback came before the worker.
 func (o *Order) EndedBefore(ctx context.Context) {
 	work.SetReport(ctx, work.Report{Name: "ended_before", RequestID: o.Request})
 }
 
-// Call leases the record, which the caller has written at this version, and returns the
-// call of the provider.
+// Call leases the record, which the caller has written at this version, and returns the call of
+// the provider.
 func (o *Order) Call(tx *engine.Tx, version int64, first bool, submit, status Ask) (*Call, error) {
 	release, err := tx.KeepLease(o.Records, o.Record, version)
 	if err != nil {
@@ -182,11 +179,11 @@ var (
 	ChargeBackoff = retry.Schedule{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 )
 
-// providerWait is how long an order waits that finds no provider. It takes a new
-// configuration, and so a restart, to change that.
+// providerWait is the wait of an order without a provider. Only a restart with a new
+// configuration can change that.
 const providerWait = 15 * time.Minute
 
-// What is kept of the provider's references and words, in bytes.
+// The stored lengths of a provider's references and words, in bytes.
 const (
 	MaxReference = 255
 	MaxReason    = 500

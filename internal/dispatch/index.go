@@ -14,17 +14,17 @@ import (
 
 // Entry is the operator's record of an order, over all merchants. Its id is the order's.
 type Entry struct {
-	// Object is what the order's record is; see [Ref].
+	// Object is the type of the order's record; see [Ref].
 	Object   string `json:"noun"`
 	Merchant string `json:"merchant"`
-	// Open says that the order is on its way.
+	// Open says that the order has no outcome yet.
 	Open bool `json:"open"`
-	// Contradiction says how the provider contradicted what is booked of an order that has
-	// ended; empty if it did not, or once that is resolved.
+	// Contradiction says how the provider contradicted the booked outcome; empty if it did not,
+	// or after a resolution.
 	Contradiction string `json:"contradiction,omitempty"`
 	// Resolved is the contradiction that was resolved last.
 	Resolved string `json:"resolved,omitempty"`
-	// RecordID is the id of the record where it is not that of the order.
+	// RecordID is the id of the record if it differs from the order's.
 	RecordID  string   `json:"of,omitempty"`
 	CreatedAt api.Time `json:"created_at"`
 }
@@ -51,9 +51,8 @@ func (e *Entry) Ref(id string) Ref {
 func newIndex(table string) *storage.Collection[Entry] {
 	return storage.NewCollection(table, []storage.Field[Entry]{
 		{
-			// True while the order is on its way, false when it has ended and was
-			// contradicted since. Null for all others, which keeps the
-			// column's index small.
+			// True while the order is open, and false if it has ended and was contradicted since.
+			// Null for all others, which keeps the column's index small.
 			Column: storage.Column{Name: "open", Type: storage.Bool, Null: true, Indexed: true},
 			Value: func(o *Entry) any {
 				switch {
@@ -69,7 +68,7 @@ func newIndex(table string) *storage.Collection[Entry] {
 	})
 }
 
-// Open indexes an order of the caller's that has been on its way since a time.
+// Open indexes an order of the caller that has been open since the given time.
 func (f *Flow) Open(tx *engine.Tx, ref Ref, since time.Time) error {
 	e := newEntry(tx, ref, since)
 	e.Open = true
@@ -105,8 +104,8 @@ func (f *Flow) Drop(tx *engine.Tx, id string) error {
 	return nil
 }
 
-// Find returns the entry of an order, and its merchant. word is what it is called in the
-// refusal when there is none.
+// Find returns the entry of an order, and its merchant. word names the order in the refusal if
+// there is none.
 func (f *Flow) Find(ctx context.Context, e *engine.Engine, id, word string) (entry *Entry, caller api.Caller, err error) {
 	err = e.Store.View(ctx, func(tx storage.ReadTx) error {
 		found, err := f.index.Get(tx, storage.Scope{Live: true}, id)
@@ -122,12 +121,12 @@ func (f *Flow) Find(ctx context.Context, e *engine.Engine, id, word string) (ent
 	return entry, caller, err
 }
 
-// orderPage is how many orders are read in one transaction, so that a long list
-// holds a snapshot for a moment only.
+// orderPage is the number of orders that one transaction reads, so that a long list holds each
+// snapshot briefly.
 const orderPage = 200
 
-// Each calls do for every order of a mode that the query selects, newest first, each
-// in a View of its merchant's.
+// Each calls do for every order of a mode that the query selects, newest first, each in a View
+// for its merchant.
 func (f *Flow) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
 	q.Scope, q.Limit = storage.Scope{Live: live}, orderPage
 	for more := true; more; {
@@ -153,14 +152,14 @@ func (f *Flow) Each(ctx context.Context, e *engine.Engine, live bool, q storage.
 	return nil
 }
 
-// openOnly selects the orders that are on their way.
+// openOnly selects the open orders.
 var openOnly = []storage.Equal{{Column: "open", Value: true}}
 
-// contradictedOnly selects the orders that have ended, and were contradicted since.
+// contradictedOnly selects the ended orders that were contradicted.
 var contradictedOnly = []storage.Equal{{Column: "open", Value: false}}
 
-// EachStuck calls do, as [Flow.Each] does, for the contradicted orders of a mode, and then
-// for those that have been open for so long.
+// EachStuck calls do, as [Flow.Each] does, for the contradicted orders of a mode, and then for
+// those that have been open longer than after.
 func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
 	if err := f.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, do); err != nil {
 		return err
@@ -173,10 +172,10 @@ func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after
 	})
 }
 
-// CountStuck counts the orders of a mode that are contradicted, or have been open for so
-// long, up to limit. It reads what is contradicted, and then what is open, the oldest
-// first. In live mode it reads no more than what is stuck. Test mode has as many clocks as
-// merchants, so that up to limit open ones are looked at there.
+// CountStuck counts the orders of a mode that are contradicted, or have been open longer than
+// after, up to limit. It reads contradicted orders, and then open ones, the oldest first. In live
+// mode it reads no more than the stuck ones. In test mode each merchant has its own clock, so it
+// reads up to limit open ones.
 func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
 	stuck, err := f.countContradicted(tx, live, limit)
 	if err != nil {
@@ -185,7 +184,7 @@ func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after 
 	seen := stuck
 	q := storage.Query{
 		Scope: storage.Scope{Live: live}, Where: openOnly,
-		Before: " ", Limit: orderPage, // before every id, so that the oldest come first
+		Before: " ", Limit: orderPage, // before every id, so the page holds the oldest
 	}
 	for more := true; more && seen < limit; {
 		page, left, err := f.index.List(tx, q)
@@ -204,7 +203,7 @@ func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after 
 			case now.Sub(ordered.Value.CreatedAt.Time) >= after:
 				stuck++
 			case live:
-				return stuck, nil // all that follow are younger
+				return stuck, nil // all later ones are younger
 			}
 		}
 		if more = left; more {

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-7082ffec/payments/internal/testkit"
+
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -31,7 +33,7 @@ func TestMoveClockRules(t *testing.T) {
 		caller api.Caller
 		set    func(time.Time) (time.Time, error)
 		code   api.Code
-		ahead  time.Duration // what the clock shows afterwards
+		ahead  time.Duration // the clock's lead afterwards
 	}{
 		{"to where it is", caller, to(begin), "", 0},
 		{"by an hour and a bit", caller, to(begin.Add(time.Hour + 999*time.Microsecond)), "", time.Hour},
@@ -63,12 +65,10 @@ func TestMoveClockRules(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	b.Sandbox = false
-	if _, err := b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, to(begin.Add(200*year))); api.CodeOf(err) != api.PermissionDenied {
-		t.Errorf("outside of a sandbox: %v", err)
-	}
+	testkit.WantCode(t, "outside of a sandbox", testkit.Err(b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, to(begin.Add(200*year)))), api.PermissionDenied)
 }
 
-// More clocks than one page holds are all listed.
+// AwakeClocks lists more clocks than one page holds.
 func TestAllClocksAreListed(t *testing.T) {
 	b := newBench(t)
 	const merchants = 2*api.MaxLimit + 1
@@ -91,7 +91,7 @@ func TestAllClocksAreListed(t *testing.T) {
 	}
 }
 
-// With a key the clock moves once, also by more than keys are kept for.
+// With a key the clock moves once, even by more than the retention of keys.
 func TestMoveClockReplays(t *testing.T) {
 	b := newBench(t)
 	var replayed bool
@@ -111,17 +111,15 @@ func TestMoveClockReplays(t *testing.T) {
 			t.Fatalf("again: %s, %v, replayed %t; want %s", again, err, replayed, first)
 		}
 	}
-	if _, err := move(41); api.CodeOf(err) != api.IdempotencyKeyReused {
-		t.Errorf("by another time: %v", err)
-	}
+	testkit.WantCode(t, "by another time", testkit.Err(move(41)), api.IdempotencyKeyReused)
 	caller.IdempotencyKey, replayed = "another", false
 	if further, err := move(40); err != nil || replayed || !further.Equal(first.AddDate(0, 0, 40)) {
 		t.Errorf("with another key: %s, %v, replayed %t", further, err, replayed)
 	}
 }
 
-// rerun is a store that runs every transaction twice and keeps the second run,
-// as one does that found a conflict at the first commit.
+// rerun is a store that runs every transaction twice and keeps the second run, as a store does
+// after a conflict at the first commit.
 type rerun struct{ storage.Store }
 
 var errConflict = errors.New("conflict at commit")
@@ -175,8 +173,7 @@ func testTransactionMayRunAgain(t *testing.T) {
 	}
 }
 
-// ForgetKeys removes what has expired, and leaves a key alone that was used for
-// another request since it was claimed.
+// ForgetKeys removes expired keys. It keeps a key that another request has used since the claim.
 func TestExpiredKeysAreForgotten(t *testing.T) {
 	b := newBench(t)
 	var made atomic.Int64
@@ -195,9 +192,9 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 		return keys
 	}
 	job := b.ForgetKeys()
-	beside := job.RunBatch
-	job.RunBatch = func(ctx context.Context, records []storage.Record) error {
-		// One of the keys is used again between the claim and the work.
+	beside := job.Run
+	job.Run = func(ctx context.Context, records []storage.Record) error {
+		// A request uses one of the keys again between the claim and the work.
 		if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k2"}, "b", &made, nil); err != nil {
 			t.Error(err)
 		}
@@ -216,13 +213,11 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 	if drain(); len(kept()) != 1 || !kept()["k2"] {
 		t.Errorf("after a month %v are kept, want k2", kept())
 	}
-	if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k2"}, "a", &made, nil); api.CodeOf(err) != api.IdempotencyKeyReused {
-		t.Errorf("the key that was used again: %v", err)
-	}
+	testkit.WantCode(t, "the key that was used again", testkit.Err(b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k2"}, "a", &made, nil)), api.IdempotencyKeyReused)
 }
 
-// Requests that cannot be told apart, or answers that cannot be kept, are bugs
-// that show at once and leave nothing behind.
+// Parameters or answers that do not marshal are bugs. The call fails at once and leaves nothing
+// behind.
 func TestUnmarshalableCallsFail(t *testing.T) {
 	b := newBench(t)
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
@@ -243,7 +238,5 @@ func TestUnmarshalableCallsFail(t *testing.T) {
 	if err == nil || api.CodeOf(err) != "" {
 		t.Errorf("answer: got %v", err)
 	}
-	if _, err := engine.Get(t.Context(), b.Engine, caller, things, "th_1", "thing"); api.CodeOf(err) != api.ResourceMissing {
-		t.Errorf("what the failed call wrote: %v", err)
-	}
+	testkit.WantCode(t, "what the failed call wrote", testkit.Err(engine.Get(t.Context(), b.Engine, caller, things, "th_1", "thing")), api.ResourceMissing)
 }

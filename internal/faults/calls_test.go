@@ -221,7 +221,16 @@ func newSubject(t *testing.T, whole storage.Store) *subject {
 		plain("newer entries", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return accounts.ListEntries(ctx, c, account.ListEntriesParams{Page: api.Page{EndingBefore: entry, Limit: 1}})
 		})
+		all = append(all, call{name: "seal", stepwise: true, do: func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) {
+			return accounts.Seal(ctx)
+		}})
 		plain("verify", func(ctx context.Context, _ api.Caller, _ int, _ string) (any, error) { return accounts.Verify(ctx) })
+		plain("look up service id of a merchant", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
+			return accounts.LookUpServiceID(ctx, c, m.ServiceID)
+		})
+		plain("forget customer", func(ctx context.Context, c api.Caller, n int, _ string) (any, error) {
+			return nil, accounts.ForgetCustomer(ctx, c, fmt.Sprint("cus_host", n))
+		})
 		plain("look up service id", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 			return accounts.LookUpServiceID(ctx, c, ama.ServiceID)
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -70,10 +71,37 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 			return nil, svc.Providers.Notify(ctx, id, provider.Result{Outcome: outcome})
 		}})
 	}
+	onceOn("settle refund", pending, func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+		return nil, svc.Providers.Settle(ctx, c, id, provider.Result{Outcome: provider.Paid})
+	})
 	plain("refunds", func(ctx context.Context, c api.Caller, _ int, _ string) (any, error) {
 		return svc.Refunds.List(ctx, c, refund.ListParams{})
 	})
-	all = append(all, call{name: "credit note", prepare: returned, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
+	page := func(ctx context.Context, id string) (token string, err error) {
+		r, err := svc.Refunds.Get(ctx, s.caller, id)
+		if err != nil {
+			return "", err
+		}
+		v, err := svc.Invoices.Get(ctx, s.caller, *r.Invoice)
+		if err != nil {
+			return "", err
+		}
+		return v.HostedURL[strings.LastIndex(v.HostedURL, "/")+1:], nil
+	}
+	all = append(all, call{name: "hosted invoice with a credit note", prepare: returned, do: func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
+		token, err := page(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return svc.Invoices.Hosted(ctx, token)
+	}}, call{name: "hosted credit note", prepare: returned, do: func(ctx context.Context, _ api.Caller, _ int, id string) (any, error) {
+		token, err := page(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		_, name, err := svc.Invoices.HostedCreditNote(ctx, token, id)
+		return name, err
+	}}, call{name: "credit note", prepare: returned, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		if _, err := svc.Refunds.CreditNote(ctx, c, id); err != nil {
 			return nil, err
 		}
@@ -128,6 +156,7 @@ func (s *subject) everyday(svc *payments.Service, on agents) (all []call) {
 	all = append(all, call{name: "rows of a batch", prepare: func() string {
 		b, err := s.svc.Disbursements.CreateBatch(ctx, s.caller, disbursement.CreateBatchParams{Rows: rows})
 		check(err)
+		check(s.svc.Drain(ctx)) // rows that are made have disbursements
 		return b.ID
 	}, do: func(ctx context.Context, c api.Caller, _ int, id string) (any, error) {
 		return svc.Disbursements.ListRows(ctx, c, id, disbursement.ListRowsParams{})

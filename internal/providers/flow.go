@@ -14,16 +14,16 @@ import (
 type flow struct {
 	*dispatch.Flow
 	rules rules
-	// settle books a result for an order of the caller's, under the caller's key.
+	// settle books a result for an order of the caller, under the caller's key.
 	settle func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error
 }
 
-// rules are what a package knows of the orders that it makes.
+// rules are the methods of the package that makes the orders.
 type rules interface {
-	// Find returns the order of the caller's with that id.
+	// Find returns the caller's order with that id.
 	Find(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error)
-	// Begin counts an attempt for an object and returns the call of the provider; nil where
-	// there is nothing to call.
+	// Begin counts an attempt for an object and returns the call of the provider, or nil if there
+	// is nothing to call.
 	Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error)
 	// Book books a result of an order.
 	Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error)
@@ -38,8 +38,8 @@ type loading[T any] interface {
 	Load(tx *engine.Tx, ref dispatch.Ref) (*T, string, error)
 }
 
-// newFlow returns a flow. params makes of an order's id and result what the fingerprint of a
-// call of Settle is made of.
+// newFlow returns a flow. params returns the value of which the engine makes the fingerprint of a
+// Settle call.
 func newFlow[T any](e *engine.Engine, of *dispatch.Flow, in loading[T], params func(string, provider.Result) settleParams) *flow {
 	return &flow{of, in, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
 		call := engine.Operation{Name: ref.Object + ".settle", Params: params(ref.ID, r)}
@@ -49,7 +49,7 @@ func newFlow[T any](e *engine.Engine, of *dispatch.Flow, in loading[T], params f
 				return nil, err
 			}
 			object, status, err := in.Load(tx, ref)
-			if err == nil && decision == dispatch.Contradict { // refused, and so noted nowhere
+			if err == nil && decision == dispatch.Contradict { // the transaction was refused, so it noted nothing
 				err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", ref.Object, status)
 			}
 			return object, err

@@ -1,10 +1,10 @@
-// Package providers runs the one loop that sees orders through to their outcome:
-// transfers, refunds and charges. It stands above the packages that make and book orders,
-// and calls down: into their Begin and Book, with the steps of package dispatch.
+// Package providers runs the one loop that submits orders and polls until each has an outcome:
+// transfers, refunds and charges. It stands above the packages that make and book orders. It
+// calls their Begin and Book, with the steps of package dispatch.
 //
-// It owns the worker, and [provider.Service]: what callbacks report, the list of stuck and
-// contradicted orders, and the comparison with a provider's statement. It does not own what
-// an outcome does to money and objects.
+// It owns the worker, and [provider.Service]: the reports of callbacks, the list of stuck and
+// contradicted orders, and the comparison with a provider's statement. The other packages own the
+// effect of an outcome on money and objects.
 package providers
 
 import (
@@ -27,16 +27,16 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Config is what the service works with.
+// Config holds the service's settings and the packages that it calls.
 type Config struct {
 	Payouts  *payout.Internal
 	Refunds  *refund.Internal
 	Invoices *invoice.Internal
-	// StuckAfter is how long an order may take before it is listed as stuck.
+	// StuckAfter is the time after which the list shows an open order as stuck.
 	StuckAfter time.Duration
 }
 
-// Service implements [provider.Service], and the work behind it.
+// Service implements [provider.Service], and runs its background work.
 type Service struct {
 	engine *engine.Engine
 	config Config
@@ -56,9 +56,9 @@ func New(e *engine.Engine, c Config) *Service {
 	}
 }
 
-// Jobs submit what is due to its provider, and ask what became of it.
+// Jobs submit due orders to their providers, and poll for their outcomes.
 func (s *Service) Jobs() []work.Job {
-	const atATime, chargesAtATime = 64, 32 // most of it waits for the provider
+	const atATime, chargesAtATime = 64, 32 // most of the time goes to waiting for the provider
 	var jobs []work.Job
 	for _, k := range transfer.Kinds {
 		jobs = append(jobs, s.job(s.transfers, k.Object, s.config.Payouts.Records(k), atATime))
@@ -75,8 +75,8 @@ func (s *Service) job(f *flow, object string, kind *storage.Kind, atATime int) w
 	}
 }
 
-// send submits an order or asks what became of it, and books the answer. The record is
-// leased meanwhile: it stays due, and another worker takes it over if this process dies.
+// send submits an order or asks for its status, and books the answer. It leases the record, which
+// stays due. If this process dies, another worker takes the record over.
 func (s *Service) send(ctx context.Context, f *flow, object string, claimed storage.Record) error {
 	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
 	var call *dispatch.Call
@@ -88,7 +88,7 @@ func (s *Service) send(ctx context.Context, f *flow, object string, claimed stor
 		return err
 	}
 	if _, _, err = call.Do(ctx, s.engine, caller, f.rules.Book); errors.Is(err, provider.ErrContradicted) {
-		return nil // it is on record, and not to be tried again
+		return nil // the index has noted it, so do not retry
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 	return err
 }
 
-// CountStuck counts the orders of a mode that List would list, up to limit of each flow.
+// CountStuck counts the orders of a mode that List would show, up to limit in each flow.
 func (s *Service) CountStuck(tx storage.ReadTx, live bool, limit int) (n int, err error) {
 	for _, f := range s.all() {
 		stuck, err := f.CountStuck(tx, s.engine, live, s.config.StuckAfter, limit)

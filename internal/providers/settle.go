@@ -21,8 +21,8 @@ func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r pr
 	return f.settle(ctx, caller, ref, r)
 }
 
-// settleParams is what a call of Settle says, in the form of which the fingerprints of kept
-// idempotency keys are made.
+// settleParams are the parameters of Settle in the form that fingerprints of stored idempotency
+// keys have.
 type settleParams struct {
 	ID     string `json:"id"`
 	Result any    `json:"result"`

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -58,3 +59,15 @@ func WantCode(t *testing.T, what string, err error, code api.Code) {
 		t.Errorf("%s: got %v, want %q", what, err, code)
 	}
 }
+
+// WantParam checks the code of an error, and which parameter it names.
+func WantParam(t *testing.T, what string, err error, code api.Code, param string) {
+	t.Helper()
+	var refusal *api.Error
+	if !errors.As(err, &refusal) || refusal.Code != code || refusal.Param != param {
+		t.Errorf("%s: got %v, want %q of %q", what, err, code, param)
+	}
+}
+
+// Err is the error of a call, for WantCode and WantParam.
+func Err[V any](_ V, err error) error { return err }

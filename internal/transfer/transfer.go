@@ -1,15 +1,14 @@
-// Package transfer says what distinguishes a payout from a disbursement: the name of the
-// object, its table, and its words. Both are transfers of package payout, which owns their
-// rules.
+// Package transfer describes the differences between a payout and a disbursement: the name of the
+// object, its table, and its words. Package payout owns the rules of both.
 package transfer
 
 import "github.com/seed-7082ffec/payments/api"
 
 // Kind is one of the two kinds of transfers.
 type Kind struct {
-	// Object is the name of the object, as "payout". It begins the names of its events.
+	// Object is the name of the object, such as "payout". The names of its events begin with it.
 	Object string
-	// Table is where its transfers are stored, and the end of their path.
+	// Table is the name of the kind that stores the transfers, and the end of their path.
 	Table string
 	// Done is the status that ends an external transfer well.
 	Done string
@@ -17,8 +16,7 @@ type Kind struct {
 	NotCancellable api.Code
 }
 
-// The kinds. Each has a table of its own, so that one's list never meets the other's
-// objects.
+// The kinds. Each has its own table, so its lists never contain the other's objects.
 var (
 	Payout       = &Kind{Object: "payout", Table: "payouts", Done: "succeeded", NotCancellable: api.PayoutNotCancellable}
 	Disbursement = &Kind{Object: "disbursement", Table: "disbursements", Done: "completed", NotCancellable: api.DisbursementNotCancellable}

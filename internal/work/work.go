@@ -13,32 +13,33 @@ import (
 type Work struct {
 	// Queue is the name of the kind.
 	Queue string
-	// ID is the record's; empty for a batch, whose ids may be what clients made up.
+	// the record's; empty for a batch, whose ids clients may have chosen
 	ID    string
 	Scope storage.Scope
-	// Records is how many there are.
+	// the number of records
 	Records int
-	// Wait is how long the record, or the first of the batch, was due before it was
-	// claimed, by the real time.
+	// Wait is the time between the due time of the record, or of the batch's first, and its
+	// claim, by the real clock.
 	Wait time.Duration
-	// Duration is how long the work took; 0 before it has ended. What a transaction
-	// has claimed and done at once is reported when it has ended.
+	// Duration is the time that the work took; 0 before its end. The observer hears of work in
+	// the claiming transaction once it has ended.
 	Duration time.Duration
-	Report
+	// Outcome is the result that the job reported, or its error.
+	Outcome
 }
 
-// Report is what a job says of its work, and what the work failed with.
-type Report struct {
-	// Name is the outcome in one word, as "delivered"; "done" when the job set no report.
+// Outcome is the result of a piece of work.
+type Outcome struct {
+	// Name is the result in one word, such as "delivered"; "done" if the job reported none.
 	Name string
-	// Attempt counts the tries so far; 0 where nobody counts.
+	// Attempt counts the attempts so far; 0 if the job does not count them.
 	Attempt int
-	// RequestID is of the call that caused the work; may be empty.
+	// RequestID belongs to the call that caused the work; may be empty.
 	RequestID string
-	// Level is that of the line in the log.
+	// Level is the level of the log line.
 	Level slog.Level
-	// Err is what the work failed with. It may quote what a host's code was given,
-	// and is not logged unless the job returned it.
+	// Err is the error of the work. It may quote data that a host's code got, so it is logged
+	// only if the job returned it.
 	Err error
 }
 
@@ -50,9 +51,9 @@ type Observer interface {
 	EndWork(ctx context.Context, w Work)
 }
 
-// SetReport sets the report of the work that a job was given ctx for. The last report
-// counts. It returns false, and does nothing, when ctx belongs to no work.
-func SetReport(ctx context.Context, report Report) bool {
+// Report sets the outcome of the work of ctx. The last report counts. It returns false, and does
+// nothing, if ctx belongs to no work.
+func Report(ctx context.Context, o Outcome) bool {
 	w, ok := ctx.Value(workKey{}).(*Work)
 	if ok {
 		w.Report = report
@@ -60,9 +61,9 @@ func SetReport(ctx context.Context, report Report) bool {
 	return ok
 }
 
-// HalfOver reports whether half of the limit of a job is over, for work that is done in
-// steps and keeps its place between two runs: the other half is for the step under way
-// and for that. ctx is that of the work; any other never ends for it.
+// HalfOver reports whether half of a job's limit is over. It is for work in steps that stores its
+// place between runs: the other half is left for the running step and the write. It reads
+// the deadline of ctx, and returns false if there is none.
 func HalfOver(ctx context.Context, limit time.Duration) bool {
 	end, ok := ctx.Deadline()
 	return ok && time.Until(end) < limit/2
@@ -97,9 +98,9 @@ func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	return work
 }
 
-// runInTx runs the job's RunInTx, and reports the work afterwards: what was due is not
-// known before.
-func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
+// inTx runs the job's InTx, and reports the work afterwards, because the records are not known
+// before.
+func (r *Runner) inTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
 	now := &workContext{Context: context.WithoutCancel(ctx)}
 	start := time.Now()
 	err = protect(now, func(ctx context.Context, _ []storage.Record) (err error) {
@@ -116,12 +117,8 @@ func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done [
 	return done, more, nil
 }
 
-// runTask runs a piece of work, and reports it. Work under way goes on when the runner
-// stops, because others may have seen half of it. The timeout bounds it.
-//
-// The claim's leases are renewed at the claimed versions. A job that writes its record ends
-// that lease, and the renewal lapses. If it goes on with the record after its commit, its
-// transaction takes another lease: see engine's Tx.KeepLease.
+// runTask runs a piece of work, and reports it. Running work continues when the runner stops,
+// because others may have seen half of it. The timeout bounds it.
 func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record, run func(context.Context, []storage.Record) error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.Timeout)
 	defer cancel()
@@ -139,8 +136,8 @@ func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record
 	r.report(ctx, &now.work, err)
 }
 
-// observeBegin tells the observer that work begins, and returns the context for it.
-func (r *Runner) observeBegin(now *workContext) (ctx context.Context) {
+// tellBegin tells the observer that work begins, and returns its context.
+func (r *Runner) tellBegin(now *workContext) (ctx context.Context) {
 	ctx = now
 	if r.Observer != nil {
 		r.guard(ctx, func() { ctx = r.Observer.BeginWork(now, now.work) })
@@ -148,8 +145,8 @@ func (r *Runner) observeBegin(now *workContext) (ctx context.Context) {
 	return ctx
 }
 
-// Observe tells the observer of work that has ended and that no worker did, as the booking
-// of a provider's callback.
+// Observe tells the observer of ended work that no worker did, such as the booking of a
+// provider's callback.
 func (r *Runner) Observe(ctx context.Context, w Work) {
 	ctx = r.observeBegin(&workContext{Context: ctx, work: w})
 	r.observeEnd(ctx, &w)
@@ -162,8 +159,8 @@ func (r *Runner) observeEnd(ctx context.Context, w *Work) {
 	}
 }
 
-// report tells the log and the observer the outcome of a piece of work.
-func (r *Runner) report(ctx context.Context, w *Work, failed error) {
+// tell reports the outcome of a piece of work to the log and the observer.
+func (r *Runner) tell(ctx context.Context, w *Work, failed error) {
 	if failed != nil {
 		w.Report = Report{Name: "error", Level: slog.LevelError, Err: failed, Attempt: w.Attempt, RequestID: w.RequestID}
 	} else if w.Name == "" {
@@ -200,7 +197,7 @@ func (r *Runner) log(ctx context.Context, w *Work, failed error) {
 	r.Log.LogAttrs(ctx, w.Level, message, attrs...)
 }
 
-// guard calls the observer, whose panic ends nothing.
+// guard calls the observer and recovers from its panic.
 func (r *Runner) guard(ctx context.Context, fn func()) {
 	defer func() {
 		if recover() != nil {

@@ -23,10 +23,10 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// BenchmarkDisbursement is a durable disbursement to a wallet by so many callers,
-// spread over a thousand merchants or all by one. of-limit compares with a loop
-// of as many callers that sends the same rows, ready made, each in one pipelined
-// batch. The server runs on this machine and shares its processors.
+// BenchmarkDisbursement makes durable disbursements to wallets by concurrent callers, spread over
+// a thousand merchants or all by one. of-limit compares with a loop of as many callers that sends
+// the same prepared rows, each disbursement in one pipelined batch. The server runs on this
+// machine and shares its processors.
 func BenchmarkDisbursement(b *testing.B) {
 	m := newMarket(b)
 	for _, merchants := range []int{1000, 1} {
@@ -62,11 +62,8 @@ type market struct {
 
 func newMarket(b *testing.B) *market {
 	m := &market{pool: pgtest.Pool(b, 70), schema: pgtest.Schema(b), names: map[string]string{}}
-	var err error
-	m.store, err = postgres.Open(b.Context(), m.pool, postgres.Config{Schema: m.schema})
-	must.Do(b, err)
-	m.svc, err = payments.New(b.Context(), m.store, payments.Config{BaseURL: "https://pay.example.com"})
-	must.Do(b, err)
+	m.store = must.Get(postgres.Open(b.Context(), m.pool, postgres.Config{Schema: m.schema}))(b)
+	m.svc = must.Get(payments.New(b.Context(), m.store, payments.Config{BaseURL: "https://pay.example.com"}))(b)
 	m.merchants, m.wallets = make([]string, 1000), make([]*account.Consumer, 1000)
 	m.forEach(b, 1000, func(ctx context.Context, i int) error {
 		merchant, err := m.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Shop"})
@@ -103,7 +100,7 @@ func (m *market) forEach(b *testing.B, n int, fn func(context.Context, int) erro
 	}
 }
 
-// warm makes every wallet known, as it is after a while.
+// warm loads every wallet into the cache.
 func (m *market) warm(b *testing.B, merchants int) {
 	m.forEach(b, 1000, func(ctx context.Context, i int) error { return m.disburse(ctx, merchants, int64(i)) })
 }
@@ -134,7 +131,7 @@ func (m *market) disburse(ctx context.Context, merchants int, n int64) error {
 	return err
 }
 
-// bare writes the rows of disbursements without making them.
+// rawLoop writes the rows of disbursements without their logic.
 type rawLoop struct {
 	*market
 	inserts []string
@@ -144,8 +141,7 @@ type rawLoop struct {
 func (m *market) newRawLoop(b *testing.B) *rawLoop {
 	l := &rawLoop{market: m}
 	for _, table := range []string{"disbursements", "events", "events", "idempotency_keys"} {
-		rows, err := m.pool.Query(b.Context(), "SELECT * FROM "+m.schema+"."+table+" ORDER BY merchant DESC, id DESC LIMIT 1")
-		must.Do(b, err)
+		rows := must.Get(m.pool.Query(b.Context(), "SELECT * FROM "+m.schema+"."+table+" ORDER BY merchant DESC, id DESC LIMIT 1"))(b)
 		var names, marks []string
 		for i, f := range rows.FieldDescriptions() {
 			names, marks = append(names, `"`+f.Name+`"`), append(marks, fmt.Sprintf("$%d", i+1))
@@ -153,8 +149,7 @@ func (m *market) newRawLoop(b *testing.B) *rawLoop {
 		if !rows.Next() {
 			b.Fatalf("no %s: %v", table, rows.Err())
 		}
-		values, err := rows.Values()
-		must.Do(b, err)
+		values := must.Get(rows.Values())(b)
 		rows.Close()
 		l.inserts = append(l.inserts, "INSERT INTO "+m.schema+"."+table+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(marks, ", ")+")")
 		l.rows = append(l.rows, values)

@@ -16,16 +16,15 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// Behind a proxy that pools by transaction nothing may be prepared for longer than one.
+// Behind a proxy that pools by transaction, no prepared statement outlives its transaction.
 func TestStoreWorksBehindTransactionPooling(t *testing.T) {
 	server := pgtest.NewServer(t)
 	bouncer := server.Bouncer(t)
 	const mode = "&default_query_exec_mode="
 	t.Run("modes", func(t *testing.T) {
 		for _, mode := range []string{"", mode + "cache_statement", mode + "describe_exec", mode + "exec", mode + "simple_protocol"} {
-			pool, err := postgres.Connect(t.Context(), bouncer.URL()+mode)
-			must.Do(t, err)
-			_, err = postgres.Open(t.Context(), pool, postgres.Config{})
+			pool := must.Get(postgres.Connect(t.Context(), bouncer.URL()+mode))(t)
+			_, err := postgres.Open(t.Context(), pool, postgres.Config{})
 			pool.Close()
 			if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "CacheDescribe") {
 				t.Errorf("%q: %v", mode, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// queryKiller ends the connection before the statement whose turn it is.
+// queryKiller ends the connection before a chosen statement.
 type queryKiller struct{ left atomic.Int64 }
 
 func (c *queryKiller) TraceQueryStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -65,11 +65,10 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 				cut := &queryKiller{}
 				cut.left.Store(n)
 				config.ConnConfig.Tracer = cut
-				dying, err := pgxpool.NewWithConfig(t.Context(), config)
-				must.Do(t, err)
-				err = postgres.Migrate(t.Context(), dying, schema, &whole)
+				dying := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
+				err := postgres.Migrate(t.Context(), dying, schema, &whole)
 				dying.Close()
-				if cut.left.Load() > 0 { // it was through before its turn came
+				if cut.left.Load() > 0 { // it finished before the chosen statement
 					must.Do(t, err)
 					break
 				}
@@ -87,13 +86,12 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 			if err := postgres.Validate(t.Context(), pool, schema, &whole); err != nil {
 				t.Error(err)
 			}
-			s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true})
-			must.Do(t, err)
+			s := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true}))(t)
 			must.Do(t, s.Define(t.Context(), &whole))
 			if what != "grown" {
 				return
 			}
-			err = s.View(t.Context(), func(tx storage.ReadTx) error {
+			err := s.View(t.Context(), func(tx storage.ReadTx) error {
 				r, err := tx.Find(&whole, "token", scope, "token")
 				if err == nil && (r.ID != "th_1" || r.Columns[4] != any(epoch)) {
 					t.Errorf("found %+v", r)
@@ -107,7 +105,7 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 	}
 }
 
-// The host's own migration takes ours with it, or leaves nothing.
+// The library's migration is part of the host's, or leaves nothing.
 func TestMigrateTxEndsWithHostTransaction(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
 	for _, end := range []string{"rollback", "commit"} {
@@ -130,8 +128,8 @@ func TestMigrateTxEndsWithHostTransaction(t *testing.T) {
 	}
 }
 
-// Every list and claim of the library has an index to go by: none reads a whole
-// table, whatever the planner thinks of its size.
+// Every list and claim of the library uses an index. None reads a whole table, whatever size the
+// planner assumes.
 func TestQueriesUseTheirIndexes(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
 	must.Do(t, postgres.Migrate(t.Context(), pool, schema, payments.Kinds()...))
@@ -183,8 +181,7 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 	}
 	must.Get(conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan"))(t)
 	for text, args := range tracer.seen {
-		rows, err := conn.Query(t.Context(), "EXPLAIN "+text, args...)
-		must.Do(t, err)
+		rows := must.Get(conn.Query(t.Context(), "EXPLAIN "+text, args...))(t)
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -195,7 +192,7 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 	}
 }
 
-// explainer keeps the selects that go over a connection.
+// explainer keeps the selects of a connection.
 type explainer struct {
 	t    *testing.T
 	on   bool
@@ -273,8 +270,7 @@ func TestObsoleteIndexesAreDropped(t *testing.T) {
 	must.Do(t, postgres.Migrate(t.Context(), pool, schema, things))
 	check := func(want string) {
 		t.Helper()
-		rows, err := pool.Query(t.Context(), "SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname LIKE $2 ORDER BY 1", schema, things.Name+".due%")
-		must.Do(t, err)
+		rows := must.Get(pool.Query(t.Context(), "SELECT indexname FROM pg_indexes WHERE schemaname = $1 AND indexname LIKE $2 ORDER BY 1", schema, things.Name+".due%"))(t)
 		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if want = fmt.Sprintf(want, things.Name); err != nil || fmt.Sprint(names) != want {
 			t.Errorf("indexes %v, %v, want %s", names, err, want)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// card is the kind of cards as some release declares it.
+// card returns the kind of cards as a release declares it.
 func card(change ...func(*storage.Kind)) *storage.Kind {
 	k := &storage.Kind{
 		Name:    "cards",
@@ -58,13 +58,13 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 		for _, by := range []string{"Define", "Migrate", "MigrateTx"} {
 			t.Run(name+"/"+by, func(t *testing.T) {
 				schema, known := pgtest.Schema(t), card()
-				old, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
-				must.Do(t, err)
+				old := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema}))(t)
 				insert := func(id string) error {
 					return old.Update(t.Context(), func(tx storage.Tx) error { return insertCard(tx, known, id) })
 				}
 				must.Do(t, errors.Join(old.Define(t.Context(), known), insert("c1"), insert("c2")))
 				tx := must.Get(pool.Begin(t.Context()))(t)
+				var err error
 				switch {
 				case test.newer == nil: // as the last statements of Migrate
 					_, err = tx.Exec(t.Context(), fmt.Sprintf(`
@@ -123,12 +123,11 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 	}
 }
 
-// An older program writes while a table changes. The rows that it wrote after the backfill
-// get the new columns, too. A long read delays the change, and no writes or other reads.
+// An older program writes while a table changes. The rows that it wrote after the backfill get
+// the new columns, too. A long read delays the change, but no writes or other reads.
 func TestTableChangesOnline(t *testing.T) {
 	pool, schema, known := pgtest.Pool(t, 8), pgtest.Schema(t), card()
-	old, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})
-	must.Do(t, err)
+	old := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema}))(t)
 	insert := func(id string) error {
 		return old.Update(t.Context(), func(tx storage.Tx) error { return insertCard(tx, known, id) })
 	}
@@ -175,13 +174,11 @@ func TestTableChangesOnline(t *testing.T) {
 	default:
 	}
 	must.Do(t, reading.Commit(t.Context()))
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-done)
 	if err := insert("c4"); !errors.Is(err, storage.ErrNewer) {
 		t.Errorf("afterwards: %v", err)
 	}
-	err = newer.View(t.Context(), func(tx storage.ReadTx) error {
+	err := newer.View(t.Context(), func(tx storage.ReadTx) error {
 		all, err := tx.List(grown, storage.Query{Scope: scope, Limit: 10})
 		if len(all) != 6 {
 			t.Errorf("%d cards", len(all))

@@ -10,12 +10,11 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// An update that fails in the host's transaction leaves nothing there, also of what a read
-// has sent to the database before; the transaction goes on.
+// A failed update leaves nothing in the host's transaction, even if a read has flushed its
+// writes. The transaction continues.
 func TestFailedUpdateLeavesNothingInTheHostsTransaction(t *testing.T) {
 	store := openNotes(t, Config{})
-	host, err := store.db.Begin()
-	must.Do(t, err)
+	host := must.Get(store.db.Begin())(t)
 	own := store.In(host)
 	ids := func(tx storage.ReadTx) (all []string, err error) {
 		page, err := tx.List(notes, storage.Query{Scope: scope, Limit: 10})
@@ -25,7 +24,7 @@ func TestFailedUpdateLeavesNothingInTheHostsTransaction(t *testing.T) {
 		return all, err
 	}
 	refused := errors.New("refused")
-	err = own.Update(t.Context(), func(tx storage.Tx) error {
+	err := own.Update(t.Context(), func(tx storage.Tx) error {
 		if err := tx.Insert(notes, note("gone")); err != nil {
 			return err
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// A running program does not write any more once a newer one has declared more than it
-// knows, and goes on reading; after a change that it knows it goes on writing.
+// A running program stops writing once a newer one has declared more than it knows, and continues
+// reading. After a change that it knows, it continues writing.
 func TestOlderProgramCannotWrite(t *testing.T) {
 	for name, test := range map[string]struct {
 		newer   *storage.Kind
@@ -59,9 +59,8 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 			if err := old.Update(t.Context(), func(tx storage.Tx) error { _, err := tx.Next("number"); return err }); !errors.Is(err, wanted) {
 				t.Errorf("another write: %v, want %v", err, wanted)
 			}
-			tx, err := old.db.BeginTx(t.Context(), &sql.TxOptions{})
-			must.Do(t, err)
-			err = old.In(tx).Update(t.Context(), func(tx storage.Tx) error { _, err := tx.Next("number"); return err })
+			tx := must.Get(old.db.BeginTx(t.Context(), &sql.TxOptions{}))(t)
+			err := old.In(tx).Update(t.Context(), func(tx storage.Tx) error { _, err := tx.Next("number"); return err })
 			if !errors.Is(err, wanted) {
 				t.Errorf("Update in the host's transaction: %v, want %v", err, wanted)
 			}
@@ -87,8 +86,8 @@ func nullable() *storage.Kind {
 	return k
 }
 
-// A further value of OneOf changes the constraint of the table where it is. Tables of
-// the first releases, whose constraints have no names, are made anew once.
+// Another value of OneOf changes the constraint of the table in place. Tables of the first
+// releases have constraints without names, and are rebuilt once.
 func TestOneOfIsExtendedInPlace(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
 	first := cards(2)
@@ -138,9 +137,7 @@ func TestOneOfIsExtendedInPlace(t *testing.T) {
 func BenchmarkGrowth(b *testing.B) {
 	rows := 10_000
 	if text := os.Getenv("PAYMENTS_TEST_ROWS"); text != "" {
-		var err error
-		rows, err = strconv.Atoi(text)
-		must.Do(b, err)
+		rows = must.Get(strconv.Atoi(text))(b)
 	}
 	for name, grown := range map[string]*storage.Kind{
 		"value":  cards(3, oneOf("new", "used", "lost")).Kind(),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/transfer"
@@ -15,23 +16,17 @@ import (
 func (in *Internal) Retention(keep time.Duration) []retention.Rule {
 	rules := make([]retention.Rule, len(transfer.Kinds))
 	for i, k := range transfer.Kinds {
-		rules[i] = retention.Rule{
-			Kind: records(k).Kind(), Keep: keep, Stays: true,
-			Created: func(r storage.Record) (time.Time, bool, error) {
-				o, err := records(k).Decode(r)
-				if err != nil {
-					return time.Time{}, false, err
-				}
-				return o.Value.CreatedAt.Time, o.Value.Status.final() && o.Value.To != nil, nil
-			},
-			Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
-				o, err := records(k).Get(tx, r.Scope, r.ID)
-				if err != nil {
-					return 0, fmt.Errorf("payout: forget number: %w", err)
-				}
-				o.Value.To = nil
-				return 1, records(k).Replace(tx, o)
-			},
+		rules[i] = retention.NewRule(records(k), keep, func(r *record) (api.Time, bool) {
+			return r.CreatedAt, r.Status.final() && r.To != nil
+		})
+		rules[i].Stays = true
+		rules[i].Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
+			o, err := records(k).Get(tx, r.Scope, r.ID)
+			if err != nil {
+				return 0, fmt.Errorf("payout: forget number: %w", err)
+			}
+			o.Value.To = nil
+			return 1, records(k).Replace(tx, o)
 		}
 	}
 	return rules

@@ -130,7 +130,7 @@ var webhookGuards = []guard{
 	},
 	{
 		"webhook limiter: waiting deliveries are bounded", "webhook/limiter.go",
-		"if !expected && l.waitingFull(ep) {", "", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff",
+		"if !reserved && l.waitingFull(ep) {", "", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff",
 	},
 	{
 		"webhook: live mode goes to the public network", "webhook/address.go",

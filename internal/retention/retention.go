@@ -55,6 +55,25 @@ type Rule struct {
 	Stays bool
 }
 
+// NewRule returns the rule that removes old records of a collection. about returns when a
+// record was created, and whether it may be removed by now.
+func NewRule[T any](c *storage.Collection[T], keep time.Duration, about func(*T) (created api.Time, removable bool)) Rule {
+	return Rule{
+		Kind: c.Kind(), Keep: keep,
+		Created: func(r storage.Record) (time.Time, bool, error) {
+			o, err := c.Decode(r)
+			if err != nil {
+				return time.Time{}, false, err
+			}
+			created, removable := about(&o.Value)
+			return created.Time, removable, nil
+		},
+		Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
+			return 1, tx.Delete(c.Kind(), r.Scope, r.ID, r.Version)
+		},
+	}
+}
+
 // Service applies the rules.
 type Service struct {
 	engine *engine.Engine

@@ -18,15 +18,15 @@ func ref(r *record) dispatch.Ref { return dispatch.Ref{Object: r.Object, ID: r.I
 
 func (in *Internal) order(k *transfer.Kind, r *record) *dispatch.Order {
 	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r), Flow: dispatch.Transfers, Records: records(k).Kind(),
+		Submission: &r.Submission, Ref: ref(r), Type: dispatch.Transfers, Records: records(k).Kind(),
 		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
 	}
 }
 
-// Begin counts an attempt of a transfer and returns the call of the rail. It writes the
-// attempt before the rail is called: so no call cancels what may have been submitted, and
-// the worker that finds the record after a crash asks first. It returns nil where there is
-// nothing to call.
+// Begin counts an attempt of a transfer and returns the call of the rail, or nil if there is
+// nothing to call. It writes the attempt before the rail is called: so no merchant cancels
+// what may have been submitted, and the worker that finds the record after a crash polls
+// first.
 func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
 	k := transfer.Of(object)
 	found, err := engine.GetTx(tx, records(k), engine.Scope(tx.Caller), id, object)
@@ -36,16 +36,16 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string)
 	r := &found.Value
 	order := in.order(k, r)
 	if r.Status.final() { // a callback was faster
-		order.EndedBefore(ctx)
+		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	}
 	rail := in.rail(tx.Caller.Live)
 	if rail == nil {
-		order.WaitForProvider(ctx, tx)
+		order.PostponeWithoutProvider(ctx, tx)
 		return nil, records(k).Replace(tx, found)
 	}
-	defer r.Continue(tx)()
-	first := r.Submission.Begin(tx.Now)
+	defer r.AttributeEvents(tx)()
+	first := r.Submission.CountAttempt(tx.Now)
 	if first {
 		if err := in.enterProcessing(tx, k, r); err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string)
 		CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
 	}
 	t.Description = r.Description
-	return order.Call(tx, found.Version, first,
+	return order.NewCall(tx, found.Version, first,
 		func(ctx context.Context) (provider.Result, error) { return rail.Submit(ctx, t) },
 		func(ctx context.Context) (provider.Result, error) { return rail.Status(ctx, t) })
 }
@@ -71,23 +71,23 @@ func (in *Internal) enterProcessing(tx *engine.Tx, k *transfer.Kind, r *record) 
 	return in.events.Record(tx, &r.Transfer, statusEvent(k, Processing))
 }
 
-// Book books what a rail has said of a transfer, be it as an answer or in a callback. The
-// zero result stands for an answer that was lost.
+// Book books a rail's result for a transfer, from a call or from a callback. The zero result
+// stands for a call that failed.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
 	k := transfer.Of(ref.Object)
 	found, err := engine.GetTx(tx, records(k), engine.Scope(tx.Caller), ref.Record, k.Object)
 	if err != nil {
-		return dispatch.Repeat, err
+		return 0, err
 	}
 	r := &found.Value
 	order := in.order(k, r)
 	if r.Status.final() {
 		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
 	}
-	defer r.Continue(tx)()
+	defer r.AttributeEvents(tx)()
 	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
 		if err := in.enterProcessing(tx, k, r); err != nil {
-			return dispatch.Repeat, err
+			return 0, err
 		}
 	}
 	if result.Reference != "" {
@@ -96,9 +96,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
-	case decision == dispatch.Settle:
+	case decision == dispatch.Succeeded:
 		err = in.settle(tx, k, found)
-	case decision == dispatch.Release:
+	case decision == dispatch.Failed:
 		r.enter(Failed)
 		r.FailureReason = new(dispatch.Truncate(result.Reason.Text(), dispatch.MaxReason))
 		err = in.release(tx, k, found)
@@ -216,7 +216,7 @@ func (in *Internal) finish(tx *engine.Tx, k *transfer.Kind, found *storage.Objec
 	if err := records(k).Replace(tx, found); err != nil {
 		return fmt.Errorf("payout: write %s: %w", k.Object, err)
 	}
-	if err := dispatch.Transfers.Close(tx, r.ID); err != nil {
+	if err := dispatch.Transfers.IndexEnded(tx, r.ID); err != nil {
 		return err
 	}
 	return in.events.Record(tx, &r.Transfer, statusEvent(k, r.Status))

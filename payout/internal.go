@@ -225,7 +225,7 @@ func (in *Internal) Create(tx *engine.Tx, p *preparedTransfer, recipient *accoun
 			Fee: api.Pesewas(p.fee), Status: Created, Description: p.params.Description,
 			Reference: p.reference, Metadata: p.params.Metadata, CreatedAt: api.At(tx.Now),
 		},
-		Submission: dispatch.New(tx),
+		Submission: dispatch.NewSubmission(tx),
 	}
 	if err := in.countDailyTotal(tx, p.kind, tx.Now, p.amount); err != nil {
 		return nil, err
@@ -277,7 +277,7 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	if _, err := records(p.kind).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
 	}
-	if err := dispatch.Transfers.Open(tx, ref(r), tx.Now); err != nil {
+	if err := dispatch.Transfers.IndexOpen(tx, ref(r), tx.Now); err != nil {
 		return nil, err
 	}
 	tx.Due(records(p.kind).Kind())

@@ -18,13 +18,13 @@ func ref(id string) dispatch.Ref { return dispatch.Ref{Object: "refund", ID: id,
 
 func (in *Internal) order(r *record) *dispatch.Order {
 	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r.ID), Flow: dispatch.Refunds, Records: refunds.Kind(),
+		Submission: &r.Submission, Ref: ref(r.ID), Type: dispatch.Refunds, Records: refunds.Kind(),
 		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
 	}
 }
 
-// Begin counts an attempt of a refund and returns the call of the charger. It returns nil
-// where there is nothing to call.
+// Begin counts an attempt of a refund and returns the call of the charger, or nil if there is
+// nothing to call.
 func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
 	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), id, "refund")
 	if err != nil {
@@ -33,15 +33,15 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	r := &found.Value
 	order := in.order(r)
 	if r.ended() { // a callback was faster
-		order.EndedBefore(ctx)
+		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	}
 	rail := in.config.Invoices.RefundRail(tx.Caller.Live)
 	if rail == nil {
-		order.WaitForProvider(ctx, tx)
+		order.PostponeWithoutProvider(ctx, tx)
 		return nil, refunds.Replace(tx, found)
 	}
-	first := r.Submission.Begin(tx.Now)
+	first := r.Submission.CountAttempt(tx.Now)
 	if first {
 		r.enter(Processing) // merchants get no event for it
 	}
@@ -61,24 +61,24 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	if r.Reason != nil {
 		back.Reason = *r.Reason
 	}
-	return order.Call(tx, found.Version, first,
+	return order.NewCall(tx, found.Version, first,
 		func(ctx context.Context) (provider.Result, error) { return rail.Refund(ctx, back) },
 		func(ctx context.Context) (provider.Result, error) { return rail.RefundStatus(ctx, back) })
 }
 
-// Book books what a charger has said of a refund, be it as an answer or in a callback. The
-// zero result stands for an answer that was lost.
+// Book books a charger's result for a refund, from a call or from a callback. The zero result
+// stands for a call that failed.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
 	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), ref.Record, "refund")
 	if err != nil {
-		return dispatch.Repeat, err
+		return 0, err
 	}
 	r := &found.Value
 	order := in.order(r)
 	if r.ended() {
 		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
 	}
-	defer r.Continue(tx)()
+	defer r.AttributeEvents(tx)()
 	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
 		r.enter(Processing)
 	}
@@ -88,9 +88,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
-	case decision == dispatch.Settle:
+	case decision == dispatch.Succeeded:
 		err = in.settle(tx, found)
-	case decision == dispatch.Release:
+	case decision == dispatch.Failed:
 		err = in.release(tx, found, result.Reason.Message)
 	default:
 		err = refunds.Replace(tx, found)
@@ -188,7 +188,7 @@ func (in *Internal) finish(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := refunds.Replace(tx, o); err != nil {
 		return fmt.Errorf("refund: write: %w", err)
 	}
-	if err := dispatch.Refunds.Close(tx, o.ID); err != nil {
+	if err := dispatch.Refunds.IndexEnded(tx, o.ID); err != nil {
 		return err
 	}
 	return in.config.Events.Record(tx, &o.Value.Refund, statusEvent[o.Value.Status])

@@ -6,8 +6,9 @@
 // answer is conclusive.
 //
 // The steps work in their caller's transaction, on the [Submission] that is part of the
-// caller's record and on the [Index] of orders. payout, refund and invoice call them
-// beside their own rules. Package providers, above those, runs the loop.
+// caller's record and on the index of orders, which holds an [Entry] for each. payout, refund
+// and invoice call them beside their own rules. Package providers, above those, runs the
+// loop.
 package dispatch
 
 import (
@@ -24,10 +25,11 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Flow is one of the flows of orders, with the [Entry] of each order: the operator's index.
-// A callback, which knows the id alone, finds the record of an order through the index, and
-// it lists the orders of all merchants together.
-type Flow struct {
+// OrderType is one of the three types of orders: transfers, refunds and charges. It holds
+// the operator's index, with an [Entry] for each order of the type. A callback knows only an
+// id, and finds the order's record through the index. The index also lists the orders of all
+// merchants together.
+type OrderType struct {
 	// Name is what an order is called in the log and in refusals.
 	Name provider.Flow
 	// Backoff is how long to wait after each attempt that was not conclusive. Its last entry
@@ -39,11 +41,11 @@ type Flow struct {
 	index *storage.Collection[Entry]
 }
 
-// The flows of orders.
+// The types of orders. The tables' names are of an earlier release.
 var (
-	Transfers = &Flow{Name: provider.Transfers, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("rail_orders")}
-	Refunds   = &Flow{Name: provider.Refunds, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("refund_orders")}
-	Charges   = &Flow{Name: provider.Charges, Backoff: ChargeBackoff, NoProvider: "no_charger", index: newIndex("charge_orders")}
+	Transfers = &OrderType{Name: provider.Transfers, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("rail_orders")}
+	Refunds   = &OrderType{Name: provider.Refunds, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("refund_orders")}
+	Charges   = &OrderType{Name: provider.Charges, Backoff: ChargeBackoff, NoProvider: "no_charger", index: newIndex("charge_orders")}
 )
 
 // Kinds are the kinds of records that this package stores.
@@ -61,28 +63,31 @@ type Ref struct {
 	Record string
 }
 
-// Submission is what a record keeps of its order.
+// Submission is the state of an order's submission to its provider, as a part of the record.
 type Submission struct {
 	// Request and Key are of the call that made the order. Events that happen later name
 	// them.
 	Request string `json:"request,omitempty"`
 	Key     string `json:"key,omitempty"`
-	// Attempts counts how often the order was submitted or asked about.
+	// Attempts counts how often the order was submitted or polled for. Its stored name is
+	// of an earlier release.
 	Attempts int `json:"asked,omitempty"`
-	// SubmittedAt is when the provider was first called.
+	// SubmittedAt is when the first attempt began, or when a callback came before that.
 	SubmittedAt *api.Time `json:"submitted_at,omitempty"`
-	// Stuck says that the log has been told.
+	// Stuck says that the log line about a stuck order was written.
 	Stuck bool `json:"stuck,omitempty"`
 	// Due is when a worker looks at the order next; nil when there is nothing to do.
 	Due *api.Time `json:"due,omitempty"`
 }
 
-// New returns the submission of an order that the caller makes. It is due at once.
-func New(tx *engine.Tx) Submission {
+// NewSubmission returns the submission of an order that the caller makes. It is due at once.
+func NewSubmission(tx *engine.Tx) Submission {
 	return Submission{Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
 }
 
-// MarkSubmitted notes that the provider has the order, and reports the first time.
+// MarkSubmitted notes that the provider may have the order from now on. The caller commits
+// that before it calls the provider, or books a callback. first reports that it was not
+// noted before.
 func (s *Submission) MarkSubmitted(now time.Time) (first bool) {
 	if s.SubmittedAt != nil {
 		return false
@@ -91,17 +96,21 @@ func (s *Submission) MarkSubmitted(now time.Time) (first bool) {
 	return true
 }
 
-// Begin counts an attempt. first reports that no attempt and no callback came before, so
-// that the provider cannot know the order.
-func (s *Submission) Begin(now time.Time) (first bool) {
+// CountAttempt counts an attempt. first reports that no attempt and no callback came before:
+// the provider cannot know the order, so it is submitted without a poll.
+//
+// Attempts without SubmittedAt exist only in charges that an earlier release began. Package
+// invoice sets SubmittedAt when it adopts one; the second condition guards against one that
+// it missed.
+func (s *Submission) CountAttempt(now time.Time) (first bool) {
 	first = s.MarkSubmitted(now) && s.Attempts == 0
 	s.Attempts++
 	return first
 }
 
-// Continue lets the events of the transaction name the call that made the order, until
-// restore is called.
-func (s *Submission) Continue(tx *engine.Tx) (restore func()) {
+// AttributeEvents makes the events of the transaction name the call that made the order,
+// until restore is called.
+func (s *Submission) AttributeEvents(tx *engine.Tx) (restore func()) {
 	caller := tx.Caller
 	tx.Caller.RequestID, tx.Caller.IdempotencyKey = s.Request, s.Key
 	return func() { tx.Caller = caller }
@@ -116,21 +125,22 @@ func DueField[T any](submission func(*T) *Submission) storage.Field[T] {
 type Order struct {
 	*Submission
 	Ref
-	Flow *Flow
+	Type *OrderType
 	// Records is what the record is kept in.
 	Records *storage.Kind
 	// Since is when the order was made.
 	Since time.Time
-	// StuckAfter is how long an order may take before the log is told.
+	// StuckAfter is how long an order may take before the log calls it stuck.
 	StuckAfter time.Duration
 }
 
-// Wait sets the next poll: after the provider's own wish, or by the backoff. It tells the
-// log, once, of an order that takes too long.
-func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
+// SchedulePoll sets the time of the next poll: what the provider asked for, or by the
+// backoff. It writes one log line about an order that takes too long. The caller writes the
+// record.
+func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
 		// A callback may come before the first attempt.
-		pollAfter = o.Flow.Backoff.AfterOrLast(max(o.Attempts, 1))
+		pollAfter = o.Type.Backoff.AfterOrLast(max(o.Attempts, 1))
 	}
 	o.Due = api.AtOrNil(tx.Now.Add(pollAfter))
 	age := tx.Now.Sub(o.Since)
@@ -138,37 +148,37 @@ func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration
 		return
 	}
 	o.Stuck = true
-	word, id, attempts := string(o.Flow.Name), o.ID, o.Attempts
+	typeName, id, attempts := string(o.Type.Name), o.ID, o.Attempts
 	tx.OnCommit(func() {
-		tx.Log().ErrorContext(ctx, "a "+word+" is stuck: the provider has not decided", word, id, "age", age.String(), "attempts", attempts)
+		tx.Log().ErrorContext(ctx, "a "+typeName+" is stuck: the provider has not decided", typeName, id, "age", age.String(), "attempts", attempts)
 	})
 }
 
-// WaitForProvider sets the next look at an order for which the host has configured no
-// provider, and tells the log.
-func (o *Order) WaitForProvider(ctx context.Context, tx *engine.Tx) {
-	o.Wait(ctx, tx, providerWait)
-	word, id, live := string(o.Flow.Name), o.ID, tx.Caller.Live
-	work.Report(ctx, work.Outcome{Name: o.Flow.NoProvider, RequestID: o.Request})
+// PostponeWithoutProvider postpones an order for which the host has configured no provider,
+// and writes a log line. The caller writes the record.
+func (o *Order) PostponeWithoutProvider(ctx context.Context, tx *engine.Tx) {
+	o.SchedulePoll(ctx, tx, providerWait)
+	typeName, id, live := string(o.Type.Name), o.ID, tx.Caller.Live
+	work.Report(ctx, work.Outcome{Name: o.Type.NoProvider, RequestID: o.Request})
 	tx.OnCommit(func() {
-		tx.Log().ErrorContext(ctx, "a "+word+" waits, because no provider is configured for it", word, id, "live", live)
+		tx.Log().ErrorContext(ctx, "a "+typeName+" waits, because no provider is configured for it", typeName, id, "live", live)
 	})
 }
 
-// EndedBefore tells the observer that a callback was faster than the worker.
-func (o *Order) EndedBefore(ctx context.Context) {
+// ReportAlreadyEnded reports to the observer that a callback was faster than the worker.
+func (o *Order) ReportAlreadyEnded(ctx context.Context) {
 	work.Report(ctx, work.Outcome{Name: "ended_before", RequestID: o.Request})
 }
 
-// Call leases the record, which the caller has written at this version, and returns the
-// call of the provider.
-func (o *Order) Call(tx *engine.Tx, version int64, first bool, submit, status Ask) (*Call, error) {
-	release, err := tx.KeepLease(o.Records, o.Record, version)
+// NewCall leases the record, which the caller has written at this version, and returns the
+// call of the provider. The caller runs it with [Call.Do] after the commit.
+func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status ProviderFunc) (*Call, error) {
+	stopRenewal, err := tx.KeepLease(o.Records, o.Record, version)
 	if err != nil {
-		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Flow.Name, err)
+		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Type.Name, err)
 	}
 	return &Call{
-		Ref: o.Ref, word: string(o.Flow.Name), first: first, submit: submit, status: status, release: release,
+		Ref: o.Ref, typeName: string(o.Type.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
 		report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }

@@ -163,16 +163,16 @@ var transferGuards = []guard{
 		"if r.Status.final() { // a callback was faster", "if false {", "./internal/faults", "TestACallbackAtAnyMoment/memory",
 	},
 	{
-		"dispatch: it asks before it submits again", "internal/dispatch/call.go",
-		"if !c.first {", "", "./internal/dispatch", "TestAskSubmitsOnce",
+		"dispatch: it polls before it submits again", "internal/dispatch/call.go",
+		"if !c.first {", "", "./internal/dispatch", "TestOrderIsSubmittedOnce",
 	},
 	{
 		"dispatch: no answer is no outcome", "internal/dispatch/call.go",
-		"case result.Outcome != provider.NotFound:", "", "./internal/dispatch", "TestAskSubmitsOnce",
+		"case result.Outcome != provider.NotFound:", "", "./internal/dispatch", "TestOrderIsSubmittedOnce",
 	},
 	{
 		"dispatch: an order is left alone while the rail is asked", "internal/dispatch/dispatch.go",
-		"release, err := tx.KeepLease(o.Records, o.Record, version)", "release, err := func() {}, error(nil)", "./internal/faults", "TestSlowRailIsAskedByOneWorker",
+		"stopRenewal, err := tx.KeepLease(o.Records, o.Record, version)", "stopRenewal, err := func() {}, error(nil)", "./internal/faults", "TestSlowRailIsAskedByOneWorker",
 	},
 	{
 		"dispatch: a contradiction is noted", "internal/dispatch/decide.go",

@@ -12,7 +12,7 @@ import (
 
 // flow is one of the flows of orders, with the rules of the package that makes its orders.
 type flow struct {
-	*dispatch.Flow
+	*dispatch.OrderType
 	rules rules
 	// settle books a result for an order of the caller's, under the caller's key.
 	settle func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error
@@ -40,7 +40,7 @@ type loading[T any] interface {
 
 // newFlow returns a flow. params makes of an order's id and result what the fingerprint of a
 // call of Settle is made of.
-func newFlow[T any](e *engine.Engine, of *dispatch.Flow, in loading[T], params func(string, provider.Result) settleParams) *flow {
+func newFlow[T any](e *engine.Engine, of *dispatch.OrderType, in loading[T], params func(string, provider.Result) settleParams) *flow {
 	return &flow{of, in, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
 		call := engine.Call{Name: ref.Object + ".settle", Params: params(ref.ID, r)}
 		_, err := engine.Execute(ctx, e, caller, call, func(tx *engine.Tx) (*T, error) {
@@ -49,7 +49,7 @@ func newFlow[T any](e *engine.Engine, of *dispatch.Flow, in loading[T], params f
 				return nil, err
 			}
 			object, status, err := in.Load(tx, ref)
-			if err == nil && decision == dispatch.Contradict { // refused, and so noted nowhere
+			if err == nil && decision == dispatch.Contradicted { // refused, and so noted nowhere
 				err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", ref.Object, status)
 			}
 			return object, err

@@ -99,7 +99,7 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 		return api.Invalid("outcome", "outcome must be in_progress, paid or refused.")
 	}
 	f := s.flowOf(id)
-	entry, caller, err := f.Find(ctx, s.engine, id, string(f.Name))
+	entry, caller, err := f.FindInIndex(ctx, s.engine, id, string(f.Name))
 	if err != nil {
 		return err
 	}

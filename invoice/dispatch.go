@@ -19,9 +19,9 @@ import (
 // Internal is what siblings call in their transactions.
 type Internal struct{ svc *Service }
 
-// Records is where invoices are kept. An invoice is due when it is to be charged, and while
+// Kind is what invoices are stored as. An invoice is due when it is to be charged, and while
 // its charge has no outcome.
-func (in *Internal) Records() *storage.Kind { return invoices.Kind() }
+func (in *Internal) Kind() *storage.Kind { return invoices.Kind() }
 
 // RefundRail returns what gives money back that was charged in that mode, or nil.
 func (in *Internal) RefundRail(live bool) provider.RefundRail {
@@ -34,7 +34,7 @@ func (s *Service) order(r *record) *dispatch.Order {
 	a := r.Attempt
 	return &dispatch.Order{
 		Submission: &a.Submission, Ref: dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID},
-		Type: dispatch.Charges, Records: invoices.Kind(), Since: a.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+		Type: dispatch.Charges, Kind: invoices.Kind(), Since: a.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		if err != nil {
 			return 0, err
 		}
-		ended := &dispatch.Order{Ref: ref, Type: dispatch.Charges, Records: invoices.Kind()}
+		ended := &dispatch.Order{Ref: ref, Type: dispatch.Charges, Kind: invoices.Kind()}
 		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
 	}
 	defer r.Attempt.AttributeEvents(tx)()
@@ -225,8 +225,8 @@ func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Invoice, string, err
 	return &o.Value.Invoice, string(outcome), err
 }
 
-// Find returns the charge of the caller's with that id.
-func (in *Internal) Find(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
+// FindOwnOrder returns the charge of the caller's with that id.
+func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
 	entry, owner, err := dispatch.Charges.FindInIndex(ctx, in.svc.engine, id, "charge")
 	if err != nil {
 		return dispatch.Ref{}, err

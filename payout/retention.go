@@ -13,24 +13,24 @@ import (
 // Retention is the rules by which the numbers of transfers that have ended are removed so
 // long after their creation. The masked form stays.
 func (in *Internal) Retention(keep time.Duration) []retention.Rule {
-	rules := make([]retention.Rule, len(transfer.Kinds))
-	for i, k := range transfer.Kinds {
+	rules := make([]retention.Rule, len(transfer.Variants))
+	for i, v := range transfer.Variants {
 		rules[i] = retention.Rule{
-			Kind: records(k).Kind(), Keep: keep, Stays: true,
+			Kind: collection(v).Kind(), Keep: keep, Stays: true,
 			Created: func(r storage.Record) (time.Time, bool, error) {
-				o, err := records(k).Decode(r)
+				o, err := collection(v).Decode(r)
 				if err != nil {
 					return time.Time{}, false, err
 				}
 				return o.Value.CreatedAt.Time, o.Value.Status.final() && o.Value.To != nil, nil
 			},
 			Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
-				o, err := records(k).Get(tx, r.Scope, r.ID)
+				o, err := collection(v).Get(tx, r.Scope, r.ID)
 				if err != nil {
 					return 0, fmt.Errorf("payout: forget number: %w", err)
 				}
 				o.Value.To = nil
-				return 1, records(k).Replace(tx, o)
+				return 1, collection(v).Replace(tx, o)
 			},
 		}
 	}

@@ -107,16 +107,16 @@ var (
 	disbursements = newCollection(transfer.Disbursement)
 )
 
-// records returns where the transfers of a kind are kept.
-func records(k *transfer.Kind) *storage.Collection[record] {
-	if k == transfer.Payout {
+// collection returns the collection of a variant's transfers.
+func collection(v *transfer.Variant) *storage.Collection[record] {
+	if v == transfer.Payout {
 		return payouts
 	}
 	return disbursements
 }
 
-func newCollection(k *transfer.Kind) *storage.Collection[record] {
-	return storage.NewCollection(k.Table, []storage.Field[record]{
+func newCollection(v *transfer.Variant) *storage.Collection[record] {
+	return storage.NewCollection(v.Table, []storage.Field[record]{
 		storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
 		storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 		dispatch.DueField((*record).submission),
@@ -125,7 +125,7 @@ func newCollection(k *transfer.Kind) *storage.Collection[record] {
 
 // statusEvent returns the event of a status: payout.completed for both ways of
 // ending well, payout.canceled in the spelling of the events' lists.
-func statusEvent(k *transfer.Kind, s Status) event.Type {
+func statusEvent(v *transfer.Variant, s Status) event.Type {
 	verb := string(s)
 	switch s {
 	case Succeeded:
@@ -133,7 +133,7 @@ func statusEvent(k *transfer.Kind, s Status) event.Type {
 	case Cancelled:
 		verb = "canceled"
 	}
-	return event.Type(k.Object + "." + verb)
+	return event.Type(v.Object + "." + verb)
 }
 
 // enter moves the transfer to another status, or reports that the table does not
@@ -152,8 +152,8 @@ func after(now time.Time, d time.Duration) *api.Time { return api.AtOrNil(now.Ad
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
 	kinds := []*storage.Kind{dailyTotals.Kind(), otps.Kind(), nameCounts.Kind()}
-	for _, k := range transfer.Kinds {
-		kinds = append(kinds, records(k).Kind())
+	for _, v := range transfer.Variants {
+		kinds = append(kinds, collection(v).Kind())
 	}
 	return kinds
 }

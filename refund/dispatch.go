@@ -18,7 +18,7 @@ func ref(id string) dispatch.Ref { return dispatch.Ref{Object: "refund", ID: id,
 
 func (in *Internal) order(r *record) *dispatch.Order {
 	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r.ID), Type: dispatch.Refunds, Records: refunds.Kind(),
+		Submission: &r.Submission, Ref: ref(r.ID), Type: dispatch.Refunds, Kind: refunds.Kind(),
 		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
 	}
 }
@@ -111,8 +111,8 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// Find returns the order of the caller's with that id. Book refuses one that is missing.
-func (in *Internal) Find(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
+// FindOwnOrder returns the order of the caller's with that id. Book refuses one that is missing.
+func (in *Internal) FindOwnOrder(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
 	return ref(id), nil
 }
 

@@ -50,8 +50,8 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	return &Service{engine: e, internal: in}, in
 }
 
-// Records is where refunds are kept.
-func (in *Internal) Records() *storage.Kind { return refunds.Kind() }
+// Kind is what refunds are stored as.
+func (in *Internal) Kind() *storage.Kind { return refunds.Kind() }
 
 // CreateParams describe a refund.
 type CreateParams struct {

@@ -70,7 +70,7 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 	if err != nil {
 		return err
 	}
-	caller, queue, typeName, id := tx.Caller, o.Records.Name, string(o.Type.Name), o.ID
+	caller, queue, typeName, id := tx.Caller, o.Kind.Name, string(o.Type.Name), o.ID
 	tx.OnCommit(func() {
 		if !known {
 			tx.Log().ErrorContext(ctx, "the provider contradicts what it reported before; what was booked stands, and the "+typeName+" is listed as stuck",

@@ -126,8 +126,8 @@ type Order struct {
 	*Submission
 	Ref
 	Type *OrderType
-	// Records is what the record is kept in.
-	Records *storage.Kind
+	// Kind is what the record is stored as.
+	Kind *storage.Kind
 	// Since is when the order was made.
 	Since time.Time
 	// StuckAfter is how long an order may take before the log calls it stuck.
@@ -173,7 +173,7 @@ func (o *Order) ReportAlreadyEnded(ctx context.Context) {
 // NewCall leases the record, which the caller has written at this version, and returns the
 // call of the provider. The caller runs it with [Call.Do] after the commit.
 func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status ProviderFunc) (*Call, error) {
-	stopRenewal, err := tx.KeepLease(o.Records, o.Record, version)
+	stopRenewal, err := tx.KeepLease(o.Kind, o.Record, version)
 	if err != nil {
 		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Type.Name, err)
 	}

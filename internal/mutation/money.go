@@ -116,7 +116,7 @@ var transferGuards = []guard{
 	},
 	{
 		"limit: a payout that failed counts for no day", "payout/dispatch.go",
-		"in.countDailyTotal(tx, k, r.CreatedAt.Time, -amount)", "in.countDailyTotal(tx, k, r.CreatedAt.Time, 0*amount)", "./payout", "TestDailyLimit|TestModel",
+		"in.countDailyTotal(tx, v, r.CreatedAt.Time, -amount)", "in.countDailyTotal(tx, v, r.CreatedAt.Time, 0*amount)", "./payout", "TestDailyLimit|TestModel",
 	},
 	{
 		"limit: names of a day", "payout/namequota.go",
@@ -172,7 +172,7 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: an order is left alone while the rail is asked", "internal/dispatch/dispatch.go",
-		"stopRenewal, err := tx.KeepLease(o.Records, o.Record, version)", "stopRenewal, err := func() {}, error(nil)", "./internal/faults", "TestSlowRailIsAskedByOneWorker",
+		"stopRenewal, err := tx.KeepLease(o.Kind, o.Record, version)", "stopRenewal, err := func() {}, error(nil)", "./internal/faults", "TestSlowRailIsAskedByOneWorker",
 	},
 	{
 		"dispatch: a contradiction is noted", "internal/dispatch/decide.go",

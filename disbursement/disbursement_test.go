@@ -250,7 +250,7 @@ func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 
 // Whichever operation of the store fails, a call says so, and what was made was made
 // once.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresAreReturned(t *testing.T) {
 	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc := must.Get(payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }}))(t)

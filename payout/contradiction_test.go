@@ -54,7 +54,7 @@ func (r *contradicting) Status(ctx context.Context, o provider.Transfer) (provid
 // A rail that reports the opposite of what it reported before, in a callback or as an
 // answer, changes nothing that is booked. The log and the observer are told, and people
 // find the transfer in the list until they have resolved it.
-func TestContradictions(t *testing.T) {
+func TestContradictionsBookNothing(t *testing.T) {
 	silent := quiet{err: errors.New("no answer")}
 	report := func(outcomes ...provider.Outcome) func(*testing.T, *shop, string) {
 		return func(t *testing.T, s *shop, id string) {

@@ -67,7 +67,9 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string)
 }
 
 func (in *Internal) enterProcessing(tx *engine.Tx, v *transfer.Variant, r *record) error {
-	r.enter(Processing)
+	if err := r.enter(Processing); err != nil {
+		return err
+	}
 	return in.events.Record(tx, &r.Transfer, statusEvent(v, Processing))
 }
 
@@ -99,9 +101,10 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	case decision == dispatch.Succeeded:
 		err = in.settle(tx, v, found)
 	case decision == dispatch.Failed:
-		r.enter(Failed)
 		r.FailureReason = new(dispatch.Truncate(result.Reason.Text(), dispatch.MaxReason))
-		err = in.release(tx, v, found)
+		if err = r.enter(Failed); err == nil {
+			err = in.release(tx, v, found)
+		}
 	default:
 		err = collection(v).Replace(tx, found)
 	}
@@ -180,7 +183,9 @@ func (in *Internal) settle(tx *engine.Tx, v *transfer.Variant, found *storage.Ob
 	if err != nil {
 		return fmt.Errorf("payout: settle: %w", err)
 	}
-	r.enter(Status(v.Done))
+	if err := r.enter(Status(v.Done)); err != nil {
+		return err
+	}
 	r.CompletedAt = api.AtOrNil(tx.Now)
 	return in.finish(tx, v, found)
 }

@@ -107,7 +107,7 @@ func TestInvalidTransfersAreRefused(t *testing.T) {
 
 // Whichever operation of the store fails, a call says so, and under its key it has its
 // effect once when it is made again.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresAreReturned(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := &shop{testkit.OpenShop(t, store, payments.Config{SingleUseOTP: true}), t}
 	ctx, p := t.Context(), s.Payouts

@@ -254,7 +254,9 @@ func (in *Internal) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to 
 	if err != nil {
 		return nil, fmt.Errorf("payout: pay wallet: %w", err)
 	}
-	r.enter(Completed)
+	if err := r.enter(Completed); err != nil {
+		return nil, err
+	}
 	r.CompletedAt, r.Due = api.AtOrNil(tx.Now), nil
 	if _, err := collection(p.variant).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
@@ -280,7 +282,9 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.variant, Created)); err != nil {
 		return nil, err
 	}
-	r.enter(Pending)
+	if err := r.enter(Pending); err != nil {
+		return nil, err
+	}
 	if _, err := collection(p.variant).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
 	}
@@ -352,7 +356,7 @@ func (in *Internal) Cancel(ctx context.Context, caller api.Caller, v *transfer.V
 		if err != nil {
 			return nil, err
 		}
-		if status := found.Value.Status; !found.Value.enter(Cancelled) {
+		if status := found.Value.Status; found.Value.enter(Cancelled) != nil {
 			return nil, api.Errorf(v.NotCancellable, "", "This %s is %s and can no longer be cancelled.", v.Object, status)
 		}
 		if err := in.release(tx, v, found); err != nil {

@@ -111,8 +111,8 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	testkit.WantCode(t, "the next day", look(s.Caller), "")
 }
 
-// A lookup whose answer is lost is counted.
-func TestLostNamesAreCounted(t *testing.T) {
+// A lookup that fails counts against the quota, too.
+func TestFailedNameLookupsUseTheQuota(t *testing.T) {
 	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 1}})
 	for _, want := range []api.Code{api.Unavailable, api.RateLimited} {
 		_, err := s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241230905"})

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -136,14 +137,14 @@ func statusEvent(v *transfer.Variant, s Status) event.Type {
 	return event.Type(v.Object + "." + verb)
 }
 
-// enter moves the transfer to another status, or reports that the table does not
-// have that step.
-func (r *record) enter(to Status) bool {
+// enter moves the transfer to another status. It fails, and changes nothing, if the state
+// machine has no such transition.
+func (r *record) enter(to Status) error {
 	if !slices.Contains(transitions[to], r.Status) {
-		return false
+		return fmt.Errorf("payout: a %s that is %s cannot become %s", r.Object, r.Status, to)
 	}
 	r.Status = to
-	return true
+	return nil
 }
 
 // after is a time from now on.

@@ -43,7 +43,9 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	}
 	first := r.Submission.CountAttempt(tx.Now)
 	if first {
-		r.enter(Processing) // merchants get no event for it
+		if err := r.enter(Processing); err != nil { // merchants get no event for it
+			return nil, err
+		}
 	}
 	if err := refunds.Replace(tx, found); err != nil {
 		return nil, fmt.Errorf("refund: write: %w", err)
@@ -80,7 +82,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	}
 	defer r.AttributeEvents(tx)()
 	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
-		r.enter(Processing)
+		if err := r.enter(Processing); err != nil {
+			return 0, err
+		}
 	}
 	if result.Reference != "" {
 		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
@@ -153,7 +157,9 @@ func (in *Internal) settle(tx *engine.Tx, o *storage.Object[record]) error {
 	if err != nil {
 		return fmt.Errorf("refund: settle: %w", err)
 	}
-	r.enter(Succeeded)
+	if err := r.enter(Succeeded); err != nil {
+		return err
+	}
 	if err := in.succeeded(tx, r, "", ""); err != nil {
 		return err
 	}
@@ -174,7 +180,9 @@ func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], reason str
 	if err := in.config.Payments.RefundFailed(tx, r.Payment, r.Amount); err != nil {
 		return err
 	}
-	r.enter(Failed)
+	if err := r.enter(Failed); err != nil {
+		return err
+	}
 	if reason == "" {
 		reason = "The provider declined the refund."
 	}

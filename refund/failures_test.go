@@ -21,7 +21,7 @@ import (
 
 // Whichever operation of the store fails, a call says so, and under its key it gives
 // back once when it is made again.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresAreReturned(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := open(t, store, payments.Config{})
 	ctx := t.Context()

@@ -13,14 +13,15 @@ import (
 // that wait or are kept. Bookings, with the account's id, stay. It is a call for the
 // operator, reads all records of the mode, and may be repeated, as after an error.
 //
-// Refusals: resource_missing, and parameter_invalid while there is money in the account.
+// Refusals: resource_missing, parameter_invalid while there is money in the account, and
+// permission_denied to a merchant's caller.
 func (s *Service) EraseConsumer(ctx context.Context, caller api.Caller, id string) error {
-	return s.internal.erasure.EraseConsumer(ctx, caller.Live, id)
+	return s.internal.erasure.EraseConsumer(ctx, caller, id)
 }
 
 // EraseAgent is EraseConsumer for a cash agent.
 func (s *Service) EraseAgent(ctx context.Context, caller api.Caller, id string) error {
-	return s.internal.erasure.EraseAgent(ctx, caller.Live, id)
+	return s.internal.erasure.EraseAgent(ctx, caller, id)
 }
 
 // ErasePayee removes who was paid at a phone or bank account from the transfers of the

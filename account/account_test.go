@@ -93,6 +93,10 @@ func TestMerchants(t *testing.T) {
 	_, err = b.GetLogo(t.Context(), api.Caller{}, m.ID)
 	wantCode(t, "a logo that was removed", err, api.ResourceMissing)
 	got := must.Get(b.GetMerchant(t.Context(), api.Caller{}, m.ID))(t)
+	must.Get(b.GetMerchant(t.Context(), api.Caller{Merchant: m.ID}, m.ID))(t)
+	if _, err := b.GetMerchant(t.Context(), api.Caller{Merchant: "mer_other"}, m.ID); api.CodeOf(err) != api.ResourceMissing {
+		t.Errorf("another merchant reads it: %v", err)
+	}
 	if diff := cmp.Diff(m, got); diff != "" {
 		t.Error(diff)
 	}

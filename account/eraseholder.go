@@ -12,19 +12,23 @@ import (
 )
 
 // CloseConsumer closes a consumer's account and removes name, number and PIN from it. An
-// account with money in it is refused with parameter_invalid.
-func (i *Internal) CloseConsumer(ctx context.Context, live bool, id string) error {
-	return closeHolder(ctx, i.svc, live, id, consumers, "consumer", ledger.Wallet(id, live), func(c *Consumer) *Holder { return &c.Holder })
+// account with money in it is refused with parameter_invalid, and a merchant's caller with
+// permission_denied.
+func (i *Internal) CloseConsumer(ctx context.Context, caller api.Caller, id string) error {
+	return closeHolder(ctx, i.svc, caller, id, consumers, "consumer", ledger.Wallet(id, caller.Live), func(c *Consumer) *Holder { return &c.Holder })
 }
 
 // CloseAgent is CloseConsumer for a cash agent.
-func (i *Internal) CloseAgent(ctx context.Context, live bool, id string) error {
-	return closeHolder(ctx, i.svc, live, id, agents, "cash agent", ledger.Float(id, live), func(a *Agent) *Holder { return &a.Holder })
+func (i *Internal) CloseAgent(ctx context.Context, caller api.Caller, id string) error {
+	return closeHolder(ctx, i.svc, caller, id, agents, "cash agent", ledger.Float(id, caller.Live), func(a *Agent) *Holder { return &a.Holder })
 }
 
-func closeHolder[T any](ctx context.Context, s *Service, live bool, id string, in *storage.Collection[T], noun string, money ledger.Account, holder func(*T) *Holder) error {
-	return s.engine.Update(ctx, api.Caller{Live: live}, func(tx *engine.Tx) error {
-		o, err := engine.GetTx(tx, in, operator(live), id, noun)
+func closeHolder[T any](ctx context.Context, s *Service, caller api.Caller, id string, in *storage.Collection[T], noun string, money ledger.Account, holder func(*T) *Holder) error {
+	if err := operatorOnly(caller); err != nil {
+		return err
+	}
+	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
+		o, err := engine.GetTx(tx, in, operator(caller.Live), id, noun)
 		if err != nil {
 			return err
 		}
@@ -40,7 +44,7 @@ func closeHolder[T any](ctx context.Context, s *Service, live bool, id string, i
 		if err := in.Replace(tx, o); err != nil {
 			return fmt.Errorf("account: close %s: %w", noun, err)
 		}
-		p, err := pins.Get(tx, operator(live), id)
+		p, err := pins.Get(tx, operator(caller.Live), id)
 		if err == nil {
 			err = pins.Delete(tx, p)
 		}

@@ -212,8 +212,11 @@ func (s *Service) GetLogo(ctx context.Context, _ api.Caller, merchant string) (*
 	return logo, err
 }
 
-// GetMerchant returns one merchant. It is a call of the operator's.
-func (s *Service) GetMerchant(ctx context.Context, _ api.Caller, id string) (*Merchant, error) {
+// GetMerchant returns one merchant. To a merchant's caller every other merchant is missing.
+func (s *Service) GetMerchant(ctx context.Context, caller api.Caller, id string) (*Merchant, error) {
+	if caller.Merchant != "" && caller.Merchant != id {
+		return nil, api.NoSuch("merchant")
+	}
 	var m *Merchant
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		var err error

@@ -94,19 +94,19 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 
 // EraseConsumer closes a consumer's account and takes the person's data out of the records
 // and copies of every merchant.
-func (s *Service) EraseConsumer(ctx context.Context, live bool, id string) error {
-	if err := s.config.Accounts.CloseConsumer(ctx, live, id); err != nil {
+func (s *Service) EraseConsumer(ctx context.Context, caller api.Caller, id string) error {
+	if err := s.config.Accounts.CloseConsumer(ctx, caller, id); err != nil {
 		return err
 	}
-	return s.eraseHolder(ctx, live, id)
+	return s.eraseHolder(ctx, caller.Live, id)
 }
 
 // EraseAgent is EraseConsumer for a cash agent.
-func (s *Service) EraseAgent(ctx context.Context, live bool, id string) error {
-	if err := s.config.Accounts.CloseAgent(ctx, live, id); err != nil {
+func (s *Service) EraseAgent(ctx context.Context, caller api.Caller, id string) error {
+	if err := s.config.Accounts.CloseAgent(ctx, caller, id); err != nil {
 		return err
 	}
-	return s.eraseHolder(ctx, live, id)
+	return s.eraseHolder(ctx, caller.Live, id)
 }
 
 func (s *Service) eraseHolder(ctx context.Context, live bool, id string) error {

@@ -114,6 +114,13 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	if err := svc.EraseAgent(ctx, api.Caller{}, agent.ID); api.CodeOf(err) != api.ParameterInvalid {
 		t.Errorf("an agent with money: %v", err)
 	}
+	for name, erase := range map[string]error{
+		"a consumer": svc.EraseConsumer(ctx, callers[0], consumer.ID), "an agent": svc.EraseAgent(ctx, callers[0], agent.ID),
+	} {
+		if api.CodeOf(erase) != api.PermissionDenied {
+			t.Errorf("a merchant erases %s: %v", name, erase)
+		}
+	}
 	before := rows(t, path)
 	for _, word := range []string{"zenobia", "241112221", "024****221", "kwabena", "551234888", "ofori"} {
 		if !strings.Contains(before, word) {

@@ -25,7 +25,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// bench is the service on a store of its own with a clock that the test moves.
+// bench is the service on its own store, with a clock that the test moves.
 type bench struct {
 	*account.Service
 	inside *account.Internal
@@ -138,7 +138,7 @@ func TestHolders(t *testing.T) {
 		t.Errorf("service ids are not unique: %v", seen)
 	}
 
-	// A closed account gives its number free, and stays closed.
+	// Closing an account frees its number for good.
 	must.Get(b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Closed)}))(t)
 	again := b.consumer(t, "0241000001")
 	_, err = b.UpdateConsumer(t.Context(), api.Caller{}, ama.ID, account.UpdateHolderParams{Status: new(account.Active)})
@@ -258,7 +258,7 @@ func TestKeysOfMerchants(t *testing.T) {
 	wantCode(t, "a key for nobody", err, api.ResourceMissing)
 }
 
-// A key that is well formed, checksum and all, and that this service has never made.
+// The key is well formed and has a right checksum, but this service never made it.
 func TestUnknownKeyIsRefused(t *testing.T) {
 	here, there := newBench(t, nil), newBench(t, nil)
 	for _, live := range []bool{false, true} {
@@ -277,7 +277,7 @@ func mustAuthenticate(t *testing.T, b *bench, secret string) {
 	}
 }
 
-// enter tries a PIN with an effect that confirms it and then returns effect.
+// enter checks a PIN. Its effect confirms the PIN and then returns effect.
 func enter(ctx context.Context, b *bench, id, pin string, effect error) error {
 	return b.inside.WithPIN(ctx, api.Caller{}, account.PINEntry{Account: id, PIN: pin}, func(p *account.Proof) error {
 		return b.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
@@ -295,7 +295,7 @@ func TestPINs(t *testing.T) {
 	refused := errors.New("refused")
 	try := func(pin string, effect error) error { return enter(t.Context(), b, id, pin, effect) }
 
-	for range 3 { // more right ones in a row than there are tries
+	for range 3 { // more right entries in a row than attempts are allowed
 		for range 3 {
 			if err := try("1234", refused); !errors.Is(err, refused) {
 				t.Errorf("a refused effect: %v", err)
@@ -321,7 +321,7 @@ func TestPINs(t *testing.T) {
 	wantCode(t, "a wrong one after the lock", try("0000", nil), api.PINInvalid)
 	wantCode(t, "a right one after the lock", try("1234", nil), "")
 
-	// A PIN that changes while the effect is prepared is no longer proof.
+	// A PIN that changes while the effect is prepared no longer proves anything.
 	err = b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
 		must.Do(t, b.SetPIN(t.Context(), api.Caller{}, id, account.SetPINParams{PIN: "654321"}))
 		return b.engine.Update(t.Context(), api.Caller{}, func(tx *engine.Tx) error { return b.inside.Confirm(tx, p) })
@@ -334,7 +334,7 @@ func TestPINs(t *testing.T) {
 	wantCode(t, "an account without PIN", enter(t.Context(), b, none.ID, "1234", nil), api.PINInvalid)
 }
 
-// However many guess at once, five are compared.
+// The service compares five guesses, however many arrive at once.
 func TestGuessesAreBounded(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
@@ -358,7 +358,7 @@ func TestGuessesAreBounded(t *testing.T) {
 	}
 }
 
-// Right entries do not lock each other out by being many.
+// Many right entries at once do not lock each other out.
 func TestConcurrentRightPINs(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
@@ -432,8 +432,8 @@ func TestDepositsAndStatement(t *testing.T) {
 	}
 }
 
-// Rolling a key that has ended gives nobody a new one: it was revoked for a reason.
-func TestARevokedKeyIsNotRolled(t *testing.T) {
+// An ended key cannot be rolled: the merchant revoked it for a reason.
+func TestRevokedKeyCannotBeRolled(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}
 	key, err := b.CreateKey(t.Context(), caller, account.CreateKeyParams{})
@@ -447,9 +447,9 @@ func TestARevokedKeyIsNotRolled(t *testing.T) {
 	}
 }
 
-// The key of an operator's deposit is none of the merchant's, who may have used it
-// for anything.
-func TestDepositKeysAreTheOperators(t *testing.T) {
+// The operator's deposits and the merchant's calls use separate idempotency keys. The merchant
+// may use the same key for another call.
+func TestDepositKeysBelongToOperator(t *testing.T) {
 	b := newBench(t, nil)
 	merchant := b.merchant(t)
 	caller := api.Caller{Merchant: merchant, IdempotencyKey: "ref-1"}
@@ -468,7 +468,8 @@ func TestDepositKeysAreTheOperators(t *testing.T) {
 	}
 }
 
-// A key is one account, whoever asks at the same time; the PIN is no part of it.
+// One idempotency key creates one account, even under concurrent calls. The PIN is not part of
+// the comparison.
 func TestOneKeyCreatesOneHolder(t *testing.T) {
 	b := newBench(t, nil)
 	ama := account.CreateHolderParams{Name: "Ama", Phone: "0241234567", PIN: "1234"}

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Adjustment is a change of a merchant's balance that an operator made by hand,
-// with who made it and why. It is never changed or removed; a wrong one is
-// answered by another.
+// Adjustment is a change of a merchant's balance that an operator made by hand. It names the
+// operator and the reason. It is never changed or removed; another adjustment corrects a wrong
+// one.
 type Adjustment struct {
 	ID     string `json:"id"`     // adj_…
 	Object string `json:"object"` // always "balance_adjustment"
@@ -24,7 +24,7 @@ type Adjustment struct {
 	Currency string  `json:"currency"`
 	Reason   string  `json:"reason"`
 	Actor    string  `json:"actor"`
-	// Reference is the operator's own, as the number of a ticket; may be empty.
+	// Reference is the operator's own, such as a ticket number; may be empty.
 	Reference string   `json:"reference"`
 	Livemode  bool     `json:"livemode"`
 	CreatedAt api.Time `json:"created_at"`
@@ -35,9 +35,8 @@ type AdjustParams struct {
 	// Amount is in GHS, not zero: positive tops the balance up, negative takes from
 	// it.
 	Amount decimal.Decimal `json:"amount"`
-	// Reason says why, Actor who: both are required, the reason with at most 500
-	// characters, the actor, a name or an account of the operator's, with at most
-	// 255.
+	// Reason and Actor are required. Reason says why, in at most 500 characters. Actor is the
+	// name or account of the operator who decided, in at most 255.
 	Reason string `json:"reason"`
 	Actor  string `json:"actor"`
 	// Reference is the operator's own, at most 100 characters.
@@ -46,16 +45,16 @@ type AdjustParams struct {
 
 var adjustments = storage.NewCollection[Adjustment]("balance_adjustments", nil)
 
-// Adjust tops up or corrects the available balance of the caller's merchant, in
-// the caller's mode, against the clearing account "adjustment". It is for the
-// operator, who decides who may call it; no route of /v1 leads to it.
+// Adjust tops up or corrects the available balance of the caller's merchant, in the caller's
+// mode, against the clearing account "adjustment". Only the operator calls it: no route of /v1
+// leads to it.
 //
 //	_, err := svc.Accounts.Adjust(ctx, api.Caller{Merchant: id, Live: true, IdempotencyKey: "ticket-4711"},
 //		account.AdjustParams{Amount: decimal.RequireFromString("-12.50"), Reason: "Paid twice by the bank on 3 March", Actor: "esi@operator.example"})
 //
-// Reason and actor are kept with the movement, in one transaction: its entry has
-// the type adjustment and the adjustment's id as source. With an idempotency key
-// it may be repeated safely; the key is one of the merchant's.
+// The transaction of the movement also stores reason and actor. The entry has the type adjustment
+// and the adjustment's id as source. With an idempotency key the call may be repeated safely. The
+// key is one of the merchant's.
 //
 // Refusals: parameter_invalid, parameter_missing, resource_missing (no such
 // merchant), insufficient_balance when it would take the balance below zero.
@@ -107,8 +106,8 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p AdjustParams)
 	})
 }
 
-// ListAdjustments returns the adjustments of the caller's merchant and mode, newest
-// first. Like Adjust it is for the operator.
+// ListAdjustments returns the adjustments of the caller's merchant and mode, newest first. Only
+// the operator calls it, as with Adjust.
 func (s *Service) ListAdjustments(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Adjustment], error) {
 	listing := engine.Listing[Adjustment, Adjustment]{
 		Collection: adjustments, Noun: "balance adjustment",

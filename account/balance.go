@@ -17,8 +17,8 @@ import (
 // Balance is a merchant's money, in GHS.
 type Balance struct {
 	Object string `json:"object"` // always "balance"
-	// Available may be spent; Reserved is promised to transfers under way and no
-	// longer part of Available.
+	// Available may be spent. Reserved belongs to transfers under way and is not part of
+	// Available.
 	Available api.GHS `json:"available"`
 	Reserved  api.GHS `json:"reserved"`
 	Currency  string  `json:"currency"`
@@ -28,11 +28,11 @@ type Balance struct {
 type Entry struct {
 	ID     string `json:"id"`     // txn_…
 	Object string `json:"object"` // always "balance_entry"
-	// Type is what kind of movement it was; Source the object that caused it.
+	// Type is the kind of movement. Source is the id of the object that caused it.
 	Type   string `json:"type"`
 	Source string `json:"source"`
-	// Amount is in GHS, positive when money came in; Balance is what was
-	// available afterwards.
+	// Amount is in GHS, positive when money came in. Balance is the available balance after the
+	// entry.
 	Amount    api.GHS  `json:"amount"`
 	Balance   api.GHS  `json:"balance"`
 	Currency  string   `json:"currency"`
@@ -60,7 +60,7 @@ func (s *Service) Balance(ctx context.Context, caller api.Caller) (*Balance, err
 	return b, err
 }
 
-// WalletBalance returns what a consumer has in the wallet, in GHS.
+// WalletBalance returns the balance of a consumer's wallet, in GHS.
 func (s *Service) WalletBalance(ctx context.Context, caller api.Caller, consumer string) (api.GHS, error) {
 	if err := operatorOnly(caller); err != nil {
 		return api.GHS{}, err
@@ -68,7 +68,7 @@ func (s *Service) WalletBalance(ctx context.Context, caller api.Caller, consumer
 	return s.amount(ctx, ledger.Wallet(consumer, caller.Live))
 }
 
-// FloatBalance returns what a cash agent has in the float, in GHS.
+// FloatBalance returns the balance of a cash agent's float, in GHS.
 func (s *Service) FloatBalance(ctx context.Context, caller api.Caller, agent string) (api.GHS, error) {
 	if err := operatorOnly(caller); err != nil {
 		return api.GHS{}, err
@@ -92,17 +92,16 @@ type DepositParams struct {
 	To string
 	// Amount is in GHS, more than zero.
 	Amount decimal.Decimal
-	// Source names where the money came from, as "bank" or "test": it becomes
-	// part of the name of the clearing account that is debited.
+	// Source names the origin of the money, for example "bank" or "test". The ledger debits the
+	// clearing account with this name.
 	Source string
-	// Ref is the operator's own reference, kept with the posting.
+	// Ref is the operator's own reference. The ledger stores it with the posting.
 	Ref string
 }
 
-// Deposit credits an account of the caller's mode against a clearing account. It is a call
-// of the operator's, who has seen the money arrive; no route of /v1 does it in live mode.
-// One idempotency key is one deposit. A caller without Merchant has keys apart from those
-// of merchants.
+// Deposit credits an account of the caller's mode against a clearing account. The operator calls
+// it once the money has arrived; no route of /v1 does it in live mode. One idempotency key makes
+// one deposit. The keys of a caller without Merchant are separate from those of merchants.
 func (s *Service) Deposit(ctx context.Context, caller api.Caller, d DepositParams) error {
 	if err := operatorOnly(caller); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (s *Service) Deposit(ctx context.Context, caller api.Caller, d DepositParam
 	}
 	clock := api.Caller{Live: caller.Live}
 	if strings.HasPrefix(d.To, "mer_") {
-		clock.Merchant = d.To // a merchant's entries bear the times of its own clock
+		clock.Merchant = d.To // the entries of a merchant carry the times of its own clock
 	}
 	// The fingerprint has the fields of earlier versions, so that their keys stay valid.
 	call := engine.Call{Name: "deposit", Params: struct {
@@ -148,12 +147,12 @@ func (s *Service) Deposit(ctx context.Context, caller api.Caller, d DepositParam
 	return err
 }
 
-// deposited is what is kept under the key of a deposit.
+// deposited is the answer that the engine stores under a deposit's key.
 type deposited struct {
 	Posting string `json:"posting"`
 }
 
-// ledgerAccount returns where the money of an account id lies.
+// ledgerAccount returns the ledger account that holds the money of an account id.
 func ledgerAccount(tx storage.ReadTx, live bool, id string) (ledger.Account, error) {
 	if len(id) < 4 {
 		return ledger.Account{}, api.NoSuch("account")

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Customer is a merchant's record of somebody who buys there. It holds no money.
+// Customer is a merchant's record of a buyer. It holds no money.
 type Customer struct {
 	ID        string       `json:"id"`     // cus_…
 	Object    string       `json:"object"` // always "customer"
@@ -27,13 +27,13 @@ type Customer struct {
 	CreatedAt api.Time     `json:"created_at"`
 }
 
-// CustomerDirectory is where a host with customer records of its own keeps them. It is
-// asked outside of any transaction. An unknown id is an [api.Error] with the code
-// resource_missing, as [api.NoSuch] makes it.
+// CustomerDirectory gives the library the customer records of a host that keeps its own. The
+// library calls it outside of any transaction. For an unknown id it returns an [api.Error] with
+// the code resource_missing; [api.NoSuch] makes one.
 //
-// Invoices are then filled from it, and from nothing else: the library's own
-// customers, which [Service.CreateCustomer] makes, are not looked at. A host that
-// deletes a customer of its own calls [Service.ForgetCustomer].
+// Invoices then take their data from the directory alone. The library ignores its own customers,
+// which [Service.CreateCustomer] makes. A host that deletes one of its customers calls
+// [Service.ForgetCustomer].
 type CustomerDirectory interface {
 	Customer(ctx context.Context, caller api.Caller, id string) (*Customer, error)
 }
@@ -63,7 +63,7 @@ type UpdateCustomerParams struct {
 	Metadata api.Metadata `json:"metadata,omitempty"`
 }
 
-// set checks the fields that are given and writes them into a customer.
+// set checks the given fields and writes them into a customer.
 func (u *UpdateCustomerParams) set(c *Customer) error {
 	if u.Name != nil {
 		if err := check.Text("name", *u.Name, api.MaxName); err != nil {
@@ -112,7 +112,7 @@ func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p Creat
 	if err := given.set(&made); err != nil {
 		return nil, err
 	}
-	p.Phone = made.Phone // so that one number, written in two ways, is one request
+	p.Phone = made.Phone // so that two spellings of one number are the same request
 	call := engine.Call{Name: "customer.create", Params: p}
 	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
 		c := made
@@ -124,8 +124,7 @@ func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p Creat
 	})
 }
 
-// UpdateCustomer changes a customer. Invoices that were filled from it stay as
-// they are.
+// UpdateCustomer changes a customer. Invoices that took data from it stay as they are.
 //
 // Refusals: resource_missing, parameter_invalid, invalid_phone_number.
 func (s *Service) UpdateCustomer(ctx context.Context, caller api.Caller, id string, u UpdateCustomerParams) (*Customer, error) {
@@ -151,7 +150,7 @@ func (s *Service) UpdateCustomer(ctx context.Context, caller api.Caller, id stri
 	})
 }
 
-// record writes an event, where the service was given somebody to write them.
+// record writes an event, unless the service has no event package.
 func (s *Service) record(tx *engine.Tx, object any, t event.Type) error {
 	if s.events == nil {
 		return nil
@@ -172,13 +171,13 @@ func (s *Service) GetCustomer(ctx context.Context, caller api.Caller, id string)
 	return customerListing.Get(ctx, s.engine, caller, id)
 }
 
-// GetCustomerJSON writes to w the JSON of what Customer returns, and a newline. It
-// costs less than encoding that value. When it fails, w may hold a part of the JSON.
+// GetCustomerJSON writes to w the JSON of what GetCustomer returns, and a newline. It costs less
+// than encoding that value. When it fails, w may hold a part of the JSON.
 func (s *Service) GetCustomerJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return customerListing.GetJSON(ctx, s.engine, caller, id, w)
 }
 
-// customerListing is how customers are read.
+// customerListing reads customers.
 var customerListing = engine.Listing[Customer, Customer]{
 	Collection: customers, Noun: "customer", URL: "/v1/customers",
 	Show: func(c *Customer) Customer { return *c },

@@ -35,7 +35,7 @@ func TestUpdateCustomer(t *testing.T) {
 		t.Errorf("updated (-want +got)\n%s", diff)
 	}
 
-	// A refused change changes nothing, whichever field it is for.
+	// A refused change leaves every field as it was.
 	long := strings.Repeat("n", 501)
 	for name, test := range map[string]struct {
 		u     account.UpdateCustomerParams
@@ -112,14 +112,14 @@ func TestListCustomers(t *testing.T) {
 	wantCode(t, "a list of no number", err, api.InvalidPhoneNumber)
 }
 
-// The deletion of a customer queues one erasure, for the call that deleted it.
+// Deleting a customer queues one erasure, which names the deleting call.
 func TestDeletionQueuesAnErasure(t *testing.T) {
 	b := newBench(t, nil)
 	must.Do(t, b.engine.Store.Define(t.Context(), pii.Erasures.Kind()))
 	caller := api.Caller{Merchant: b.merchant(t), RequestID: "req_1", IdempotencyKey: "k"}
 	c, err := b.CreateCustomer(t.Context(), api.Caller{Merchant: caller.Merchant}, account.CreateCustomerParams{Email: "a@example.com", Phone: "0241000001"})
 	wantCode(t, "create", err, "")
-	for range 2 { // the second is a repetition
+	for range 2 { // the second call is a replay
 		gone, err := b.DeleteCustomer(t.Context(), caller, c.ID)
 		if err != nil || gone.ID != c.ID || !gone.Deleted {
 			t.Errorf("deleted %+v, %v", gone, err)
@@ -144,7 +144,7 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 	if err != nil || o.Value.Request != "req_1" || o.Value.Key != "k" {
 		t.Errorf("queued %+v, %v", o, err)
 	}
-	// The erasure is done.
+	// The worker finishes the erasure.
 	must.Do(t, b.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		o.Value = pii.Erasure{}
 		return pii.Erasures.Replace(tx, o)
@@ -154,7 +154,7 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 	own, err := b.CreateCustomer(t.Context(), api.Caller{Merchant: caller.Merchant}, account.CreateCustomerParams{})
 	wantCode(t, "create", err, "")
 	wantCode(t, "forget one of the library's own", b.ForgetCustomer(t.Context(), caller, own.ID), api.ParameterInvalid)
-	for range 2 { // again, while the first is queued
+	for range 2 { // the second call finds the first still queued
 		wantCode(t, "forget one of the host's", b.ForgetCustomer(t.Context(), caller, "cus_host"), "")
 	}
 	if queued := claim(); len(queued) != 1 || queued[0].ID != "cus_host" {

@@ -16,12 +16,12 @@ import (
 // ListEntriesParams selects changes of the balance; zero values select all.
 type ListEntriesParams struct {
 	api.Page
-	// Created limits the list to a period, of which each entry is in one: periods
-	// that adjoin share none and miss none. See [Service.Statement].
+	// Created limits the list to a period. Each entry is in exactly one of several adjoining
+	// periods. See [Service.Statement].
 	Created api.Times `param:"created"`
-	// Type is what kind of movement it was, as "payment"; Source the id of the
-	// object that caused it. They are compared entry by entry, so that what is rare
-	// is found sooner within a period.
+	// Type is the kind of movement, such as "payment". Source is the id of the object that caused
+	// it. The service compares entry by entry, so a period makes the search for rare entries
+	// faster.
 	Type   string `param:"type"`
 	Source string `param:"source"`
 }
@@ -30,9 +30,9 @@ func (p *ListEntriesParams) wants(e *storage.Entry) bool {
 	return (p.Type == "" || e.Type == p.Type) && (p.Source == "" || e.Ref == p.Source)
 }
 
-// ListEntries returns the changes of the caller's available balance, newest first, as
-// they were booked. What is not filtered adds up: each entry's balance is the
-// older one's plus its amount.
+// ListEntries returns the changes of the caller's available balance, newest first, as they were
+// booked. In a list without filters, each entry's balance is the older entry's balance plus its
+// amount.
 func (s *Service) ListEntries(ctx context.Context, caller api.Caller, p ListEntriesParams) (*api.List[Entry], error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -66,17 +66,17 @@ func shownEntry(e *storage.Entry) Entry {
 	}
 }
 
-// entryReader is the entries of one account, which are numbered from 1 without holes and
-// never change.
+// entryReader reads the entries of one account. Their numbers begin with 1 and have no holes, and
+// they never change.
 type entryReader struct {
 	tx      storage.ReadTx
 	account string
 }
 
-// span is the entries from first up to, and without, end.
+// span is the range of entry numbers from first to end, without end.
 type span struct{ first, end int64 }
 
-// chunk is how many entries are read at once.
+// chunk is the number of entries that one read fetches.
 const chunk = 500
 
 // read returns the entries of a span, the oldest first.
@@ -92,8 +92,8 @@ func (b entryReader) read(s span) ([]storage.Entry, error) {
 	return entries, nil
 }
 
-// page returns the entries of a span that a page wants, the newest first, and
-// whether there are more in its direction.
+// page returns the entries of a span for one page, the newest first, and whether there are more
+// in its direction.
 func (b entryReader) page(p *ListEntriesParams, s span) (found []storage.Entry, more bool, err error) {
 	param, id := p.Cursor()
 	if id != "" {
@@ -112,7 +112,7 @@ func (b entryReader) page(p *ListEntriesParams, s span) (found []storage.Entry, 
 	}
 	forward, size := p.EndingBefore != "", p.Size()
 	for s.first < s.end && len(found) <= size {
-		// Unless something is filtered, the first chunk is the page and one more.
+		// Without a filter, the first chunk is the page and one entry more.
 		n := min(chunk, s.end-s.first)
 		if p.Type == "" && p.Source == "" {
 			n = min(n, int64(size+1-len(found)))
@@ -146,7 +146,7 @@ func (b entryReader) page(p *ListEntriesParams, s span) (found []storage.Entry, 
 	return found, more, nil
 }
 
-// number returns which entry of the account a posting made, or 0.
+// number returns the number of the account's entry from a posting, or 0.
 func (b entryReader) number(posting string) (int64, error) {
 	booked, err := b.tx.Posting(posting)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -182,16 +182,15 @@ func (b entryReader) span(period api.Times) (s span, err error) {
 	return s, err
 }
 
-// skew is how much the clocks of the processes that share a store may differ.
+// skew is the largest difference between the clocks of processes that share a store.
 const skew = time.Minute
 
-// since returns the number of the first entry that is not older than t, or the one
-// after the last. Entries are booked in the order of their times but for the skew
-// of clocks. The answer depends on entries alone that exist when t has passed by
-// the skew, so that it stays the same from then on.
+// since returns the number of the first entry that is not older than t, or the one after the
+// last. Entries are in the order of their times, except for clock skew. Once t has passed by the
+// skew, later entries no longer change the answer.
 func (b entryReader) since(t time.Time, count int64) (int64, error) {
 	t = storage.Instant(t)
-	low, high := int64(1), count+1 // the answer but for the skew
+	low, high := int64(1), count+1 // binary search, exact except for skew
 	for low < high {
 		middle := low + (high-low)/2
 		at, err := b.read(span{middle, middle + 1})
@@ -207,8 +206,8 @@ func (b entryReader) since(t time.Time, count int64) (int64, error) {
 			high = middle
 		}
 	}
-	// Before it, there may be others that are not older, until one is that is older
-	// by more than the skew.
+	// Earlier entries may also be at or after t, because of skew. The search stops at an entry
+	// that is older than t by more than the skew.
 	first := low
 	for end := low; end > 1; {
 		part := span{max(1, end-chunk), end}
@@ -230,8 +229,8 @@ func (b entryReader) since(t time.Time, count int64) (int64, error) {
 	return first, nil
 }
 
-// entriesOf runs fn on the entries of a span, the oldest first, reading a part at
-// a time, so that it holds up nobody.
+// entriesOf runs fn on the entries of a span, the oldest first. It reads one chunk in each View,
+// so no View lasts long.
 func (s *Service) entriesOf(ctx context.Context, account string, all span, fn func(*storage.Entry) error) error {
 	for at := all.first; at < all.end; {
 		part := span{at, min(all.end, at+chunk)}

@@ -12,29 +12,26 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// DeleteCustomer removes a customer, and with it the person's data: name, e-mail,
-// phone number, address and metadata. The record is gone when it returns; copies
-// are gone when the background work that it queues has been done, at once as a
-// rule, and after any crash.
+// DeleteCustomer removes a customer and the person's data: name, e-mail, phone number, address
+// and metadata. The record is gone when the call returns. The background work that the call
+// queues removes the copies, normally at once, and also after a crash.
 //
-// Copies are the snapshots of events, the answers that are kept under idempotency
-// keys, draft invoices of the customer with their documents, also those from which the
-// customer was taken off, what endpoints answered to webhooks about them, and messages
-// about the customer that wait or, in test mode, are kept. A message to the same address
-// about somebody else stays. A duplicate of an invoice has nothing of a deleted customer.
-// Afterwards the data is kept in one place alone, where the law of Ghana wants it kept: in
-// issued invoices (open, paid, void or uncollectible) and their documents, which stay as
-// they are. An invoice still names the customer's id, which then leads nowhere.
+// Copies are in snapshots of events, in answers stored under idempotency keys, in draft invoices
+// of the customer and their documents, in answers of webhook endpoints, and in queued messages.
+// Drafts that no longer name the customer are included, and so are messages that test mode keeps.
+// A message about another customer at the same address stays. A duplicate of an invoice has no
+// data of a deleted customer. Issued invoices (open, paid, void or uncollectible) and their
+// documents keep the data, because the law of Ghana requires it. They still name the customer's
+// id, which no longer leads to a record.
 //
-// A merchant who sends an issued invoice again, or is paid for it, still writes to
-// the address on it; such a message leaves the store when it is sent, in test mode
-// after 30 days.
+// When a merchant sends an issued invoice again, or is paid for it, the message still goes to the
+// address on it. The store drops such a message once it is sent, in test mode after 30 days.
 //
-// What nobody can know to be about the person stays: words in descriptions, memos
-// and footers, in the metadata of invoices, and what was sent out already. Backups, and
-// space that a database has freed and not yet written over, are the host's.
+// The library cannot recognise the person in free text. It leaves descriptions, memos, footers
+// and the metadata of invoices as they are, and cannot recall messages that were sent. The host
+// erases backups, and space that a database has freed but not overwritten.
 //
-// Refusals: resource_missing, also for one that was deleted before.
+// Refusals: resource_missing, also for a customer that was deleted before.
 func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	call := engine.Call{Name: "customer.delete", Params: id}
 	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {
@@ -53,10 +50,9 @@ func (s *Service) DeleteCustomer(ctx context.Context, caller api.Caller, id stri
 	})
 }
 
-// ForgetCustomer is DeleteCustomer for hosts with records of their own, see
-// [Customers]: it removes the copies of the data of a customer whom the host has
-// deleted. A customer of the library's own is refused with parameter_invalid; an id
-// of which there are no copies is fine. It may be called again.
+// ForgetCustomer is DeleteCustomer for hosts with a [CustomerDirectory]: it removes the copies of
+// the data of a customer whom the host has deleted. It refuses one of the library's own customers
+// with parameter_invalid. An id without copies is no error. It may be called again.
 func (s *Service) ForgetCustomer(ctx context.Context, caller api.Caller, id string) error {
 	if id == "" {
 		return api.Missing("id")

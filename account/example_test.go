@@ -15,15 +15,14 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// An operator tops a merchant's balance up, and takes a part of it back; the
-// statement says so.
+// An operator adds to a merchant's balance and takes a part back. The statement shows both.
 func ExampleService_Adjust() {
 	ctx := context.Background()
 	day := time.Date(2026, 3, 6, 9, 0, 0, 0, time.UTC)
 	n := 0
 	svc, err := payments.New(ctx, memory.New(), payments.Config{
 		Clock: func() time.Time { return day },
-		NewID: func(prefix string) string { n++; return fmt.Sprintf("%s%03d", prefix, n) }, // as an example has it
+		NewID: func(prefix string) string { n++; return fmt.Sprintf("%s%03d", prefix, n) }, // fixed ids, for the output below
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -2,7 +2,7 @@ package account
 
 import "context"
 
-// Pages returns what the pages of the statement's PDF say.
+// Pages returns the texts on the pages of the statement's PDF.
 func (st *Statement) Pages(ctx context.Context) ([][]string, error) {
 	d, err := st.layOut(ctx)
 	if err != nil {
@@ -19,5 +19,5 @@ func (st *Statement) Pages(ctx context.Context) ([][]string, error) {
 	return said, nil
 }
 
-// PINRecord returns the id of the record that entries for an account are written to.
+// PINRecord returns the id of the record that stores the entries for an account.
 func PINRecord(account string) string { return pinID(account) }

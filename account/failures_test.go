@@ -19,10 +19,10 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// Whichever operation of the store fails, a call says so and may be made again.
-// What holds for every call of the library over every store is shown beside the
-// package payments; this goes through the branches that only arguments reach.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+// When any operation of the store fails, the call returns an error and may be repeated. A test of
+// package payments covers every call over every store. This one covers the branches that need
+// special arguments.
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc, err := payments.New(t.Context(), store, payments.Config{
@@ -166,8 +166,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 		store.Each(t, call.name, call.do)
 	}
 
-	// With a key the customer was made once, changed once and deleted once, and what
-	// has no key leaves nothing when it fails.
+	// With a key, each call took effect once. Without a key, a failed call left nothing.
 	events, err := svc.Events.List(ctx, caller, event.ListParams{})
 	must(err)
 	var types []event.Type

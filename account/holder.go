@@ -15,15 +15,15 @@ import (
 // CreateHolderParams describe a new consumer or cash agent.
 type CreateHolderParams struct {
 	Name string // required
-	// Phone is required, in any way of writing a number of Ghana. No two open
-	// accounts of one kind and mode have the same.
+	// Phone is required. Any way of writing a number of Ghana will do. No two open accounts of
+	// one kind and mode share a number.
 	Phone string
-	// PIN is 4 to 6 digits, in live mode neither repeated nor sequential ones. Without one
-	// the account cannot pay.
+	// PIN has 4 to 6 digits. Live mode refuses repeated and sequential digits. Without a PIN the
+	// account cannot pay.
 	PIN string
 	// Status is active when empty.
 	Status Status
-	// SubAgent makes a cash agent a sub-agent, who is not paid directly.
+	// SubAgent makes a cash agent a sub-agent, who cannot be paid directly.
 	SubAgent bool
 }
 
@@ -50,8 +50,7 @@ func (p *CreateHolderParams) check(live bool) error {
 	return nil
 }
 
-// Holder is what consumers and cash agents have in common: who holds the
-// account and how it is found.
+// Holder is the common part of consumers and cash agents.
 type Holder struct {
 	ID        string   `json:"id"`
 	ServiceID string   `json:"service_id"`
@@ -61,12 +60,10 @@ type Holder struct {
 	CreatedAt api.Time `json:"created_at"`
 }
 
-// DisplayName is what a stranger may see of the holder's name: the first name and the
-// initial of the last one.
+// DisplayName is the name as strangers see it: the first name and the initial of the last one.
 func (h *Holder) DisplayName() string { return displayName(h.Name) }
 
-// displayName shortens a name to what a stranger may see: Ama Serwaa Mensah is
-// Ama M.
+// displayName shortens a name for strangers: Ama Serwaa Mensah becomes Ama M.
 func displayName(name string) string {
 	words := strings.Fields(name)
 	if len(words) == 0 {
@@ -87,12 +84,12 @@ type Consumer struct {
 // Agent is a cash agent, who holds a float.
 type Agent struct {
 	Holder
-	// SubAgent: a sub-agent works for a main agent and is not paid directly.
+	// SubAgent marks a sub-agent, who works for a main agent and cannot be paid directly.
 	SubAgent bool `json:"sub_agent"`
 }
 
-// reachable returns the phone number, or "" for a closed account: its number may be
-// given to another account.
+// reachable returns the phone number, or "" for a closed account: another account may have that
+// number by now.
 func (h *Holder) reachable() string {
 	if h.Status == Closed {
 		return ""
@@ -110,9 +107,9 @@ var agents = storage.NewCollection("cash_agents", []storage.Field[Agent]{
 	storage.TextColumn("status", func(a *Agent) string { return string(a.Status) }).OneOf(statuses...),
 }, storage.Unique("phone", "phone"))
 
-// CreateConsumer makes a consumer of the caller's mode, with an empty wallet. It is a call
-// of the operator's. With an idempotency key it may be repeated safely; a repetition may
-// have another PIN, because no record holds one to compare with.
+// CreateConsumer makes a consumer of the caller's mode, with an empty wallet. Only the operator
+// calls it. With an idempotency key it may be repeated safely. A repetition may carry another
+// PIN, because the library stores no PIN to compare.
 func (s *Service) CreateConsumer(ctx context.Context, caller api.Caller, p CreateHolderParams) (*Consumer, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
@@ -183,7 +180,7 @@ func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateH
 	})
 }
 
-// GetConsumer returns one consumer of the caller's mode, whatever the status.
+// GetConsumer returns one consumer of the caller's mode, in any status.
 func (s *Service) GetConsumer(ctx context.Context, caller api.Caller, id string) (*Consumer, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
@@ -210,13 +207,13 @@ func consumerExists(tx storage.ReadTx, live bool, id string) error {
 
 // UpdateHolderParams change a consumer or cash agent. Nil keeps a field.
 type UpdateHolderParams struct {
-	// Status says whether the wallet or float may be used. A closed account stays closed,
-	// since its number may belong to another person by now.
+	// Status says whether the wallet or float may be used. A closed account stays closed, since
+	// another person may have its number by now.
 	Status *Status `json:"status,omitempty"`
 }
 
-// UpdateConsumer changes a consumer of the caller's mode. It is a call of the operator's.
-// With an idempotency key it may be repeated safely.
+// UpdateConsumer changes a consumer of the caller's mode. Only the operator calls it. With an
+// idempotency key it may be repeated safely.
 func (s *Service) UpdateConsumer(ctx context.Context, caller api.Caller, id string, p UpdateHolderParams) (*Consumer, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
@@ -264,8 +261,7 @@ func (h *Holder) setStatus(status Status) error {
 	return nil
 }
 
-// WalletRef names a consumer in one of three ways; the first that is given
-// counts.
+// WalletRef names a consumer in one of three ways. The library uses the first one given.
 type WalletRef struct {
 	ServiceID string
 	AccountID string

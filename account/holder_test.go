@@ -19,7 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Everybody who arrives at once gets a service id of their own, without holes.
+// Concurrent calls each get their own service id, without holes.
 func TestServiceIDsUnderConcurrency(t *testing.T) {
 	b := newBench(t, nil)
 	var mu sync.Mutex
@@ -49,7 +49,7 @@ func TestServiceIDsUnderConcurrency(t *testing.T) {
 			t.Errorf("%s is missing", id)
 		}
 	}
-	// A refused account gives its number back.
+	// A refused account frees its number.
 	if _, err := b.CreateAgent(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "A", Phone: "0240000000"}); err == nil {
 		t.Error("a phone number was given twice")
 	}
@@ -135,7 +135,7 @@ func TestOnlyUsableWalletsPay(t *testing.T) {
 		c, err := b.UpdateConsumer(t.Context(), api.Caller{}, c.ID, account.UpdateHolderParams{Status: new(status)})
 		must.Do(t, err)
 		wantCode(t, string(status), c.Usable(), want)
-		// A frozen wallet is found all the same: only its holder is told.
+		// The lookup finds a frozen wallet too: only its holder learns the status.
 		err = b.engine.Store.View(t.Context(), func(tx storage.ReadTx) error {
 			found, err := b.inside.Payer(tx, false, account.WalletRef{Phone: "0241000001"})
 			if err == nil && found.Status != status {
@@ -165,8 +165,8 @@ func TestInvalidPINsAreRefused(t *testing.T) {
 	wantCode(t, "unlocked", enter(t.Context(), b, id, "4321", nil), "")
 }
 
-// A try that was counted by a process that then died stays counted: here the
-// caller goes away while the effect runs for others, again and again.
+// A counted attempt stays counted when the process dies. Here the caller cancels while the effect
+// runs for others, several times.
 func TestAttemptSurvivesCancelledCall(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
@@ -182,13 +182,13 @@ func TestAttemptSurvivesCancelledCall(t *testing.T) {
 		}()
 	}
 	wantCode(t, "after five that died", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
-	// And the turn was given back each time: nobody waits for the dead.
+	// Each cancelled call also returned its turn, so later calls do not wait.
 	b.advance(15 * time.Minute)
 	wantCode(t, "after the lock", enter(t.Context(), b, id, "1234", nil), "")
 }
 
-// A right PIN whose effect needs no transaction, as a replay, is no try; nor is
-// one whose caller has gone away during the effect.
+// A right PIN is no failed attempt, even when the effect needs no transaction, as in a replay, or
+// when the caller cancels during the effect.
 func TestRightPINAttemptIsNotCounted(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
@@ -213,11 +213,11 @@ func TestRightPINAttemptIsNotCounted(t *testing.T) {
 	wantCode(t, "a right one", enter(t.Context(), b, id, "1234", nil), "")
 }
 
-// A lock that another process set while the PIN was compared holds.
+// A lock holds when another process sets it during the comparison.
 func TestLockByAnotherProcessHolds(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
-	_, elsewhere := account.New(b.engine, account.Config{}) // with turns of its own, as another process has
+	_, elsewhere := account.New(b.engine, account.Config{}) // a second process has turns of its own
 	err := b.inside.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "1234"}, func(p *account.Proof) error {
 		for range 4 {
 			err := elsewhere.WithPIN(t.Context(), api.Caller{}, account.PINEntry{Account: id, PIN: "0000"}, func(*account.Proof) error { return nil })
@@ -271,7 +271,7 @@ func TestRightsOfKeys(t *testing.T) {
 		wantCode(t, "the resource "+unknown, err, api.ParameterInvalid)
 	}
 
-	// A second roll does not let a key live longer than the first one said.
+	// A second roll never extends the life that the first one set.
 	key := must.Get(b.CreateKey(t.Context(), caller, account.CreateKeyParams{}))(t)
 	for _, overlap := range []time.Duration{time.Hour, 24 * time.Hour} {
 		must.Get(b.RollKey(t.Context(), caller, key.ID, account.RollKeyParams{Overlap: overlap}))(t)

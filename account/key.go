@@ -19,9 +19,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// An API key is sk_test_ or sk_live_, then 43 characters of base 62 (256 bits)
-// and 6 of checksum, so that a mistyped key, or a text that only looks like one
-// to a secret scanner, is told apart without asking the store.
+// An API key is sk_test_ or sk_live_, then 43 characters of base 62 (256 bits) and a checksum of
+// 6. The checksum lets the service reject a mistyped key without a read of the store. Secret
+// scanners use it to skip texts that only look like a key.
 const (
 	testPrefix    = "sk_test_"
 	livePrefix    = "sk_live_"
@@ -29,29 +29,28 @@ const (
 	checksumChars = 6
 )
 
-// lastUsedStep is how exact LastUsed is: noting each use would turn every read
-// into a write.
+// lastUsedStep is the precision of LastUsed. A note of each use would turn every read into a
+// write.
 const lastUsedStep = time.Hour
 
-// Key is an API key of a merchant. The secret itself is not kept.
+// Key is an API key of a merchant. The store keeps only a hash of the secret.
 type Key struct {
 	ID     string `json:"id"`     // key_…
 	Object string `json:"object"` // always "api_key"
 	Name   string `json:"name"`
 	// Secret is set only on the key that CreateKey and RollKey return.
 	Secret string `json:"secret,omitempty"`
-	// Hint is the beginning and the end of the secret, to recognise it by.
+	// Hint is the beginning and the end of the secret, so that people recognise the key.
 	Hint     string `json:"hint"`
 	Livemode bool   `json:"livemode"`
 	// ReadOnly keys cannot change anything.
 	ReadOnly bool `json:"read_only"`
-	// Resources limits the key to these of [api.Resources], as "qr_codes". Nil allows
-	// all, an empty list nothing.
+	// Resources limits the key to some of [api.Resources], such as "qr_codes". Nil allows all, an
+	// empty list nothing.
 	Resources []string  `json:"resources,omitzero"`
 	CreatedAt api.Time  `json:"created_at"`
 	LastUsed  *api.Time `json:"last_used,omitempty"` // exact to the hour
-	// ExpiresAt is when the key ends: at its revocation, or when the overlap of a
-	// roll is over.
+	// ExpiresAt is the time when the key ends, by a revocation or at the end of a roll's overlap.
 	ExpiresAt *api.Time `json:"expires_at,omitempty"`
 }
 
@@ -64,16 +63,15 @@ var apiKeys = storage.NewCollection("api_keys", []storage.Field[keyRecord]{
 	storage.TextColumn("hash", func(k *keyRecord) string { return k.Hash }),
 }, storage.UniqueGlobally("hash", "hash"))
 
-// CreateKeyParams describe a new key. The zero value is a key that may do everything.
+// CreateKeyParams describe a new key. The zero value makes a key without limits.
 type CreateKeyParams struct {
 	Name     string
 	ReadOnly bool
-	// Resources limits the key to these of [api.Resources]. Nil allows all, an empty
-	// list nothing.
+	// Resources limits the key to some of [api.Resources]. Nil allows all, an empty list nothing.
 	Resources []string
 }
 
-// Access is what a valid key allows.
+// Access holds the rights of a valid key.
 type Access struct {
 	Merchant  string
 	Live      bool
@@ -81,8 +79,7 @@ type Access struct {
 	Resources []string
 }
 
-// Allows reports whether the key may read, or change, a noun such as
-// "qr_codes".
+// Allows reports whether the key may read, or change, a resource such as "qr_codes".
 func (a Access) Allows(resource string, write bool) bool {
 	if write && a.ReadOnly {
 		return false
@@ -93,9 +90,9 @@ func (a Access) Allows(resource string, write bool) bool {
 // CreateKey makes a key for the caller's merchant and mode. The secret is in the answer and
 // can never be read again.
 //
-// With an idempotency key a repetition makes no other key. It answers the same key without
-// its Secret: the store keeps a hash alone, so that a stolen database opens no account. A
-// caller who has lost the first answer revokes the key and creates another.
+// With an idempotency key a repetition makes no other key. It answers the same key without its
+// Secret: the store keeps only a hash, so a stolen database reveals no key. A caller that lost
+// the first answer revokes the key and creates another.
 //
 // Refusals: parameter_invalid (name, resources[0]), resource_missing.
 func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p CreateKeyParams) (*Key, error) {
@@ -115,8 +112,8 @@ func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p CreateKeyP
 	})
 }
 
-// executeKey runs a call that makes a key of this secret. The answer that is kept has no
-// secret; the answer of the first call has.
+// executeKey runs a call that makes a key with this secret. It returns the secret to the first
+// call. The stored answer has none.
 func (s *Service) executeKey(ctx context.Context, caller api.Caller, call engine.Call, fn func(tx *engine.Tx, secret string) (*Key, error)) (*Key, error) {
 	secret := newSecret(caller.Live)
 	var made *Key
@@ -128,7 +125,7 @@ func (s *Service) executeKey(ctx context.Context, caller api.Caller, call engine
 	if err != nil {
 		return nil, err
 	}
-	if key == made { // and not the kept answer of an earlier call
+	if key == made { // else key is the stored answer of an earlier call
 		key.Secret = secret
 	}
 	return key, nil
@@ -148,17 +145,16 @@ func (s *Service) createKey(tx *engine.Tx, p CreateKeyParams, secret string) (*K
 	return &r.Key, nil
 }
 
-// RollKeyParams say how a key is rolled.
+// RollKeyParams describe the roll of a key.
 type RollKeyParams struct {
-	// Overlap is how long the old key works beside the new one.
+	// Overlap is the time for which the old key still works.
 	Overlap time.Duration `json:"overlap"`
 }
 
-// RollKey makes a new key with the old one's rights, and lets the old one work
-// for the overlap that it takes to put the new one everywhere; an overlap under a
-// second may last one in other processes, see [Service.RevokeKey]. A key that has ended is
-// refused with parameter_invalid. With an idempotency key a repetition answers as that of
-// CreateKey does.
+// RollKey makes a new key with the old one's rights. The old key works until the overlap ends, so
+// that the merchant has time to deploy the new one. In other processes an overlap under a second
+// may last a second, see [Service.RevokeKey]. RollKey refuses an ended key with
+// parameter_invalid. With an idempotency key, a repetition answers as in CreateKey.
 func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, p RollKeyParams) (*Key, error) {
 	if p.Overlap < 0 {
 		return nil, api.Invalid("overlap", "The overlap must not be negative.")
@@ -197,7 +193,7 @@ func (s *Service) RevokeKey(ctx context.Context, caller api.Caller, id string) e
 }
 
 func (s *Service) expire(tx *engine.Tx, o *storage.Object[keyRecord], in time.Duration) error {
-	tx.OnCommit(s.keys.forget) // also when another process has ended it, which this one may not know
+	tx.OnCommit(s.keys.forget) // another process may have ended the key, and this one may still cache it
 	at := s.engine.Clock().Add(in)
 	if end := o.Value.ExpiresAt; end != nil && !at.Before(end.Time) {
 		return nil
@@ -219,15 +215,15 @@ func (s *Service) ListKeys(ctx context.Context, caller api.Caller, p api.Page) (
 
 var errKey = api.Errorf(api.APIKeyInvalid, "", "The API key is not valid. Send a current secret key as Authorization: Bearer sk_….")
 
-// Authenticate returns what a key allows. Every key that does not work, for
-// whatever reason, is the same api_key_invalid. A key is read from the store once a
-// second at most; see [Service.RevokeKey].
+// Authenticate returns the rights of a key. It refuses every other key with api_key_invalid,
+// whatever the reason. It reads a key from the store at most once a second; see
+// [Service.RevokeKey].
 func (s *Service) Authenticate(ctx context.Context, secret string) (Access, error) {
 	if !wellFormed(secret) {
 		return Access{}, errKey
 	}
 	now, hash := s.engine.Clock(), keyHash(sha256.Sum256([]byte(secret)))
-	inside := s.engine.Host != nil // where a key may be seen that will never have been
+	inside := s.engine.Host != nil // the host may roll back, so the key may never come to exist
 	if access, ok := s.keys.find(hash, now); ok && !inside && ctx.Err() == nil {
 		access.Resources = slices.Clone(access.Resources)
 		return access, nil
@@ -261,14 +257,14 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Access, erro
 	return access, nil
 }
 
-// noteUse is a courtesy: a call does not fail because it could not be noted.
+// noteUse stores the time of use. A call does not fail when this write fails.
 func (s *Service) noteUse(ctx context.Context, o *storage.Object[keyRecord], now time.Time) {
 	err := s.engine.Store.Update(ctx, func(tx storage.Tx) error {
 		noted := *o
 		noted.Value.LastUsed = api.AtOrNil(now)
 		return apiKeys.Replace(tx, &noted)
 	})
-	if err != nil && !errors.Is(err, storage.ErrConflict) { // another request has noted it
+	if err != nil && !errors.Is(err, storage.ErrConflict) { // another request has stored it
 		s.engine.Log.WarnContext(ctx, "the use of an API key could not be noted", "key", o.ID, "error", err)
 	}
 }

@@ -9,23 +9,22 @@ import (
 )
 
 const (
-	// keyCacheTTL is how long a key is believed to be what it was when it was read. It is
-	// real time, whatever the clock of the service says.
+	// keyCacheTTL is the time for which the cache trusts a key that it has read. It is real time,
+	// whatever the service's clock says.
 	keyCacheTTL = time.Second
 	// maxCachedKeys bounds the memory, at some 300 bytes each.
 	maxCachedKeys = 10_000
 )
 
-// keyCache holds the keys that were read within the last second. So a busy merchant's key
-// is read once a second, and not with every call.
+// keyCache holds the keys that were read within the last second. So the service reads a busy
+// merchant's key once a second, not with every call.
 //
-// A call that ends a key in this process empties the cache before it returns. Other
-// processes see a revoked key after at most one second. No store has to pass a message on,
-// and no message can be lost.
+// A call that ends a key in this process empties the cache before it returns. Other processes see
+// a revoked key after at most one second. This needs no message between processes.
 type keyCache struct {
 	mu   sync.RWMutex
 	keys map[keyHash]cachedKey
-	// forgotten counts, so that what was read before is not remembered after.
+	// forgotten counts the calls of forget, so that keep drops a read that began before one.
 	forgotten int64
 }
 
@@ -39,8 +38,8 @@ type cachedKey struct {
 	until    time.Time // by the real clock
 }
 
-// find returns a key that works at the time now of the service, and whose use need not
-// be noted.
+// find returns the rights of a cached key that is valid at the service's time now and whose use
+// needs no note.
 func (k *keyCache) find(hash keyHash, now time.Time) (Access, bool) {
 	k.mu.RLock()
 	known, ok := k.keys[hash]
@@ -51,14 +50,14 @@ func (k *keyCache) find(hash keyHash, now time.Time) (Access, bool) {
 	return known.access, true
 }
 
-// begin is called before a key is read.
+// begin starts a read of a key.
 func (k *keyCache) begin() (reading int64, at time.Time) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.forgotten, time.Now()
 }
 
-// keep remembers what was read since begin, unless a key has ended meanwhile.
+// keep caches a key that was read since begin, unless a key has ended meanwhile.
 func (k *keyCache) keep(reading int64, hash keyHash, key cachedKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -74,7 +73,7 @@ func (k *keyCache) keep(reading int64, hash keyHash, key cachedKey) {
 	k.keys[hash] = key
 }
 
-// forget is called when a key has ended. Keys seldom do.
+// forget empties the cache when a key has ended, which is rare.
 func (k *keyCache) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// watched counts reads, and lets a test act between what a read has found and its end.
+// watched counts reads, and lets a test act between the result of a read and its return.
 type watched struct {
 	storage.Store
 	views atomic.Int64
@@ -31,7 +31,8 @@ func (w *watched) View(ctx context.Context, fn func(storage.ReadTx) error) error
 	return err
 }
 
-// newWatched is a merchant with a key in one process, and the same database in another.
+// newWatched makes a merchant with a key in one process, and a second process over the same
+// database.
 func newWatched(t *testing.T) (here, there *bench, store *watched, caller api.Caller, key *account.Key) {
 	there = newBench(t, nil)
 	here = newBench(t, func(storage.Store) storage.Store {
@@ -53,7 +54,7 @@ func TestKeysAreReadOnceASecond(t *testing.T) {
 			if err != nil || !access.Allows("payouts", true) || access.Allows("payments", false) {
 				t.Fatalf("access %+v, %v", access, err)
 			}
-			access.Resources[0] = "payments" // is the caller's
+			access.Resources[0] = "payments" // the caller owns the returned list
 		}
 		if n := store.views.Load() - before; n != 0 {
 			t.Errorf("read %d times more within the second", n)
@@ -96,14 +97,14 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		here, _, store, caller, key := newWatched(t)
-		mustAuthenticate(t, here, key.Secret) // notes the use
+		mustAuthenticate(t, here, key.Secret) // stores the use
 		time.Sleep(time.Second)
 		store.found = func() {
 			if err := here.RevokeKey(t.Context(), caller, key.ID); err != nil {
 				t.Error(err)
 			}
 		}
-		mustAuthenticate(t, here, key.Secret) // was asked before
+		mustAuthenticate(t, here, key.Secret) // the cache knows the key
 		refused(t, "revoked while it was being read", here, key.Secret)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -118,7 +119,7 @@ func TestEndedKeysAreForgotten(t *testing.T) {
 	})
 }
 
-// What is seen inside the host's transaction may be rolled back.
+// The host may roll back what the service sees inside its transaction.
 func TestHostTransactionCachesNoKeys(t *testing.T) {
 	here, there, _, caller, _ := newWatched(t)
 	in := here.engine.In(there.engine.Store)
@@ -131,8 +132,8 @@ func TestHostTransactionCachesNoKeys(t *testing.T) {
 	wantCode(t, "a key that never was", err, api.APIKeyInvalid)
 }
 
-// A key that another process has revoked, and this one still knows, is refused here
-// once it is revoked here, too.
+// Another process revokes a key that this process still caches. Revoking it here too makes this
+// process refuse it.
 func TestRevocationAfterAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there, _, caller, key := newWatched(t)

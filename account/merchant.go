@@ -16,17 +16,17 @@ type Merchant struct {
 	ID     string `json:"id"` // mer_…
 	Object string `json:"object"`
 	Name   string `json:"name"`
-	// Phone is the business phone: one-time codes and receipts go there.
+	// Phone is the business phone, which receives one-time codes and receipts.
 	Phone     string `json:"phone"`
 	Email     string `json:"email"`
 	Address   string `json:"address"`
 	ServiceID string `json:"service_id"`
-	// HasLogo says that [Service.GetLogo] has a picture.
+	// HasLogo says that [Service.GetLogo] returns a picture.
 	HasLogo   bool     `json:"has_logo"`
 	CreatedAt api.Time `json:"created_at"`
 }
 
-// Merchants are kept once for both modes, under the operator's test scope.
+// The store keeps one record of a merchant for both modes, under the operator's test scope.
 var merchants = storage.NewCollection[Merchant]("merchants", nil)
 
 // Logo is a merchant's picture.
@@ -36,7 +36,7 @@ type Logo struct {
 	Type string `json:"type"`
 }
 
-// Logos are kept apart from merchants, who are read with every payment.
+// A logo has its own record, because every payment reads the merchant.
 var logos = storage.NewCollection[Logo]("merchant_logos", nil)
 
 const maxLogo = 256 << 10
@@ -87,8 +87,8 @@ func logoType(logo []byte) string {
 	return ""
 }
 
-// CreateMerchant makes a merchant, with a service id that is known in both modes. It is a
-// call of the operator's. With an idempotency key it may be repeated safely.
+// CreateMerchant makes a merchant, with a service id that is known in both modes. Only the
+// operator calls it. With an idempotency key it may be repeated safely.
 func (s *Service) CreateMerchant(ctx context.Context, caller api.Caller, p CreateMerchantParams) (*Merchant, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
@@ -124,12 +124,12 @@ type UpdateMerchantParams struct {
 	Phone   *string `json:"phone,omitempty"`
 	Email   *string `json:"email,omitempty"`
 	Address *string `json:"address,omitempty"`
-	// Logo is a picture as in [MerchantParams]. Nil keeps the one of before, and an empty
-	// slice that is not nil removes it.
+	// Logo is a picture as in [CreateMerchantParams]. Nil keeps the present one. An empty slice
+	// that is not nil removes it.
 	Logo []byte `json:"logo"`
 }
 
-// apply returns all that describes a merchant after the change.
+// apply returns the merchant's parameters after the change.
 func (p *UpdateMerchantParams) apply(m *Merchant) (*CreateMerchantParams, error) {
 	all := &CreateMerchantParams{Name: m.Name, Phone: m.Phone, Email: m.Email, Address: m.Address, Logo: p.Logo}
 	for _, field := range []struct{ to, from *string }{
@@ -142,13 +142,13 @@ func (p *UpdateMerchantParams) apply(m *Merchant) (*CreateMerchantParams, error)
 	return all, all.check()
 }
 
-// UpdateMerchant changes a merchant. It is a call of the operator's. With an idempotency
-// key it may be repeated safely.
+// UpdateMerchant changes a merchant. Only the operator calls it. With an idempotency key it may
+// be repeated safely.
 func (s *Service) UpdateMerchant(ctx context.Context, caller api.Caller, id string, p UpdateMerchantParams) (*Merchant, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
 	}
-	// What is wrong with the change itself is refused before the merchant is read.
+	// Parameters that are wrong for any merchant are refused before the read.
 	if _, err := p.apply(&Merchant{Name: "any"}); err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func getMerchant(tx storage.ReadTx, id string) (*Merchant, error) {
 	return &o.Value, nil
 }
 
-// ListMerchants returns all merchants, newest first. It is a call of the operator's.
+// ListMerchants returns all merchants, newest first. Only the operator calls it.
 func (s *Service) ListMerchants(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Merchant], error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
-// Strangers and merchants see the first name and the initial of who holds a wallet or a
-// float, and the whole name of a merchant.
+// Strangers and merchants see the first name and the last initial of the holder of a wallet or
+// float. They see a merchant's whole name.
 func TestNamesAreShortened(t *testing.T) {
 	for name, want := range map[string]string{
 		"Ama Serwaa Mensah": "Ama M.", "Ama": "Ama", "  Kofi   Boateng ": "Kofi B.", "": "", "Ɛsi Ɔwusu": "Ɛsi Ɔ.",

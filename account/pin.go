@@ -22,17 +22,17 @@ type pinRecord struct {
 	Hash string `json:"hash"`
 	// Version counts the changes of the PIN.
 	Version int `json:"version,omitempty"`
-	// The tries of live mode.
+	// The embedded attempts are those of live mode.
 	pinAttempts
-	// Test are the tries of test mode, by merchant. Each merchant has a clock there, and
-	// must lock the PIN for no other one.
+	// Test holds the attempts of test mode, by merchant. Each merchant has its own clock there,
+	// and its attempts must lock no other merchant.
 	Test map[string]pinAttempts `json:"test,omitempty"`
-	// Decoys are the tries at wallets that do not exist, those tried last at the end. Only
-	// the records that [pinID] names for decoys have them.
+	// Decoys holds the attempts at missing wallets, the latest at the end. Only the decoy
+	// records of [pinID] have them.
 	Decoys []decoyAttempts `json:"decoys,omitempty"`
 }
 
-// decoyAttempts are the tries at one wallet that does not exist.
+// decoyAttempts are the attempts at one missing wallet.
 type decoyAttempts struct {
 	// Name is the decoy's. In test mode the merchant's id stands before it.
 	Name string `json:"name"`
@@ -45,7 +45,7 @@ const maxDecoys = 32
 
 var pins = storage.NewCollection[pinRecord]("pins", nil)
 
-// attemptsOf returns the tries at an account that count for a caller.
+// attemptsOf returns the attempts at an account that count for a caller.
 func (r *pinRecord) attemptsOf(caller api.Caller, account string) pinAttempts {
 	switch {
 	case isDecoy(account):
@@ -119,19 +119,19 @@ func isSequence(digits string) bool {
 	return first <= 1 || first == 9
 }
 
-// SetPINParams are a new PIN.
+// SetPINParams hold a new PIN.
 type SetPINParams struct {
 	// PIN is 4 to 6 digits, in live mode neither repeated nor sequential ones.
 	PIN string `json:"-"`
 }
 
-// noAnswer is the kept answer of a call that returns an error alone.
+// noAnswer is the stored answer of a call that returns only an error.
 type noAnswer struct{}
 
 // SetPIN gives an account of the caller's mode a new PIN and unlocks it. Live mode refuses
-// repeated and sequential digits with parameter_invalid. It is a call of the operator's.
-// With an idempotency key a repetition changes nothing, whatever its PIN: no record holds a
-// PIN to compare with.
+// repeated and sequential digits with parameter_invalid. Only the operator calls it. With an
+// idempotency key a repetition changes nothing, whatever its PIN: the library stores no PIN to
+// compare.
 func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string, p SetPINParams) error {
 	if err := operatorOnly(caller); err != nil {
 		return err
@@ -152,8 +152,8 @@ func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string,
 	return err
 }
 
-// UnlockPIN ends every lock of an account's PIN, which stays the same. The operator calls
-// it once the holder has been identified. An account without PIN has nothing to unlock.
+// UnlockPIN ends every lock of an account's PIN, which stays the same. The operator calls it
+// after identifying the holder. An account without PIN has nothing to unlock.
 func (s *Service) UnlockPIN(ctx context.Context, caller api.Caller, account string) error {
 	if err := operatorOnly(caller); err != nil {
 		return err
@@ -182,7 +182,7 @@ func setPIN(tx *engine.Tx, live bool, account, hash string) error {
 	return pins.Replace(tx, o)
 }
 
-// pinOf returns the PIN of an account, which it inserts when there is none.
+// pinOf returns the PIN record of an account. It inserts one if there is none.
 func pinOf(tx *engine.Tx, live bool, account string) (*storage.Object[pinRecord], error) {
 	o, err := pins.Get(tx, operator(live), account)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -206,9 +206,9 @@ func (s *Service) payingAccount(tx storage.ReadTx, live bool, ref WalletRef) (st
 	return c.ID, nil
 }
 
-// decoyFor names an account that stands for a wallet that does not exist: one for each
-// number and service ID, since entries for one account wait for each other. The name
-// depends on the key, so that strangers cannot tell which wallets share a record.
+// decoyFor names an account that stands for a missing wallet. Each number and service id has its
+// own, since entries for one account wait for each other. The name depends on the key, so
+// strangers cannot tell which wallets share a record.
 func (s *Service) decoyFor(live bool, ref WalletRef) (string, error) {
 	named := "service\x00" + ref.ServiceID
 	if ref.ServiceID == "" {
@@ -229,8 +229,8 @@ func isDecoy(account string) bool {
 	return len(account) > decoyRecord && strings.HasPrefix(account, "decoy_")
 }
 
-// pinID returns the id of an account's record. All decoys share a few, so that what is kept
-// of them is bounded.
+// pinID returns the id of an account's PIN record. All decoys share a few records, which
+// bounds their number.
 func pinID(account string) string {
 	if isDecoy(account) {
 		return account[:decoyRecord]
@@ -238,30 +238,29 @@ func pinID(account string) string {
 	return account
 }
 
-// PINEntry is a PIN as it was entered for an account.
+// PINEntry is a PIN that a person entered for an account.
 type PINEntry struct {
 	// Account is the consumer's, as [Internal.PayingAccount] returns it.
 	Account string
 	PIN     string
-	// From is the network address of a stranger who entered it on a public page. It is
-	// empty where the host knows its client. Four wrong entries from one address in a
-	// day lock that address out before the PIN is locked for all.
+	// From is the network address of a stranger who entered the PIN on a public page. It is empty
+	// where the host knows its client. Four wrong entries from one address in a day lock that
+	// address out. The PIN itself is locked later, for all.
 	From string
 }
 
-// Proof says that an account's PIN was entered rightly. It is worth something
-// only inside the effect that [Internal.WithPIN] runs.
+// Proof says that a person entered an account's right PIN. It is valid only inside the effect
+// that [Internal.WithPIN] runs.
 type Proof struct {
 	account string
-	// hash and version are of the PIN, and counted are its tries, when the try was
-	// counted.
+	// hash and version belong to the PIN, and counted are its attempts, at the time of the count.
 	hash     string
 	version  int
 	attempts pinAttempts
-	// rehashed is the PIN's hash under the present key; empty when it need not be replaced.
+	// rehashed is the PIN's hash under the present key; empty if the hash is already under it.
 	rehashed string
-	// confirmed says that confirm has run in a transaction that was committed,
-	// unlike that of a replay.
+	// confirmed says that confirm ran in a committed transaction. A replay's transaction is
+	// rolled back.
 	confirmed bool
 }
 
@@ -282,7 +281,7 @@ func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	if refusal != nil && e.From == "" {
 		return refusal
 	}
-	// A stranger waits for a refusal as long as for a wrong PIN.
+	// A stranger waits as long for a refusal as for a wrong PIN.
 	right, err := s.hasher.Matches(ctx, proof.hash, e.PIN)
 	switch {
 	case err != nil:
@@ -300,7 +299,8 @@ func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	}
 	err = effect(proof)
 	if err != nil || !proof.confirmed {
-		// The transaction that was to give the try back is undone, or was not needed.
+		// The effect's transaction failed or never confirmed the proof, so return the attempt
+		// here.
 		undo := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 			return s.confirm(tx, proof)
 		})
@@ -311,7 +311,8 @@ func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	return err
 }
 
-// countAttempt counts a try before it is compared. refusal says that it must not be.
+// countAttempt counts an attempt before the comparison. A refusal means that the PIN must not be
+// compared.
 func (s *Service) countAttempt(ctx context.Context, caller api.Caller, e PINEntry) (proof *Proof, refusal *api.Error, err error) {
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		proof, refusal = &Proof{account: e.Account}, nil
@@ -331,13 +332,14 @@ func (s *Service) countAttempt(ctx context.Context, caller api.Caller, e PINEntr
 		proof.attempts = r.attemptsOf(caller, e.Account)
 		refusal = proof.attempts.count(tx.Now, s.digestAddress(e.From))
 		r.setAttempts(caller, e.Account, proof.attempts)
-		// Written also when nothing has changed, because that is a part of the time it takes.
+		// This writes even an unchanged record, because the write is part of the time that an
+		// entry takes.
 		return pins.Replace(tx, o)
 	})
 	return proof, refusal, err
 }
 
-// digestAddress returns what stands for a network address in the store.
+// digestAddress returns the digest that the store keeps in place of a network address.
 func (s *Service) digestAddress(from string) string {
 	if from == "" {
 		return ""
@@ -345,16 +347,16 @@ func (s *Service) digestAddress(from string) string {
 	return base64.RawURLEncoding.EncodeToString(s.keyedDigest("address\x00" + from)[:9])
 }
 
-// keyedDigest returns a digest that cannot be computed without the key.
+// keyedDigest returns a digest that depends on the server's key.
 func (s *Service) keyedDigest(text string) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte(text))
 	return h.Sum(nil)
 }
 
-// notifyLocked tells the holder by SMS that the wrong entry of the proof has locked the PIN,
-// if it has. A wallet without PIN, or that does not exist, has no holder to tell. Its record
-// is written again instead, because the time that a message takes would tell it from others.
+// notifyLocked sends the holder an SMS if the wrong entry of the proof has locked the PIN. A
+// missing wallet, or one without PIN, gets no message. notifyLocked writes its record again
+// instead, so that the time does not distinguish it from others.
 func (s *Service) notifyLocked(ctx context.Context, caller api.Caller, p *Proof) {
 	if last := len(p.attempts.Recent) - 1; s.messages == nil || last < 0 || p.attempts.Recent[last].Lock == p.attempts.Locks {
 		return

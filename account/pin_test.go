@@ -18,7 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// entered tries a PIN as a caller, and confirms a right one.
+// entered checks a PIN as a caller, and confirms a right one.
 func entered(t *testing.T, s *account.Internal, e *engine.Engine, caller api.Caller, entry account.PINEntry) error {
 	t.Helper()
 	return s.WithPIN(t.Context(), caller, entry, func(p *account.Proof) error {
@@ -26,7 +26,7 @@ func entered(t *testing.T, s *account.Internal, e *engine.Engine, caller api.Cal
 	})
 }
 
-// storedPINs returns the records of PINs as they lie in the store, newest first.
+// storedPINs returns the PIN records of the store, newest first.
 func storedPINs(t *testing.T, b *bench) []string {
 	t.Helper()
 	var found []string
@@ -42,8 +42,8 @@ func storedPINs(t *testing.T, b *bench) []string {
 	return found
 }
 
-// A PIN that was set before there was a key, or under another one, goes on working, and is
-// hashed under the present key when it is entered next.
+// A PIN that was hashed without a key, or under another key, stays valid. The next entry hashes
+// it under the present key.
 func TestPINsOutliveTheirKey(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
@@ -74,7 +74,8 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	wantCode(t, "a wrong one after a rotation", entered(t, second, b.engine, api.Caller{}, wrong), api.PINInvalid)
 	wantCode(t, "without the old key", entered(t, with(keys[1]), b.engine, api.Caller{}, entry), "")
 
-	// An unknown key is the operator's mistake: no entry is counted, and the error names it.
+	// An unknown key is the operator's mistake. The service counts no entry, and the error names
+	// the key.
 	for range 7 {
 		err := entered(t, first, b.engine, api.Caller{}, entry)
 		if err == nil || api.CodeOf(err) != "" || !strings.Contains(err.Error(), "FallbackKeys") {
@@ -84,7 +85,7 @@ func TestPINsOutliveTheirKey(t *testing.T) {
 	wantCode(t, "the right key again", entered(t, second, b.engine, api.Caller{}, entry), "")
 }
 
-// Two processes that hash one PIN anew at the same time do not refuse each other.
+// Two processes that rehash one PIN at the same time do not refuse each other.
 func TestTwoProcessesRehashOnePIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
@@ -98,8 +99,8 @@ func TestTwoProcessesRehashOnePIN(t *testing.T) {
 	wantCode(t, "here", err, "")
 }
 
-// Locks grow, and the last one ends only when the operator ends it. The holder is told of
-// each.
+// Each lock lasts longer, and only the operator ends the last one. The holder gets a message
+// about each.
 func TestLocksGrow(t *testing.T) {
 	b := newBench(t, nil)
 	must.Do(t, b.engine.Store.Define(t.Context(), message.Kinds()...))
@@ -151,7 +152,7 @@ func TestLocksGrow(t *testing.T) {
 	wantCode(t, "ten years later", try("1234"), api.PINLocked)
 	must.Do(t, s.UnlockPIN(t.Context(), api.Caller{}, id))
 	wantCode(t, "unlocked", try("1234"), "")
-	// A right entry has the locks begin anew.
+	// A right entry resets the sequence of locks.
 	lock()
 	b.advance(15 * time.Minute)
 	wantCode(t, "after the first lock", try("1234"), "")
@@ -163,9 +164,9 @@ func TestLocksGrow(t *testing.T) {
 	}
 }
 
-// One stranger cannot lock a PIN, from however many pages, and day after day: the
-// stranger's address is locked out before.
-func TestOneAddressCannotLockAPIN(t *testing.T) {
+// One address cannot lock a PIN, from any number of pages and over many days: the service locks
+// out the address first.
+func TestOneAddressCannotLockPIN(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.consumer(t, "0241000001").ID
 	try := func(from, pin string) error {
@@ -189,7 +190,8 @@ func TestOneAddressCannotLockAPIN(t *testing.T) {
 	}
 	wantCode(t, "the holder", try("203.0.113.7", "1234"), "")
 
-	// Many addresses together lock it, and an address stays locked out after the lock.
+	// Many addresses together lock the PIN. A locked-out address stays locked out after that
+	// lock.
 	for range 4 {
 		wantCode(t, "a guess", try("198.51.100.1", "0000"), api.PINInvalid)
 	}
@@ -223,7 +225,7 @@ func TestTestClockLocksPINForOneMerchant(t *testing.T) {
 func TestLivePINsAreLockedForAll(t *testing.T) {
 	b := newBench(t, nil)
 	c := must.Get(b.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "Ama Mensah", Phone: "0241000001", PIN: "4826"}))(t)
-	for range 3 { // a right entry starts the count anew
+	for range 3 { // a right entry resets the count
 		caller := api.Caller{Merchant: b.merchant(t), Live: true}
 		for range 4 {
 			wantCode(t, "a wrong one", entered(t, b.inside, b.engine, caller, account.PINEntry{Account: c.ID, PIN: "0000"}), api.PINInvalid)
@@ -255,9 +257,9 @@ func TestLiveModeRefusesEasyPINs(t *testing.T) {
 	wantCode(t, "a new consumer", err, api.ParameterInvalid)
 }
 
-// A number without a wallet is answered as a wrong PIN, in words and in work: the same
-// transaction writes as much, and a hash is computed.
-func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
+// A number without a wallet gets the same answer as a wrong PIN, after the same work: one write
+// and one hash.
+func TestUnknownWalletAnswersAsWrongPIN(t *testing.T) {
 	var writes int
 	b := newBench(t, func(s storage.Store) storage.Store { return &writeCounter{s, &writes} })
 	id := b.consumer(t, "0241000001").ID
@@ -289,7 +291,7 @@ func TestUnknownWalletAnswersAsAWrongPIN(t *testing.T) {
 		"no PIN, by id":      {AccountID: none.ID},
 		"by id":              {AccountID: id},
 	} {
-		for range 2 { // the first may make a record
+		for range 2 { // the first call may create a record
 			if got := answer(ref); got != want {
 				t.Errorf("%s: got %s, want %s", name, got, want)
 			}
@@ -377,8 +379,8 @@ func TestTriesAtUnknownWalletsAreBounded(t *testing.T) {
 	}
 }
 
-// Entries for two wallets that do not exist wait for each other no more than those for two
-// that exist; what is kept of them is bounded, and strangers cannot compute where.
+// Entries for two missing wallets block each other no more than entries for two real ones.
+// The number of records stays bounded, and strangers cannot compute their ids.
 func TestUnknownWalletsDoNotBlockEachOther(t *testing.T) {
 	b := newBench(t, nil)
 	_, other := account.New(b.engine, account.Config{Keys: [][]byte{bytes.Repeat([]byte{2}, 32)}})

@@ -14,39 +14,39 @@ const (
 	// anew.
 	maxPINAttempts   = 5
 	pinAttemptWindow = 24 * time.Hour
-	// maxPINAttemptsPerAddress wrong entries from one address within pinAttemptWindow lock that address out.
-	// It is less than maxPINAttempts, so that one stranger cannot lock the holder out.
+	// maxPINAttemptsPerAddress wrong entries from one address within pinAttemptWindow lock that
+	// address out. It is less than maxPINAttempts, so one stranger cannot lock out the holder.
 	maxPINAttemptsPerAddress = maxPINAttempts - 1
 )
 
-// pinLockDurations are how long one lock after the other lasts. The lock after these lasts until
-// the operator unlocks the PIN: 25 guesses find one PIN of four digits in 400.
+// pinLockDurations are the durations of successive locks. The next lock lasts until the operator
+// unlocks the PIN: 25 guesses find one PIN of four digits in 400.
 var pinLockDurations = retry.Schedule{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
 
-// pinAttempts are the entries of a PIN since the last right one. They include those that are
-// being compared: a try is counted before it is compared, in a transaction of its own,
-// so that no refusal and no crash takes it back.
+// pinAttempts are the entries of a PIN since the last right one, including those under
+// comparison. The service counts an attempt before the comparison, in its own transaction. So no
+// refusal and no crash undoes the count.
 type pinAttempts struct {
-	// Recent are the tries within pinAttemptWindow.
+	// Recent are the attempts within pinAttemptWindow.
 	Recent []pinAttempt `json:"recent,omitempty"`
-	// Locks is how often the PIN was locked.
+	// Locks counts the locks of the PIN.
 	Locks int `json:"locks,omitempty"`
-	// LockedUntil is set with the try that uses up the last one. It is nil for a lock that
-	// only the operator ends.
+	// LockedUntil is set by the attempt that locks the PIN. It is nil for a lock that only the
+	// operator ends.
 	LockedUntil *api.Time `json:"locked_until,omitempty"`
 }
 
 type pinAttempt struct {
 	At api.Time `json:"at"`
-	// From stands for the network address of a stranger; "" for a client of the host's.
+	// From is the digest of a stranger's network address; "" for a client of the host's.
 	From string `json:"from,omitempty"`
-	// Lock is the number of locks before it. Tries from before a lock count for their
-	// address alone.
+	// Lock is the number of locks before this attempt. Attempts from before a lock count only for
+	// their address.
 	Lock int `json:"lock,omitempty"`
 }
 
-// count counts one try, and locks the PIN with the last one. It refuses a try that must
-// not be compared.
+// count counts one attempt, and locks the PIN with the last allowed one. It refuses an attempt
+// that must not be compared.
 func (t *pinAttempts) count(now time.Time, from string) *api.Error {
 	if refusal := t.locked(now); refusal != nil {
 		return refusal
@@ -79,7 +79,7 @@ func (t *pinAttempts) count(now time.Time, from string) *api.Error {
 	return nil
 }
 
-// locked refuses every try while the PIN is locked.
+// locked refuses every attempt while the PIN is locked.
 func (t *pinAttempts) locked(now time.Time) *api.Error {
 	_, ends := pinLockDurations.After(t.Locks)
 	switch {
@@ -93,7 +93,7 @@ func (t *pinAttempts) locked(now time.Time) *api.Error {
 	return nil
 }
 
-// lockNotice is what the holder is told of a lock.
+// lockNotice is the text of the holder's message about a lock.
 func (t *pinAttempts) lockNotice() string {
 	const happened = "The PIN of your wallet was entered wrongly too often and is locked"
 	const advice = "If this was not you, tell customer care."

@@ -11,10 +11,10 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// RecipientType is who stands behind a service id.
+// RecipientType is the kind of account behind a service id.
 type RecipientType string
 
-// The types of recipients. Only the first two are paid directly.
+// The types of recipients. Only the first two can be paid directly.
 const (
 	RecipientConsumer RecipientType = "consumer"
 	RecipientAgent    RecipientType = "cash_agent"
@@ -69,8 +69,8 @@ func findRecipient(tx storage.ReadTx, live bool, ref WalletRef) (*Recipient, err
 	return r, nil
 }
 
-// findHolder finds a consumer or, with agent set, a cash agent by id, or by
-// phone when id is empty; nil when there is none.
+// findHolder finds a consumer or, with agent set, a cash agent. It searches by id, or by phone if
+// id is empty. It returns nil if there is none.
 func findHolder(tx storage.ReadTx, live bool, id, number string) (h *Holder, agent *Agent, err error) {
 	if id == "" {
 		if number, err = parsePhone("phone_number", number); err != nil {
@@ -129,7 +129,7 @@ func checkServiceID(id string) error {
 	return nil
 }
 
-// parseServiceID finds whose a service id is.
+// parseServiceID returns the record of a service id.
 func parseServiceID(tx storage.ReadTx, live bool, id string) (*serviceID, error) {
 	if err := checkServiceID(id); err != nil {
 		return nil, err
@@ -144,21 +144,20 @@ func parseServiceID(tx storage.ReadTx, live bool, id string) (*serviceID, error)
 	return owned, nil
 }
 
-// ServiceIDLookup says who stands behind a service id.
+// ServiceIDLookup describes the account behind a service id.
 type ServiceIDLookup struct {
 	Object        string        `json:"object"` // always "service_id_lookup"
 	ServiceID     string        `json:"service_id"`
 	RecipientType RecipientType `json:"recipient_type"`
-	// Name is whole for a merchant, and first name and initial for a consumer or agent.
+	// Name is a merchant's whole name, or the first name and last initial of a consumer or agent.
 	Name string `json:"name"`
-	// Payable reports whether a payout or disbursement to it would be taken.
+	// Payable reports whether the account accepts a payout or disbursement.
 	Payable bool `json:"payable"`
 }
 
-// LookUpServiceID confirms who a service id of the caller's mode belongs to.
+// LookUpServiceID returns the owner of a service id in the caller's mode.
 //
-// Refusals: invalid_service_id, service_id_not_found, account_not_found (the
-// account was closed).
+// Refusals: invalid_service_id, service_id_not_found, account_not_found (the account was closed).
 func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id string) (*ServiceIDLookup, error) {
 	if id == "" {
 		return nil, api.Missing("service_id")
@@ -172,7 +171,7 @@ func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id str
 		})
 		return found, err
 	}
-	// Nothing is changed, but whoever gives a key gets the first answer again.
+	// The call changes nothing, but a caller that gives a key gets the first answer again.
 	call := engine.Call{Name: "service_id.look_up", Params: id}
 	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*ServiceIDLookup, error) {
 		return lookUpTx(tx, caller.Live, id)

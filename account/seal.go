@@ -11,21 +11,21 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Entries of the ledger are sealed by a worker some time after they were booked,
-// so that booking costs nothing more. Each account has a chain of segments; the
-// seal of a segment is an HMAC over the seal before it and the digests of its
-// entries. Whoever changes, removes or reorders what was sealed would have to
-// make all later seals of the account anew, for which the server's key is needed.
+// A worker seals ledger entries some time after their booking, so that booking costs no more.
+// Each account has a chain of segments. The seal of a segment is an HMAC over the seal before it
+// and the digests of its entries. To change, remove or reorder sealed entries, an attacker would
+// have to remake all later seals of the account, which takes the server's key.
 
 const (
-	// segmentEntries is how many entries one seal covers.
+	// segmentEntries is the number of entries under one seal.
 	segmentEntries = 128
-	// markBytes is how many bytes of an entry's digest are kept, to say which entry does
-	// not agree with its seal.
+	// markBytes is the number of bytes that a seal keeps of each entry's digest. The marks show
+	// which entry disagrees with the seal.
 	markBytes = 8
 )
 
-// sealHead is how far an account is sealed; its id is the account's name.
+// sealHead is the number of the last sealed entry of an account, and its record's id is the
+// account's name.
 type sealHead struct {
 	Entries int64 `json:"entries"`
 }
@@ -43,8 +43,8 @@ var (
 
 func sealID(account string, number int64) string { return fmt.Sprintf("%s#%012d", account, number) }
 
-// lastSeals returns the seal of the segment before one, and the segment's own; nil for
-// those that are not there. One that cannot be decoded is an error.
+// lastSeals returns the seal of the segment before one, and the segment's own; nil for a missing
+// one. A seal that cannot be decoded is an error.
 func lastSeals(tx storage.ReadTx, account string, number int64) (before, is *storage.Object[seal], err error) {
 	page, err := tx.List(seals.Kind(), storage.Query{After: sealID(account, number+1), Limit: 2, Bare: true})
 	if err != nil {
@@ -64,7 +64,7 @@ func lastSeals(tx storage.ReadTx, account string, number int64) (before, is *sto
 	return before, is, nil
 }
 
-// unreadable is a record of the sealer that is not what the sealer writes.
+// unreadable is the error for a sealer record that the sealer cannot have written.
 type unreadable struct {
 	id    string
 	cause error
@@ -81,8 +81,8 @@ func decodeSeal(r storage.Record) (*storage.Object[seal], error) {
 	return o, nil
 }
 
-// segmentOf reads the entries of a segment up to one, in ascending order. problem says
-// which entry is not there; "" when all are.
+// segmentOf reads the entries of a segment up to one, in ascending order. problem names the
+// missing entry; "" for none.
 func segmentOf(tx storage.ReadTx, account string, number, last int64) (entries []storage.Entry, problem string, err error) {
 	first := number*segmentEntries + 1
 	entries, err = tx.Entries(account, last+1, int(last-first+1))
@@ -94,7 +94,7 @@ func segmentOf(tx storage.ReadTx, account string, number, last int64) (entries [
 	return entries, problem, nil
 }
 
-// checkComplete says which entry is missing from the first to the last; "" for none.
+// checkComplete names the entry that is missing between the first and the last; "" for none.
 func checkComplete(account string, first, last int64, entries []storage.Entry) (_ []storage.Entry, problem string) {
 	for i := range last - first + 1 {
 		if i >= int64(len(entries)) || entries[i].Number != first+i {
@@ -104,7 +104,7 @@ func checkComplete(account string, first, last int64, entries []storage.Entry) (
 	return entries, ""
 }
 
-// deriveSealKeys makes the keys of seals from those of the server.
+// deriveSealKeys derives the keys of seals from the server's keys.
 func deriveSealKeys(keys [][]byte) [][]byte {
 	derived := make([][]byte, len(keys))
 	for i, key := range keys {
@@ -115,7 +115,7 @@ func deriveSealKeys(keys [][]byte) [][]byte {
 	return derived
 }
 
-// entryDigests returns the digests of entries, one after the other, and their marks.
+// entryDigests returns the concatenated digests of entries, and their marks.
 func entryDigests(entries []storage.Entry) (all, marks []byte) {
 	for i := range entries {
 		sum := entryDigest(&entries[i])
@@ -125,7 +125,7 @@ func entryDigests(entries []storage.Entry) (all, marks []byte) {
 	return all, marks
 }
 
-// sealMAC computes the seal of a segment that begins with entries of these digests.
+// sealMAC computes the seal of a segment with these entry digests.
 func sealMAC(key []byte, account string, all, before []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	writeField(h, []byte(account))
@@ -144,7 +144,8 @@ func (s *Service) newSeal(account string, entries []storage.Entry, before []byte
 	return seal{Marks: marks, MAC: sealMAC(key, account, all, before)}
 }
 
-// writeField writes a text with its length, so that no two lists of texts are the same.
+// writeField writes a text after its length, so that different lists of texts never give the same
+// bytes.
 func writeField(h interface{ Write([]byte) (int, error) }, text []byte) {
 	var length [8]byte
 	binary.BigEndian.PutUint64(length[:], uint64(len(text)))
@@ -152,7 +153,7 @@ func writeField(h interface{ Write([]byte) (int, error) }, text []byte) {
 	_, _ = h.Write(text)
 }
 
-// entryDigest covers all that an entry says.
+// entryDigest covers every field of an entry.
 func entryDigest(e *storage.Entry) [sha256.Size]byte {
 	var b bytes.Buffer
 	for _, text := range []string{e.Account, e.Posting, e.Type, e.Ref} {
@@ -164,8 +165,8 @@ func entryDigest(e *storage.Entry) [sha256.Size]byte {
 	return sha256.Sum256(b.Bytes())
 }
 
-// checkSeal compares the seal of a segment with the entries that it covers, and says which
-// of them does not agree with its mark; "" when all do.
+// checkSeal compares the seal of a segment with its entries. It names the entry that disagrees
+// with its mark; "" for none.
 func (s *Service) checkSeal(account string, number int64, entries []storage.Entry, before []byte, kept *storage.Object[seal]) (mac []byte, problem string) {
 	all, marks := entryDigests(entries)
 	first := number*segmentEntries + 1

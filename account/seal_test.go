@@ -19,7 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// sealedBooks is a ledger of so many deposits to one merchant.
+// sealedBooks makes a ledger with this number of deposits to one merchant.
 func sealedBooks(tb testing.TB, deposits int) (store *damaged, svc *payments.Service, merchant string, now *time.Time) {
 	tb.Helper()
 	store, now = &damaged{Store: memory.New()}, new(time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC))
@@ -44,8 +44,7 @@ func verifiedWith(tb testing.TB, svc *payments.Service) (sealed int64, problems 
 	return v.Sealed, strings.Join(v.Problems, "; ")
 }
 
-// The worker seals what was booked, again and again, and the seals of honest
-// books agree.
+// The worker seals new entries in each pass, and Verify accepts the seals.
 func TestSeals(t *testing.T) {
 	_, svc, merchant, now := sealedBooks(t, 300)
 	check := func(want int64) {
@@ -59,7 +58,7 @@ func TestSeals(t *testing.T) {
 		t.Errorf("sealed %d, %v", n, err)
 	}
 	check(600)
-	for _, more := range []int{1, 83, 1, 44, 128, 129} { // within, up to and over the ends of segments
+	for _, more := range []int{1, 83, 1, 44, 128, 129} { // within, up to and past the ends of segments
 		book(t, svc, merchant, more)
 		*now = now.Add(10 * time.Minute)
 		must.Do(t, svc.Drain(t.Context()))
@@ -70,7 +69,7 @@ func TestSeals(t *testing.T) {
 	}
 }
 
-// What is changed behind the seals is found and named, though the books balance.
+// Verify finds and names an entry that was changed after its seal, even when the books balance.
 func TestTamperingIsFound(t *testing.T) {
 	store, svc, merchant, _ := sealedBooks(t, 200)
 	must.Get(svc.Accounts.Seal(t.Context()))(t)
@@ -110,7 +109,7 @@ func TestTamperingIsFound(t *testing.T) {
 			t.Errorf("%s was changed: %q, want %q", what, problems, test.want)
 		}
 	}
-	// The newest entries are gone, and the balance says so, too.
+	// The newest entries are missing, and the balance agrees with the rest.
 	store.entries = func(page []storage.Entry) []storage.Entry {
 		return slices.DeleteFunc(page, func(e storage.Entry) bool { return e.Account == name && e.Number > 198 })
 	}
@@ -124,7 +123,8 @@ func TestTamperingIsFound(t *testing.T) {
 	}
 	store.entries, store.balance = nil, nil
 
-	// The seals themselves: one that is gone, one of another server's, all of them.
+	// The seals themselves: a missing one, one under another server's key, and all of them
+	// missing.
 	other := must.Get(payments.New(t.Context(), store, payments.Config{Key: []byte(strings.Repeat("k", 32)), Logger: slog.New(slog.DiscardHandler)}))(t)
 	if _, problems := verifiedWith(t, other); !strings.Contains(problems, "the seal of entries 1 to 128 is not this server's") {
 		t.Errorf("another key: %q", problems)
@@ -135,7 +135,7 @@ func TestTamperingIsFound(t *testing.T) {
 	}
 }
 
-// A seal is not renewed over what was changed since it was made.
+// The sealer does not renew a seal over changed entries.
 func TestChangedEntryIsNotResealed(t *testing.T) {
 	store, svc, merchant, _ := sealedBooks(t, 10)
 	must.Get(svc.Accounts.Seal(t.Context()))(t)
@@ -157,8 +157,7 @@ func TestChangedEntryIsNotResealed(t *testing.T) {
 	}
 }
 
-// remove takes one of the sealer's records out of the database, as somebody does who
-// writes to it.
+// remove deletes one of the sealer's records, as an attacker with access to the database could.
 func (d *damaged) remove(t *testing.T, kind, id string) {
 	t.Helper()
 	for _, k := range account.Kinds() {
@@ -177,8 +176,8 @@ func (d *damaged) remove(t *testing.T, kind, id string) {
 	t.Fatal(kind)
 }
 
-// Who takes seals away does not get new ones: the sealer would put the server's name
-// to what was changed.
+// The sealer does not recreate a missing seal. Otherwise an attacker could delete a seal, change
+// the entries, and get a valid seal for them.
 func TestMissingSealIsNotRecreated(t *testing.T) {
 	for what, gone := range map[string][]string{
 		"the seal that is still growing": {"#000000000001"},
@@ -211,8 +210,8 @@ func TestMissingSealIsNotRecreated(t *testing.T) {
 	}
 }
 
-// BenchmarkSeal seals a hot merchant's entries; ns/entry is what one costs, on
-// the worker and not on the call that booked it.
+// BenchmarkSeal seals a hot merchant's entries. ns/entry is the worker's cost of one; the booking
+// call pays nothing.
 func BenchmarkSeal(b *testing.B) {
 	_, svc, merchant, _ := sealedBooks(b, 0)
 	const batch = 2000

@@ -11,14 +11,14 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// sealing is what is to be written for one account.
+// sealing holds the seals to write for one account.
 type sealing struct {
-	head     *storage.Object[sealHead] // as it was read; without a version where there is none
+	head     *storage.Object[sealHead] // as read; without a version if the store has none
 	upTo     int64                     // the last entry that will have a seal
 	since    time.Time                 // of the first entry without a seal
 	segments []sealedSegment
-	// written is the head as it was written; nil when another worker was faster, or the
-	// account is not sealed for a disagreement.
+	// written is the head after the write. It is nil when another worker was faster, or when the
+	// account disagrees with its seals.
 	written *storage.Object[sealHead]
 }
 
@@ -28,7 +28,7 @@ type sealedSegment struct {
 	computed seal
 }
 
-// readBudget is what one transaction has room for.
+// readBudget counts the reads of one transaction against its limits.
 type readBudget struct{ rows, bytes int }
 
 func (r *readBudget) full() bool { return r.rows >= sealRows || r.bytes >= sealBytes }
@@ -41,9 +41,9 @@ func (r *readBudget) spend(entries []storage.Entry) {
 	}
 }
 
-// readBatch computes the seals of the first of some accounts, as many as there is room
-// and time for in one transaction, and returns the accounts that are left. An account with very
-// many entries is done in parts, and is then the first of those.
+// readBatch computes the seals of the first accounts, within the limits of rows and time of one
+// transaction. It returns the remaining accounts. An account with very many entries takes several
+// batches, and stays first until it is done.
 func (s *Service) readBatch(ctx context.Context, open []unsealed, step *sealedStep) (batch []*sealing, left []unsealed, err error) {
 	var refused *api.Time
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
@@ -69,7 +69,7 @@ func (s *Service) readBatch(ctx context.Context, open []unsealed, step *sealedSt
 				batch = append(batch, b)
 			}
 			if bad == nil && b.upTo < left[0].entries {
-				return nil // the rest of it is for the next batch
+				return nil // the next batch seals the rest of it
 			}
 			left = left[1:]
 		}
@@ -82,10 +82,10 @@ func (s *Service) readBatch(ctx context.Context, open []unsealed, step *sealedSt
 // isNew reports whether nothing of an account is sealed yet.
 func (u *unsealed) isNew() bool { return u.head == nil && !u.damaged }
 
-// firstEntries reads the first segments of the first of some accounts that are new, of as
-// many as there is room for, by one question. So a million new accounts are not a million
-// round trips. A store that reads of one account at a time is asked for one, since the
-// transaction has to end in time.
+// firstEntries reads the first segments of the new accounts at the front of the list, up to the
+// limit, in one query. Otherwise a million new accounts would take a million round trips. If the
+// store reads one account at a time, firstEntries reads only one, since the transaction has to
+// end in time.
 func firstEntries(tx storage.ReadTx, left []unsealed, r readBudget) (map[string][]storage.Entry, error) {
 	if _, ok := tx.(storage.EntriesReader); !ok {
 		left = left[:1]
@@ -98,8 +98,8 @@ func firstEntries(tx storage.ReadTx, left []unsealed, r readBudget) (map[string]
 	return storage.FirstEntries(tx, names, segmentEntries)
 }
 
-// disagreement is why an account is not sealed: a seal over what was changed would be
-// the server's word for it.
+// disagreement says why an account cannot be sealed. A seal over changed entries would vouch for
+// the change.
 type disagreement struct {
 	problem string
 	since   time.Time // of the first entry without a seal
@@ -107,9 +107,9 @@ type disagreement struct {
 
 func (d *disagreement) Error() string { return d.problem }
 
-// readAccount computes the seals of an account, segment by segment, as far as there is
-// room; of one segment at least. A disagreement comes with the seals before it. first are
-// the entries of a new account's first segment.
+// readAccount computes the seals of an account, segment by segment, up to the limit but for at
+// least one segment. With a disagreement it also returns the seals before it. first holds the
+// entries of a new account's first segment.
 func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, first []storage.Entry, r *readBudget) (*sealing, error) {
 	b := &sealing{head: u.head}
 	if b.head == nil {
@@ -146,7 +146,7 @@ func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, first []storage.En
 		} else {
 			b.since = fresh[0].At
 		}
-		if len(b.segments) == 0 && u.head != nil { // else no seal is there, or its insert fails
+		if len(b.segments) == 0 && u.head != nil { // else there is no seal, or its insert fails
 			before, kept, problem, err = s.sealsBefore(tx, u.account, number, entries[:sealed])
 			if err != nil {
 				return b, err
@@ -161,8 +161,8 @@ func (s *Service) readAccount(tx storage.ReadTx, u *unsealed, first []storage.En
 	return b, nil
 }
 
-// disagrees says since when there are entries that are not sealed: the first of these,
-// or now when there are none.
+// disagrees makes a disagreement. It takes the time of the first unsealed entry, or now if there
+// is none.
 func disagrees(problem string, entries []storage.Entry, now time.Time) *disagreement {
 	if len(entries) > 0 {
 		now = entries[0].At
@@ -170,8 +170,8 @@ func disagrees(problem string, entries []storage.Entry, now time.Time) *disagree
 	return &disagreement{problem, now}
 }
 
-// sealsBefore returns the MAC of the segment before one, and the one's own seal, which
-// covers the given entries and is compared with them.
+// sealsBefore returns the MAC of the segment before one, and the segment's own seal. It compares
+// that seal with the given entries.
 func (s *Service) sealsBefore(tx storage.ReadTx, account string, number int64, entries []storage.Entry) (before []byte, kept *storage.Object[seal], problem string, err error) {
 	previous, kept, err := lastSeals(tx, account, number)
 	var bad *unreadable
@@ -192,7 +192,7 @@ func (s *Service) sealsBefore(tx storage.ReadTx, account string, number int64, e
 	return before, kept, problem, nil
 }
 
-// writeBatch writes seals, in transactions that are short though the database is far.
+// writeBatch writes seals in short transactions, even when the database is far away.
 func (s *Service) writeBatch(ctx context.Context, batch []*sealing, step *sealedStep) error {
 	for len(batch) > 0 {
 		var done int
@@ -236,9 +236,9 @@ func (s *Service) writeBatch(ctx context.Context, batch []*sealing, step *sealed
 }
 
 var (
-	// errFaster: another worker has sealed the account since it was read.
+	// errFaster says that another worker has sealed the account since the read.
 	errFaster = errors.New("account: sealed by another worker")
-	// errSealed: a seal changed without the head that says how far the account is sealed.
+	// errSealed says that a seal has changed although the account's head has not.
 	errSealed = errors.New("account: a seal is there that the sealer has not made")
 )
 
@@ -264,8 +264,7 @@ func (b *sealing) write(tx storage.Tx) error {
 	return nil
 }
 
-// taken returns another error in place of one that says that another writer was there
-// before.
+// taken returns instead for an error that says that another writer was first, and else err.
 func taken(err, instead error) error {
 	for _, by := range []error{storage.ErrExists, storage.ErrConflict, storage.ErrNotFound} {
 		if errors.Is(err, by) {

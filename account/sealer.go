@@ -13,44 +13,44 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// SealWithin is how long after its booking an entry has a seal, as long as the
-// background work runs. [Service.Verify] reports entries that have waited for longer.
+// SealWithin is the time after its booking within which an entry gets a seal, as long as the
+// background work runs. [Service.Verify] reports entries that have waited longer.
 const SealWithin = 10 * time.Minute
 
 const (
-	// sealEvery is the time from the beginning of one pass over all accounts to the
-	// beginning of the next. The rest of SealWithin is for the pass itself.
+	// sealEvery is the time from the start of one pass over all accounts to the start of the
+	// next. The rest of SealWithin is for the pass itself.
 	sealEvery = SealWithin / 2
-	// sealRetry is the time until a pass goes on that the store has failed.
+	// sealRetry is the time until a pass continues after a failure of the store.
 	sealRetry = 30 * time.Second
-	// sealLimit bounds one run of the worker. It works for half of it, so that the time to
-	// keep its place is left.
+	// sealLimit bounds one run of the worker. The worker uses half of it, which leaves time to
+	// write its progress.
 	sealLimit = time.Minute
 
-	// sealPage is how many accounts the worker compares with their seals by two reads.
+	// sealPage is the number of accounts that the worker compares with their seals in two reads.
 	sealPage = 1000
-	// sealRows and sealBytes bound what is read for one transaction; each account counts
-	// for accountRows beside its entries.
+	// sealRows and sealBytes bound the reads of one transaction. Each account counts as
+	// accountRows in addition to its entries.
 	sealRows  = 1000
 	sealBytes = 1 << 20
-	// sealTxTime is for how long one transaction reads accounts, or writes seals, since
-	// others wait for its connection, or for all that it writes, where the database is
-	// far away.
+	// sealTxTime bounds the time for which one transaction reads accounts or writes seals.
+	// Meanwhile other calls wait for its connection or, where the database is far away, for its
+	// writes.
 	sealTxTime = 50 * time.Millisecond
 )
 
-// sealProgress is the one record by whose due time the worker comes.
+// sealProgress is the worker's only record. Its due time wakes the worker.
 type sealProgress struct {
 	Due api.Time `json:"due"`
-	// Began is when the pass under way began; nil between two passes. After is the
-	// account up to which it has come.
+	// Began is the start of the pass under way; nil between two passes. After is the last account
+	// that the pass has done.
 	Began *api.Time `json:"began,omitempty"`
 	After string    `json:"after,omitempty"`
-	// Refused is the oldest entry that the pass under way cannot seal, since the ledger
-	// and its seals do not agree there; nil for none.
+	// Refused is the time of the oldest entry that the pass under way cannot seal, because the
+	// ledger and its seals disagree there; nil for none.
 	Refused *api.Time `json:"refused,omitempty"`
-	// Unsealed is the outcome of the last pass: every entry that was booked before has
-	// a seal. It is nil before the first pass has ended.
+	// Unsealed is the result of the last pass: every entry booked before has a seal. It is nil
+	// until the first pass has ended.
 	Unsealed *api.Time `json:"unsealed,omitempty"`
 }
 
@@ -78,8 +78,8 @@ func (s *Service) prepareSealer(ctx context.Context) error {
 	})
 }
 
-// sealJob is the job that passes over all accounts, again and again, and seals what was
-// booked since the last pass. It keeps its place between two runs.
+// sealJob returns the job that repeatedly passes over all accounts and seals the entries booked
+// since the last pass. It stores its place between runs.
 func (s *Service) sealJob() work.Job {
 	return work.Job{
 		Kind: sealProgressRecords.Kind(), Timeout: sealLimit, Batch: 1,
@@ -87,7 +87,7 @@ func (s *Service) sealJob() work.Job {
 	}
 }
 
-// continueSealPass goes on with a pass until its end, or until half of the limit is over.
+// continueSealPass continues a pass until its end, or until half of the limit is over.
 func (s *Service) continueSealPass(ctx context.Context, pass *sealProgress) error {
 	if pass.Began == nil {
 		pass.Began, pass.After, pass.Refused = new(api.At(s.engine.Clock())), "", nil
@@ -115,7 +115,7 @@ func (s *Service) continueSealPass(ctx context.Context, pass *sealProgress) erro
 	}
 }
 
-// oldest returns the earlier of two times, of which nil is none.
+// oldest returns the earlier of two times. Nil stands for no time.
 func oldest(a, b *api.Time) *api.Time {
 	if a == nil || b != nil && b.Before(a.Time) {
 		return b
@@ -123,12 +123,11 @@ func oldest(a, b *api.Time) *api.Time {
 	return a
 }
 
-// Seal seals every entry that was booked before, and returns how many were not
-// sealed yet. The background work does so by itself, within [SealWithin] of the
-// booking; a host may, too, before a backup say. Entries that are booked meanwhile
-// wait for the next time. It reads each account once, in short transactions, and may
-// run beside traffic and beside the background work. After an error, what was sealed
-// stays sealed.
+// Seal seals every entry that was booked before the call, and returns how many had no seal. The
+// background work does the same within [SealWithin] of the booking. A host may call Seal as well,
+// for example before a backup. Entries booked meanwhile wait for the next pass. Seal reads each
+// account once, in short transactions. It may run alongside traffic and the background work.
+// After an error, the seals written so far stay.
 func (s *Service) Seal(ctx context.Context) (int64, error) {
 	var sealed int64
 	for after := ""; ; {
@@ -158,10 +157,10 @@ func unsealedSince(tx storage.ReadTx) (*api.Time, error) {
 	return oldest(o.Value.Unsealed, o.Value.Refused), nil
 }
 
-// sealedStep is what one step of a pass has come to.
+// sealedStep is the result of one step of a pass.
 type sealedStep struct {
-	after   string // every account up to this one was looked at
-	end     bool   // and there are no more
+	after   string // the pass has done every account up to this one
+	end     bool   // no accounts follow
 	sealed  int64
 	refused *api.Time // as in sealer
 }
@@ -171,13 +170,13 @@ type unsealed struct {
 	account string
 	entries int64
 	head    *storage.Object[sealHead] // nil where nothing is sealed
-	damaged bool                      // its head cannot be read
+	damaged bool                      // its head cannot be decoded
 }
 
-// sealStep seals the accounts of the page after one. Entries are read in Views, which
-// hold up nothing; an Update writes the seals of many accounts. The step ends between
-// batches once it was enough. It keeps the place behind the last account before which
-// all are sealed.
+// sealStep seals the accounts of the page after a given one. It reads entries in Views, which
+// block nothing, and writes the seals of many accounts in one Update. The step ends between two
+// batches once enough returns true. It keeps the place after the last account before which all
+// are sealed.
 func (s *Service) sealStep(ctx context.Context, after string, enough func() bool) (step sealedStep, err error) {
 	step.after = after
 	var open []unsealed
@@ -213,11 +212,11 @@ func (s *Service) sealStep(ctx context.Context, after string, enough func() bool
 	return step, err
 }
 
-// sealReaders is how many Views read accounts beside each other, so that a database
-// far away is waited for once for all of them.
+// sealReaders is the number of Views that read accounts concurrently. Their waits for a distant
+// database overlap.
 const sealReaders = 4
 
-// sealOpen seals accounts, and returns how many of the first of them are done.
+// sealOpen seals accounts, and returns how many of them, from the first on, are done.
 func (s *Service) sealOpen(ctx context.Context, open []unsealed, step *sealedStep, enough func() bool) (done int, err error) {
 	type part struct {
 		open []unsealed
@@ -233,7 +232,7 @@ func (s *Service) sealOpen(ctx context.Context, open []unsealed, step *sealedSte
 	for _, p := range parts {
 		all.Go(func() {
 			defer func() {
-				if r := recover(); r != nil { // of the host's store
+				if r := recover(); r != nil { // the host's store may panic
 					p.err = fmt.Errorf("panic: %v", r)
 				}
 			}()
@@ -271,7 +270,7 @@ func (s *Service) sealPart(ctx context.Context, open []unsealed, step *sealedSte
 			case b.head.ID != left[0].account:
 			case b.written == nil:
 				left = left[1:]
-			default: // a part of it is sealed, and it goes on from there
+			default: // the account is partly sealed, and the next batch continues there
 				left[0].head = b.written
 			}
 		}
@@ -282,14 +281,14 @@ func (s *Service) sealPart(ctx context.Context, open []unsealed, step *sealedSte
 	return done, nil
 }
 
-// headsAfter returns how far the accounts with a name after one are sealed, the first
-// of them; nil for one that cannot be read.
+// headsAfter returns the seal heads of the first accounts with a name after the given one; nil
+// for a head that cannot be decoded.
 func headsAfter(tx storage.ReadTx, after string, limit int) (map[string]*storage.Object[sealHead], error) {
 	if limit == 0 {
 		return nil, nil
 	}
 	if after == "" {
-		after = "\x01" // before every name; no cursor would begin with the last
+		after = "\x01" // sorts before every name; no cursor would start with the last page
 	}
 	page, err := tx.List(sealHeads.Kind(), storage.Query{Before: after, Limit: limit, Bare: true})
 	if err != nil {

@@ -30,18 +30,18 @@ import (
 type distant struct {
 	storage.Store
 	trip time.Duration
-	// left is how many calls are answered before all fail; negative for all.
+	// left is the number of calls that succeed before all fail; negative for all.
 	left int64
-	// single says that the entries of one account are read at a time.
+	// single lets a transaction read only one account's entries at a time.
 	single bool
 	// between, if set, is called before each View.
 	between func()
 
 	calls atomic.Int64
 
-	mu      sync.Mutex    // of left and of what follows
-	longest int64         // calls of one View
-	locked  time.Duration // the longest that one Update took
+	mu      sync.Mutex    // guards left and the fields below
+	longest int64         // calls of one View, at most
+	locked  time.Duration // the longest Update
 }
 
 var errDistant = errors.New("the network is gone")
@@ -142,7 +142,7 @@ func (t *distantTx) FirstEntries(accounts []string, upTo int64) (all []storage.E
 	return all, err
 }
 
-// distantWriteTx pays for each read. Writes are kept until the commit.
+// distantWriteTx delays each read. It buffers writes until the commit.
 type distantWriteTx struct {
 	storage.Tx
 	by *distant
@@ -210,14 +210,15 @@ func (w *town) post(tb testing.TB, from, until int) {
 	}
 }
 
-// sealed reports how many entries agree with their seals, and what Verify has found.
+// sealed returns the number of entries that agree with their seals, and the problems that Verify
+// found.
 func (w *town) sealed(tb testing.TB) (open int64, problems []string) {
 	tb.Helper()
 	v := must.Get(w.Verify(tb.Context()))(tb)
 	return v.Entries - v.Sealed, v.Problems
 }
 
-// run does the due work of a while, as the worker does that looks every second.
+// run does the work that falls due during d, as the worker does that polls every second.
 func (w *town) run(tb testing.TB, d time.Duration) {
 	tb.Helper()
 	for begin := time.Now(); time.Since(begin) < d; time.Sleep(time.Second) {
@@ -225,10 +226,9 @@ func (w *town) run(tb testing.TB, d time.Duration) {
 	}
 }
 
-// The last of many accounts are sealed though each round trip takes 2.8 ms: the sealer
-// does not begin with the first account again after each lease, and what is sealed
-// costs it nearly nothing.
-func TestTheLastAccountIsSealed(t *testing.T) {
+// The sealer reaches the last of many accounts, though each round trip takes 2.8 ms. It does not
+// start over after each lease, and spends almost nothing on sealed accounts.
+func TestLastAccountIsSealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const wallets = 30_000
 		w := newTown(t, wallets)
@@ -243,7 +243,7 @@ func TestTheLastAccountIsSealed(t *testing.T) {
 	})
 }
 
-// wallets is how many accounts the tests of large ledgers have: a few thousand, or
+// wallets is the number of accounts in the tests of large ledgers: a few thousand, or
 // PAYMENTS_TEST_ROWS.
 func wallets(tb testing.TB) int {
 	n, err := strconv.Atoi(os.Getenv("PAYMENTS_TEST_ROWS"))
@@ -253,10 +253,9 @@ func wallets(tb testing.TB) int {
 	return n
 }
 
-// A pass over accounts that are sealed takes two reads for a thousand of them; new accounts
-// are read together, so that a million of them are sealed in time; an account with new
-// entries takes a few round trips, of which none but the writes of seals over others hold
-// the turn to write, and none for long.
+// A pass over sealed accounts takes two reads for a thousand of them. The worker reads new
+// accounts together, so it seals a million of them in time. An account with new entries takes a
+// few round trips. Only the writes of seals hold the write turn, and never for long.
 func TestSealingTakesFewRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := wallets(t)
@@ -294,14 +293,13 @@ func TestSealingTakesFewRoundTrips(t *testing.T) {
 	})
 }
 
-// A pass comes to its end though the store fails again and again, and though each time
-// it answers less than the pass needs.
+// A pass ends even though the store fails repeatedly, each time before the pass could finish.
 func TestSealPassContinuesAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t, 5000)
 		for range 100 {
 			w.store.left = 300
-			_ = w.runner.Drain(t.Context()) // it fails, or there is nothing to do
+			_ = w.runner.Drain(t.Context()) // it fails, or has nothing to do
 			time.Sleep(time.Minute)
 		}
 		w.store.left = -1
@@ -311,8 +309,8 @@ func TestSealPassContinuesAfterFailures(t *testing.T) {
 	})
 }
 
-// An account with more entries than one transaction seals is sealed in parts.
-func TestALargeAccountIsSealedInParts(t *testing.T) {
+// The worker seals an account in parts if it has more entries than one transaction can seal.
+func TestLargeAccountIsSealedInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t, 0)
 		for range 5000 {
@@ -328,7 +326,7 @@ func TestALargeAccountIsSealedInParts(t *testing.T) {
 	})
 }
 
-// since is how old an entry without a seal can be.
+// since is the largest possible age of an entry without a seal.
 func (w *town) since(t *testing.T) time.Duration {
 	t.Helper()
 	var age time.Duration
@@ -342,9 +340,9 @@ func (w *town) since(t *testing.T) time.Duration {
 	return age
 }
 
-// Entries that are past the time by which they should have a seal are reported, and
-// the age of the oldest is known at any time.
-func TestEntriesWithoutASealAreReported(t *testing.T) {
+// Verify reports entries that lack a seal after the deadline. The age of the oldest is known at
+// any time.
+func TestEntriesWithoutSealAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t, 0)
 		if age := w.since(t); age != 0 {
@@ -352,13 +350,13 @@ func TestEntriesWithoutASealAreReported(t *testing.T) {
 		}
 		w.run(t, time.Hour)
 		w.post(t, 0, 3)
-		// The worker stands still.
+		// The worker stops.
 		time.Sleep(account.SealWithin + time.Minute)
 		if _, problems := w.sealed(t); len(problems) > 0 {
 			t.Errorf("too early: %v", problems)
 		}
 		time.Sleep(time.Millisecond)
-		w.post(t, 3, 4) // which is in time
+		w.post(t, 3, 4) // still within the deadline
 		v := must.Get(w.Verify(t.Context()))(t)
 		if v.Overdue != 6 || len(v.Problems) != 1 || !strings.Contains(v.Problems[0], "6 entries have no seal") {
 			t.Errorf("%d are overdue: %q", v.Overdue, v.Problems)
@@ -366,7 +364,7 @@ func TestEntriesWithoutASealAreReported(t *testing.T) {
 		if age := w.since(t); age < account.SealWithin+time.Minute {
 			t.Errorf("the oldest has waited %s", age)
 		}
-		// It goes on.
+		// The worker continues.
 		for range 20 {
 			w.run(t, time.Minute)
 			if age := w.since(t); age > account.SealWithin {
@@ -399,8 +397,8 @@ func (w *town) write(t *testing.T, kind, id, data string) {
 	t.Fatal(kind)
 }
 
-// What is not as the sealer has written it keeps one account from being sealed, and no
-// other; the age of its entries is seen.
+// A record that the sealer cannot have written blocks the sealing of one account only. The age of
+// that account's entries is reported.
 func TestDamagedSealBlocksNoOtherAccount(t *testing.T) {
 	name := ledger.Wallet("acc_000000001", false).Name
 	for what, test := range map[string]struct{ kind, id, data, want string }{
@@ -428,8 +426,7 @@ func TestDamagedSealBlocksNoOtherAccount(t *testing.T) {
 	}
 }
 
-// Verify beside traffic finds nothing wrong in a ledger that is right, and no View of
-// it lasts long.
+// Verify finds no problem in a sound ledger while others write, and none of its Views lasts long.
 func TestVerifyReadsBesideTraffic(t *testing.T) {
 	w := newTown(t, 3000)
 	must.Get(w.Seal(t.Context()))(t)
@@ -443,7 +440,7 @@ func TestVerifyReadsBesideTraffic(t *testing.T) {
 		w.post(t, 3000+n, 3001+n)
 		w.post(t, 3000, 3001)
 		if n%3 == 0 {
-			w.store.between = func() {} // Seal reads, too
+			w.store.between = func() {} // Seal reads as well
 			if _, err := w.Seal(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -459,8 +456,7 @@ func TestVerifyReadsBesideTraffic(t *testing.T) {
 	}
 }
 
-// Workers and hosts that seal at the same time, beside bookings, leave a chain that is
-// right.
+// Workers and hosts that seal concurrently, during bookings, leave a sound chain.
 func TestConcurrentSealersKeepOneChain(t *testing.T) {
 	w := newTown(t, 300)
 	plain, inside := account.New(&engine.Engine{Store: w.store.Store, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}, account.Config{Keys: [][]byte{make([]byte, 32)}})

@@ -1,14 +1,13 @@
-// Package account knows who holds money and who may call: merchants and their
-// API keys, consumers with wallets, cash agents with floats, a merchant's
-// customers, service ids, PINs, and the balances of all of them.
+// Package account keeps the holders of money and the callers: merchants and their API keys,
+// consumers with wallets, cash agents with floats, a merchant's customers, service ids, PINs, and
+// all their balances.
 //
-// It owns those records, and the reading and checking of the ledger. It does not
-// own what moves money: the nouns that do so post to the accounts named in
-// internal/ledger, each in its own transaction.
+// It owns those records, and the reading and checking of the ledger. It does not move money. The
+// packages that do post to the accounts named in internal/ledger, each in its own transaction.
 //
-// Merchants, consumers, agents and service ids belong to the operator; those of
-// live and of test mode are strangers to each other. Only API keys and customers
-// belong to a merchant.
+// Merchants, consumers, agents and service ids belong to the operator; live and test mode have
+// separate ones, except for merchants and their service ids. Only API keys and customers belong
+// to a merchant.
 package account
 
 import (
@@ -22,11 +21,11 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Status is whether an account may be used.
+// Status says whether an account may be used.
 type Status string
 
-// The statuses of consumers and cash agents. A frozen or suspended account is
-// refused with wallet_not_active, a closed one does not exist any more.
+// The statuses of consumers and cash agents. Payments refuse a frozen or suspended account with
+// wallet_not_active. They treat a closed account as missing.
 const (
 	Active    Status = "active"
 	Frozen    Status = "frozen"
@@ -44,17 +43,17 @@ func (s Status) check() error {
 	return api.Invalid("status", "status must be active, frozen, suspended or closed.")
 }
 
-// Config is what the service works with.
+// Config holds the service's settings and the packages that it calls.
 type Config struct {
-	// Keys are the server's secrets. New PINs are hashed under the first; PINs of the
-	// others, and of none, are accepted and hashed anew when they are entered.
+	// Keys are the server's secrets. The service hashes new PINs under the first. It accepts PINs
+	// hashed under the others, or under none, and rehashes them when they are entered.
 	Keys [][]byte
 	// Messages sends holders an SMS when their PIN is locked; nil sends none.
 	Messages *message.Internal
-	// Events records what happens to customers; nil records nothing.
+	// Events records changes of customers; nil records nothing.
 	Events *event.Internal
-	// Outer is set for a service inside a host's transaction: the service outside, which
-	// this one shares its memory of API keys with.
+	// Outer is set for a service inside a host's transaction. It is the service outside, whose
+	// cache of API keys this one shares.
 	Outer *Internal
 }
 
@@ -64,16 +63,17 @@ type Service struct {
 	messages *message.Internal
 	hasher   *pin.Hasher
 	guard    pin.Guard
-	// key keeps network addresses out of the store, and strangers from telling decoys apart.
+	// key makes the digests of network addresses and the names of decoys, which strangers must
+	// not be able to compute.
 	key    []byte
 	events *event.Internal
-	// sealKeys are what the seals of the ledger are made and checked with.
+	// sealKeys authenticate the seals of the ledger.
 	sealKeys [][]byte
-	// known is shared with the services inside a host's transaction.
+	// keys is shared with the services inside a host's transaction.
 	keys *keyCache
 }
 
-// New returns the service, and what sibling packages call on it in their transactions.
+// New returns the service, and the methods for sibling packages' transactions.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{
 		engine: e, messages: c.Messages, events: c.Events, hasher: pin.NewHasher(c.Keys...), keys: new(keyCache),
@@ -97,7 +97,7 @@ func Kinds() []*storage.Kind {
 	}
 }
 
-// operator is the scope of what belongs to no merchant.
+// operator is the scope of records that belong to no merchant.
 func operator(live bool) storage.Scope { return storage.Scope{Live: live} }
 
 // operatorOnly refuses a caller with a Merchant: the call belongs to the operator, and so
@@ -116,7 +116,7 @@ func checkName(name string) error {
 	return check.Text("name", name, api.MaxName)
 }
 
-// parsePhone returns the kept form of a number, or "" for an empty one.
+// parsePhone returns the stored form of a number, or "" for an empty one.
 func parsePhone(param, text string) (string, error) {
 	if text == "" {
 		return "", nil

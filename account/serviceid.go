@@ -8,7 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// owner is what kind of account a service id belongs to.
+// owner is the kind of account that a service id belongs to.
 type owner string
 
 const (
@@ -17,8 +17,8 @@ const (
 	ownerMerchant owner = "merchant"
 )
 
-// serviceID says whose a service id is. The id of the record is the service id,
-// which makes it unique over all kinds of accounts.
+// serviceID names the owner of a service id. The id of the record is the service id, which makes
+// it unique over all kinds of accounts.
 type serviceID struct {
 	Owner   owner  `json:"owner"`
 	Account string `json:"account"`
@@ -45,7 +45,7 @@ func newServiceID(tx *engine.Tx, o owner, account string, modes ...bool) (string
 	return id, nil
 }
 
-// findServiceID returns whose a service id is, or nil.
+// findServiceID returns the owner of a service id, or nil.
 func findServiceID(tx storage.ReadTx, live bool, id string) (*serviceID, error) {
 	o, err := serviceIDs.Get(tx, operator(live), id)
 	if errors.Is(err, storage.ErrNotFound) {

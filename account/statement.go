@@ -17,21 +17,21 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Statement is what happened to a merchant's available balance in a period, in
-// GHS: Opening plus Credits less Debits is Closing, to the pesewa. It is what the
-// ledger says; the entries themselves come with [Statement.CSV] and
-// [Statement.PDF], or with [Service.ListEntries] for the same period.
+// Statement reports the changes of a merchant's available balance in a period, in GHS. Opening
+// plus Credits less Debits is Closing, exactly. The figures come from the ledger.
+// [Statement.CSV], [Statement.PDF] and, for the same period, [Service.ListEntries] give the
+// entries themselves.
 type Statement struct {
 	Object string `json:"object"` // always "balance_statement"
-	// From is the beginning of the period, Until its end, which is no longer part of
-	// it; nil where the period is open.
+	// From is the start of the period. Until is its end, and not part of it. Each is nil where
+	// the period is open.
 	From     *api.Time `json:"from"`
 	Until    *api.Time `json:"until"`
 	Opening  api.GHS   `json:"opening_balance"`
-	Credits  api.GHS   `json:"credits"` // what came in
-	Debits   api.GHS   `json:"debits"`  // what went out, as a positive amount
+	Credits  api.GHS   `json:"credits"` // money in
+	Debits   api.GHS   `json:"debits"`  // money out, as a positive amount
 	Closing  api.GHS   `json:"closing_balance"`
-	Entries  int64     `json:"entries"` // how many there are
+	Entries  int64     `json:"entries"` // the number of entries
 	Currency string    `json:"currency"`
 	Livemode bool      `json:"livemode"`
 
@@ -46,12 +46,11 @@ type Statement struct {
 
 // Statement returns the statement of a period of the caller's available balance.
 //
-// An entry is in the period that holds its time. Entries are booked in the order
-// of their times, but for the clocks of processes that share a store, which may
-// differ by up to a minute; a period is cut between two entries, at the same place
-// for the period that ends and the one that begins there. So adjoining statements
-// adjoin to the pesewa. The statement of a period that is over by a minute never
-// changes.
+// An entry belongs to the period that contains its time. Entries are in the order of their times,
+// except that the clocks of processes sharing a store may differ by up to a minute. The service
+// cuts between two entries, at the same place for the period that ends there and the one that
+// begins. So the closing balance of one statement is the opening balance of the next. A statement
+// never changes once its period has been over for a minute.
 func (s *Service) Statement(ctx context.Context, caller api.Caller, period api.Times) (*Statement, error) {
 	st := &Statement{
 		Object: "balance_statement", From: api.AtOrNil(period.From), Until: api.AtOrNil(period.Until),
@@ -112,16 +111,16 @@ func (b entryReader) balanceAfter(number int64) (int64, error) {
 // statementColumns head the CSV. Amounts are in GHS.
 var statementColumns = []string{"created_at", "id", "type", "source", "amount", "balance", "currency"}
 
-// CSV writes the statement as a table, the oldest entry first: a row with the type
-// opening_balance, one for each entry, and one with the type closing_balance. It
-// reads a part of the ledger at a time and takes little memory. What a spreadsheet
-// would take for a formula is written with an apostrophe before it.
+// CSV writes the statement as a table, the oldest entry first. It has a row with the type
+// opening_balance, one row for each entry, and one with the type closing_balance. CSV reads a
+// part of the ledger at a time, so it takes little memory. It puts an apostrophe before text that
+// a spreadsheet would take for a formula.
 func (st *Statement) CSV(ctx context.Context, w io.Writer) error {
 	c := csv.NewWriter(w)
 	edge := func(at *api.Time, kind string, balance int64) []string {
 		return []string{spreadsheet.Time(at), "", kind, "", "", spreadsheet.GHS(balance), api.Currency}
 	}
-	// An error of the writer is kept, and comes back at the end.
+	// The writer keeps its first error, and Flush and Error report it at the end.
 	_ = c.Write(statementColumns)
 	_ = c.Write(edge(st.From, "opening_balance", st.opening))
 	err := st.service.entriesOf(ctx, st.account, st.span, func(e *storage.Entry) error {
@@ -142,12 +141,11 @@ func (st *Statement) CSV(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// maxStatementPDF is the most entries that a PDF holds: some 400 pages, which are
-// made in memory.
+// maxStatementPDF is the largest number of entries in a PDF: some 400 pages, which are built in
+// memory.
 const maxStatementPDF = 20_000
 
-// PDF returns the statement as a document of A4 pages. Called again it makes the
-// same bytes.
+// PDF returns the statement as a document of A4 pages. A second call makes the same bytes.
 //
 // Refusals: parameter_invalid (created) for more than 20,000 entries; take a
 // shorter period, or the CSV.
@@ -159,10 +157,10 @@ func (st *Statement) PDF(ctx context.Context) ([]byte, error) {
 	return d.Bytes()
 }
 
-// maxIDLength is longer than any id of this library's.
+// maxIDLength is longer than any id of this library.
 const maxIDLength = 32
 
-// layOut lays the document out.
+// layOut builds the pages of the document.
 func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 	if st.Entries > maxStatementPDF {
 		return nil, api.Invalid("created", "The period has %d entries, and a PDF holds %d. Take a shorter period, or the CSV.", st.Entries, maxStatementPDF)
@@ -222,7 +220,7 @@ func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 		d.Put(document.Text{X: typeAt, Size: 8, Bold: true, Text: name})
 		d.Line(document.Text{X: balanceEnd, Size: 8, Bold: true, Right: true, Text: money.Text(balance)})
 	}
-	d.Room(40) // the head is not left alone at the foot of a page
+	d.Room(40) // keeps the table head from standing alone at the foot of a page
 	head()
 	d.Head = head
 	edge("Opening balance", st.opening)
@@ -232,7 +230,7 @@ func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 		d.Put(document.Text{X: typeAt, Size: 8, Text: strings.ReplaceAll(e.Type, "_", " ")})
 		source := document.Text{X: sourceAt, Size: 8, Grey: true, Text: e.Ref}
 		const room = amountEnd - 65 - sourceAt
-		// An id of wide letters is written smaller, since half of one is of no use.
+		// An id of wide letters gets a smaller size, because a shortened id is of no use.
 		for len(e.Ref) <= maxIDLength && source.Size > 5 && d.Fit(source, room) != source.Text {
 			source.Size -= 0.5
 		}
@@ -249,7 +247,7 @@ func (st *Statement) layOut(ctx context.Context) (*document.Document, error) {
 	return d, nil
 }
 
-// period says in words which period it is.
+// period describes the period in words.
 func (st *Statement) period() string {
 	const layout = "2 January 2006 15:04:05 UTC"
 	switch {

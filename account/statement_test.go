@@ -25,10 +25,10 @@ import (
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
-// row is an entry as every form of a statement tells it.
+// row is an entry in the form that every format of a statement can give.
 type row struct{ At, Type, Source, Amount, Balance string }
 
-// listed returns the entries of a period as /v1 lists them, the oldest first.
+// listed returns the entries of a period from the API, the oldest first.
 func (b *bench) listed(t testing.TB, caller api.Caller, p account.ListEntriesParams) []row {
 	t.Helper()
 	var rows []row
@@ -45,8 +45,7 @@ func (b *bench) listed(t testing.TB, caller api.Caller, p account.ListEntriesPar
 	}
 }
 
-// written returns the entries that the CSV of a statement has, after comparing its
-// edges.
+// written returns the entries in the CSV of a statement, after checking its first and last rows.
 func written(t testing.TB, st *account.Statement) []row {
 	t.Helper()
 	var b bytes.Buffer
@@ -66,7 +65,7 @@ func written(t testing.TB, st *account.Statement) []row {
 	return rows
 }
 
-// drawn returns the entries that the PDF of a statement has.
+// drawn returns the entries in the PDF of a statement.
 func drawn(t testing.TB, st *account.Statement) []row {
 	t.Helper()
 	pages := must.Get(st.Pages(t.Context()))(t)
@@ -90,9 +89,8 @@ func drawn(t testing.TB, st *account.Statement) []row {
 	return rows
 }
 
-// Whatever happened, and wherever a period is cut: a statement adds up, adjoins
-// the next one, says what the ledger says, and is the same as CSV, as PDF and
-// over the API.
+// For random movements and periods, a statement adds up, adjoins the next one and agrees with the
+// ledger. Its CSV, its PDF and the API give the same entries.
 func TestStatementsAgree(t *testing.T) {
 	begin := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(r *rapid.T) {
@@ -100,10 +98,10 @@ func TestStatementsAgree(t *testing.T) {
 		caller := api.Caller{Merchant: b.merchant(t), Live: rapid.Bool().Draw(r, "live")}
 		now, balance := begin, int64(0)
 		var model []row
-		sums := map[int64]int64{} // of the entries up to a second
+		sums := map[int64]int64{} // of the entries up to each second
 		for i := range rapid.IntRange(0, 60).Draw(r, "entries") {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 0, 1, 20, 90}).Draw(r, "later")) * time.Second)
-			// Another process's clock is behind.
+			// Another process's clock may be behind.
 			at := now.Add(-time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 59}).Draw(r, "behind")) * time.Second)
 			b.set(at)
 			amount := rapid.Int64Range(1, 5_000_000).Draw(r, "pesewas")
@@ -185,8 +183,8 @@ func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
 	})
 }
 
-// Where clocks agree, an entry is in the period that holds its time; and a cut
-// stays where it is, whatever is booked later.
+// Where clocks agree, the period that contains an entry's time contains the entry. Later bookings
+// never move a cut.
 func TestStatementPeriods(t *testing.T) { onEachStore(t, testPeriods) }
 
 func testPeriods(t *testing.T, b *bench) {
@@ -338,8 +336,7 @@ func testAdjust(t *testing.T, b *bench) {
 	}
 }
 
-// The document has pages, with the head of the table on each, and a source that is
-// too long is cut.
+// The document has pages, each with the table head. It shortens a source that is too long.
 func TestStatementPDF(t *testing.T) {
 	b := newBench(t, nil)
 	m, err := b.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Ɛdɔm Juice Bar", Address: "Ring Road East\nAccra", Email: "hello@adom.example"})
@@ -376,7 +373,7 @@ func TestStatementPDF(t *testing.T) {
 	}
 }
 
-// failing writes so many bytes, and then no more.
+// failing writes this many bytes, and then fails.
 type failing struct{ left int }
 
 var errFull = errors.New("the disk is full")
@@ -410,7 +407,7 @@ func TestStatementFailures(t *testing.T) {
 	}
 }
 
-// A ledger that does not add up makes no statement.
+// The service makes no statement of a ledger that does not add up.
 func TestStatementRefusesDamagedLedger(t *testing.T) {
 	store := &damaged{}
 	b := newBench(t, func(s storage.Store) storage.Store {
@@ -447,7 +444,7 @@ func TestStatementRefusesDamagedLedger(t *testing.T) {
 	}
 }
 
-// An id is never cut off in the PDF, however wide its letters are.
+// The PDF never shortens an id, even one with wide letters.
 func TestStatementShowsWholeIDs(t *testing.T) {
 	b := newBench(t, nil)
 	caller := api.Caller{Merchant: b.merchant(t)}

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// More accounts than are looked at together are sealed over each store, and seals grow
-// with their accounts.
+// Over each store, the worker seals more accounts than one page holds, and more seals as accounts
+// grow.
 func TestSealsOfManyAccounts(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -72,7 +72,7 @@ func TestSealsOfManyAccounts(t *testing.T) {
 	})
 }
 
-// Many move money between few wallets; none is lost and none is made.
+// Concurrent transfers between few wallets neither lose nor create money.
 func TestMoneyIsConserved(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		svc := testkit.New(t, store, payments.Config{})

@@ -11,17 +11,16 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Verification is the outcome of replaying the ledger.
+// Verification is the result of replaying the ledger.
 type Verification struct {
 	Accounts, Postings, Entries int64
-	// Sealed is how many entries agree with their seals; see [Service.Seal].
+	// Sealed is the number of entries that agree with their seals; see [Service.Seal].
 	Sealed int64
-	// Overdue is how many entries have waited for a seal for longer than [SealWithin],
-	// a minute more than that, since the clocks of processes differ. They are one
-	// problem together: the background work stands still, cannot keep up or refuses
-	// to seal what was changed.
+	// Overdue is the number of entries without a seal for longer than [SealWithin] and a minute,
+	// which allows for clock skew. Together they are one problem: the background work has
+	// stopped, is too slow, or refuses to seal changed entries.
 	Overdue int64
-	// Problems says what does not agree, in words; empty when all does.
+	// Problems describes each disagreement in words; empty if there is none.
 	Problems []string
 }
 
@@ -30,26 +29,26 @@ type verifier struct {
 	Verification
 	service  *Service
 	progress func(Verification)
-	reported int // problems that were told
+	reported int // problems that VerifyWithProgress has passed on
 
 	// cutoff is the time before which entries must have a seal.
 	cutoff  time.Time
-	overdue storage.Entry // the oldest that has none
+	overdue storage.Entry // the oldest overdue entry
 
-	// booked is how many entries all accounts have had at some time, inPostings how many
-	// the postings have.
+	// booked is the number of entries that all accounts had at one time, inPostings the number in
+	// the postings.
 	booked, inPostings int64
 
-	// after is where the pass has come to. The others are of the account that it is in.
+	// after is the account that the pass has reached. The other fields belong to that account.
 	after       string
-	account     storage.Balance // without a name between two accounts
-	sealed      int64           // how many of its entries have a seal
-	number      int64           // the entry that comes next, and the balance that it must leave
+	account     storage.Balance // has no name between two accounts
+	sealed      int64           // the number of its entries with a seal
+	number      int64           // the next entry to check, and the balance that it must leave
 	balance     int64
-	previousMAC []byte // the MAC of the segment before that of number
+	previousMAC []byte // the MAC of the segment before the one that holds number
 }
 
-// report reports what was replayed so far.
+// report passes the present state to progress.
 func (v *verifier) report() {
 	if v.progress == nil {
 		return
@@ -61,43 +60,41 @@ func (v *verifier) report() {
 }
 
 const (
-	// maxProblems bounds the report of a ledger that is beyond repair.
+	// maxProblems bounds the report of a badly damaged ledger.
 	maxProblems = 100
-	// verifyPage is how many rows are read at once, and verifyView about how many are
-	// read in one View, so that memory stays flat and no snapshot is old.
+	// verifyPage is the number of rows in one read, and verifyView about the number in one View.
+	// They keep memory flat and snapshots short.
 	verifyPage = 500
 	verifyView = 1000
-	// accountRows is what the reads of an account count for beside its entries.
+	// accountRows is the number of rows that an account counts for, in addition to its entries.
 	accountRows = 10
-	// clockSkew is by how much the clocks of processes may differ.
+	// clockSkew is the largest difference between the clocks of processes.
 	clockSkew = time.Minute
 )
 
-// Verify replays every entry of every account and compares the outcome with all
-// balances: entries are numbered without holes, each balance is the one before
-// plus the amount, no guarded account was ever below zero, every posting adds up
-// to zero, and all money together does. What was sealed is compared with its seal,
-// so that an entry that was changed, removed or moved in the database is named; and
-// entries that should have a seal by now and have none are reported.
+// Verify replays every entry of every account and compares the result with all balances. Entries
+// must be numbered without holes, and each balance must be the one before plus the amount. No
+// guarded account may ever be below zero. Every posting must add up to zero, and so must all
+// balances together. Verify also compares sealed entries with their seals. So it names an entry
+// that was changed, removed or moved in the database. It reports entries that should have a seal
+// by now and have none.
 //
-// It may run beside traffic, takes time in proportion to the ledger and little memory,
-// and reads in many short Views, so that no database has to keep an old state for it.
-// Each account is verified as it was in one of them: entries are numbered and never
-// change, so those up to the number that its balance counts are one state, and what is
-// booked later is left to the next verification. That all balances add up to zero is
-// seen in one View, which reads nothing else and takes a few seconds for a million
-// accounts. Only how many entries the postings have together is compared within what
-// was booked between the beginning and the end.
+// Verify may run alongside traffic. It takes time in proportion to the ledger, and little memory.
+// It reads in many short Views, so that no database has to keep an old state for it. It verifies
+// each account as of one View: the entries up to the number that the balance counts never change.
+// Entries booked later are left to the next verification. One View adds up all balances and does
+// nothing else; it takes a few seconds for a million accounts. Verify cannot count the entries of
+// all postings at one time. It compares that number with the counts at its start and its end.
 //
-// The error says that the ledger could not be read; what was found wrong is in
-// the report.
+// An error says that the ledger could not be read. The report holds the problems of the ledger
+// itself.
 func (s *Service) Verify(ctx context.Context) (*Verification, error) {
 	return s.VerifyWithProgress(ctx, nil)
 }
 
-// VerifyWithProgress is Verify, and calls progress, unless it is nil, every few hundred rows
-// with what was replayed so far, in the same goroutine: first of the accounts and their
-// entries, then of the postings, then of the seals.
+// VerifyWithProgress is Verify, and calls progress, unless it is nil, every few hundred rows with
+// the counts so far. It calls it in the same goroutine, first for accounts and their entries,
+// then for postings, then for seals.
 func (s *Service) VerifyWithProgress(ctx context.Context, progress func(Verification)) (*Verification, error) {
 	v := &verifier{service: s, progress: progress, cutoff: s.engine.Clock().Add(-SealWithin - clockSkew)}
 	if err := v.run(ctx); err != nil {
@@ -142,8 +139,8 @@ func (v *verifier) run(ctx context.Context) error {
 	return nil
 }
 
-// inViews calls a step in one View after another, until there is no more. What a step
-// finds counts once its View has ended, since a View may run more than once.
+// inViews calls step in one View after another, until there is no more. The findings of a step
+// count once its View has ended, since a View may run more than once.
 func (v *verifier) inViews(ctx context.Context, step func(*verifier, storage.ReadTx) (more bool, err error)) error {
 	for more := true; more; {
 		var next verifier
@@ -165,7 +162,7 @@ func (v *verifier) inViews(ctx context.Context, step func(*verifier, storage.Rea
 	return nil
 }
 
-// sumBalances adds all balances up, as they are at one time.
+// sumBalances adds up all balances in one View. Only its first call checks the sum.
 func (v *verifier) sumBalances(tx storage.ReadTx) (more bool, err error) {
 	sum, booked := int64(0), int64(0)
 	for after := ""; ; {
@@ -230,8 +227,8 @@ func (v *verifier) verifyAccounts(tx storage.ReadTx) (more bool, err error) {
 	return len(page) == limit, nil
 }
 
-// replay walks an account down from the number that it has come to, until its first
-// entry or until enough rows were read.
+// replay walks an account down from the number reached so far, to its first entry or until it has
+// read enough rows.
 func (v *verifier) replay(tx storage.ReadTx, rows int) (int, error) {
 	b := v.account
 	for v.number > 0 {
@@ -254,7 +251,7 @@ func (v *verifier) replay(tx storage.ReadTx, rows int) (int, error) {
 		}
 		if problem != "" {
 			v.problem("%s", problem)
-			v.Entries += v.number // as if they were there
+			v.Entries += v.number // counts the missing entries as read
 			v.account = storage.Balance{}
 			return rows, nil
 		}
@@ -266,7 +263,8 @@ func (v *verifier) replay(tx storage.ReadTx, rows int) (int, error) {
 	return rows, nil
 }
 
-// verifyEntry compares the next entry, and says what is wrong with what comes before it, too.
+// verifyEntry compares the next entry with the expected number and balance. It also reports what
+// is wrong with its position.
 func (v *verifier) verifyEntry(e *storage.Entry) (problem string) {
 	switch b := &v.account; {
 	case e.Number != v.number:
@@ -312,7 +310,7 @@ func (v *verifier) verifyPostings(tx storage.ReadTx) (more bool, err error) {
 func (v *verifier) verifySeals(tx storage.ReadTx) (more bool, err error) {
 	rows := 0
 	if v.account.Account != "" {
-		// The seal of its last segment may be another by now, and so the head, too.
+		// The account's last segment may have a new seal by now, and so a new head.
 		r, err := tx.Get(sealHeads.Kind(), storage.Scope{}, v.account.Account)
 		if errors.Is(err, storage.ErrNotFound) {
 			v.problem("account %s: the record of how far it is sealed was removed", v.account.Account)
@@ -344,14 +342,14 @@ func (v *verifier) verifySeals(tx storage.ReadTx) (more bool, err error) {
 	return len(page) == limit, nil
 }
 
-// verifySealsOf compares an account with its seals from the number on that it has come to, until
-// its last seal or until enough rows were read.
+// verifySealsOf compares an account with its seals from the number reached so far, to its last
+// seal or until it has read enough rows.
 func (v *verifier) verifySealsOf(tx storage.ReadTx, r storage.Record, rows int) (int, error) {
 	name := r.ID
 	done := func(format string, args ...any) (int, error) {
 		v.account = storage.Balance{}
 		if format != "" {
-			v.problem(format, args...) // what follows hangs on it
+			v.problem(format, args...) // the following comparisons depend on this seal
 		}
 		return rows, nil
 	}

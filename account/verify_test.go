@@ -70,8 +70,8 @@ func (t *damagedTx) Postings(after string, limit int) ([]storage.Booked, error) 
 	return page, err
 }
 
-// A ledger of more accounts, entries and postings than are read at once is read
-// whole, and what is wrong in all of it is reported in part.
+// Verify reads all of a ledger with more accounts, entries and postings than one page holds. It
+// reports a part of the problems if everything is wrong.
 func TestVerifyReadsAllPages(t *testing.T) {
 	const wallets, postings = 501, 1203
 	var store *damaged
@@ -100,7 +100,7 @@ func TestVerifyReadsAllPages(t *testing.T) {
 		t.Errorf("got %+v, %v", v, err)
 	}
 
-	// It tells how far it is, and ends with what it returns.
+	// It reports its progress, and ends with the counts that it returns.
 	var told []account.Verification
 	v, err = b.VerifyWithProgress(t.Context(), func(v account.Verification) { told = append(told, v) })
 	if err != nil || len(told) < 6 {

@@ -18,14 +18,14 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// MaxRows is the most disbursements that a batch holds.
+// MaxRows is the largest number of disbursements in a batch.
 const MaxRows = 1000
 
-// BatchStatus is where a batch stands.
+// BatchStatus is the state of a batch.
 type BatchStatus string
 
-// The statuses of batches. A completed batch has handed over all its rows; what
-// becomes of the disbursements, each of them says.
+// The statuses of batches. A completed batch has submitted all its rows. Each disbursement has
+// its own status.
 const (
 	BatchPending    BatchStatus = "pending"
 	BatchProcessing BatchStatus = "processing"
@@ -37,7 +37,7 @@ func BatchStatuses() []BatchStatus {
 	return []BatchStatus{BatchPending, BatchProcessing, BatchCompleted}
 }
 
-// Batch is many disbursements that were asked for at once.
+// Batch is a group of disbursements from one request.
 type Batch struct {
 	ID     string      `json:"id"`     // bat_…
 	Object string      `json:"object"` // always "disbursement_batch"
@@ -52,11 +52,11 @@ type Batch struct {
 	Metadata    api.Metadata `json:"metadata"`
 	Livemode    bool         `json:"livemode"`
 	CreatedAt   api.Time     `json:"created_at"`
-	// CompletedAt is when the last row was handed over; nil until then.
+	// CompletedAt is the time when the worker settled the last row; nil until then.
 	CompletedAt *api.Time `json:"completed_at"`
 }
 
-// Counts says how far a batch is: Total is Queued plus Made plus Refused.
+// Counts shows the progress of a batch: Total is Queued plus Made plus Refused.
 type Counts struct {
 	Total   int `json:"total"`
 	Queued  int `json:"queued"`  // not yet tried
@@ -64,7 +64,7 @@ type Counts struct {
 	Refused int `json:"refused"` // could not be made
 }
 
-// RowStatus is where a row stands.
+// RowStatus is the state of a row.
 type RowStatus string
 
 // The statuses of rows.
@@ -91,13 +91,13 @@ type Row struct {
 	Destination    payout.Destination `json:"destination"`
 	Reference      string             `json:"reference"`
 	IdempotencyKey string             `json:"idempotency_key"`
-	// Disbursement is what the row became, as it is now; nil until it is made.
+	// Disbursement is the row's disbursement in its present state; nil until it is made.
 	Disbursement *payout.Transfer `json:"disbursement"`
 	// Error says why the row was refused; nil if it was not.
 	Error *RowError `json:"error"`
 }
 
-// RowError is a refusal, as the disbursement alone would have been answered.
+// RowError is the refusal that the disbursement alone would have got.
 type RowError struct {
 	Code    api.Code `json:"code"`
 	Message string   `json:"message"`
@@ -107,10 +107,9 @@ type RowError struct {
 // RowParams describe one row.
 type RowParams struct {
 	CreateParams
-	// IdempotencyKey makes the row safe to be asked for again, in this batch, in
-	// another, or alone: it is the key that [Service.Create] takes, so that what one
-	// of them has made the others do not make again. When empty it is the batch's id
-	// and the row's number.
+	// IdempotencyKey makes repetitions of the row safe, in this batch, in another, or alone. It
+	// is the key of [Service.Create], so one key makes one disbursement. If empty, it is the
+	// batch's id and the row's number.
 	IdempotencyKey string `json:"idempotency_key,omitempty" param:",nonempty"`
 }
 
@@ -124,8 +123,7 @@ type CreateBatchParams struct {
 
 type batchRecord struct {
 	Batch
-	// Request and Key are of the call that created the batch; events that happen
-	// later name it.
+	// Request and Key belong to the call that created the batch. Later events name them.
 	Request string `json:"request,omitempty"`
 	Key     string `json:"key,omitempty"`
 }
@@ -134,13 +132,13 @@ type rowRecord struct {
 	Row
 	// DisbursementID is the id of the disbursement.
 	DisbursementID string `json:"made,omitempty"`
-	// Params are what is asked for, with unmasked numbers; nil once it is settled.
+	// Params is the request, with unmasked numbers; nil once the row is settled.
 	Params *CreateParams `json:"params,omitempty"`
-	// Request is of the call that created the batch.
+	// Request belongs to the call that created the batch.
 	Request string `json:"request,omitempty"`
-	// Attempts counts how often the row could not be decided.
+	// Attempts counts the attempts that ended without a decision.
 	Attempts int `json:"tries,omitempty"`
-	// Due is when a worker looks at it next; nil once it is settled.
+	// Due is the time of the worker's next attempt; nil once the row is settled.
 	Due *api.Time `json:"due,omitempty"`
 }
 
@@ -164,19 +162,18 @@ func texts[T ~string](values []T) []string {
 	return list
 }
 
-// Kinds are the kinds that this package stores. Disbursements themselves are kept
-// by package payout.
+// Kinds are the kinds that this package stores. Package payout stores the disbursements
+// themselves.
 func Kinds() []*storage.Kind { return []*storage.Kind{batches.Kind(), rows.Kind()} }
 
-// CreateBatch takes many disbursements at once. All rows are checked first, and one
-// that is wrong has the whole batch refused, its parameter as rows[2].amount; then
-// the batch is written down and comes back, and background work makes the rows,
-// each as [Service.Create] would, each once, whatever crashes. A row that is refused
-// then does not stop the others.
+// CreateBatch accepts many disbursements at once. It checks all rows first. One wrong row refuses
+// the whole batch, and the refusal names the parameter, for example rows[2].amount. Otherwise
+// CreateBatch stores the batch and returns it. Background work then makes each row's disbursement
+// as [Service.Create] would, exactly once, also after a crash. A refusal of a row does not stop
+// the others.
 //
-// Money is not set aside: a row for which the balance is too low when its turn
-// comes is refused with insufficient_balance. The turns follow the order of the
-// rows, several at a time.
+// CreateBatch reserves no money. If the balance is too low when a row's turn comes, the row is
+// refused with insufficient_balance. The turns follow the order of the rows, several at a time.
 //
 // Refusals: those of [Service.Create] that need neither the rail nor the balance.
 func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBatchParams) (*Batch, error) {
@@ -188,7 +185,7 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 	call := engine.Call{Name: "disbursement_batch.create", Params: p}
 	prepared, err := s.prepareBatch(caller.Live, &p)
 	if err != nil {
-		// A repetition is answered though limits, banks or the rail have changed since.
+		// A replay gets its answer even if limits, banks or the rail have changed since.
 		if done, replayErr := engine.Replay[Batch](ctx, s.engine, caller, call); done != nil || replayErr != nil {
 			return done, replayErr
 		}
@@ -205,8 +202,8 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 			Request: caller.RequestID, Key: caller.IdempotencyKey,
 		}
 		var amount, fee int64
-		// Lists show the newest first. Written from the last to the first, rows are
-		// listed in the order in which they were given.
+		// Lists show the newest first. Inserting the last row first makes them show the rows in
+		// the given order.
 		for i := len(p.Rows) - 1; i >= 0; i-- {
 			recipient, err := prepared[i].Recipient(tx)
 			if err != nil {
@@ -245,7 +242,8 @@ func newRow(tx *engine.Tx, b *batchRecord, p *CreateBatchParams, i int, prepared
 			Destination: prepared.Destination(to), Reference: given.Reference, IdempotencyKey: given.IdempotencyKey,
 		},
 		Params: &given.CreateParams, Request: b.Request,
-		// What is longest due is done first: so the rows keep their order.
+		// The worker takes the row with the earliest due time first, so these times keep the rows
+		// in order.
 		Due: api.AtOrNil(tx.Now.Add(time.Duration(i-len(p.Rows)) * time.Millisecond)),
 	}
 	if r.IdempotencyKey == "" {
@@ -254,7 +252,7 @@ func newRow(tx *engine.Tx, b *batchRecord, p *CreateBatchParams, i int, prepared
 	return r
 }
 
-// prepareBatch checks what can be checked without a transaction.
+// prepareBatch makes the checks that need no transaction.
 func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]preparedRow, error) {
 	if len(p.Rows) == 0 {
 		return nil, api.Missing("rows")
@@ -296,7 +294,7 @@ func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]preparedRow, 
 // rowParam is the path of a row's parameter.
 func rowParam(row int, param string) string { return fmt.Sprintf("rows[%d].%s", row, param) }
 
-// underRow says in which row a refusal's parameter is.
+// underRow adds the row to the parameter of a refusal.
 func underRow(row int, err error) error {
 	var refusal *api.Error
 	if !errors.As(err, &refusal) || refusal.Type == api.Fault {
@@ -321,7 +319,7 @@ func (s *Service) GetBatchJSON(ctx context.Context, caller api.Caller, id string
 	return batchListing.GetJSON(ctx, s.engine, caller, id, w)
 }
 
-// batchListing is how batches are read.
+// batchListing reads batches.
 var batchListing = engine.Listing[batchRecord, Batch]{
 	Collection: batches, Noun: "batch", URL: "/v1/disbursements/batch",
 	Show: func(b *batchRecord) Batch { return b.Batch },
@@ -359,8 +357,8 @@ type ListRowsParams struct {
 	Status RowStatus `param:"status"`
 }
 
-// ListRows lists the rows of a batch in the order in which they were given, each with
-// its disbursement as it is now.
+// ListRows lists the rows of a batch in the given order, each with its disbursement's present
+// state.
 func (s *Service) ListRows(ctx context.Context, caller api.Caller, batch string, p ListRowsParams) (*api.List[Row], error) {
 	var list *api.List[Row]
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {

@@ -31,8 +31,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
-// open returns a service over a store, and its merchant, funded with GHS 1,000 when
-// it is new.
+// open returns a service over a store, and its merchant. A new merchant has GHS 1,000.
 func open(t testing.TB, store storage.Store, c payments.Config) (*payments.Service, api.Caller) {
 	t.Helper()
 	c.Logger = slog.New(slog.DiscardHandler)
@@ -46,7 +45,7 @@ func open(t testing.TB, store storage.Store, c payments.Config) (*payments.Servi
 	return svc, api.Caller{Merchant: m.ID}
 }
 
-// some returns so many rows of GHS 1 each, to mobile money.
+// some returns n rows of GHS 1 each, to mobile money.
 func some(n int) disbursement.CreateBatchParams {
 	var p disbursement.CreateBatchParams
 	for i := range n {
@@ -80,8 +79,7 @@ func all(t *testing.T, svc *payments.Service, caller api.Caller, batch string) [
 	}
 }
 
-// once checks that of a batch of GHS 1 rows each was made exactly once, and that
-// the books say so.
+// once checks that each GHS 1 row of a batch was made exactly once, and that the ledger agrees.
 func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, n int) {
 	t.Helper()
 	b := must.Get(svc.Disbursements.GetBatch(t.Context(), caller, batch))(t)
@@ -131,8 +129,8 @@ func once(t *testing.T, svc *payments.Service, caller api.Caller, batch string, 
 	}
 }
 
-// mortal is a store whose process dies: its n-th update fails, before it was
-// committed or afterwards, and so do all that follow.
+// mortal is a store whose process dies: its n-th update fails, before or after its commit, and so
+// do all later ones.
 type mortal struct {
 	storage.Store
 	mu         sync.Mutex
@@ -161,8 +159,8 @@ func (m *mortal) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return err
 }
 
-// Whenever the process dies, in whichever update, before or after it counts: every
-// row is made once.
+// The process dies in each of its updates, before or after the commit. Each row is still made
+// once.
 func TestBatchMakesEachRowOnceAcrossCrashes(t *testing.T) {
 	const n = 6
 	for seed := range uint64(150) {
@@ -178,7 +176,7 @@ func TestBatchMakesEachRowOnceAcrossCrashes(t *testing.T) {
 			if _, err := svc.Disbursements.CreateBatch(t.Context(), caller, some(n)); err != nil && !errors.Is(err, errDead) {
 				t.Fatal(err)
 			}
-			if dice.IntN(3) == 0 { // somebody asks for a row alone, meanwhile
+			if dice.IntN(3) == 0 { // a caller creates one row's disbursement alone, meanwhile
 				i := dice.IntN(n)
 				alone := caller
 				alone.IdempotencyKey = row(i).IdempotencyKey
@@ -229,8 +227,8 @@ func TestKilledChild(t *testing.T) {
 	<-t.Context().Done() // until it is killed
 }
 
-// A batch whose process is killed in the middle, again and again, is finished by
-// the next one, each row exactly once.
+// The test kills the process of a batch several times. The next process continues, and makes each
+// row exactly once.
 func TestBatchSurvivesSIGKILL(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "killed.db")
 	for _, lines := range []int{1, 5, 20} {
@@ -246,14 +244,14 @@ func TestBatchSurvivesSIGKILL(t *testing.T) {
 			}
 		}
 		must.Do(t, child.Process.Kill())
-		_ = child.Wait() // it was killed, and says so
+		_ = child.Wait() // the signal has killed it
 		if seen < lines {
 			t.Fatalf("the process ended after %d orders, before it was killed", seen)
 		}
 	}
 	store := must.Get(sqlite.Open(context.Background(), path, sqlite.Config{}))(t)
 	defer store.Close()
-	var later atomic.Int64 // by the clock, all leases have run out
+	var later atomic.Int64 // all leases run out before this time
 	later.Store(int64(10 * time.Minute))
 	svc, caller := open(t, store, payments.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
 	list := must.Get(svc.Disbursements.ListBatches(t.Context(), caller, disbursement.ListBatchesParams{}))(t)
@@ -267,7 +265,7 @@ func TestBatchSurvivesSIGKILL(t *testing.T) {
 	once(t, svc, caller, list.Data[0].ID, killedRows)
 }
 
-// Two processes over one store, and batches that share rows, make each row once.
+// Two processes over one store, and batches with common keys, make each row once.
 func TestSharedRowKeysAreMadeOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shared.db")
 	var services []*payments.Service
@@ -304,7 +302,7 @@ func TestSharedRowKeysAreMadeOnce(t *testing.T) {
 	}
 }
 
-// moody is a rail that cannot be asked for names at first.
+// moody is a rail whose name lookup fails at first.
 type moody struct {
 	provider.Simulated
 	silent atomic.Bool
@@ -317,8 +315,8 @@ func (m *moody) AccountName(ctx context.Context, e provider.Enquiry) (string, er
 	return m.Simulated.AccountName(ctx, e)
 }
 
-// A row that cannot be decided is tried again, and refused when it never can be; a
-// key that stands for something else refuses its row alone.
+// The worker retries an undecided row, and refuses it after the last attempt. A key that another
+// request has used refuses its row only.
 func TestRefusedRowsStopNoOthers(t *testing.T) {
 	now := time.Now()
 	rail := &moody{}
@@ -328,7 +326,7 @@ func TestRefusedRowsStopNoOthers(t *testing.T) {
 	alone.IdempotencyKey = "key-1"
 	must.Get(svc.Disbursements.Create(t.Context(), alone, row(7).CreateParams))(t)
 	p := some(3)
-	p.Rows[0].Destination.AccountName, p.Rows[0].Destination.MatchName = "Kofi Mensah", true // …0000 is his
+	p.Rows[0].Destination.AccountName, p.Rows[0].Destination.MatchName = "Kofi Mensah", true // …0000 is his number
 	batch := must.Get(svc.Disbursements.CreateBatch(t.Context(), caller, p))(t)
 	statuses := func() string {
 		t.Helper()
@@ -372,7 +370,7 @@ func TestRefusedRowsStopNoOthers(t *testing.T) {
 	}
 }
 
-// What is kept of a row that is done holds no whole number.
+// A settled row stores no unmasked number.
 func TestSettledRowsKeepNoNumbers(t *testing.T) {
 	store := memory.New()
 	svc, caller := open(t, store, payments.Config{})

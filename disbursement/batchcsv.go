@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/payout"
 )
 
-// csvColumns set a row's field from a cell.
+// csvColumns maps a column to the function that sets a row's field from a cell.
 var csvColumns = map[string]func(r *RowParams, cell string) error{
 	"amount":         func(r *RowParams, cell string) (err error) { r.Amount, err = parseGHS(cell); return err },
 	"currency":       func(r *RowParams, cell string) error { r.Currency = cell; return nil },
@@ -37,7 +37,7 @@ var csvColumns = map[string]func(r *RowParams, cell string) error{
 	"idempotency_key": func(r *RowParams, cell string) error { r.IdempotencyKey = cell; return nil },
 }
 
-// errAmount and errBool say how a cell is written; neither quotes it.
+// errAmount and errBool describe the form of a cell. Neither quotes it.
 var (
 	errAmount = errors.New("must be a number of GHS with at most two decimals, such as 150 or 150.50, without a separator of thousands")
 	errBool   = errors.New("must be true or false")
@@ -61,19 +61,18 @@ func parseBool(text string) (bool, error) {
 	return false, errBool
 }
 
-// ReadRows reads the rows of a batch from CSV (RFC 4180, UTF-8, separated by
-// commas). The first line names the columns, in any order: amount and type, which
-// must be there, currency, phone_number, provider, account_number, bank_code,
-// account_name, match_account_name, service_id, account_id, description, reference,
-// idempotency_key, and metadata.<key> for any key. An empty cell is a field left
-// out; space around a cell does not count, and empty lines are skipped.
+// ReadRows reads the rows of a batch from CSV (RFC 4180, UTF-8, separated by commas). The first
+// line names the columns, in any order: amount and type, which are required, currency,
+// phone_number, provider, account_number, bank_code, account_name, match_account_name,
+// service_id, account_id, description, reference, idempotency_key, and metadata.<key> for any
+// key. An empty cell leaves its field out. ReadRows ignores space around a cell, and empty lines.
 //
-// Refusals: parameter_invalid and parameter_missing. Their param is as those of
-// [Service.CreateBatch], as rows[2].amount, and their message says the line.
+// Refusals: parameter_invalid and parameter_missing. Their parameters are those of
+// [Service.CreateBatch], for example rows[2].amount. Their messages name the line.
 func ReadRows(r io.Reader) ([]RowParams, error) {
 	b := bufio.NewReader(r)
 	if mark, err := b.Peek(3); err == nil && string(mark) == "\ufeff" {
-		_, _ = b.Discard(3) // which spreadsheets write before UTF-8
+		_, _ = b.Discard(3) // the mark that spreadsheets write before UTF-8
 	}
 	c := csv.NewReader(b)
 	c.ReuseRecord = true
@@ -124,7 +123,7 @@ func ReadRows(r io.Reader) ([]RowParams, error) {
 				return nil, api.Invalid(rowParam(len(all), columns[i]), "Line %d: %s %s.", line, columns[i], err)
 			}
 		}
-		if filled { // a line of commas alone is an empty one
+		if filled { // a line of commas alone counts as empty
 			all = append(all, row)
 		}
 	}
@@ -154,7 +153,7 @@ func known() string {
 	return strings.Join(names, ", ")
 }
 
-// csvError says where a text is no CSV. Its cause may be the reader's own.
+// csvError names the line at which a text is not CSV. Its cause may be the reader's own error.
 func csvError(err error) error {
 	var broken *csv.ParseError
 	if !errors.As(err, &broken) {

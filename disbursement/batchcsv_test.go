@@ -85,7 +85,7 @@ func TestReadRows(t *testing.T) {
 	}
 }
 
-// FuzzReadRows: whatever a file holds, it is read or refused, and what is read is a
+// FuzzReadRows checks that ReadRows accepts or refuses any file, and that accepted rows fit a
 // batch.
 func FuzzReadRows(f *testing.F) {
 	f.Add("amount,type\n1.5,mobile_money\n")

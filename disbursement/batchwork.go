@@ -15,29 +15,28 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// retrySchedule is how long to wait after each time that a row could not be decided, as
-// when the rail cannot be asked for a name. After the last one it is refused.
+// retrySchedule is the wait after each attempt without a decision, for example when the rail
+// cannot tell a name. After the last attempt the row is refused.
 var retrySchedule = retry.Schedule{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
 }
 
-// Jobs make the rows of batches.
+// Jobs make the disbursements of batch rows.
 func (in *Internal) Jobs() []work.Job {
-	const atATime = 16 // the rail may be asked about each
-	// The rail is asked at most twice, for 30 seconds each.
+	const atATime = 16 // each may wait for the rail
+	// A row calls the rail at most twice, for 30 seconds each.
 	return []work.Job{{Kind: rows.Kind(), Timeout: 2 * time.Minute, Batch: atATime, Do: in.svc.makeRow}}
 }
 
-// makeRow makes the disbursement of a row. Disbursement, row and counts are written
-// in one transaction, in which the row must still be this worker's: so each row is
-// made once, and counted once.
+// makeRow makes the disbursement of a row. One transaction writes disbursement, row and counts,
+// and checks that the row is still this worker's. So each row is made once, and counted once.
 func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 	o, err := rows.Decode(claimed)
 	if err != nil {
 		return err
 	}
 	if o.Value.Params == nil {
-		return nil // it was settled
+		return nil // already settled
 	}
 	var replayed bool
 	caller := api.Caller{
@@ -64,7 +63,7 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.finishRow(tx, o, "", refusal) })
 	}
 	if errors.Is(err, storage.ErrConflict) {
-		return nil // another worker took it over
+		return nil // another worker has taken the row over
 	}
 	return err
 }
@@ -106,7 +105,7 @@ func (s *Service) finishRow(tx *engine.Tx, claimed *storage.Object[rowRecord], m
 	if counts.Queued > 0 {
 		return nil
 	}
-	// The event is the batch's, and not the last row's.
+	// The event names the batch's request, not the last row's.
 	caller := tx.Caller
 	defer func() { tx.Caller = caller }()
 	tx.Caller.RequestID, tx.Caller.IdempotencyKey = b.Value.Request, b.Value.Key

@@ -36,7 +36,7 @@ type payer struct {
 	caller  api.Caller
 	wallets []string
 	paid    atomic.Int64 // calls begun
-	random  bool         // keys come in no order
+	random  bool         // random order of keys
 	ids     []string     // of disbursements, for reading
 }
 
@@ -66,7 +66,7 @@ func openPayer(b *testing.B) *payer {
 	return p
 }
 
-// pay makes n disbursements from so many goroutines and returns how long it took.
+// pay makes n disbursements from callers goroutines and returns the time that it took.
 func (p *payer) pay(b *testing.B, callers, n int) time.Duration {
 	until := p.paid.Load() + int64(n)
 	begun := time.Now()
@@ -98,7 +98,7 @@ func (p *payer) pay(b *testing.B, callers, n int) time.Duration {
 	return time.Since(begun)
 }
 
-// bare writes the rows of n disbursements by a bare loop, group of them a commit.
+// bare writes the rows of n disbursements in a bare loop, group of them in a commit.
 func (p *payer) bare(b *testing.B, group, from, n int) time.Duration {
 	each := benchbase.Call{
 		Path: p.path, Insert: []string{"disbursements", "events", "events", "idempotency_keys"}, Moves: true, From: from,
@@ -106,26 +106,10 @@ func (p *payer) bare(b *testing.B, group, from, n int) time.Duration {
 	return time.Duration(each * float64(n))
 }
 
-// BenchmarkCreate disburses to wallets from Go, each disbursement durable when Create
-// returns. The metric of-limit is the rate as a share of a bare loop's, which writes
-// the same rows to a database of the same schema with kept prepared statements, 32
-// disbursements a commit; one a commit for one caller. The two take turns, so that a
-// disk that has other work is slow for both.
-//
-// With 64 callers the writer hardly waits for the disk, and what counts is the
-// processor time of one call while it holds the baton, some 100 µs to the loop's 65–85:
-// 65 are SQL, no more than the loop's, because rows are inserted many at a time and an
-// account is written once a group, though foreign keys are checked, as the loop's are not.
-// 25–30 are the call itself, a third of it JSON; 4–7 wake the next caller's thread, and the
-// rest is the collector's and the stacks'. It was 134, and 0.58 of the loop, when every
-// call ran its own statements in a savepoint: the layers of package sqlite brought 0.77,
-// the snapshots that are not compacted again and the times that are written without a
-// layout the rest. The driver without database/sql would spare another 2. The commit and
-// the next group's calls could overlap where a processor is idle, which it is not in a
-// server that is asked for all that it can do.
-//
-// Runs of 8,000 calls show 0.74–0.77, runs of 24,000 show 0.78–0.86. With a caller alone it
-// is the sync that counts.
+// BenchmarkCreate disburses to wallets from Go. Each disbursement is durable when Create returns.
+// The metric of-limit is the rate as a share of a bare loop's. The loop writes the same rows to
+// the same schema with prepared statements, 32 disbursements in a commit, or one for a single
+// caller. The two take turns, so that other work of the disk slows both. See docs/performance.md.
 func BenchmarkCreate(b *testing.B) {
 	for _, callers := range []int{1, 64} {
 		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
@@ -156,15 +140,14 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// rowsVariable says with how many disbursements BenchmarkGrown begins.
+// rowsVariable sets the number of earlier disbursements in BenchmarkGrown.
 const rowsVariable = "PAYMENTS_TEST_ROWS"
 
-// BenchmarkGrown works where so many disbursements have been made before, with all
-// that each has left: six rows, under idempotency keys in no order, as clients make
-// them; and a webhook delivery, one in a thousand of which is still to be made. The
-// metric of-empty is the rate as a share of that on a database with some thousand,
-// with which it takes turns; heap-of-empty is what the process holds on top, with the
-// large database open and used, to what it held with the small one alone.
+// BenchmarkGrown works on a database with many earlier disbursements and their rows. Each has six
+// rows, an idempotency key in random order, and a webhook delivery. One delivery in a thousand is
+// still to be made. The metric of-empty is the rate as a share of the rate on a database with
+// some thousand, with which it takes turns. heap-of-empty compares the memory that the large
+// database adds with the memory for the small one.
 //
 //	PAYMENTS_TEST_ROWS=1000000 go test ./disbursement -run '^$' -bench Grown -benchtime 20000x -timeout 60m
 func BenchmarkGrown(b *testing.B) {
@@ -239,8 +222,8 @@ func BenchmarkGrown(b *testing.B) {
 	}
 }
 
-// turns has two payers do the same in turns, and reports the rate of the grown one as
-// a share of the other's.
+// turns has two payers do the same in turns, and reports the rate of the grown one as a share of
+// the other's.
 func turns(b *testing.B, empty, grown *payer, do func(p *payer, n int) time.Duration) {
 	turn := max(10, b.N/8)
 	var many, few time.Duration
@@ -256,8 +239,7 @@ func turns(b *testing.B, empty, grown *payer, do func(p *payer, n int) time.Dura
 	b.ReportMetric(few.Seconds()/many.Seconds(), "of-empty")
 }
 
-// start opens the file once more, as a process that begins does, and returns how long
-// it takes until calls are served.
+// start opens the file again, as a new process does, and returns the time until it serves calls.
 func (p *payer) start(b *testing.B) time.Duration {
 	begun := time.Now()
 	store, err := sqlite.Open(b.Context(), p.path, sqlite.Config{})
@@ -282,7 +264,7 @@ func (p *payer) list(b *testing.B, params payout.ListParams) (ids []string) {
 	return ids
 }
 
-// owe records deliveries that are due.
+// owe writes deliveries that are due.
 func (p *payer) owe(b *testing.B, n int) {
 	must.Do(b, p.store.Update(b.Context(), func(tx storage.Tx) error {
 		for i := range n {
@@ -298,7 +280,7 @@ func (p *payer) owe(b *testing.B, n int) {
 	}))
 }
 
-// claim claims one delivery, for no time.
+// claim claims one delivery, with a lease that ends at once.
 func (p *payer) claim(b *testing.B) {
 	now := time.Now()
 	must.Do(b, p.store.Update(b.Context(), func(tx storage.Tx) error {
@@ -316,7 +298,7 @@ func owed() *storage.Kind {
 	return kinds[slices.IndexFunc(kinds, func(k *storage.Kind) bool { return k.Name == "webhook_deliveries" })]
 }
 
-// heap is how many bytes the process holds that are in use.
+// heap returns the number of heap bytes in use.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -1,10 +1,8 @@
-// Package disbursement sends a merchant's money out without a one-time code, for
-// servers: to the same destinations as a payout, and to a consumer whose QR code
-// was scanned.
+// Package disbursement sends a merchant's money out without a one-time code, for servers. It pays
+// the same destinations as a payout, and a consumer whose QR code was scanned.
 //
-// It owns the calls that make disbursements, and batches with their rows. It does not own
-// what a disbursement is and what becomes of it, which package payout has for payouts and
-// disbursements alike: see [payout.Transfer].
+// It owns the calls that make disbursements, and batches with their rows. Package payout owns the
+// life of payouts and disbursements alike: see [payout.Transfer].
 package disbursement
 
 import (
@@ -33,10 +31,10 @@ type Service struct {
 	events   *event.Internal
 }
 
-// Internal is what siblings call.
+// Internal holds the methods for siblings.
 type Internal struct{ svc *Service }
 
-// New returns the service, and what siblings call.
+// New returns the service and the methods for siblings.
 func New(e *engine.Engine, accounts *account.Internal, payouts *payout.Internal, codes *qrcode.Internal, events *event.Internal) (*Service, *Internal) {
 	s := &Service{engine: e, accounts: accounts, payouts: payouts, codes: codes, events: events}
 	return s, &Internal{s}
@@ -111,7 +109,7 @@ func (p *CreateParams) payoutParams() payout.CreateParams {
 type CreateQRParams struct {
 	// Payload is the text of the consumer's QR code.
 	Payload string `json:"qr_payload" param:",required"`
-	// Amount is in GHS and goes before the code's; nil takes the code's.
+	// Amount is in GHS and overrides the code's; nil takes the code's.
 	Amount      *decimal.Decimal `json:"amount,omitempty"`
 	Currency    string           `json:"currency,omitempty"`
 	Description string           `json:"description,omitempty"`
@@ -119,8 +117,8 @@ type CreateQRParams struct {
 	Metadata    api.Metadata     `json:"metadata,omitempty"`
 }
 
-// CreateQR pays the consumer whose code was scanned, at once. The code's use is
-// counted in the same transaction.
+// CreateQR pays the consumer whose code was scanned, at once. The same transaction counts the use
+// of the code.
 //
 // Refusals: invalid_qr, invalid_consumer_qr, qr_inactive, qr_expired,
 // qr_limit_reached, amount_required, amount_too_small, amount_too_large,
@@ -162,7 +160,7 @@ func (s *Service) CreateQR(ctx context.Context, caller api.Caller, p CreateQRPar
 	})
 }
 
-// withParam names the parameter that the recipient followed from in a refusal.
+// withParam sets the parameter of a refusal to the one that named the recipient.
 func withParam(param string, err error) error {
 	var refusal *api.Error
 	if !errors.As(err, &refusal) {
@@ -184,8 +182,8 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 	return s.payouts.GetJSON(ctx, caller, transfer.Disbursement, id, w)
 }
 
-// Statuses are the statuses of disbursements, for filters: those of payouts but
-// succeeded, in whose place a disbursement is completed.
+// Statuses are the statuses of disbursements, for filters: those of payouts except succeeded. An
+// external disbursement ends in completed instead.
 func Statuses() []payout.Status {
 	return slices.DeleteFunc(payout.Statuses(), func(s payout.Status) bool { return s == payout.Succeeded })
 }
@@ -201,8 +199,8 @@ func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p payout.List
 	return s.payouts.ListJSON(ctx, caller, transfer.Disbursement, p, w)
 }
 
-// Cancel takes back a disbursement that the rail has not been told of; else it
-// is disbursement_not_cancellable.
+// Cancel cancels a disbursement that was not yet submitted to the rail. It refuses any other with
+// disbursement_not_cancellable.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*payout.Transfer, error) {
 	return s.payouts.Cancel(ctx, caller, transfer.Disbursement, id)
 }

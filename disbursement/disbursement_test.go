@@ -34,15 +34,14 @@ func refused(t *testing.T, what string, err error, code api.Code, param string) 
 
 func ghs(text string) decimal.Decimal { return decimal.RequireFromString(text) }
 
-// worth is what a consumer's wallet holds.
+// worth returns the balance of a consumer's wallet.
 func worth(t *testing.T, svc *payments.Service, consumer string) string {
 	t.Helper()
 	balance := must.Get(svc.Accounts.WalletBalance(t.Context(), api.Caller{}, consumer))(t)
 	return balance.StringFixed(2)
 }
 
-// Every rule of a scanned code in turn: what pays, what it says when it does not, and
-// that nothing moves then.
+// Each rule of a scanned code: the refusal names it, and no money moves.
 func TestCreateQRRules(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc, caller := open(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})
@@ -76,7 +75,7 @@ func TestCreateQRRules(t *testing.T) {
 	if diff := cmp.Diff(made, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if _, err = pay(fixed, "2.50"); err != nil { // goes before the code's
+	if _, err = pay(fixed, "2.50"); err != nil { // overrides the code's amount
 		t.Error(err)
 	}
 	if _, err = pay(free, "0.01"); err != nil {
@@ -123,14 +122,14 @@ func TestCreateQRRules(t *testing.T) {
 	refused(t, "the other mode", err, api.InvalidConsumerQR, "qr_payload")
 }
 
-// A disbursement that the rail has not been told of can be taken back, once, with its
-// fee; one that is with the rail cannot.
+// A caller can cancel a disbursement once, with its fee, until the worker has submitted it to the
+// rail.
 func TestCancelAndSettle(t *testing.T) {
 	svc, caller := open(t, memory.New(), payments.Config{})
 	ctx := t.Context()
 	create := func() *payout.Transfer {
 		t.Helper()
-		p := row(903).CreateParams // …0903 stays with the rail
+		p := row(903).CreateParams // …0903 stays in processing
 		p.Amount = ghs("100")
 		p.Destination.PhoneNumber = "0241230903"
 		return must.Get(svc.Disbursements.Create(ctx, caller, p))(t)
@@ -179,7 +178,7 @@ func TestCancelAndSettle(t *testing.T) {
 	}
 }
 
-// A batch with anything wrong in it is refused whole, and says where.
+// A batch with any error is refused as a whole, and the refusal names the parameter.
 func TestInvalidBatchesAreRefused(t *testing.T) {
 	svc, caller := open(t, memory.New(), payments.Config{})
 	bad := func(change func(*disbursement.CreateBatchParams)) disbursement.CreateBatchParams {
@@ -231,8 +230,7 @@ func TestInvalidBatchesAreRefused(t *testing.T) {
 	}
 }
 
-// A batch is answered again under its key, though what it wants is not allowed any
-// more.
+// A replay of a batch gets its answer, even if limits would refuse it now.
 func TestBatchReplayIgnoresChangedLimits(t *testing.T) {
 	store := memory.New()
 	svc, caller := open(t, store, payments.Config{})
@@ -290,7 +288,7 @@ func TestStoreFailuresAreReturned(t *testing.T) {
 	store.Each(t, "Batch", func() error { _, err := d.GetBatch(ctx, caller, batch.ID); return err })
 	store.Each(t, "Rows", func() error { _, err := d.ListRows(ctx, caller, batch.ID, disbursement.ListRowsParams{}); return err })
 
-	// The rows are made though the store fails at every operation of the work in turn.
+	// The worker makes the rows although the store fails at each operation in turn.
 	hit := true
 	for k := 1; hit; k++ {
 		if k > 2000 {
@@ -308,7 +306,7 @@ func TestStoreFailuresAreReturned(t *testing.T) {
 		t.Errorf("the batch is %+v", done)
 	}
 	balance := must.Get(svc.Accounts.Balance(ctx, caller))(t)
-	// Out went 3 and 5 to the wallet, three rows with their fees, and one to the wallet.
+	// 3 and 5 went to the wallet, then three rows with their fees, and one row to the wallet.
 	if want := "987.70"; balance.Available.StringFixed(2) != want || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, want %s", balance, want)
 	}

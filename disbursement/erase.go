@@ -8,9 +8,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ErasePayee takes the name of a payee off the rows of batches: off those whose
-// disbursement is one of ids, and those of the payee that were refused. It returns how many
-// rows that are not settled keep it.
+// ErasePayee removes the name of a payee from batch rows: from rows with a disbursement in ids,
+// and from the payee's refused rows. It returns the number of unsettled rows, which keep the
+// name.
 func (in *Internal) ErasePayee(ctx context.Context, within engine.Within, p payout.Payee, ids map[string]bool) (open int, err error) {
 	under := map[string]bool{}
 	err = engine.Rewrite(ctx, in.svc.engine, rows, within, func(o *storage.Object[rowRecord]) (bool, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// A salary to a wallet, which arrives at once. Asked for again with the same key,
-// it is not paid again.
+// A salary goes to a wallet and arrives at once. A repetition with the same key does not pay it
+// again.
 func Example() {
 	ctx := context.Background()
 	svc, err := payments.New(ctx, memory.New(), payments.Config{})
@@ -60,8 +60,7 @@ func Example() {
 	// in the wallet: 200
 }
 
-// Salaries from a file, as one batch. A row that is refused does not stop the
-// others.
+// Salaries from a file, as one batch. A refused row does not stop the others.
 func ExampleService_CreateBatch() {
 	ctx := context.Background()
 	svc, err := payments.New(ctx, memory.New(), payments.Config{})

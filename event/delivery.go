@@ -10,7 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// DeliveryStatus is where a delivery stands.
+// DeliveryStatus is the status of a delivery.
 type DeliveryStatus string
 
 // The statuses of deliveries.
@@ -27,23 +27,23 @@ type Delivery struct {
 	Object   string         `json:"object"` // always "webhook_delivery"
 	Endpoint string         `json:"webhook_endpoint"`
 	Event    string         `json:"event"`
-	Type     Type           `json:"type"` // the name under which the endpoint is told
+	Type     Type           `json:"type"` // the name under which the endpoint gets it
 	Status   DeliveryStatus `json:"status"`
-	// Attempts are all tries so far, the oldest first.
+	// Attempts are all attempts so far, the oldest first.
 	Attempts []Attempt `json:"attempts"`
-	// NextAttemptAt is when the next one is due; nil when there is none.
+	// NextAttemptAt is when the next attempt is due; nil when there is none.
 	NextAttemptAt *api.Time `json:"next_attempt_at"`
 	CreatedAt     api.Time  `json:"created_at"`
 }
 
-// Attempt is one try of a delivery.
+// Attempt is one attempt of a delivery.
 type Attempt struct {
 	At api.Time `json:"at"`
-	// StatusCode is what the endpoint answered; 0 when it did not.
+	// StatusCode is the HTTP status of the answer; 0 without an answer.
 	StatusCode int `json:"status_code"`
 	// Duration is in milliseconds.
 	Duration int64 `json:"duration_ms"`
-	// Response is the beginning of the answer, at most 4 KiB; Error why there is none.
+	// Response is the beginning of the answer, at most 4 KiB. Error says why there is none.
 	Response string `json:"response,omitempty"`
 	Error    string `json:"error,omitempty"`
 }
@@ -54,18 +54,18 @@ var deliveries = storage.NewCollection("webhook_deliveries", []storage.Field[Del
 	storage.NullTimeColumn("due", func(d *Delivery) *api.Time { return d.NextAttemptAt }),
 }, storage.DueBy("due"))
 
-// Deliveries are the records of deliveries, which package webhook writes.
+// Deliveries returns the collection of deliveries, which package webhook writes.
 func (*Internal) Deliveries() *storage.Collection[Delivery] { return deliveries }
 
-// FirstDeliveryID is the id of the delivery that tells an endpoint of an event for the
-// first time. There is one, however often the event is fanned out.
+// FirstDeliveryID returns the id of the first delivery of an event to an endpoint. It is the
+// same however often the event is fanned out, so that there is one.
 func (*Internal) FirstDeliveryID(eventID, endpoint string) string {
 	return firstDeliveryID(eventID, endpoint)
 }
 
 func firstDeliveryID(eventID, endpoint string) string { return ids.Derived("wd_", eventID, endpoint) }
 
-// HasDelivery reports whether a delivery is written.
+// HasDelivery reports whether a delivery is stored.
 func (*Internal) HasDelivery(tx storage.ReadTx, scope storage.Scope, id string) (bool, error) {
 	return hasDelivery(tx, scope, id)
 }
@@ -78,12 +78,12 @@ func hasDelivery(tx storage.ReadTx, scope storage.Scope, id string) (bool, error
 	return err == nil, err
 }
 
-// maxPending bounds how many pending deliveries of an event are counted: an event that was
+// maxPending bounds how many pending deliveries of an event a read counts: an event that was
 // sent again has more of them than there are endpoints.
 const maxPending = 1000
 
-// pendingDeliveries counts the endpoints that an event has yet to reach. A delivery with a
-// due time is pending. Of a leased event, a delivery that is not yet written is, too.
+// pendingDeliveries counts the deliveries of an event that are pending: those with a due
+// time and, of a leased event, those that are not stored yet.
 func pendingDeliveries(tx storage.ReadTx, scope storage.Scope, e *Event, leased bool) (int, error) {
 	page, _, err := deliveries.List(tx, storage.Query{
 		Scope: scope, Where: []storage.Equal{{Column: "event", Value: e.ID}},
@@ -102,11 +102,11 @@ func pendingDeliveries(tx storage.ReadTx, scope storage.Scope, e *Event, leased 
 		if sub.Match(e) == "" {
 			continue
 		}
-		is, err := hasDelivery(tx, scope, firstDeliveryID(e.ID, sub.Endpoint))
+		stored, err := hasDelivery(tx, scope, firstDeliveryID(e.ID, sub.Endpoint))
 		if err != nil {
 			return 0, fmt.Errorf("event: look for delivery: %w", err)
 		}
-		if !is {
+		if !stored {
 			n++
 		}
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // EraseCustomer takes the personal data of a customer out of the snapshots of some of the
-// events that hold it. It returns the ids of those, and whether there are more. The events
-// stay, and are still fanned out.
+// events that hold it. It returns the ids of those, and whether there are more. Workers still
+// fan these events out.
 func (*Internal) EraseCustomer(tx *engine.Tx, customer string) (changed []string, more bool, err error) {
 	page, more, err := events.List(tx, storage.Query{
 		Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "person", customer), Limit: api.MaxLimit,
@@ -38,7 +38,7 @@ func (*Internal) EraseCustomer(tx *engine.Tx, customer string) (changed []string
 }
 
 // EraseObjects takes the personal data of objects out of the snapshots of events. It returns
-// all events of these objects, also those that an earlier run has changed.
+// all events about these objects, also those that an earlier run has changed.
 func (i *Internal) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) (about map[string]storage.Scope, err error) {
 	about = map[string]storage.Scope{}
 	err = engine.Rewrite(ctx, i.svc.engine, events, in, func(o *storage.Object[record]) (bool, error) {

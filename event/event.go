@@ -1,9 +1,9 @@
 // Package event records what happened, and lets it be read back.
 //
-// It owns events, the catalogue of their types, subscribers in the host's process, and the
-// records by which it counts the webhook endpoints that an event has yet to reach:
-// subscriptions and deliveries. A call writes its event in the transaction of the change,
-// neither without the other. Package webhook, above, writes the deliveries and makes them.
+// It owns events, the catalogue of their types, and subscribers in the host's process. It
+// also owns subscriptions and deliveries, by which it counts the webhook endpoints that an
+// event has yet to reach. A call writes its event in the transaction of the change, neither
+// without the other. Package webhook, above, makes the deliveries and attempts them.
 package event
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/pace"
 	"github.com/seed-7082ffec/payments/internal/pii"
 	"github.com/seed-7082ffec/payments/internal/plainjson"
+	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -27,24 +28,24 @@ type Event struct {
 	Type      Type     `json:"type"`
 	CreatedAt api.Time `json:"created_at"`
 	Data      Data     `json:"data"`
-	// PendingWebhooks counts the webhook endpoints that are still to be told.
+	// PendingWebhooks counts the webhook endpoints that the event has yet to reach.
 	PendingWebhooks int     `json:"pending_webhooks"`
 	Request         Request `json:"request"`
-	// Person is the customer whose data the object holds; empty for none. It is not shown.
+	// Person is the customer whose data the object holds; empty for none. JSON omits it.
 	Person string `json:"-"`
 }
 
-// PersonID returns the customer whose data the object holds. The deletion of the customer
+// PersonID returns the customer whose data the object holds. The erasure of the customer
 // finds copies of the event by it.
 func (e *Event) PersonID() string { return e.Person }
 
-// Data holds the snapshot of the object. To a caller who may not read the resource of the
-// object it shows id and type of the object only.
+// Data holds the snapshot of the object. A caller who may not read the resource of the
+// object sees only its id and type.
 type Data struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// Request is the call that caused the event; nulls when none did.
+// Request is the call that caused the event; its fields are null if none did.
 type Request struct {
 	ID             *string `json:"id"`
 	IdempotencyKey *string `json:"idempotency_key"`
@@ -53,14 +54,15 @@ type Request struct {
 type record struct {
 	Event
 	// Due is when a worker fans the event out to its endpoints; nil once FannedOut. Until
-	// then PendingWebhooks is the count. Afterwards it stays as it was at the fan-out, and
-	// a read counts the deliveries: a stored count would rewrite the event for each.
+	// then a read shows PendingWebhooks. Afterwards PendingWebhooks stays as it was at the
+	// fan-out, and a read counts the deliveries: a stored count would rewrite the event for
+	// each.
 	Due       *api.Time `json:"due,omitempty"`
 	FannedOut bool      `json:"told,omitempty"`
-	// Leased says that the event was fanned out, but that not all deliveries are written
-	// yet; see [Fanout].
+	// Leased says that the event was fanned out, but that not all deliveries are stored yet;
+	// see [Fanout].
 	Leased bool `json:"held,omitempty"`
-	// Resent are the last times at which the event was sent again, the oldest first.
+	// Resent are the times of the last resends, the oldest first.
 	Resent []api.Time `json:"resent,omitempty"`
 	// Person is the customer whose data the snapshot holds; see package pii.
 	Person string `json:"person,omitempty"`
@@ -109,8 +111,8 @@ type RecordParams struct {
 	Object any
 }
 
-// Record writes an event: for what the host knows and the library does not, such as
-// subscriptions.
+// Record writes an event of the host's own: for a fact that only the host knows, such as a
+// change of its plans.
 //
 // Refusals: event_type_unknown, and parameter_invalid (object).
 func (s *Service) Record(ctx context.Context, caller api.Caller, p RecordParams) (*Event, error) {
@@ -130,12 +132,12 @@ func (s *Service) Record(ctx context.Context, caller api.Caller, p RecordParams)
 		if err != nil {
 			return nil, err
 		}
-		return s.write(tx, made[0], p.Type, p.Object, snapshot)
+		return s.insert(tx, made[0], p.Type, p.Object, snapshot)
 	})
 }
 
-// Record writes an event of each type in the caller's transaction, all with
-// the same snapshot of the object, which must marshal to the JSON of the API.
+// Record writes an event of each type in the caller's transaction, all with the same
+// snapshot of the object, which must marshal to the JSON of the API.
 func (i *Internal) Record(tx *engine.Tx, object any, types ...Type) error {
 	snapshot, err := plainjson.Marshal(object)
 	if err != nil {
@@ -146,14 +148,15 @@ func (i *Internal) Record(tx *engine.Tx, object any, types ...Type) error {
 		return err
 	}
 	for n, t := range types {
-		if _, err := i.svc.write(tx, made[n], t, object, snapshot); err != nil {
+		if _, err := i.svc.insert(tx, made[n], t, object, snapshot); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) write(tx *engine.Tx, id string, t Type, object any, snapshot []byte) (*Event, error) {
+// insert writes one event. It is due at once if an endpoint or a subscriber wants it.
+func (s *Service) insert(tx *engine.Tx, id string, t Type, object any, snapshot []byte) (*Event, error) {
 	canonical, ok := t.Canonical()
 	if !ok {
 		return nil, unknownType("type", t)
@@ -183,7 +186,7 @@ func (s *Service) write(tx *engine.Tx, id string, t Type, object any, snapshot [
 	return &r.Event, nil
 }
 
-// markFannedOut notes that the event is due no more.
+// markFannedOut notes that all deliveries are stored, so that the event is no longer due.
 func (r *record) markFannedOut() { r.Due, r.FannedOut, r.Leased = nil, true, false }
 
 // Get returns one event.
@@ -200,7 +203,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Event
 	return e.redactedFor(caller), nil
 }
 
-// RedactedFor returns the event as the caller may see it: a caller who may not read the
+// RedactedFor returns the event as the caller may see it. A caller who may not read the
 // resource of its type sees only id and type of its object.
 func (*Internal) RedactedFor(caller api.Caller, e *Event) *Event { return e.redactedFor(caller) }
 
@@ -212,15 +215,15 @@ func (e *Event) redactedFor(caller api.Caller) *Event {
 		ID     json.RawMessage `json:"id,omitempty"`
 		Object json.RawMessage `json:"object,omitempty"`
 	}
-	_ = json.Unmarshal(e.Data.Object, &head) // what cannot be read is not shown
+	_ = json.Unmarshal(e.Data.Object, &head) // an object that is no JSON shows nothing
 	shown := *e
 	shown.Data.Object, _ = json.Marshal(head) // never fails: they were parsed
 	return &shown
 }
 
 // EventAsSent returns an event as endpoints see it: pending_webhooks is how many endpoints
-// matched it at the fan-out.
-func (i *Internal) EventAsSent(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
+// wanted it at the fan-out.
+func (*Internal) EventAsSent(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
 	o, err := engine.GetTx(tx, events, scope, id, "event")
 	if err != nil {
 		return nil, err
@@ -228,7 +231,7 @@ func (i *Internal) EventAsSent(tx storage.ReadTx, scope storage.Scope, id string
 	return &o.Value.Event, nil
 }
 
-// Get returns one event, with all of its object.
+// Get returns one event with its whole object.
 func (i *Internal) Get(tx storage.ReadTx, scope storage.Scope, id string) (*Event, error) {
 	return i.svc.get(tx, scope, id)
 }
@@ -240,14 +243,14 @@ func (s *Service) get(tx storage.ReadTx, scope storage.Scope, id string) (*Event
 		return nil, err
 	}
 	o.Value.Event.Person = o.Value.Person
-	return &o.Value.Event, s.count(tx, scope, &o.Value)
+	return &o.Value.Event, s.countPending(tx, scope, &o.Value)
 }
 
-// resends bounds how often one event is sent again, to all endpoints together.
+// resends bounds how often a merchant can send one event again, to all endpoints together.
 var resends = pace.Limit{Hour: 10, Day: 50}
 
-// Resend notes that an event is sent again, and returns it; more than 10 times an hour
-// or 50 times a day is rate_limited.
+// Resend notes that an event is sent again, and returns it. It refuses more than 10 resends
+// an hour or 50 a day with rate_limited.
 func (i *Internal) Resend(tx *engine.Tx, id string) (*Event, error) {
 	o, err := engine.GetTx(tx, events, engine.Scope(tx.Caller), id, "event")
 	if err != nil {
@@ -260,14 +263,14 @@ func (i *Internal) Resend(tx *engine.Tx, id string) (*Event, error) {
 		return nil, fmt.Errorf("event: note resend: %w", err)
 	}
 	if o.Value.Due != nil {
-		tx.Due(events.Kind()) // Replace ended the lease
+		tx.Due(events.Kind()) // Replace ended the lease of its worker
 	}
 	o.Value.Event.Person = o.Value.Person
-	return &o.Value.Event, i.svc.count(tx, o.Scope, &o.Value)
+	return &o.Value.Event, i.svc.countPending(tx, o.Scope, &o.Value)
 }
 
-// count sets PendingWebhooks to the endpoints that the event has yet to reach.
-func (s *Service) count(tx storage.ReadTx, scope storage.Scope, r *record) error {
+// countPending sets PendingWebhooks to the endpoints that the event has yet to reach.
+func (s *Service) countPending(tx storage.ReadTx, scope storage.Scope, r *record) error {
 	if !r.FannedOut && !r.Leased {
 		return nil
 	}
@@ -282,15 +285,15 @@ func (s *Service) count(tx storage.ReadTx, scope storage.Scope, r *record) error
 // ListParams selects events; zero values select all.
 type ListParams struct {
 	api.Page
-	// Type is any type of the catalogue. Events of a fact that has two names
-	// come under the name that was asked for.
+	// Type is any type of the catalogue. If a fact has two names, its events have the name
+	// given here.
 	Type    Type      `param:"type"`
 	Created api.Times `param:"created"`
 }
 
-// List returns events, newest first, which is the order of their commits. A reader who
-// pages forward, each time with the id of the newest event it has as EndingBefore, sees
-// every event once, however many processes write, and whatever their clocks say.
+// List returns events in the order of their commits, newest first. A reader may page forward
+// with the id of its newest event as EndingBefore. It then sees every event once, however
+// many processes write, and whatever their clocks say.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Event], error) {
 	q := storage.Query{Scope: engine.Scope(caller), Range: engine.InTimes(nil, "created", p.Created)}
 	if p.Type != "" {
@@ -312,7 +315,7 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 		data := make([]Event, len(found.Data))
 		for i := range found.Data {
 			r := &found.Data[i]
-			if err := s.count(tx, q.Scope, r); err != nil {
+			if err := s.countPending(tx, q.Scope, r); err != nil {
 				return err
 			}
 			if p.Type != "" {
@@ -326,7 +329,13 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return list, err
 }
 
-// List is that of the Service.
+// Retention returns the rule that removes old events once they are fanned out. It leaves
+// their deliveries.
+func (*Internal) Retention(keep time.Duration) retention.Rule {
+	return retention.NewRule(events, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.FannedOut })
+}
+
+// List is [Service.List].
 func (i *Internal) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Event], error) {
 	return i.svc.List(ctx, caller, p)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// The interface gives two lists; both are accepted whole, and ours beside them.
+// Record accepts all types of both lists of the specification, and the library's own.
 const (
 	listA = `payment.created payment.pending payment.completed payment.failed
 		subscription.created subscription.updated subscription.canceled subscription.paused subscription.resumed
@@ -122,8 +122,8 @@ func (n *narrow) Allows(resource string, write bool) bool {
 	return !write && slices.Contains(*n, resource)
 }
 
-// Whoever may read events, but not the resource of one, sees which object it is of and
-// nothing else of it. Each type has a resource.
+// A caller who may read events, but not the resource of one, sees only id and type of its
+// object. Each type has a resource.
 func TestEventHidesObjectTheCallerMayNotRead(t *testing.T) {
 	for _, typ := range event.Types() {
 		if !api.IsResource(typ.Resource()) {

@@ -6,14 +6,15 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Fanout is an event that package webhook has claimed, to write its deliveries. It ends with
-// Finish, or with Lease and later Close.
+// Fanout is an event that package webhook has claimed, to make its deliveries. It ends with
+// Finish if the same transaction stores all deliveries. Otherwise it ends with Lease, and with
+// Close once all are stored.
 type Fanout struct {
 	object  *storage.Object[record]
 	release func()
 }
 
-// Kind is the kind of events, which are due while they are to be fanned out.
+// Kind returns the kind of events, which are due until they are fanned out.
 func (*Internal) Kind() *storage.Kind { return events.Kind() }
 
 // NewFanout returns the fan-out of an event that the caller has claimed.
@@ -25,9 +26,9 @@ func (*Internal) NewFanout(r storage.Record) (*Fanout, error) {
 	return &Fanout{object: o}, nil
 }
 
-// Retry returns a fresh copy for another run of the transaction: a run that is rolled back
-// leaves the claimed version as it is.
-func (f *Fanout) Retry() *Fanout {
+// Clone returns a copy for one run of a transaction, so that a run that is rolled back leaves
+// the claimed version as it is.
+func (f *Fanout) Clone() *Fanout {
 	o := *f.object
 	return &Fanout{object: &o}
 }
@@ -35,11 +36,11 @@ func (f *Fanout) Retry() *Fanout {
 // Event returns the event.
 func (f *Fanout) Event() *Event { return &f.object.Value.Event }
 
-// WasLeased reports that the event was leased before, by a process that has not closed it:
-// some deliveries may be written.
+// WasLeased reports whether a process has leased the event before and not closed it: some
+// deliveries may be stored.
 func (f *Fanout) WasLeased() bool { return f.object.Value.Leased }
 
-// Caller stands for the merchant whose event it is, and for the call that caused it.
+// Caller returns the merchant of the event as a caller, with the call that caused the event.
 func (f *Fanout) Caller() api.Caller {
 	e, scope := f.Event(), f.object.Scope
 	caller := api.Caller{Merchant: scope.Merchant, Live: scope.Live}
@@ -52,8 +53,8 @@ func (f *Fanout) Caller() api.Caller {
 	return caller
 }
 
-// SkipIfDone reports that the event was fanned out before, and takes it off what is due: an
-// earlier release made an event due again when it was to be removed.
+// SkipIfDone reports whether the event was fanned out before. If so, the event is no longer
+// due: an earlier release made old events due again, in order to remove them.
 func (*Internal) SkipIfDone(tx *engine.Tx, f *Fanout) (done bool, err error) {
 	if !f.object.Value.FannedOut {
 		return false, nil
@@ -62,20 +63,20 @@ func (*Internal) SkipIfDone(tx *engine.Tx, f *Fanout) (done bool, err error) {
 	return true, events.Replace(tx, f.object)
 }
 
-// Finish notes that all deliveries of the event, to so many endpoints, are written.
+// Finish notes that the transaction stores all deliveries of the event, to so many endpoints.
 func (i *Internal) Finish(tx *engine.Tx, f *Fanout, endpoints int) error {
-	if err := i.notify(tx, f, endpoints); err != nil {
+	if err := i.recordFanout(tx, f, endpoints); err != nil {
 		return err
 	}
 	f.object.Value.markFannedOut()
 	return events.Replace(tx, f.object)
 }
 
-// Lease notes that some deliveries are written only after their first attempt, and that
-// Close follows in another transaction. The event stays due, and is leased to this process
-// until Release. If the process dies before Close, the event is fanned out again.
+// Lease notes that some deliveries are stored only after their first attempt, and that
+// Close follows in another transaction. The event stays due, and this process has its lease
+// until Release. If the process dies before Close, another fans the event out again.
 func (i *Internal) Lease(tx *engine.Tx, f *Fanout, endpoints int) error {
-	if err := i.notify(tx, f, endpoints); err != nil {
+	if err := i.recordFanout(tx, f, endpoints); err != nil {
 		return err
 	}
 	f.object.Value.Leased = true
@@ -87,26 +88,26 @@ func (i *Internal) Lease(tx *engine.Tx, f *Fanout, endpoints int) error {
 	return err
 }
 
-// notify writes the notifications of subscribers, the first time that the event is fanned
-// out, and keeps the number of its endpoints.
-func (i *Internal) notify(tx *engine.Tx, f *Fanout, endpoints int) error {
+// recordFanout notes the number of endpoints. The first time that the event is fanned out, it
+// also notifies the subscribers in the host's process.
+func (i *Internal) recordFanout(tx *engine.Tx, f *Fanout, endpoints int) error {
 	f.object.Value.PendingWebhooks = endpoints
 	if f.WasLeased() {
 		return nil
 	}
-	return i.svc.notifyTx(tx, f.Event())
+	return i.svc.addNotifications(tx, f.Event())
 }
 
-// Release ends the renewals of the lease. When the lease is over, the event is fanned out
-// again, unless it was closed.
+// Release stops the renewal of the lease. When the lease runs out, a worker fans the event
+// out again, unless it was closed.
 func (f *Fanout) Release() {
 	if f.release != nil {
 		f.release()
 	}
 }
 
-// Close notes that all deliveries of a leased event are written. If the event was fanned
-// out again meanwhile, or changed, it is ErrConflict: the next worker closes it.
+// Close notes that all deliveries of a leased event are stored. It returns ErrConflict if the
+// event has changed, or another worker has fanned it out again: that worker closes it.
 func (*Internal) Close(tx *engine.Tx, f *Fanout) error {
 	o := *f.object // a run that is rolled back leaves the version as it is
 	o.Value.markFannedOut()

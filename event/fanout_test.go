@@ -16,8 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// An event that is leased is fanned out again unless it is closed in time. A process that
-// comes too late cannot close it. Subscribers are told of it once.
+// A worker fans a leased event out again unless it is closed in time. A process that comes
+// too late cannot close it. Subscribers get it once.
 func TestLeasedEventIsFannedOutAgainUnlessClosed(t *testing.T) {
 	d := newDiary(t)
 	caller := api.Caller{Merchant: "mer_1"}

@@ -113,7 +113,7 @@ func (d *diary) deliver(tx *engine.Tx, id, endpoint string, status event.Deliver
 	return d.internal.Deliveries().Put(tx, o)
 }
 
-// subscribe has endpoints of a merchant told of all events.
+// subscribe has endpoints of a merchant get all events.
 func (d *diary) subscribe(t *testing.T, caller api.Caller, endpoints ...string) {
 	t.Helper()
 	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
@@ -137,8 +137,8 @@ func (d *diary) pass(t *testing.T, by time.Duration) {
 	must.Do(t, d.runner.Drain(t.Context()))
 }
 
-// An event that is wanted is fanned out once, as the call that caused it, and kept
-// for as long as the host says from its creation on; then it goes within the hour.
+// A worker fans an event out once, as the call that caused it. The event stays for the host's
+// retention from its creation on; then retention removes it within the hour.
 func TestEventIsKeptForItsRetention(t *testing.T) {
 	d := newDiary(t)
 	d.keep = 24 * time.Hour
@@ -154,7 +154,7 @@ func TestEventIsKeptForItsRetention(t *testing.T) {
 	if diff := cmp.Diff([]string{wanted.ID + " mer_1 req_1 k-1"}, d.fanned); diff != "" {
 		t.Errorf("fanned out (-want +got)\n%s", diff)
 	}
-	// From then on they are counted when somebody asks.
+	// From then on a read counts them.
 	err := d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		return d.deliver(tx, wanted.ID, "we_1", event.DeliveryDelivered)
 	})
@@ -239,7 +239,7 @@ func TestErasureRedactsSnapshots(t *testing.T) {
 		t.Errorf("%d were fanned out", len(d.fanned))
 	}
 
-	// A call that was under way records the person after the deletion.
+	// A concurrent call records the person after the deletion.
 	must.Do(t, d.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		_, err := pii.Erasures.Insert(tx, engine.Scope(caller), "cus_1", pii.Erasure{})
 		return err
@@ -289,8 +289,8 @@ func TestErasureOfObjectsCanBeRepeated(t *testing.T) {
 	}
 }
 
-// A subscriber that this process does not have is waited for, and hears everything
-// once it is back; an event that was forgotten meanwhile is nobody's business.
+// The notifications of a subscriber that this process does not have wait until it is back,
+// and it gets every event then, but for those that were removed meanwhile.
 func TestNotificationWaitsForItsSubscriber(t *testing.T) {
 	d := newDiary(t)
 	caller := api.Caller{Merchant: "mer_1"}
@@ -329,7 +329,7 @@ func TestNotificationWaitsForItsSubscriber(t *testing.T) {
 		t.Errorf("heard (-want +got)\n%s", diff)
 	}
 
-	// Inside the host's transaction nobody subscribes.
+	// Subscribe panics inside the host's transaction.
 	defer func() {
 		if recover() == nil {
 			t.Error("a subscription inside the host's transaction is taken")
@@ -339,8 +339,8 @@ func TestNotificationWaitsForItsSubscriber(t *testing.T) {
 	d.Subscribe("mail", nothing)
 }
 
-// Whichever operation of the store fails: calls say so, and the workers come to an
-// end with everything told once it has passed.
+// When any operation of the store fails, the call returns the error. The workers notify
+// every subscriber once the store works again.
 func TestStoreFailuresLoseNoEvent(t *testing.T) {
 	d := newDiary(t)
 	caller, key := api.Caller{Merchant: "mer_1"}, api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
@@ -379,7 +379,7 @@ func TestStoreFailuresLoseNoEvent(t *testing.T) {
 	}
 	for _, e := range list.Data {
 		if heard[e.ID] == 0 {
-			t.Errorf("of %s nobody has heard", e.ID)
+			t.Errorf("no subscriber got %s", e.ID)
 		}
 	}
 }

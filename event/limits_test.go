@@ -64,7 +64,7 @@ func TestLargeSnapshotIsRefused(t *testing.T) {
 	}
 }
 
-// A wrong type is named in the refusal, but not at any length.
+// The refusal of a wrong type names it, but not at any length.
 func TestUnknownTypeIsRefused(t *testing.T) {
 	s, internal, e := newService(t)
 	caller := api.Caller{Merchant: "mer_1"}
@@ -125,7 +125,7 @@ func TestRecordIsIdempotent(t *testing.T) {
 	}
 }
 
-// An event is sent again ten times an hour, and a refusal counts nothing.
+// A merchant can send an event again ten times an hour. A refusal does not count.
 func TestResendsAreBounded(t *testing.T) {
 	s, internal, e := newService(t)
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)

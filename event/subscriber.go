@@ -16,22 +16,20 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Subscriber is told of events in the process of the host. caller stands for the
-// merchant whose event it is. An error, or a panic, means that it is told again.
+// Subscriber is a function of the host that gets events. caller is the merchant of the event.
+// After an error or a panic the library calls it again with the event.
 type Subscriber func(ctx context.Context, caller api.Caller, e Event) error
 
-// Subscribe has fn told of every event of every merchant, in both modes, from now
-// on: at least once each, in no certain order, several at a time, by the
-// background work. An event that fn fails is told again for as long as it takes,
-// up to an hour apart; fn has 30 seconds. What fn fails with goes to the Observer
-// of payments.Config, and not to the log. A name stands for the same subscriber in
-// every process and after every restart, and has lower-case letters and
-// underscores.
+// Subscribe has the background work call fn with every event of every merchant, in both
+// modes, from now on. fn gets each event at least once, in no certain order, and several at a
+// time. It has 30 seconds. After an error the worker calls it again until it succeeds, at
+// most an hour apart. Its errors go to the Observer of payments.Config, and not to the log. A
+// name stands for the same subscriber in every process and after every restart. It has
+// lower-case letters and underscores.
 //
-// It is called before anything else, in every process that works on the store:
-// what is recorded by a process that does not know of a subscriber is not told to
-// it. It panics on a name that is taken or not well formed, which is a bug found
-// when the program starts.
+// Call Subscribe before any other method, in every process that works on the store: a
+// subscriber misses the events of a process that does not know it. It panics on a name that
+// is taken or not well formed, which is a bug found when the program starts.
 func (s *Service) Subscribe(name string, fn Subscriber) {
 	if s.engine.Host != nil {
 		panic(fmt.Sprintf("event: Subscribe(%q): it is called on the service itself, not inside the host's transaction", name))
@@ -51,11 +49,11 @@ func (s *Service) Subscribe(name string, fn Subscriber) {
 	s.names = append(s.names, name)
 }
 
-// ShareSubscribers has events of this service told to the subscribers of another. A service
-// inside the host's transaction, which has none of its own, records for them.
+// ShareSubscribers has the subscribers of another service get the events of this one. A
+// service inside the host's transaction has no subscribers of its own.
 func (i *Internal) ShareSubscribers(other *Internal) { i.svc.names = slices.Clip(other.svc.names) }
 
-// notification is an event that a subscriber is to be told of.
+// notification is an event that a subscriber has yet to get.
 type notification struct {
 	Subscriber string   `json:"subscriber"`
 	Event      string   `json:"event"`
@@ -64,24 +62,24 @@ type notification struct {
 }
 
 var notifications = storage.NewCollection("event_tellings", []storage.Field[notification]{
-	storage.NullTimeColumn("due", func(t *notification) *api.Time { return &t.Due }),
+	storage.NullTimeColumn("due", func(n *notification) *api.Time { return &n.Due }),
 }, storage.DueBy("due"))
 
-// notifyAfter is how long to wait after each failure of a subscriber; the last entry
-// stands for all later ones.
-var notifyAfter = retry.Schedule{
+// retrySchedule is how long to wait after each failure of a subscriber. The last entry stands
+// for all later failures.
+var retrySchedule = retry.Schedule{
 	time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
 }
 
 // notifyTimeout bounds one call of a subscriber.
 const notifyTimeout = 30 * time.Second
 
-// notifyTx writes a notification of an event for every subscriber.
-func (s *Service) notifyTx(tx *engine.Tx, e *Event) error {
+// addNotifications writes a notification of an event for every subscriber.
+func (s *Service) addNotifications(tx *engine.Tx, e *Event) error {
 	for _, name := range s.names {
-		t := notification{Subscriber: name, Event: e.ID, Due: api.At(tx.Now)}
-		if _, err := notifications.Insert(tx, engine.Scope(tx.Caller), tx.NewID("tell_"), t); err != nil {
-			return fmt.Errorf("event: tell %s: %w", name, err)
+		n := notification{Subscriber: name, Event: e.ID, Due: api.At(tx.Now)}
+		if _, err := notifications.Insert(tx, engine.Scope(tx.Caller), tx.NewID("tell_"), n); err != nil {
+			return fmt.Errorf("event: notify %s: %w", name, err)
 		}
 	}
 	if len(s.names) > 0 {
@@ -90,13 +88,14 @@ func (s *Service) notifyTx(tx *engine.Tx, e *Event) error {
 	return nil
 }
 
-// NotifySubscribers is the job that tells subscribers of events.
+// NotifySubscribers returns the job that calls the subscribers.
 func (i *Internal) NotifySubscribers() work.Job {
 	const atATime = 32
-	return work.Job{Kind: notifications.Kind(), Timeout: 2 * notifyTimeout, Batch: atATime, Do: i.svc.notifyOne}
+	return work.Job{Kind: notifications.Kind(), Timeout: 2 * notifyTimeout, Batch: atATime, Do: i.svc.notify}
 }
 
-func (s *Service) notifyOne(ctx context.Context, claimed storage.Record) error {
+// notify calls a subscriber with one event, and deletes the notification or puts it off.
+func (s *Service) notify(ctx context.Context, claimed storage.Record) error {
 	o, err := notifications.Decode(claimed)
 	if err != nil {
 		return err
@@ -106,34 +105,34 @@ func (s *Service) notifyOne(ctx context.Context, claimed storage.Record) error {
 	if fn == nil {
 		err = fmt.Errorf("event: this process has no subscriber %s", o.Value.Subscriber)
 	} else {
-		err = s.call(ctx, fn, caller, o.Value.Event)
+		err = s.callSubscriber(ctx, fn, caller, o.Value.Event)
 	}
-	said := work.Outcome{Name: "told", Attempt: o.Value.Attempts + 1}
+	outcome := work.Outcome{Name: "told", Attempt: o.Value.Attempts + 1}
 	if err != nil {
 		// The host's error may quote anything; the log must not.
-		said.Name, said.Level, said.Err = "again", slog.LevelWarn, err
+		outcome.Name, outcome.Level, outcome.Err = "again", slog.LevelWarn, err
 	}
-	work.Report(ctx, said)
-	stored := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
+	work.Report(ctx, outcome)
+	written := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 		if err == nil {
 			return notifications.Delete(tx, o)
 		}
 		again := *o
 		again.Value.Attempts++
-		again.Value.Due = api.At(tx.Now.Add(notifyAfter.AfterOrLast(again.Value.Attempts)))
+		again.Value.Due = api.At(tx.Now.Add(retrySchedule.AfterOrLast(again.Value.Attempts)))
 		return notifications.Replace(tx, &again)
 	})
-	if errors.Is(stored, storage.ErrConflict) || errors.Is(stored, storage.ErrNotFound) {
-		return nil // the lease has run out, and another worker tells
+	if errors.Is(written, storage.ErrConflict) || errors.Is(written, storage.ErrNotFound) {
+		return nil // the lease has run out, and another worker has the notification
 	}
-	return stored
+	return written
 }
 
-// call tells one subscriber; its panic is an error.
-func (s *Service) call(ctx context.Context, fn Subscriber, caller api.Caller, id string) (err error) {
+// callSubscriber calls a subscriber with an event. A panic is an error.
+func (s *Service) callSubscriber(ctx context.Context, fn Subscriber, caller api.Caller, id string) (err error) {
 	e, err := s.Get(ctx, caller, id)
 	if api.CodeOf(err) == api.ResourceMissing {
-		return nil // it was forgotten
+		return nil // the event was removed
 	}
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// Every subscriber is told of every event, and again when it fails or panics.
+// Every subscriber gets every event, and again when it fails or panics.
 func TestSubscriberIsCalledAgainAfterFailure(t *testing.T) {
 	now := time.Now()
 	s := paymentstest.NewWithStore(t, memory.New(), payments.Config{Clock: func() time.Time { return now }})

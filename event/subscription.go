@@ -12,16 +12,15 @@ import (
 // AllTypes stands for every type in a subscription.
 const AllTypes Type = "*"
 
-// Subscription is what recording an event must know of an active webhook endpoint.
-// Package webhook keeps it up to date.
+// Subscription is an active webhook endpoint, as far as this package must know it. Package
+// webhook keeps it up to date.
 type Subscription struct {
 	Endpoint string `json:"endpoint"`
 	Events   []Type `json:"events"`
-	// After is the newest event there was when the endpoint began to listen. It is told of
-	// later ones alone. Ids follow each other in the order of the commits, whatever the
-	// clocks say.
+	// After is the newest event at the time when the endpoint became active. The endpoint gets
+	// later events only. Ids ascend in the order of the commits, whatever the clocks say.
 	After string `json:"after,omitempty"`
-	// URL is where it is told; empty in what an earlier release wrote.
+	// URL is that of the endpoint; empty in a record of an earlier release.
 	URL string `json:"url,omitempty"`
 }
 
@@ -42,14 +41,14 @@ func (s *Subscription) MatchType(canonical Type) Type {
 			return canonical
 		}
 		if c, ok := asked.Canonical(); ok && c == canonical {
-			name = asked // the other list's name of the same fact
+			name = asked // a synonym
 		}
 	}
 	return name
 }
 
-// subscriptions are all active endpoints of a merchant in one mode, in one
-// record, so that recording an event costs one read.
+// subscriptions are all active endpoints of a merchant in one mode. They are one record, so
+// that Record needs one read for them.
 type subscriptions struct {
 	List []Subscription `json:"list"`
 }
@@ -75,25 +74,25 @@ func subscriptionsOf(tx storage.ReadTx, scope storage.Scope) ([]Subscription, er
 	return o.Value.List, nil
 }
 
-// PutSubscription adds an endpoint of the caller's, or replaces it.
+// PutSubscription adds or replaces the subscription of an endpoint of the caller.
 func (i *Internal) PutSubscription(tx *engine.Tx, s Subscription) error {
 	return changeSubscriptions(tx, s.Endpoint, s)
 }
 
-// DeleteSubscription takes an endpoint of the caller's out, if it is there.
+// DeleteSubscription removes the subscription of an endpoint of the caller, if there is one.
 func (i *Internal) DeleteSubscription(tx *engine.Tx, endpoint string) error {
 	return changeSubscriptions(tx, endpoint)
 }
 
-// changeSubscriptions puts others in the place of an endpoint.
-func changeSubscriptions(tx *engine.Tx, endpoint string, instead ...Subscription) error {
+// changeSubscriptions replaces the subscription of an endpoint.
+func changeSubscriptions(tx *engine.Tx, endpoint string, replacement ...Subscription) error {
 	scope := engine.Scope(tx.Caller)
 	o, err := subscribed.GetOrNew(tx, scope, subscriptionsID)
 	if err != nil {
 		return fmt.Errorf("event: read subscriptions: %w", err)
 	}
 	o.Value.List = slices.DeleteFunc(o.Value.List, func(s Subscription) bool { return s.Endpoint == endpoint })
-	o.Value.List = append(o.Value.List, instead...)
+	o.Value.List = append(o.Value.List, replacement...)
 	if err := subscribed.Put(tx, o); err != nil {
 		return fmt.Errorf("event: write subscriptions: %w", err)
 	}

@@ -5,8 +5,7 @@ import "strings"
 // Type names what happened: noun.verb.
 type Type string
 
-// The types that the library itself emits, under the names of the events list
-// of the interface.
+// The types that the library itself records.
 const (
 	PaymentCreated   Type = "payment.created"
 	PaymentPending   Type = "payment.pending"
@@ -41,8 +40,8 @@ const (
 	QRCodeDeleted Type = "qr_code.deleted"
 )
 
-// catalogue holds every type that may be recorded, subscribed to and filtered
-// by: the union of the interface's two lists, and the library's own.
+// catalogue has every type that calls may record, subscribe to and filter by: the union of
+// the specification's two lists, and the library's own.
 var catalogue = func() map[Type]bool {
 	verbs := map[string]string{
 		"payment":          "created pending processing succeeded failed canceled",
@@ -68,15 +67,15 @@ var catalogue = func() map[Type]bool {
 	return types
 }()
 
-// synonyms maps the other list's name of a fact to the one it is recorded by.
+// synonyms maps the second name of a fact to the name under which it is recorded.
 var synonyms = map[Type]Type{
 	"payment.completed":         "payment.succeeded",
 	"refund.completed":          "refund.succeeded",
 	"subscription.trial_ending": "subscription.trial_will_end",
 }
 
-// Canonical returns the name under which a type is recorded, and whether the
-// type exists. payment.completed and payment.succeeded, say, are one fact.
+// Canonical returns the name under which a type is recorded, and whether the type exists. For
+// example, payment.completed and payment.succeeded are one fact.
 func (t Type) Canonical() (Type, bool) {
 	if c, ok := synonyms[t]; ok {
 		return c, true
@@ -84,8 +83,8 @@ func (t Type) Canonical() (Type, bool) {
 	return t, catalogue[t]
 }
 
-// resources are what an API key must be allowed to read to see the objects of events,
-// by the noun of the type; see [api.Resources].
+// resources maps the noun of a type to the resource that an API key must be allowed to read
+// to see the objects of its events; see [api.Resources].
 var resources = map[string]string{
 	"payment":            "payments",
 	"subscription":       "subscriptions",
@@ -101,8 +100,8 @@ var resources = map[string]string{
 	"webhook_endpoint":   "webhooks",
 }
 
-// Resource returns what an API key must be allowed to read to see the objects of events
-// of the type, as "payouts"; empty for what is no type.
+// Resource returns the resource that an API key must be allowed to read to see the objects of
+// events of the type, such as "payouts"; empty for an unknown type.
 func (t Type) Resource() string {
 	canonical, ok := t.Canonical()
 	if !ok {

@@ -188,15 +188,4 @@ func TestAmountsAreExact(t *testing.T) {
 			t.Errorf("amount %s was resolved as %s", amount, got)
 		}
 	}
-	for _, amount := range []string{"1e1000000", strings.Repeat("9", 400), "-1", "0", "-0", "0.001", "1e2", `"5"`, "1000000"} {
-		for _, path := range []string{"/v1/test_helpers/balance", "/v1/qr_codes"} {
-			if path == "/v1/qr_codes" && amount == "1000000" {
-				continue // GHS 10,000 in pesewas
-			}
-			response, body := s.Do("POST", path, `{"amount":`+amount+`}`)
-			if response.StatusCode != 400 || field(t, body, "error.code") != "parameter_invalid" || field(t, body, "error.param") != "amount" {
-				t.Errorf("%s with %.20s: %d %s", path, amount, response.StatusCode, body)
-			}
-		}
-	}
 }

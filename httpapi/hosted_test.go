@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
-	"github.com/seed-7082ffec/payments/internal/must"
 )
 
 // Who guesses at pages is slowed, and takes no page from others with the same address,
@@ -53,48 +51,5 @@ func TestMissingPagesCountSeparately(t *testing.T) {
 	}
 	if !refused {
 		t.Error("a payment page has a limit of its own")
-	}
-}
-
-// The bytes of a page are bounded, whatever a merchant has put into its invoices.
-func TestListsOfLargeObjectsStaySmall(t *testing.T) {
-	s := paymentstest.New(t)
-	long := `{"description":"` + strings.Repeat("x", 500) + `","unit_amount":1,"metadata":{`
-	for i := range 50 {
-		long += fmt.Sprintf(`"key%d":"%s",`, i, strings.Repeat("x", 400))
-	}
-	long = strings.TrimSuffix(long, ",") + "}}"
-	for range 6 {
-		r, data := s.Do("POST", "/v1/invoices", `{"line_items":[`+strings.Repeat(long+",", 9)+long+`]}`)
-		if r.StatusCode != 200 {
-			t.Fatalf("%s: %.300s", r.Status, data)
-		}
-		id := field(t, data, "id")
-		s.Do("POST", "/v1/invoices/"+id+"/finalize", nil)
-		s.Do("POST", "/v1/invoices/"+id+"/void", nil)
-	}
-	for path, objects := range map[string]int{"/v1/events": 18, "/v1/invoices": 6} {
-		seen := 0
-		for after := ""; ; {
-			_, data := s.Do("GET", path+"?limit=100"+after, nil)
-			if len(data) > 1100<<10 {
-				t.Errorf("%s: a page of %d bytes", path, len(data))
-			}
-			var page struct {
-				Data []struct {
-					ID string `json:"id"`
-				} `json:"data"`
-				HasMore bool `json:"has_more"`
-			}
-			must.Do(t, json.Unmarshal(data, &page))
-			seen += len(page.Data)
-			if !page.HasMore {
-				break
-			}
-			after = "&starting_after=" + page.Data[len(page.Data)-1].ID
-		}
-		if seen != objects {
-			t.Errorf("%s: the pages have %d objects, want %d", path, seen, objects)
-		}
 	}
 }

@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"os/exec"
 	"strings"
@@ -65,99 +64,6 @@ func TestInvoiceBodies(t *testing.T) {
 		step("event_invoice."+kind, "GET", "/v1/events?limit=1&type=invoice."+kind, nil)
 	}
 	verified(t, s)
-}
-
-func TestInvoiceRefusals(t *testing.T) {
-	s := paymentstest.New(t)
-	many := strings.TrimSuffix(strings.Repeat(`{"description":"x","unit_amount":99999999},`, 2), ",")
-	for _, c := range []struct {
-		what, body  string
-		code, param string
-	}{
-		{"no description", `{"line_items":[{"unit_amount":1}]}`, "parameter_missing", "line_items[0].description"},
-		{"no unit amount", `{"line_items":[{"description":"x"}]}`, "parameter_missing", "line_items[0].unit_amount"},
-		{"a unit amount of text", `{"line_items":[{"description":"x","unit_amount":"5"}]}`, "parameter_invalid", "line_items[0].unit_amount"},
-		{"a fraction of a pesewa", `{"line_items":[{"description":"x","unit_amount":1.5}]}`, "parameter_invalid", "line_items[0].unit_amount"},
-		{"less than nothing", `{"line_items":[{"description":"x","unit_amount":-1}]}`, "parameter_invalid", "line_items[0].unit_amount"},
-		{"no quantity", `{"line_items":[{"description":"x","unit_amount":1},{"description":"x","unit_amount":1,"quantity":0}]}`, "parameter_invalid", "line_items[1].quantity"},
-		{"seven decimals", `{"line_items":[{"description":"x","unit_amount":1,"quantity":0.0000001}]}`, "parameter_invalid", "line_items[0].quantity"},
-		{"too many", `{"line_items":[{"description":"x","unit_amount":1,"quantity":1000001}]}`, "parameter_invalid", "line_items[0].quantity"},
-		{"101 percent", `{"line_items":[{"description":"x","unit_amount":1,"taxable":true,"tax_percent":101}]}`, "parameter_invalid", "line_items[0].tax_percent"},
-		{"a line of too much", `{"line_items":[{"description":"x","unit_amount":99999999,"quantity":2}]}`, "parameter_invalid", "line_items[0]"},
-		{"together too much", `{"line_items":[` + many + `]}`, "parameter_invalid", "line_items[1]"},
-		{"1e1000000", `{"line_items":[{"description":"x","unit_amount":1e1000000}]}`, "parameter_invalid", "line_items[0].unit_amount"},
-		{"lines that are no objects", `{"line_items":[5]}`, "parameter_invalid", "line_items[0]"},
-		{"lines that are no array", `{"line_items":{}}`, "parameter_invalid", "line_items"},
-		{"nested metadata", `{"line_items":[{"description":"x","unit_amount":1,"metadata":{"a":{}}}]}`, "parameter_invalid", "line_items[0].metadata.a"},
-		{"nobody", `{"customer":"cus_0VbZaxcl001kOOiAEr1tPH"}`, "resource_missing", "customer"},
-		{"no address", `{"customer_email":"ama"}`, "parameter_invalid", "customer_email"},
-		{"two addresses", `{"customer_email":"a@example.com, b@example.com"}`, "parameter_invalid", "customer_email"},
-		{"no number", `{"customer_phone":"12"}`, "invalid_phone_number", "customer_phone"},
-		{"another method", `{"collection_method":"by_force"}`, "parameter_invalid", "collection_method"},
-		{"no date", `{"due_date":"soon"}`, "parameter_invalid", "due_date"},
-		{"a long memo", `{"memo":"` + strings.Repeat("x", 501) + `"}`, "parameter_invalid", "memo"},
-	} {
-		response, data := s.Do("POST", "/v1/invoices", c.body)
-		status := 400
-		wants(t, c.what, response, data, status, c.code, c.param)
-	}
-	response, data := s.Do("POST", "/v1/invoices", `{"auto_finalize":true}`)
-	wants(t, "finalized without lines", response, data, 409, "invoice_no_lines", "")
-
-	draft, page := newInvoice(t, s, `{}`)
-	act := func(id, action, body string) (*http.Response, []byte) {
-		return s.Do("POST", "/v1/invoices/"+id+"/"+action, body)
-	}
-	// What each status refuses: the action, the code, and the status of the answer.
-	open, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	paid, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	act(paid, "pay", "{}")
-	void, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	act(void, "void", "{}")
-	lost, _ := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
-	act(lost, "mark_uncollectible", "{}")
-	for _, c := range []struct{ what, id, action, code string }{
-		{"draft", draft, "finalize", "invoice_no_lines"},
-		{"draft", draft, "pay", "invoice_not_open"},
-		{"draft", draft, "void", "invoice_not_voidable"},
-		{"draft", draft, "send", "invoice_not_open"},
-		{"draft", draft, "mark_uncollectible", "invoice_not_open"},
-		{"open", open, "finalize", "invoice_not_draft"},
-		{"open", open, "lines", "invoice_not_draft"},
-		{"paid", paid, "finalize", "invoice_not_draft"},
-		{"paid", paid, "pay", "invoice_already_paid"},
-		{"paid", paid, "void", "invoice_not_voidable"},
-		{"paid", paid, "mark_uncollectible", "invoice_already_paid"},
-		{"void", void, "pay", "invoice_not_open"},
-		{"void", void, "void", "invoice_not_voidable"},
-		{"uncollectible", lost, "pay", "invoice_not_open"},
-		{"uncollectible", lost, "mark_uncollectible", "invoice_not_open"},
-	} {
-		body := "{}"
-		if c.action == "lines" {
-			body = `{"description":"x","unit_amount":1}`
-		}
-		response, data := act(c.id, c.action, body)
-		wants(t, c.what+" "+c.action, response, data, 409, c.code, "")
-	}
-	response, data = act(open, "send", "{}")
-	wants(t, "nobody to send to", response, data, 400, "invoice_no_recipient", "")
-	response, data = s.Do("DELETE", "/v1/invoices/"+open, nil)
-	wants(t, "delete what is open", response, data, 409, "invoice_not_draft", "")
-	response, data = s.Do("POST", "/v1/invoices/"+open, `{"memo":"x"}`)
-	wants(t, "update what is open", response, data, 409, "invoice_not_draft", "")
-	response, data = act(open, "pay", `{"source":"12"}`)
-	wants(t, "no phone", response, data, 400, "invalid_phone_number", "source")
-	response, data = act(open, "pay", `{"payment_method":"pm_fail_x"}`)
-	wants(t, "declined", response, data, 402, "payment_failed", "")
-	response, data = s.Do("GET", "/v1/invoices?status=late", nil)
-	wants(t, "an unknown status", response, data, 400, "parameter_invalid", "status")
-	response, data = act(lost, "void", "")
-	wants(t, "an uncollectible one can be voided", response, data, 200, "", "")
-
-	if r, _ := browse(t, "GET", page, nil); r.StatusCode != 404 {
-		t.Errorf("the page of a draft: %d", r.StatusCode)
-	}
 }
 
 func TestInvoiceListFilters(t *testing.T) {

@@ -55,42 +55,6 @@ func TestRefundBodies(t *testing.T) {
 	verified(t, s)
 }
 
-func TestRefundRefusals(t *testing.T) {
-	s := paymentstest.New(t)
-	paid := s.Pay(newCode(t, s, `{}`), 100)
-	for _, c := range []struct {
-		what, body  string
-		status      int
-		code, param string
-	}{
-		{"nothing", `{}`, 400, "parameter_missing", "payment"},
-		{"nobody's", `{"payment":"pay_0VbZaxcl001kOOiAEr1tPH"}`, 400, "resource_missing", "payment"},
-		{"no invoice", `{"invoice":"inv_0VbZaxcl001kOOiAEr1tPH"}`, 400, "resource_missing", "invoice"},
-		{"a number", `{"payment":5}`, 400, "parameter_invalid", "payment"},
-		{"text", `{"payment":"PAY","amount":"5"}`, 400, "parameter_invalid", "amount"},
-		{"half a pesewa", `{"payment":"PAY","amount":0.5}`, 400, "parameter_invalid", "amount"},
-		{"zero", `{"payment":"PAY","amount":0}`, 400, "parameter_invalid", "amount"},
-		{"too much", `{"payment":"PAY","amount":101}`, 400, "amount_too_large", "amount"},
-		{"beyond all", `{"payment":"PAY","amount":99999999999999999999}`, 400, "parameter_invalid", "amount"},
-		{"a long reason", `{"payment":"PAY","reason":"` + strings.Repeat("x", 501) + `"}`, 400, "parameter_invalid", "reason"},
-		{"nested metadata", `{"payment":"PAY","metadata":{"a":{}}}`, 400, "parameter_invalid", "metadata.a"},
-	} {
-		response, data := s.Do("POST", "/v1/refunds", strings.ReplaceAll(c.body, "PAY", paid.ID))
-		wants(t, c.what, response, data, c.status, c.code, c.param)
-	}
-	for query, param := range map[string]string{"status=lost": "status", "payment=": "payment", "limit=0": "limit"} {
-		response, data := s.Do("GET", "/v1/refunds?"+query, nil)
-		wants(t, query, response, data, 400, "parameter_invalid", param)
-	}
-	s.Refund(paid.ID, 0)
-	response, data := s.Do("POST", "/v1/refunds", fmt.Sprintf(`{"payment":%q}`, paid.ID))
-	wants(t, "twice", response, data, 409, "payment_already_refunded", "")
-	response, data = s.Do("POST", "/v1/test_helpers/refunds/re_1/settle", `{"outcome":"lost"}`)
-	wants(t, "settled somehow", response, data, 400, "parameter_invalid", "outcome")
-	response, data = s.Do("POST", "/v1/invoices/inv_1/pay", `{"paid_outside":"cash"}`)
-	wants(t, "paid somehow", response, data, 400, "parameter_invalid", "paid_outside")
-}
-
 // The hosted page shows what was refunded, with the credit note, to whoever has its
 // address.
 func TestHostedPageShowsRefunds(t *testing.T) {

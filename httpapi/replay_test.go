@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -120,60 +119,6 @@ func TestTestHelpersReplay(t *testing.T) {
 		}
 	}
 	verified(t, s)
-}
-
-// However many ask at once, one account is opened, and money comes once.
-func TestOneAccountPerIdempotencyKey(t *testing.T) {
-	s := paymentstest.New(t)
-	answers := make([]string, 8)
-	var all sync.WaitGroup
-	for i := range answers {
-		all.Go(func() {
-			_, data := s.Do("POST", "/v1/test_helpers/consumers", `{"name":"Ama","balance":5}`, "X-Idempotency-Key", "one")
-			answers[i] = string(data)
-		})
-	}
-	all.Wait()
-	for _, answer := range answers[1:] {
-		if answer != answers[0] {
-			t.Errorf("%s, and %s", answers[0], answer)
-		}
-	}
-	_, data := s.Do("GET", "/v1/test_helpers/consumers/"+field(t, []byte(answers[0]), "account_id"), nil)
-	if got := field(t, data, "balance"); got != "5" {
-		t.Errorf("the account has %s", got)
-	}
-	verified(t, s)
-}
-
-// A verification under a used key says nothing of another code.
-func TestAnotherCodeIsAnotherRequest(t *testing.T) {
-	s := paymentstest.New(t)
-	code := requestOTP(t, s)
-	verify := func(code string) (int, string) {
-		response, data := s.Do("POST", "/v1/otp/verify", `{"purpose":"PAYOUT","code":"`+code+`"}`, "X-Idempotency-Key", "k")
-		return response.StatusCode, string(data)
-	}
-	status, first := verify(code)
-	if status != 200 {
-		t.Fatalf("%d %s", status, first)
-	}
-	if status, again := verify(code); status != 200 || again != first {
-		t.Errorf("again: %d %s", status, again)
-	}
-	for i := range 6 { // and is counted as anywhere else
-		want := "otp_invalid"
-		if i == 5 {
-			want = "otp_attempts_exceeded"
-		}
-		if status, refused := verify(wrongCode(code)); status == 200 || !strings.Contains(refused, want) {
-			t.Errorf("wrong code %d: %d %s", i, status, refused)
-		}
-	}
-	response, data := s.Do("POST", "/v1/payouts", `{"amount":1,"destination":{"type":"mobile_money","phone_number":"0241234567"},"otp_code":"`+code+`"}`)
-	if response.StatusCode == 200 {
-		t.Errorf("a code that was guessed at makes a payout: %s", data)
-	}
 }
 
 // A PIN that is chosen is another request than one that is made up.

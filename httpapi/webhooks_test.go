@@ -5,12 +5,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"strings"
 	"testing"
 
 	"github.com/seed-7082ffec/payments"
-	"github.com/seed-7082ffec/payments/account"
-	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
@@ -50,39 +47,4 @@ func TestWebhookBodies(t *testing.T) {
 	step("webhook_list", "GET", "/v1/webhooks", nil)
 	step("webhook_delete", "DELETE", "/v1/webhooks/"+id, nil)
 	step("webhook_list_none", "GET", "/v1/webhooks", nil)
-}
-
-func TestWebhookRefusals(t *testing.T) {
-	s := paymentstest.New(t)
-	live, _ := as(t, s, api.Caller{Merchant: s.Caller.Merchant, Live: true}, account.CreateKeyParams{})
-	for _, c := range []struct {
-		what        string
-		shop        *paymentstest.Shop
-		body        string
-		code, param string
-	}{
-		{"nothing", s, `{}`, "parameter_missing", "url"},
-		{"no events", s, `{"url":"https://example.com"}`, "parameter_missing", "events"},
-		{"an empty list", s, `{"url":"https://example.com","events":[]}`, "parameter_missing", "events"},
-		{"an unknown type", s, `{"url":"https://example.com","events":["*","payment.exploded"]}`, "event_type_unknown", "events[1]"},
-		{"a type that is no text", s, `{"url":"https://example.com","events":[5]}`, "parameter_invalid", "events[0]"},
-		{"no address", s, `{"url":"example","events":["*"]}`, "webhook_url_invalid", "url"},
-		{"a password", s, `{"url":"https://a:b@example.com","events":["*"]}`, "webhook_url_invalid", "url"},
-		{"http in live mode", live, `{"url":"http://example.com","events":["*"]}`, "webhook_url_invalid", "url"},
-		{"inside in live mode", live, `{"url":"https://127.1","events":["*"]}`, "webhook_url_invalid", "url"},
-	} {
-		response, data := c.shop.Do("POST", "/v1/webhooks", c.body)
-		wants(t, c.what, response, data, 400, c.code, c.param)
-	}
-	response, data := s.Do("POST", "/v1/webhooks", `{"url":"http://example.com","events":["*"]}`)
-	wants(t, "http in test mode", response, data, 200, "", "")
-	id := field(t, data, "id")
-	response, data = s.Do("PATCH", "/v1/webhooks/"+id, `{"events":["nothing"]}`)
-	wants(t, "an update to an unknown type", response, data, 400, "event_type_unknown", "events[0]")
-	response, data = s.Do("PATCH", "/v1/webhooks/"+id, `{"url":"ftp://example.com"}`)
-	wants(t, "an update to no address", response, data, 400, "webhook_url_invalid", "url")
-	response, data = s.Do("POST", "/v1/webhooks/"+id, `{}`)
-	if response.StatusCode != 405 || !strings.Contains(response.Header.Get("Allow"), "PATCH") {
-		t.Errorf("POST: %d %s", response.StatusCode, data)
-	}
 }

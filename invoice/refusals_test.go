@@ -55,6 +55,11 @@ func TestInvalidFieldsAreRefused(t *testing.T) {
 			invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: new(int64(1e14)), Quantity: new(decimal.New(1, 6))}}},
 			api.ParameterInvalid, "line_items[0].unit_amount",
 		},
+		"a line beyond the most": {
+			invoice.Fields{Lines: []invoice.LineParams{{Description: "x", UnitAmount: new(int64(99_999_999)), Quantity: new(decimal.New(2, 0))}}},
+			api.ParameterInvalid, "line_items[0]",
+		},
+		"lines beyond the most":   {invoice.Fields{Lines: []invoice.LineParams{line(99_999_999), line(1), line(1)}}, api.ParameterInvalid, "line_items[1]"},
 		"a line of nothing":       {with(func(l *invoice.LineParams) { l.Description = "" }), api.ParameterMissing, "line_items[1].description"},
 		"a long line":             {with(func(l *invoice.LineParams) { l.Description = long }), api.ParameterInvalid, "line_items[1].description"},
 		"no price":                {with(func(l *invoice.LineParams) { l.UnitAmount = nil }), api.ParameterMissing, "line_items[1].unit_amount"},

@@ -7,34 +7,33 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 )
 
-// Mailer sends one e-mail. It may be called again with the same message when its
-// outcome was lost, and must be safe for concurrent use. An error means that the
-// message is tried again. Package invoice/smtp has one.
+// Mailer sends one e-mail. It must be safe for concurrent use. After an error, or when the
+// outcome was lost, the library calls it again with the same message. Package invoice/smtp
+// has one.
 type Mailer interface {
 	SendEmail(ctx context.Context, e Email) error
 }
 
-// Email is one e-mail. The address that it comes from is the Mailer's business;
-// FromName is the merchant on whose behalf it goes.
+// Email is one e-mail. The Mailer chooses the address of the sender. FromName is the merchant
+// on whose behalf it is sent.
 type Email struct {
-	// ID is the message's, the same whenever it is sent again.
+	// ID is that of the message; it is the same whenever the library sends it again.
 	ID       string
 	To       string
 	FromName string
 	Subject  string
-	// Text and HTML say the same. HTML fetches nothing from elsewhere.
+	// Text and HTML have the same content. HTML loads nothing from other servers.
 	Text, HTML  string
 	Attachments []Attachment
 }
 
-// Attachment is a file that goes with an e-mail.
+// Attachment is a file attached to an e-mail.
 type Attachment struct {
 	Name, Type string
 	Data       []byte
 }
 
-// CanEmail reports whether an e-mail of that mode would reach anybody, if only the
-// list of test mode.
+// CanEmail reports whether an e-mail of a mode would be sent, or at least listed in test mode.
 func (i *Internal) CanEmail(live bool) bool { return !live || i.svc.config.Mailer != nil }
 
 // Email queues an e-mail in the caller's transaction. person is as for Text. document is the id

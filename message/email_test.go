@@ -61,7 +61,7 @@ func TestLiveEmailIsRemovedOnceSent(t *testing.T) {
 	}
 	p.email(t, live, receipt, "")
 	if n := p.kept(t, true); n != 0 {
-		t.Errorf("%d e-mails are queued that nobody sends", n)
+		t.Errorf("%d e-mails are queued without a Mailer", n)
 	}
 	p.over(p.engine.Store, message.Config{Mailer: mailer})
 	if !p.internal.CanEmail(true) {
@@ -132,8 +132,8 @@ func TestTestEmailIsKeptAndSentOnlyByTestMailer(t *testing.T) {
 	}
 }
 
-// What is erased is what is about the person, in that merchant's mode, however much of
-// it there is, and nothing about somebody else at the same address.
+// Erase deletes all messages to and about the person in that merchant's mode, however many,
+// and none about another person at the same address.
 func TestEraseRemovesMessagesOfOnePerson(t *testing.T) {
 	p := newPost(t, &phones{})
 	for range api.MaxLimit + 1 {
@@ -164,7 +164,7 @@ func TestEraseRemovesMessagesOfOnePerson(t *testing.T) {
 	}
 }
 
-// A try whose outcome is undone and written again counts as one, and comes again by
+// An attempt whose outcome is rolled back and written again counts once, and the next follows
 // the schedule.
 func TestRerunCountsOneAttempt(t *testing.T) {
 	texter, mailer := &phones{fail: 2}, &mails{fail: 2}
@@ -185,8 +185,8 @@ func TestRerunCountsOneAttempt(t *testing.T) {
 	}
 }
 
-// Whichever operation of the store fails, the call says so, and a message that was
-// queued is kept until it was sent.
+// When any operation of the store fails, the call returns the error. A queued message stays
+// until it is sent.
 func TestStoreFailuresLoseNoMessage(t *testing.T) {
 	texter := &phones{}
 	p := newPost(t, nil)

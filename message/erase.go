@@ -9,9 +9,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Erase removes the messages to a person who was deleted, and those that tell of the
-// person: those that wait to be sent, and those that test mode keeps. Messages about
-// somebody else stay, also those to the same address.
+// Erase deletes the messages to a deleted person and those about the person, whether they
+// wait to be sent or test mode keeps them. Messages about another person stay, also those to
+// the same address.
 func (i *Internal) Erase(ctx context.Context, caller api.Caller, person string) error {
 	q := storage.Query{Scope: engine.Scope(caller), Where: engine.Where(nil, "person", person), Limit: api.MaxLimit}
 	return i.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
@@ -28,8 +28,8 @@ func (i *Internal) Erase(ctx context.Context, caller api.Caller, person string) 
 	})
 }
 
-// EraseEverywhere is Erase for a consumer or cash agent, of whom the messages of every
-// merchant may tell.
+// EraseEverywhere is Erase for a consumer or cash agent, whom the messages of every merchant
+// may be about.
 func (i *Internal) EraseEverywhere(ctx context.Context, live bool, person string) error {
 	scopes := map[storage.Scope]bool{}
 	in := engine.Within{Scope: storage.Scope{Live: live}, All: true}

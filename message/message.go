@@ -1,13 +1,12 @@
 // Package message sends SMS and e-mails to people. A call writes its messages in its own
-// transaction; a worker delivers them afterwards, with retries, through the host's [Texter]
+// transaction. A worker sends them afterwards, with retries, through the host's [Texter]
 // and [Mailer].
 //
 // It owns the queue of messages. It does not own their texts and recipients, which come
 // from the packages that queue them.
 //
-// In test mode nothing is sent: a message is kept, so that it can be read with
-// [Service.List], and counts as delivered. In live mode a message is removed
-// when it has been delivered, since it may hold a one-time code.
+// Test mode sends nothing: it keeps a message, so that [Service.List] shows it, and counts it
+// as sent. Live mode deletes a message once it is sent, since it may hold a one-time code.
 package message
 
 import (
@@ -22,28 +21,28 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/engine"
 	"github.com/seed-7082ffec/payments/internal/phone"
+	"github.com/seed-7082ffec/payments/internal/retention"
 	"github.com/seed-7082ffec/payments/internal/retry"
 	"github.com/seed-7082ffec/payments/internal/work"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Texter sends one SMS. The library may call it again with the same message when the
-// outcome was lost. It must be safe for concurrent use. After an error the message is
-// tried again.
+// Texter sends one SMS. It must be safe for concurrent use. After an error, or when the
+// outcome was lost, the library calls it again with the same message.
 type Texter interface {
 	SendSMS(ctx context.Context, m SMS) error
 }
 
 // SMS is one text message.
 type SMS struct {
-	// ID is the message's, the same whenever it is sent again.
+	// ID is that of the message; it is the same whenever the library sends it again.
 	ID string
 	// To is a number of the form +233XXXXXXXXX.
 	To   string
 	Text string
 }
 
-// Kind is the way a message goes.
+// Kind says whether a message is an SMS or an e-mail.
 type Kind string
 
 // The kinds of messages.
@@ -52,7 +51,7 @@ const (
 	KindEmail Kind = "email"
 )
 
-// Message is what somebody was told.
+// Message is an SMS or e-mail of test mode.
 type Message struct {
 	ID        string   `json:"id"`
 	Object    string   `json:"object"` // always "message"
@@ -70,11 +69,11 @@ type record struct {
 	HTML     string `json:"html,omitempty"`
 	Attach   string `json:"attach,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
-	// Person is the customer, consumer or cash agent whom the message is to or tells of.
+	// Person is the customer, consumer or cash agent who gets the message or is its subject.
 	Person string `json:"person,omitempty"`
-	// Sent says that a message of test mode is only kept: it was sent, or was not to be.
+	// Sent says that a message of test mode is only kept: there is nothing left to send.
 	Sent bool `json:"sent,omitempty"`
-	// Due is when the message is to be sent, or, for one of test mode, forgotten.
+	// Due is when the worker sends the message or, if Sent, deletes it.
 	Due api.Time `json:"due"`
 }
 
@@ -88,12 +87,12 @@ var messages = storage.NewCollection("messages", []storage.Field[record]{
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind { return []*storage.Kind{messages.Kind()} }
 
-// DefaultRetention is how long a message of test mode can be read.
+// DefaultRetention is how long test mode keeps a message.
 const DefaultRetention = 30 * 24 * time.Hour
 
-// retryAfter is how long to wait after each failed attempt. After the last one
-// the message is given up: nobody wants yesterday's receipt.
-var retryAfter = retry.Schedule{
+// retrySchedule is how long to wait after each failed attempt. After the last one the worker
+// gives up: a receipt of yesterday is of no use.
+var retrySchedule = retry.Schedule{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute,
 	time.Hour, 3 * time.Hour, 8 * time.Hour, 12 * time.Hour,
 }
@@ -101,15 +100,14 @@ var retryAfter = retry.Schedule{
 // sendTimeout bounds one call of the Texter or Mailer.
 const sendTimeout = 15 * time.Second
 
-// Config is what carries messages. What is nil carries nothing: live mode then
-// has no SMS, or no e-mail.
+// Config has the host's senders. Live mode sends no SMS without a Texter, and no e-mail
+// without a Mailer.
 type Config struct {
 	Texter Texter
 	Mailer Mailer
-	// TestMailer sends the e-mails of test mode, which are listed all the same.
+	// TestMailer sends the e-mails of test mode, which List shows all the same.
 	TestMailer Mailer
-	// Retention is how long the messages of test mode can be read; [DefaultRetention]
-	// when zero.
+	// Retention is how long test mode keeps a message; zero means [DefaultRetention].
 	Retention time.Duration
 }
 
@@ -130,13 +128,13 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	return s, &Internal{s}
 }
 
-// CanText reports whether an SMS of that mode would reach anybody.
+// CanText reports whether an SMS of a mode would be sent, or at least listed in test mode.
 func (i *Internal) CanText(live bool) bool { return !live || i.svc.config.Texter != nil }
 
-// Text queues an SMS in the caller's transaction. person is the id of the customer,
-// consumer or cash agent whom it is to or tells of, with whose data it is erased; empty
-// for nobody. Without a Texter live mode queues nothing; a caller for whom the message is
-// essential asks CanText first.
+// Text queues an SMS in the caller's transaction. person is the id of the customer, consumer
+// or cash agent who gets it or is its subject, or empty: the erasure of the person erases the
+// message. Without a Texter live mode queues nothing. A caller that needs the message checks
+// CanText first.
 func (i *Internal) Text(tx *engine.Tx, person, to, text string) error {
 	if to == "" || !i.CanText(tx.Caller.Live) {
 		return nil
@@ -151,8 +149,8 @@ func (i *Internal) Text(tx *engine.Tx, person, to, text string) error {
 	return i.queue(tx, r)
 }
 
-// queue writes a message down. One of test mode that is not to be sent is due
-// when it may be forgotten.
+// queue stores a message. One of test mode that needs no sending is due when the worker may
+// delete it.
 func (i *Internal) queue(tx *engine.Tx, r record) error {
 	r.Due = api.At(tx.Now)
 	if !tx.Caller.Live && !i.sendsInTest(&r) {
@@ -165,7 +163,7 @@ func (i *Internal) queue(tx *engine.Tx, r record) error {
 	return nil
 }
 
-// sendsInTest reports a message of test mode that is sent all the same.
+// sendsInTest reports whether test mode sends a message, through the TestMailer.
 func (i *Internal) sendsInTest(r *record) bool {
 	return r.Kind == KindEmail && i.svc.config.TestMailer != nil && !r.Sent
 }
@@ -178,8 +176,8 @@ type ListParams struct {
 	Kind Kind   `param:"kind"`
 }
 
-// List returns the messages of test mode, newest first. Live mode has none to
-// show: they leave the store when they are delivered.
+// List returns the messages of test mode, newest first. It refuses live mode, which deletes
+// messages once they are sent.
 func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[Message], error) {
 	if caller.Live {
 		return nil, errTestOnly
@@ -203,14 +201,45 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return listing.List(ctx, s.engine, q, p.Page)
 }
 
+// Detail is a message with all that its recipient sees.
+type Detail struct {
+	Message
+	// FromName and HTML are of e-mails. HTML is as it was queued: a page that shows it must
+	// keep it from running scripts.
+	FromName string
+	HTML     string
+	// Attached is the id of the invoice or refund whose PDF is attached; empty for none.
+	Attached string
+}
+
+// Get returns one message of test mode. It refuses live mode.
+func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Detail, error) {
+	if caller.Live {
+		return nil, errTestOnly
+	}
+	o, err := engine.Get(ctx, s.engine, caller, messages, id, "message")
+	if err != nil {
+		return nil, err
+	}
+	return &Detail{Message: o.Value.Message, FromName: o.Value.FromName, HTML: o.Value.HTML, Attached: o.Value.Attach}, nil
+}
+
+var errTestOnly = api.Errorf(api.PermissionDenied, "", "Messages can be read in test mode only.")
+
+// Retention returns the rule that removes old messages of test mode. Their due times remove
+// them, too; the rule is for those that were queued when the host kept messages for longer.
+func (*Internal) Retention(keep time.Duration) retention.Rule {
+	return retention.NewRule(messages, keep, func(r *record) (api.Time, bool) { return r.CreatedAt, r.Sent })
+}
+
 // Outgoing is a queued message that a worker has claimed.
 type Outgoing struct {
 	object *storage.Object[record]
 	caller api.Caller
-	sends  bool // else nothing carries it, or it was sent
+	sends  bool // whether there is a sender for it, and something left to send
 }
 
-// Kind is the kind of messages, which are due when they are to be sent, or forgotten.
+// Kind returns the kind of messages, which are due when the worker sends or deletes them.
 func (*Internal) Kind() *storage.Kind { return messages.Kind() }
 
 // Open returns the message of a claimed record.
@@ -231,10 +260,10 @@ func (i *Internal) Open(r storage.Record) (*Outgoing, error) {
 	return m, nil
 }
 
-// Caller stands for the merchant who sends the message.
+// Caller returns the merchant of the message as a caller.
 func (m *Outgoing) Caller() api.Caller { return m.caller }
 
-// Document is the id of the invoice or refund whose PDF is to be attached; empty for none.
+// Document returns the id of the invoice or refund whose PDF to attach; empty for none.
 func (m *Outgoing) Document() string {
 	if !m.sends {
 		return ""
@@ -242,8 +271,8 @@ func (m *Outgoing) Document() string {
 	return m.object.Value.Attach
 }
 
-// Send sends the message, with the attachment of its Document, and writes the outcome. failed
-// says that there is no attachment, though there should be: the message is tried again.
+// Send sends the message, with the attachment of its Document, and writes the outcome. If
+// failed is the error that making the attachment met, Send sends nothing and retries later.
 func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment, failed error) error {
 	o, caller := m.object, m.caller
 	if !m.sends {
@@ -253,7 +282,7 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 			if !o.Value.Sent || !until.After(tx.Now) {
 				return messages.Delete(tx, o)
 			}
-			kept := *o // the host keeps messages for longer than it did
+			kept := *o // the host has lengthened the retention
 			kept.Value.Due = api.At(until)
 			return messages.Replace(tx, &kept)
 		})
@@ -262,19 +291,19 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 		failed = i.send(ctx, caller, o, attachment)
 	}
 	o.Value.Attempts++
-	said := work.Outcome{Name: "sent", Attempt: o.Value.Attempts}
-	defer func() { work.Report(ctx, said) }()
-	if wait, more := retryAfter.After(o.Value.Attempts); failed != nil && more {
+	outcome := work.Outcome{Name: "sent", Attempt: o.Value.Attempts}
+	defer func() { work.Report(ctx, outcome) }()
+	if wait, more := retrySchedule.After(o.Value.Attempts); failed != nil && more {
 		// The error may quote the number; the log must not.
-		said.Name, said.Level, said.Err = "again", slog.LevelWarn, failed
+		outcome.Name, outcome.Level, outcome.Err = "again", slog.LevelWarn, failed
 		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-			again := *o // a run that is undone leaves the claimed version as it is
+			again := *o // a run that is rolled back leaves the claimed version as it is
 			again.Value.Due = api.At(tx.Now.Add(wait))
 			return messages.Replace(tx, &again)
 		})
 	}
 	if failed != nil {
-		said.Name, said.Level, said.Err = "given_up", slog.LevelError, failed
+		outcome.Name, outcome.Level, outcome.Err = "given_up", slog.LevelError, failed
 	}
 	if !caller.Live {
 		return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error {
@@ -286,8 +315,8 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 	return i.svc.engine.Update(ctx, caller, func(tx *engine.Tx) error { return messages.Delete(tx, o) })
 }
 
-// send calls the host's Texter or Mailer, whose panic is a failed try like any other. What
-// it panicked with may quote the number, so that only the stack is logged.
+// send calls the host's Texter or Mailer. A panic is a failed attempt like any other. Its
+// value may quote the number, so send logs the stack only.
 func (i *Internal) send(ctx context.Context, caller api.Caller, o *storage.Object[record], attachment *Attachment) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()

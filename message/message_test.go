@@ -175,7 +175,7 @@ func TestLiveModeWithoutTexterQueuesNothing(t *testing.T) {
 	}
 	p.queue(t, live, number, "Hello.")
 	if n := p.kept(t, true); n != 0 {
-		t.Errorf("%d messages are queued that nobody sends", n)
+		t.Errorf("%d messages are queued without a Texter", n)
 	}
 }
 
@@ -234,8 +234,8 @@ func (e *explosive) SendSMS(_ context.Context, m message.SMS) error {
 	return nil
 }
 
-// A Texter that panics has failed, is tried again by the same schedule, and what
-// it said does not reach the log.
+// The worker retries a Texter that panics by the same schedule. The value of the panic does
+// not reach the log.
 func TestPanickingTexterIsRetried(t *testing.T) {
 	texter := &explosive{left: 2}
 	p := newPost(t, texter)
@@ -254,8 +254,8 @@ func TestPanickingTexterIsRetried(t *testing.T) {
 	}
 }
 
-// A host that stops having a Texter has live messages that nobody can send; they
-// do not come back for ever.
+// A host that no longer has a Texter cannot send its queued live messages; the worker deletes
+// them.
 func TestLiveMessagesWithoutTexterAreDropped(t *testing.T) {
 	p := newPost(t, &phones{})
 	p.queue(t, live, number, "Hello.")

@@ -14,19 +14,18 @@ var exportColumns = []string{
 	"amount_refunded",
 }
 
-// ExportParams say what is exported.
+// ExportParams select the payments of an export.
 type ExportParams struct {
 	ListParams
 	// Writer receives the CSV.
 	Writer io.Writer
-	// Progress, unless it is nil, is told after each page how many payments are
-	// written, in the goroutine of Export.
+	// Progress, unless it is nil, is called after each page with the number of payments written,
+	// in the goroutine of Export.
 	Progress func(written int)
 }
 
-// Export writes the payments that the parameters select as CSV, newest first; the
-// page of the parameters is ignored. What a spreadsheet would take for a formula
-// is written with an apostrophe before it.
+// Export writes the selected payments as CSV, newest first. It ignores the page of the
+// parameters. It puts an apostrophe before text that a spreadsheet would take for a formula.
 func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {
 	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[Payment], error) {
 		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}

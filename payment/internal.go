@@ -8,22 +8,22 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 )
 
-// Internal is what sibling packages call in their own transactions. Only package payments
-// has one, so a host cannot call it.
+// Internal holds the methods that sibling packages call in their own transactions. Only package
+// payments has one, so a host cannot call it.
 type Internal struct{ svc *Service }
 
-// NewID makes a payment's id, for the posting that the caller writes beside it.
+// NewID makes a payment's id. The caller's posting needs it too.
 func (*Internal) NewID(tx *engine.Tx) string { return tx.NewID("pay_") }
 
-// Completed keeps a payment whose money moves in the same transaction, and records its
-// events. It fills in what follows from the call: object, currency, status, mode and time.
+// Completed stores a payment whose money moves in the same transaction, and records its events.
+// It sets object, currency, status, mode and time.
 func (i *Internal) Completed(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
 	p.Object, p.Currency, p.Status = "payment", api.Currency, Completed
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
 	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, record{Payment: p, Source: from}); err != nil {
 		return nil, fmt.Errorf("payment: keep: %w", err)
 	}
-	// The payment begins in its final status, so it has the events of two.
+	// The payment starts in its final status, so it gets both events at once.
 	if err := i.svc.events.Record(tx, &p, event.PaymentCreated, event.PaymentSucceeded); err != nil {
 		return nil, err
 	}

@@ -1,9 +1,7 @@
-// Package payment keeps the payments that a merchant has received, whichever
-// way they came.
+// Package payment keeps the payments that a merchant has received, by every method.
 //
-// It owns the record of a payment and its events. Taking the money is the
-// business of the packages that do it, qrcode and invoice, in the same
-// transaction.
+// It owns the record of a payment and its events. Packages qrcode and invoice take the money, in
+// the same transaction.
 package payment
 
 import (
@@ -17,7 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Status is where a payment stands.
+// Status is the state of a payment.
 type Status string
 
 // The statuses of a payment.
@@ -40,8 +38,8 @@ type Payment struct {
 	Object string `json:"object"` // always "payment"
 	// Amount is in pesewas.
 	Amount int64 `json:"amount"`
-	// AmountRefunded is how much of it refunds have given back, or are about to, in
-	// pesewas. A refund that fails no longer counts.
+	// AmountRefunded is the part that refunds have paid back or have reserved, in pesewas. A
+	// failed refund no longer counts.
 	AmountRefunded int64  `json:"amount_refunded"`
 	Currency       string `json:"currency"`
 	Status         Status `json:"status"`
@@ -50,7 +48,7 @@ type Payment struct {
 	Provider *string `json:"provider"`
 	// Phone is the payer's number, masked.
 	Phone *string `json:"phone"`
-	// QRCode and Invoice name what was paid.
+	// QRCode and Invoice name the object that was paid.
 	QRCode    *string      `json:"qr_code"`
 	Invoice   *string      `json:"invoice"`
 	Reference string       `json:"reference"`
@@ -59,12 +57,11 @@ type Payment struct {
 	CreatedAt api.Time     `json:"created_at"`
 }
 
-// Source is where the money of a payment came from, and where a refund of it goes.
-// Only one of them is set.
+// Source is the origin of a payment's money, to which a refund returns it. Only one field is set.
 type Source struct {
 	// Payer is the account that paid.
 	Payer string `json:"payer,omitempty"`
-	// Charge is the id under which a provider outside took the money.
+	// Charge is the id under which an external provider took the money.
 	Charge string `json:"charge,omitempty"`
 }
 
@@ -89,7 +86,7 @@ type Service struct {
 	events *event.Internal
 }
 
-// New returns the service, and what sibling packages call on it in their transactions.
+// New returns the service, and the methods for sibling packages' transactions.
 func New(e *engine.Engine, events *event.Internal) (*Service, *Internal) {
 	s := &Service{engine: e, events: events}
 	return s, &Internal{s}
@@ -106,7 +103,7 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 	return listing("/v1/payments").GetJSON(ctx, s.engine, caller, id, w)
 }
 
-// listing is how payments are read; url is the path of the list.
+// listing reads payments; url is the path of the list.
 func listing(url string) engine.Listing[record, Payment] {
 	return engine.Listing[record, Payment]{
 		Collection: payments, Noun: "payment", URL: url,
@@ -118,7 +115,7 @@ func listing(url string) engine.Listing[record, Payment] {
 type ListParams struct {
 	api.Page
 	Status Status `param:"status"`
-	// QRCode and Invoice are ids of what was paid.
+	// QRCode and Invoice are ids of paid objects.
 	QRCode  string    `param:"qr_code,id"`
 	Invoice string    `param:"invoice,id"`
 	Created api.Times `param:"created"`

@@ -24,7 +24,7 @@ import (
 
 var start = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// till is the service on a store of its own, with a clock that the test sets.
+// till is the service on its own store, with a clock that the test sets.
 type till struct {
 	*payment.Service
 	inside *payment.Internal
@@ -51,7 +51,7 @@ func newTill(t *testing.T) *till {
 	return s
 }
 
-// take keeps a payment in a transaction that ends with the given error.
+// take stores a payment in a transaction that ends with the given error.
 func (s *till) take(t *testing.T, caller api.Caller, p payment.Payment, end error) *payment.Payment {
 	t.Helper()
 	var kept *payment.Payment
@@ -85,7 +85,7 @@ func TestCompletedPayments(t *testing.T) {
 		t.Errorf("read back (-kept +got):\n%s", diff)
 	}
 
-	// The JSON is the interface's, and does not tell who paid.
+	// The JSON is the API's, and does not name the payer.
 	text := must.Get(json.Marshal(got))(t)
 	var shown, want any
 	must.Do(t, json.Unmarshal(text, &shown))
@@ -97,7 +97,7 @@ func TestCompletedPayments(t *testing.T) {
 		t.Errorf("JSON (-want +got):\n%s", diff)
 	}
 
-	// Both events carry what the payment was.
+	// Both events carry the payment.
 	list := must.Get(s.events.List(t.Context(), caller, event.ListParams{}))(t)
 	var types []event.Type
 	for _, e := range list.Data {
@@ -178,7 +178,7 @@ func TestListPayments(t *testing.T) {
 	}
 }
 
-// An export goes through all pages, and tells how far it is.
+// An export reads all pages, and reports its progress.
 func TestExport(t *testing.T) {
 	s := newTill(t)
 	caller := api.Caller{Merchant: "mer_1"}

@@ -18,7 +18,7 @@ type CountedRefund struct {
 	Amount int64
 }
 
-// Source returns where the money of a payment came from.
+// Source returns the origin of a payment's money.
 func (*Internal) Source(tx storage.ReadTx, scope storage.Scope, id string) (Source, error) {
 	o, err := engine.GetTx(tx, payments, scope, id, "payment")
 	if err != nil {
@@ -27,9 +27,9 @@ func (*Internal) Source(tx storage.ReadTx, scope storage.Scope, id string) (Sour
 	return o.Value.Source, nil
 }
 
-// Refund counts a refund of a payment: of amount pesewas, or, when that is nil, of all
-// that is left. No other transaction can count the same pesewas, so refunds never exceed
-// a payment, however many race.
+// Refund counts a refund of a payment: of amount pesewas, or, when that is nil, of all that is
+// left. No other transaction can count the same pesewas. So concurrent refunds never exceed the
+// payment.
 //
 // Refusals: resource_missing, payment_not_refundable, payment_already_refunded,
 // parameter_invalid and amount_too_large (amount).
@@ -59,7 +59,7 @@ func (*Internal) Refund(tx *engine.Tx, id string, amount *int64) (*CountedRefund
 	return &CountedRefund{Payment: *p, Source: o.Value.Source, Amount: give}, replace(tx, o)
 }
 
-// RefundFailed takes back what Refund has counted.
+// RefundFailed undoes the count of a failed refund.
 func (*Internal) RefundFailed(tx *engine.Tx, id string, amount int64) error {
 	o, err := engine.GetTx(tx, payments, engine.Scope(tx.Caller), id, "payment")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/payment"
 )
 
-// refund counts a refund of a payment; an amount of 0 is all that is left.
+// refund counts a refund of a payment; an amount of 0 refunds the rest.
 func (s *till) refund(t *testing.T, caller api.Caller, id string, amount int64) (*payment.CountedRefund, error) {
 	t.Helper()
 	var wanted *int64
@@ -46,7 +46,7 @@ func TestRefundsAreCounted(t *testing.T) {
 	free := s.take(t, caller, payment.Payment{Amount: 0}, nil)
 
 	for _, step := range []struct {
-		amount int64 // 0 for all that is left
+		amount int64 // 0 for the rest
 		code   api.Code
 		give   int64
 		total  int64
@@ -84,7 +84,7 @@ func TestRefundsAreCounted(t *testing.T) {
 		t.Errorf("refund of 0: %v", err)
 	}
 
-	// What failed is free again, and no more than was counted.
+	// A failed refund frees its amount, and never more than it counted.
 	for _, step := range []struct {
 		amount, total int64
 		ok            bool
@@ -97,7 +97,7 @@ func TestRefundsAreCounted(t *testing.T) {
 		}
 	}
 
-	// Nobody refunds another's payment, nor one of the other mode.
+	// A caller cannot refund a payment of another merchant or of the other mode.
 	for name, stranger := range map[string]api.Caller{"another merchant": {Merchant: "mer_2"}, "the other mode": {Merchant: "mer_1", Live: true}} {
 		if _, err := s.refund(t, stranger, paid.ID, 1); api.CodeOf(err) != api.ResourceMissing {
 			t.Errorf("refund by %s: %v", name, err)
@@ -106,16 +106,16 @@ func TestRefundsAreCounted(t *testing.T) {
 			t.Errorf("failed refund by %s: %v", name, err)
 		}
 	}
-	// The events of a payment are those of its birth: refunds have their own.
+	// A refund adds no event to the payment: refunds have their own.
 	list, err := s.events.List(t.Context(), caller, event.ListParams{})
 	if err != nil || len(list.Data) != 4 {
 		t.Errorf("%d events, %v", len(list.Data), err)
 	}
 }
 
-// Whatever is asked in whatever order: what is counted is what was granted, less
-// what failed, never below zero and never above the payment.
-func TestRefundsNeverExceedAPayment(t *testing.T) {
+// For any order of calls, the counted amount is the granted refunds less the failed ones. It is
+// never below zero or above the payment.
+func TestRefundsNeverExceedPayment(t *testing.T) {
 	s := newTill(t)
 	caller := api.Caller{Merchant: "mer_1"}
 	dice := rand.New(rand.NewPCG(1, 2))
@@ -168,8 +168,8 @@ func TestSourceOfPayment(t *testing.T) {
 	}
 }
 
-// Whichever operation of the store fails, nothing is counted.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+// When any operation of the store fails, no refund is counted.
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	s := newTill(t)
 	store := faultstore.New(s.engine.Store)
 	s.engine.Store = store

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// contradictions are the works of which the observer is told that they were contradicted.
+// contradictions are the works that the observer saw contradicted.
 type contradictions struct {
 	mu   sync.Mutex
 	told []payments.Work

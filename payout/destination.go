@@ -10,7 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// Type is where a transfer goes.
+// Type is the kind of destination of a transfer.
 type Type string
 
 // The types of destinations.
@@ -20,24 +20,24 @@ const (
 	ServiceWallet Type = "service_wallet"
 )
 
-// DestinationParams say where money is to go.
+// DestinationParams name the recipient of a transfer.
 type DestinationParams struct {
 	Type Type `json:"type"`
 	// PhoneNumber is required for mobile money, in any way of writing a number of
 	// Ghana; for a service wallet it is one of three ways to name the recipient.
 	PhoneNumber string `json:"phone_number,omitempty"`
-	// Provider is mtn, telecel or airteltigo. When empty it follows from the
-	// prefix of the number, which may have been ported since.
+	// Provider is mtn, telecel or airteltigo. If empty, it follows from the number's prefix. The
+	// number may have been ported to another provider since.
 	Provider string `json:"provider,omitempty"`
 	// AccountNumber and BankCode are required for a bank transfer; the code is one
 	// of the [provider.BankDirectory]'s.
 	AccountNumber string `json:"account_number,omitempty"`
 	BankCode      string `json:"bank_code,omitempty"`
 	AccountName   string `json:"account_name,omitempty"` // at most 255 characters
-	// MatchName demands that the account is registered in AccountName, which is then
-	// required, as [Config.NameMatch] compares it; else the transfer is
-	// refused with account_name_mismatch before anything is reserved, or with
-	// service_unavailable when the name cannot be had.
+	// MatchName refuses the transfer unless the account is registered in AccountName, which is
+	// then required. [Config.NameMatch] compares the names. The refusal is account_name_mismatch,
+	// before anything is reserved, or service_unavailable when the provider does not tell the
+	// name.
 	MatchName bool `json:"match_account_name,omitempty"`
 	// ServiceID and AccountID name the recipient of a service wallet transfer. When
 	// several are given, the service id wins, then the account id.
@@ -45,8 +45,7 @@ type DestinationParams struct {
 	AccountID string `json:"account_id,omitempty"`
 }
 
-// Destination is where money goes, as it is shown: numbers of phones and bank
-// accounts are masked.
+// Destination is the recipient as callers see it, with phone and account numbers masked.
 type Destination struct {
 	Type Type `json:"type"`
 	// Provider is the mobile-money provider, or the code of the bank; nil for a
@@ -54,16 +53,16 @@ type Destination struct {
 	Provider *string `json:"provider"`
 	// Number is the masked number; for a service wallet the recipient's account id.
 	Number string `json:"number"`
-	// Name is the account_name that was given; for a service wallet the recipient's first
-	// name and initial.
+	// Name is the given account_name, or, for a service wallet, the recipient's first name and
+	// last initial.
 	Name string `json:"name"`
-	// The rest is for service wallets only.
+	// The fields below are set for service wallets only.
 	ServiceID     string                `json:"service_id,omitempty"`
 	AccountID     string                `json:"account_id,omitempty"`
 	RecipientType account.RecipientType `json:"recipient_type,omitempty"`
 }
 
-// target is an external destination as the rail is told it.
+// target is an external destination in the form that the rail gets.
 type target struct {
 	Provider string `json:"provider"`
 	Number   string `json:"number"` // +233XXXXXXXXX, or digits of a bank account
@@ -88,8 +87,8 @@ func (t *target) enquiry(live bool) provider.Enquiry {
 
 var networks = []string{phone.MTN, phone.Telecel, phone.AirtelTigo}
 
-// check refuses what is wrong without looking anything up, and returns the
-// destination if it is outside of the service; nil for a service wallet.
+// check refuses wrong parameters without a lookup. It returns an external destination and its
+// target; both are nil for a service wallet.
 func (p *DestinationParams) check(banks provider.BankDirectory) (*Destination, *target, error) {
 	if err := check.Text("destination.account_name", p.AccountName, api.MaxName); err != nil {
 		return nil, nil, err
@@ -109,7 +108,7 @@ func (p *DestinationParams) check(banks provider.BankDirectory) (*Destination, *
 			return nil, nil, api.Errorf(api.ParameterMissing, "destination.service_id",
 				"A service_wallet destination needs one of service_id, account_id and phone_number.")
 		}
-		// The form of a number or id is no secret, unlike whether there is such a recipient.
+		// The form of a number or id is no secret. Whether the recipient exists is one.
 		return nil, nil, check.Under("destination", p.wallet().Check())
 	}
 	return nil, nil, api.Invalid("destination.type", "destination.type must be mobile_money, bank_transfer or service_wallet.")
@@ -144,7 +143,7 @@ func (p *DestinationParams) mobileMoney() (*Destination, *target, error) {
 		&target{Provider: network, Number: number, Name: p.AccountName}, nil
 }
 
-// Lengths of bank account numbers in Ghana lie between these, with room.
+// Bank account numbers in Ghana have lengths between these, with some margin.
 const (
 	minAccountNumber = 5
 	maxAccountNumber = 30
@@ -171,8 +170,8 @@ func (p *DestinationParams) bankTransfer(banks provider.BankDirectory) (*Destina
 		&target{Provider: code, Number: number, BankCode: code, Name: p.AccountName}, nil
 }
 
-// maskAccount shows the last four digits after a run of stars that does not
-// tell how many there were.
+// maskAccount shows the last four digits. The number of stars before them does not depend on the
+// length.
 func maskAccount(number string) string {
 	const shown = 4
 	return "****" + number[len(number)-shown:]

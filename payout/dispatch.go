@@ -35,7 +35,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string)
 	}
 	r := &found.Value
 	order := in.order(v, r)
-	if r.Status.final() { // a callback was faster
+	if r.Status.final() { // a callback arrived first
 		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	}
@@ -111,7 +111,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	return decision, err
 }
 
-// outcome is what the status of a transfer says of its order.
+// outcome returns the outcome of the order, as the transfer's status implies it.
 func (r *record) outcome() provider.Outcome {
 	switch r.Status {
 	case Succeeded, Completed:
@@ -139,7 +139,7 @@ func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id stri
 	return dispatch.Ref{}, api.NoSuch("transfer")
 }
 
-// Load returns a transfer as hosts see it, and the word for its status.
+// Load returns a transfer as hosts see it, and its status as a word.
 func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Transfer, string, error) {
 	t, err := in.Transfer(tx, engine.Scope(tx.Caller), transfer.Of(ref.Object), ref.Record)
 	if err != nil {
@@ -157,7 +157,7 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 	r := &found.Value
 	info := &provider.OrderInfo{Outcome: r.outcome(), Attempts: r.Attempts}
 	info.Amount, _ = r.pesewas()
-	if r.Status == Cancelled { // which the rail was not told of
+	if r.Status == Cancelled { // the rail never got it
 		info.Outcome = provider.NotFound
 	}
 	if r.SubmittedAt != nil {
@@ -216,7 +216,7 @@ func (in *Internal) finish(tx *engine.Tx, v *transfer.Variant, found *storage.Ob
 	r := &found.Value
 	r.Due = nil
 	if keep := in.config.NumberRetention; keep > 0 && !r.CreatedAt.Add(keep).After(tx.Now) {
-		r.To = nil // the pass that removes numbers has been here
+		r.To = nil // retention has already run for this transfer
 	}
 	if err := collection(v).Replace(tx, found); err != nil {
 		return fmt.Errorf("payout: write %s: %w", v.Object, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Payee is who is erased from transfers.
+// Payee identifies the recipient to erase from transfers.
 type Payee struct {
 	account     string // acc_… or cag_…, or
 	destination *Destination
@@ -19,8 +19,8 @@ type Payee struct {
 // WalletPayee is the holder of a wallet or float.
 func WalletPayee(account string) Payee { return Payee{account: account} }
 
-// ExternalPayee is who holds a phone or bank account. The name finds transfers whose
-// number is no longer kept. Refusals: those of a destination, and parameter_invalid for a
+// ExternalPayee identifies the holder of a phone or bank account. The name finds transfers whose
+// number retention has removed. Refusals: those of a destination, and parameter_invalid for a
 // service wallet.
 func (in *Internal) ExternalPayee(d DestinationParams) (Payee, error) {
 	shown, to, err := d.check(in.config.Banks)
@@ -30,7 +30,7 @@ func (in *Internal) ExternalPayee(d DestinationParams) (Payee, error) {
 	return Payee{destination: shown, target: to}, err
 }
 
-// matches reports whether a destination is the payee's; to is nil where only the shown form is
+// matches reports whether a destination is the payee's. to is nil if only the masked form is
 // known.
 func (p *Payee) matches(d *Destination, to *target) bool {
 	switch {
@@ -42,7 +42,7 @@ func (p *Payee) matches(d *Destination, to *target) bool {
 	return p.MatchesShown(d)
 }
 
-// MatchesShown reports whether a destination, as it is shown, is the payee's.
+// MatchesShown reports whether a masked destination is the payee's.
 func (p *Payee) MatchesShown(d *Destination) bool {
 	if p.account != "" {
 		return d.AccountID == p.account
@@ -50,8 +50,8 @@ func (p *Payee) MatchesShown(d *Destination) bool {
 	return d.Type == p.destination.Type && d.Number == p.destination.Number && d.Name != "" && d.Name == p.destination.Name
 }
 
-// FindPayee adds the ids of all transfers to a payee that have ended to ids. It returns
-// how many are still under way.
+// FindPayee adds to ids the ids of all ended transfers to a payee. It returns the number of
+// transfers still under way.
 func (in *Internal) FindPayee(ctx context.Context, within engine.Within, p Payee, ids map[string]bool) (open int, err error) {
 	under := map[string]bool{}
 	for _, v := range transfer.Variants {
@@ -72,8 +72,8 @@ func (in *Internal) FindPayee(ctx context.Context, within engine.Within, p Payee
 	return len(under), nil
 }
 
-// ErasePayee takes name and number of the payee off transfers. Nothing finds them after
-// that, so what goes by their ids is erased before.
+// ErasePayee removes the name and number of the payee from transfers. Afterwards a search for the
+// payee finds nothing, so the caller erases the copies that go by these ids first.
 func (in *Internal) ErasePayee(ctx context.Context, within engine.Within, ids map[string]bool) error {
 	for _, v := range transfer.Variants {
 		err := engine.Rewrite(ctx, in.engine, collection(v), within, func(found *storage.Object[record]) (bool, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// A payout in test mode: the code comes by SMS to the merchant, and the simulated
-// rail carries the money.
+// A payout in test mode: the merchant gets the code by SMS, and the simulated rail carries the
+// money.
 func Example() {
 	ctx := context.Background()
 	svc, err := payments.New(ctx, memory.New(), payments.Config{})

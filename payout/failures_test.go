@@ -20,8 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// Everything that can be wrong with what is asked for, and where the refusal says it
-// is; nothing is taken.
+// Each wrong parameter gets a refusal that names it, and no money moves.
 func TestInvalidTransfersAreRefused(t *testing.T) {
 	s := open(t, payments.Config{})
 	long := strings.Repeat("x", 501)
@@ -121,7 +120,7 @@ func TestStoreFailuresAreReturned(t *testing.T) {
 	code = s.OTP()
 	store.Each(t, "VerifyOTP", func() error {
 		_, err := p.VerifyOTP(ctx, s.Caller, payout.OTPParams{Purpose: payout.ForPayout, Code: code})
-		if errors.Is(err, faultstore.Err) { // guesses that were counted and not given back
+		if errors.Is(err, faultstore.Err) { // counted guesses that were not returned
 			s.Pass(11 * time.Minute)
 			code = s.request()
 		}
@@ -148,7 +147,8 @@ func TestStoreFailuresAreReturned(t *testing.T) {
 	store.Each(t, "Cancel", func() error { _, err := p.Cancel(ctx, named("cancel"), made.ID); return err })
 	store.Each(t, "Stuck", func() error { _, err := s.Providers.List(ctx, api.Caller{}, provider.ListParams{}); return err })
 
-	// With the rail: the work goes on at every operation, and the end is told by hand.
+	// With the rail: the worker continues after a failure at every operation, and the test
+	// reports the outcome itself.
 	code = s.verified()
 	second, err := s.pay(code, 20_00, "0241230903")
 	must.Do(t, err)
@@ -179,7 +179,7 @@ func TestStoreFailuresAreReturned(t *testing.T) {
 	if err != nil || got.Status != payout.Failed || got.FailureReason == nil || *got.FailureReason == "" {
 		t.Errorf("refused: %+v, %v", got, err)
 	}
-	// 10 were given back, 20 paid with a fee of 0.20, 30 given back.
+	// 10 failed and came back, 20 were paid with a fee of 0.20, and 30 came back.
 	balance, err := s.Accounts.Balance(ctx, s.Caller)
 	if err != nil || balance.Available.StringFixed(2) != "979.80" || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, %v", balance, err)

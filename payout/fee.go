@@ -7,9 +7,9 @@ import (
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// Fee is what a transfer costs the merchant: Flat plus Percent of the amount,
-// rounded half up, and then at least Min and, unless that is zero, at most Cap.
-// All but Percent are in GHS. The zero value is free of charge.
+// Fee is the merchant's price for one transfer: Flat plus Percent of the amount. Percent is
+// rounded half up to the pesewa. Cap bounds the fee from above, unless it is zero, and Min from
+// below; a Cap below Min wins. All but Percent are in GHS. The zero value is free of charge.
 type Fee struct {
 	Flat, Percent, Min, Cap decimal.Decimal
 }
@@ -36,19 +36,19 @@ func (f Fee) check(name string) error {
 	return nil
 }
 
-// ghs returns pesewas of an amount that was checked before.
+// ghs converts a checked amount to pesewas.
 func ghs(d decimal.Decimal) int64 {
 	n, _ := money.Pesewas(d)
 	return n
 }
 
-// Fees are the fees of external transfers. Those within the service cost nothing.
+// Fees are the fees of external transfers. Transfers within the service cost nothing.
 type Fees struct {
 	MobileMoney, BankTransfer Fee
 }
 
-// DefaultFees are those of a host that says nothing: mobile money 1%, at least
-// GHS 0.10 and at most 10.00; bank transfers GHS 5.00.
+// DefaultFees are the fees if the host configures none: for mobile money 1%, at least GHS 0.10
+// and at most 10.00; for bank transfers GHS 5.00.
 func DefaultFees() *Fees {
 	return &Fees{
 		MobileMoney: Fee{
@@ -68,18 +68,18 @@ func (f *Fees) of(t Type, amount int64) int64 {
 	return 0
 }
 
-// Limits bound the amount of one transfer, and of a merchant's payouts of a day,
-// in GHS. Zero leaves the default.
+// Limits bound the amount of one transfer, and a merchant's payouts in one day, in GHS. Zero
+// leaves the default.
 type Limits struct {
 	// Min and Max bound one transfer.
 	Min, Max decimal.Decimal
-	// Daily bounds the payouts of a merchant and mode that were created on one day
-	// (UTC, which is Ghana's time), without fees and without those that failed or
-	// were cancelled. Disbursements have no daily limit.
+	// Daily bounds the payouts that a merchant creates in one mode on one day (UTC, Ghana's
+	// time). It leaves out fees, and payouts that failed or were cancelled. Disbursements have no
+	// daily limit.
 	Daily decimal.Decimal
 }
 
-// The limits of a host that says nothing, in pesewas.
+// The limits if the host configures none, in pesewas.
 const (
 	minPayout       = 1_00
 	minDisbursement = 1
@@ -111,7 +111,7 @@ func (l Limits) bounds(name string, smallest, daily int64) (bounds, error) {
 	return b, nil
 }
 
-// check returns an amount of GHS in pesewas, if it is within the limits.
+// check returns an amount of GHS in pesewas if it is within the limits, and refuses it otherwise.
 func (b bounds) check(amount decimal.Decimal) (int64, error) {
 	n, err := money.Pesewas(amount)
 	switch {

@@ -22,43 +22,42 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Config is what the package works with. Nil and zero values stand for what the fields'
-// comments say.
+// Config holds the package's settings. The comments say what a nil or zero field means.
 type Config struct {
 	Accounts *account.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// Keys are the server's secrets. The first authenticates new one-time codes; codes
-	// of the others are accepted.
+	// Keys are the server's secrets. The first authenticates new one-time codes; the package also
+	// accepts codes of the others.
 	Keys [][]byte
-	// SingleUse makes a one-time code good for one payout, instead of for 10
+	// SingleUse makes a one-time code good for one payout. Otherwise a code is good for 10
 	// minutes.
 	SingleUse bool
-	// Rail carries transfers of live mode; without one live mode has wallets only.
+	// Rail carries transfers of live mode. Without one, live mode pays wallets only.
 	Rail provider.Rail
 	// TestRail carries transfers of test mode; [provider.Simulated] when nil.
 	TestRail provider.Rail
-	// Banks knows the banks that can be paid; [provider.SampleBanks] when nil.
+	// Banks lists the banks that can receive transfers; [provider.SampleBanks] when nil.
 	Banks provider.BankDirectory
 	// Fees are the fees of external transfers; [DefaultFees] when nil.
 	Fees *Fees
 	// PayoutLimits default to GHS 1.00 to 20,000.00 and 50,000.00 a day,
 	// DisbursementLimits to GHS 0.01 to 20,000.00.
 	PayoutLimits, DisbursementLimits Limits
-	// NameMatch compares names where a transfer demands it; [MatchNames] with
+	// NameMatch compares names for transfers that require it; [MatchNames] with
 	// [DefaultNameTolerance] when nil.
 	NameMatch NameMatch
 	// NameQuota bounds lookups of names for each merchant and mode.
 	NameQuota NameQuota
-	// StuckAfter is how long a transfer may be on its way before it counts as stuck.
+	// StuckAfter is the time after which an open transfer counts as stuck.
 	StuckAfter time.Duration
-	// NumberRetention is for how long the number of a transfer is kept from its creation
-	// on, once it has ended; zero for good.
+	// NumberRetention is the time from a transfer's creation until its number is removed, once
+	// the transfer has ended; zero keeps it for good.
 	NumberRetention time.Duration
 }
 
-// Internal is what this package and its siblings call in their transactions. Payouts and
-// disbursements share it; a host uses their services instead.
+// Internal holds the methods that this package and its siblings call in their transactions.
+// Payouts and disbursements share it. Hosts use their services instead.
 type Internal struct {
 	engine *engine.Engine
 	events *event.Internal
@@ -171,7 +170,7 @@ func (in *Internal) CheckWritable(v *transfer.Variant, amount decimal.Decimal) e
 	return err
 }
 
-// External reports a destination outside of the service.
+// External reports whether the destination is outside of the service.
 func (p *preparedTransfer) External() bool { return p.target != nil }
 
 // Destination returns the destination as the transfer will show it. recipient is nil for
@@ -186,8 +185,8 @@ func (p *preparedTransfer) Destination(recipient *account.Recipient) Destination
 // Costs returns amount and fee, in pesewas.
 func (p *preparedTransfer) Costs() (amount, fee int64) { return p.amount, p.fee }
 
-// CheckDestination lets the rail look at an external destination, and compares its name where
-// that is demanded, outside of any transaction.
+// CheckDestination asks the rail about an external destination, and compares the name where the
+// transfer requires that. It runs outside of any transaction.
 func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *preparedTransfer) error {
 	if p.target == nil {
 		return nil
@@ -209,7 +208,7 @@ func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *
 	return in.matchName(ctx, caller.Live, p)
 }
 
-// Recipient finds the account that a transfer to a wallet pays; nil for any other transfer.
+// Recipient returns the account that a wallet transfer pays; nil for any other transfer.
 func (p *preparedTransfer) Recipient(tx storage.ReadTx) (*account.Recipient, error) {
 	if p.target != nil {
 		return nil, nil
@@ -267,7 +266,7 @@ func (in *Internal) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to 
 	return &r.Transfer, nil
 }
 
-// reserve sets the money aside and queues the transfer for the rail.
+// reserve reserves the money and queues the transfer for the rail.
 func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Transfer, error) {
 	r.Destination, r.To = *p.destination, p.target
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
@@ -366,7 +365,7 @@ func (in *Internal) Cancel(ctx context.Context, caller api.Caller, v *transfer.V
 	})
 }
 
-// dailyTotal is what a merchant has paid out on one day; its id is the day.
+// dailyTotal is the sum of a merchant's payouts on one day; its id is the day.
 type dailyTotal struct {
 	Pesewas int64 `json:"pesewas"`
 }

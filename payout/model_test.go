@@ -68,7 +68,7 @@ func TestRandomLivesMatchTheModel(t *testing.T) {
 	}
 }
 
-// world is one game.
+// world is one run of the model.
 type world struct {
 	t     *testing.T
 	dice  *rand.Rand
@@ -85,12 +85,12 @@ type world struct {
 	key int
 }
 
-const begin = 1_000_00 // what the merchant begins with, in pesewas
+const begin = 1_000_00 // the merchant's first balance, in pesewas
 
 func play(t *testing.T, seed uint64, store storage.Store) {
 	w := &world{
 		t: t, dice: rand.New(rand.NewPCG(seed, 1)), store: &shaky{Store: store},
-		now: time.Date(2026, 3, 6, 23, 50, 0, 0, time.UTC), // midnight is near
+		now: time.Date(2026, 3, 6, 23, 50, 0, 0, time.UTC), // close to midnight
 	}
 	w.rail, w.charger = railtest.NewChaos(seed), &charger{rail: railtest.NewChaos(seed + 1)}
 	w.start()
@@ -99,7 +99,7 @@ func play(t *testing.T, seed uint64, store storage.Store) {
 	c := must.Get(w.svc.Accounts.CreateConsumer(t.Context(), api.Caller{Live: true}, account.CreateHolderParams{Name: "C", Phone: "0241000001"}))(t)
 	w.consumer = c.ID
 	must.Do(t, w.svc.Accounts.Deposit(t.Context(), api.Caller{Live: true}, account.DepositParams{To: m.ID, Amount: decimal.New(begin, -2), Source: "bank"}))
-	if seed%10 == 0 { // a PIN takes its time
+	if seed%10 == 0 { // rarely, because a PIN takes time to hash
 		w.payByWallet()
 	}
 
@@ -113,9 +113,9 @@ func play(t *testing.T, seed uint64, store storage.Store) {
 	w.finish()
 }
 
-// start wires the services anew, as after a crash.
+// start makes the services anew, as after a crash.
 func (w *world) start() {
-	w.now = w.now.Add(time.Millisecond) // ids ascend with the clock, over restarts, too
+	w.now = w.now.Add(time.Millisecond) // ids ascend with the clock, also over restarts
 	svc := must.Get(payments.New(w.t.Context(), w.store, payments.Config{
 		Live: payments.Providers{Rail: w.rail, Charger: w.charger}, Clock: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
 	}))(w.t)
@@ -143,7 +143,7 @@ func (w *world) step() {
 			w.notify(c.ID, c.Result)
 		}
 		w.refundCallbacks()
-	case 5: // a transaction fails, before or after it was committed, and the process dies
+	case 5: // a transaction fails, before or after its commit, and the process dies
 		w.store.arm(1+w.dice.IntN(6), w.dice.IntN(2) == 0)
 		w.drain()
 		w.store.arm(0, false)
@@ -229,7 +229,7 @@ func (w *world) balance(a ledger.Account) int64 {
 	return b.Amount
 }
 
-// compare checks what must hold at any time.
+// compare checks the invariants.
 func (w *world) compare() {
 	w.t.Helper()
 	v := must.Get(w.svc.Accounts.Verify(w.t.Context()))(w.t)
@@ -288,7 +288,7 @@ func (w *world) compare() {
 	}
 }
 
-// finish lets the rail decide everything and the workers find out.
+// finish lets the rail decide every order and runs the workers.
 func (w *world) finish() {
 	w.rail.Settle()
 	w.charger.rail.Settle()
@@ -307,7 +307,7 @@ func (w *world) finish() {
 	w.events()
 }
 
-// events checks that every status was told once, in order.
+// events checks that each status made one event, in order.
 func (w *world) events() {
 	w.t.Helper()
 	told := map[string][]string{}
@@ -333,7 +333,7 @@ func (w *world) events() {
 
 type told struct{ id, kind string }
 
-// transferEvents reads what was told of transfers and refunds, oldest first.
+// transferEvents reads the events of transfers and refunds, oldest first.
 func transferEvents(t *testing.T, svc *payments.Service, caller api.Caller) []told {
 	t.Helper()
 	var newestFirst []told
@@ -361,8 +361,8 @@ func transferEvents(t *testing.T, svc *payments.Service, caller api.Caller) []to
 	return all
 }
 
-// shaky is a store whose failIn-th update fails: before it ran, or afterwards,
-// as when the process dies before it can use what it has written.
+// shaky is a store whose failIn-th update fails, before or after it has run. The second case
+// stands for a process that dies after a commit.
 type shaky struct {
 	storage.Store
 	mu         sync.Mutex
@@ -372,7 +372,7 @@ type shaky struct {
 
 var errShaky = errors.New("the process dies here")
 
-// arm makes the n-th update from now on fail, and all after it; 0 heals the store.
+// arm makes the n-th update from now on fail, and all after it; 0 repairs the store.
 func (s *shaky) arm(n int, afterwards bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

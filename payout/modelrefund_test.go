@@ -19,7 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/refund"
 )
 
-// charger takes money without fail, and gives it back as a chaotic rail does.
+// charger takes money without failures, and refunds it as a chaotic rail does.
 type charger struct{ rail *railtest.Chaos }
 
 func (c *charger) Charge(context.Context, provider.Charge) (provider.Result, error) {
@@ -38,13 +38,13 @@ func (c *charger) RefundStatus(ctx context.Context, o provider.Refund) (provider
 	return c.rail.Status(ctx, provider.Transfer{Order: o.Order})
 }
 
-// money is what has come in, in pesewas, and what of it was given back.
+// money holds the payments, and the refunds of them, in pesewas.
 type money struct {
 	charger  *charger
 	payments []*payment.Payment
 	refunds  []*refund.Refund // as they were created
-	// charged came in through the charger, fromWallet from the consumer's wallet, in
-	// which deposited was laid.
+	// charged came in through the charger, and fromWallet from the consumer's wallet. deposited
+	// is the deposit into that wallet.
 	charged, fromWallet, deposited int64
 }
 
@@ -76,7 +76,7 @@ func (w *world) payByCharge() {
 	w.payments = append(w.payments, paid)
 }
 
-// refund gives something of a payment back.
+// refund refunds a part of a payment.
 func (w *world) refund() {
 	if len(w.payments) == 0 {
 		return
@@ -85,7 +85,7 @@ func (w *world) refund() {
 	paid := w.payments[w.dice.IntN(len(w.payments))]
 	is, err := w.svc.Payments.Get(ctx, w.caller, paid.ID)
 	must.Do(w.t, err)
-	left := is.Amount - is.AmountRefunded // which compare has found to be right
+	left := is.Amount - is.AmountRefunded // compare has checked this
 	p := refund.CreateParams{Payment: paid.ID}
 	asked := left
 	if w.dice.IntN(3) > 0 {
@@ -135,10 +135,10 @@ func (w *world) refundCallbacks() {
 	}
 }
 
-// givenBack is where refunded money lies, in pesewas.
+// givenBack says where the refunded money is, in pesewas.
 type givenBack struct{ reserved, cleared, wallet int64 }
 
-// compareRefunds checks what must hold of refunds at any time.
+// compareRefunds checks the invariants of refunds.
 func (w *world) compareRefunds() (back givenBack) {
 	w.t.Helper()
 	of := map[string]int64{} // by payment
@@ -184,7 +184,7 @@ func (w *world) compareRefunds() (back givenBack) {
 	return back
 }
 
-// refundEvents checks that every status of refunds was told once, in order.
+// refundEvents checks that each status of a refund made one event, in order.
 func (w *world) refundEvents(told map[string][]string) {
 	w.t.Helper()
 	for _, made := range w.refunds {

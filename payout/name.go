@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// AccountName says in whose name an account is.
+// AccountName is the name that an account is registered in.
 type AccountName struct {
 	Object   string `json:"object"` // always "account_name_lookup"
 	Type     Type   `json:"type"`
@@ -25,14 +25,13 @@ type AccountName struct {
 	Name     string `json:"account_name"`
 }
 
-// LookUpAccountName asks the rail in whose name a mobile-money wallet or a bank
-// account is. Type follows from the number that is given when it is empty; a
-// service wallet's name is looked up with [account.Service.LookUpServiceID].
+// LookUpAccountName asks the rail for the registered name of a mobile-money wallet or a bank
+// account. An empty Type follows from the number that is given. For a service wallet call
+// [account.Service.LookUpServiceID].
 //
-// Refusals: a wrong parameter, invalid_phone_number, invalid_destination,
-// recipient_unavailable; rate_limited beyond the [NameQuota] of the merchant and mode;
-// and service_unavailable where there is no rail, it does not tell names, or does not
-// answer.
+// Refusals: a wrong parameter, invalid_phone_number, invalid_destination, recipient_unavailable;
+// rate_limited beyond the [NameQuota] of the merchant and mode; and service_unavailable if there
+// is no rail, or the rail does not tell names or does not answer.
 //
 // [account.Service.LookUpServiceID]: https://pkg.go.dev/github.com/seed-7082ffec/payments/account#Service.LookUpServiceID
 func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error) {
@@ -40,13 +39,13 @@ func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p De
 		return nil, fmt.Errorf("payout: look up a name: %w", api.ErrNetworkInTx)
 	}
 	call := engine.Call{Name: "account_name.look_up", Params: p}
-	// Nothing is changed, but whoever gives a key gets the first answer again.
+	// The call changes nothing, but a caller that gives a key gets the first answer again.
 	return engine.Memoize(ctx, s.engine, caller, call, func() (*AccountName, error) {
 		return s.lookUpName(ctx, caller, p)
 	})
 }
 
-// lookUpName is LookUpAccountName of what is no repetition.
+// lookUpName runs LookUpAccountName for a call that is not a replay.
 func (s *Service) lookUpName(ctx context.Context, caller api.Caller, p DestinationParams) (*AccountName, error) {
 	if p.Type == "" {
 		p.Type = MobileMoney
@@ -73,8 +72,8 @@ func (s *Service) lookUpName(ctx context.Context, caller api.Caller, p Destinati
 	}, nil
 }
 
-// alone takes the name of the enclosing object off a refusal's parameter: the
-// opposite of [api.Error.Under].
+// alone removes the enclosing object's name from a refusal's parameter. It is the opposite of
+// [api.Error.Under].
 func alone(object string, err error) error {
 	var refusal *api.Error
 	if !errors.As(err, &refusal) {
@@ -86,7 +85,7 @@ func alone(object string, err error) error {
 	return &bare
 }
 
-// errNoNames is the refusal of a rail that does not tell names, or not now.
+// errNoNames is the refusal if the rail cannot tell names, or cannot do so now.
 var errNoNames = api.Errorf(api.Unavailable, "", "The provider does not tell the name of this account at the moment. Try again later, or go on without its name.")
 
 // accountName asks the rail of a mode for the name of an account.
@@ -107,7 +106,7 @@ func (in *Internal) accountName(ctx context.Context, live bool, t Type, to *targ
 	}
 	name = dispatch.Truncate(strings.Join(strings.Fields(strings.Map(printable, name)), " "), api.MaxName)
 	if err != nil || name == "" {
-		// The error may quote the number; the log must not.
+		// The error may quote the number, which must not reach the log.
 		in.engine.Log.WarnContext(ctx, "the rail could not tell the name of an account", "type", t)
 		return "", errNoNames
 	}
@@ -129,12 +128,12 @@ func numberParam(t Type) string {
 	return "destination.phone_number"
 }
 
-// errNameMismatch is the refusal of a transfer that demands a name. The registered
-// name is not told: whoever may know it asks for it.
+// errNameMismatch refuses a transfer whose account has another name. It leaves the registered
+// name out: a caller who may know it can look it up.
 var errNameMismatch = api.Errorf(api.AccountNameMismatch, "destination.account_name",
 	"The account is registered in another name than destination.account_name. Look the name up, and make sure that the account is the recipient's.")
 
-// matchName refuses a transfer that demands a name which its account does not have.
+// matchName refuses a transfer that requires a name, if its account has another.
 func (in *Internal) matchName(ctx context.Context, live bool, p *preparedTransfer) error {
 	if !p.params.Destination.MatchName {
 		return nil
@@ -149,20 +148,19 @@ func (in *Internal) matchName(ctx context.Context, live bool, p *preparedTransfe
 	return nil
 }
 
-// NameMatch decides whether the name that was given for a recipient stands for the
-// one that the account is registered in. It must be safe for concurrent use.
+// NameMatch decides whether the recipient's given name matches the name that the account is
+// registered in. It must be safe for concurrent use.
 type NameMatch func(given, registered string) bool
 
-// DefaultNameTolerance is the tolerance of names, in percent, when the host sets
-// nothing: a slip or two in a name of two words.
+// DefaultNameTolerance is the tolerance of names, in percent, if the host sets none. It allows a
+// slip or two in a name of two words.
 const DefaultNameTolerance = 20
 
-// MatchNames compares names letter by letter, and lets pass what differs in at most
-// so many percent of the letters of the longer one; 0 lets nothing pass that is not
-// the same, 100 everything. Upper and lower case, accents, punctuation, titles and
-// the order of the words make no difference, and the letters of Ghana's languages
-// are as those that stand for them (ɛ is e, ɔ is o, ŋ is n). A missing middle name
-// counts with all its letters: a host whose provider tells full names takes 40.
+// MatchNames compares names letter by letter. It accepts names that differ in at most tolerance
+// percent of the letters of the longer one: 0 accepts equal names only, and 100 accepts any.
+// Case, accents, punctuation, titles and the order of words do not count. The letters of Ghana's
+// languages equal their substitutes (ɛ is e, ɔ is o, ŋ is n). A missing middle name counts with
+// all its letters. A host whose provider tells full names should use 40.
 func MatchNames(tolerance int) NameMatch {
 	return func(given, registered string) bool {
 		a, b := fold(given), fold(registered)
@@ -171,11 +169,11 @@ func MatchNames(tolerance int) NameMatch {
 	}
 }
 
-// titles are no part of a name.
+// titles do not count as a part of a name.
 var titles = []string{"mr", "mrs", "ms", "miss", "dr", "prof", "rev"}
 
-// fold returns the letters of a name in a form in which two ways of writing it are
-// the same.
+// fold returns the letters of a name in a normal form, which is equal for all spellings that must
+// match.
 func fold(name string) []rune {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(strings.ToLower(name)) {
@@ -206,8 +204,8 @@ func fold(name string) []rune {
 	return []rune(strings.Join(words, " "))
 }
 
-// distance is the least number of letters to insert, remove or replace that makes
-// one text of the other (Levenshtein).
+// distance is the smallest number of letters to insert, remove or replace that turns one text
+// into the other (Levenshtein).
 func distance(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -33,7 +33,7 @@ func ExampleMatchNames() {
 func TestMatchNames(t *testing.T) {
 	for _, c := range []struct {
 		given, registered string
-		least             int // the tolerance from which on they match
+		least             int // the smallest tolerance with which they match
 	}{
 		{"Kofi Mensah", "KOFI MENSAH", 0},
 		{"Mensah  Kofi", "Kofi Mensah", 0},
@@ -72,8 +72,7 @@ func TestMatchNames(t *testing.T) {
 	})
 }
 
-// FuzzMatchNames: whatever a provider calls an account, comparing ends and does
-// not panic.
+// FuzzMatchNames checks that the comparison ends without a panic for any name.
 func FuzzMatchNames(f *testing.F) {
 	f.Add("Kofi Mensah", "MENSAH KOFI")
 	f.Add("\xff", "ɛ\u0301")
@@ -156,8 +155,8 @@ func TestAccountNames(t *testing.T) {
 	}
 }
 
-// A transfer that demands the name is made when it matches, by the host's
-// tolerance, and leaves nothing behind when it does not.
+// A transfer that requires a name succeeds if the name matches within the host's tolerance.
+// Otherwise it leaves nothing behind.
 func TestMatchNameRefusesOtherNames(t *testing.T) {
 	s := open(t, payments.Config{Live: payments.Providers{Rail: namer{err: errors.New("down")}}, NameMatch: payout.MatchNames(10)})
 	s.Fund(s.Caller.Merchant, 1000)
@@ -218,8 +217,8 @@ func TestMatchNameRefusesOtherNames(t *testing.T) {
 	s.Verified()
 }
 
-// A repetition is answered though the provider says something else by now, and
-// without asking it.
+// A repetition gets the first answer, although the provider has changed it since. It does not
+// call the provider.
 func TestNameLookupReplays(t *testing.T) {
 	asked := 0
 	s := open(t, payments.Config{Test: payments.Providers{Rail: namer{name: "Kofi Mensah", asked: &asked}}})

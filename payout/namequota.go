@@ -11,7 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// NameQuota is how many names of accounts a merchant may look up in each mode. It keeps a
+// NameQuota is the number of account names that a merchant may look up in each mode. It keeps a
 // merchant from collecting the names of all numbers. Zero stands for the default of
 // [DefaultNameQuota]; a negative number allows no lookup. Hours and days are those of UTC,
 // Ghana's time.
@@ -24,8 +24,8 @@ func (q NameQuota) orDefault() NameQuota {
 	return NameQuota{cmp.Or(q.Hour, DefaultNameQuota.Hour), cmp.Or(q.Day, DefaultNameQuota.Day)}
 }
 
-// nameCount is how many names a merchant has looked up in the hour and the day of the last
-// lookup. Its id is nameCountID.
+// nameCount counts a merchant's lookups of names in the hour and the day of the last one. Its id
+// is nameCountID.
 type nameCount struct {
 	Last   api.Time `json:"last"`
 	InHour int      `json:"in_hour"`
@@ -36,8 +36,8 @@ const nameCountID = "account_names"
 
 var nameCounts = storage.NewCollection[nameCount]("name_lookups", nil)
 
-// countNameLookup counts a lookup before the rail is asked, so that one whose answer is lost
-// stays counted. It refuses one beyond the quota with rate_limited, and does not count that.
+// countNameLookup counts a lookup before the call of the rail, so that one with a lost answer
+// counts too. It refuses one beyond the quota with rate_limited, and does not count it.
 func (s *Service) countNameLookup(ctx context.Context, caller api.Caller) error {
 	quota := s.internal.config.NameQuota
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {

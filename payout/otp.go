@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Purpose is what a one-time code allows.
+// Purpose is the use that a one-time code allows.
 type Purpose string
 
 // ForPayout is the only purpose.
@@ -32,19 +32,18 @@ func (p Purpose) check() error {
 	return api.Invalid("purpose", "The only purpose is %s.", ForPayout)
 }
 
-// OTP is a one-time code, without the code.
+// OTP describes a one-time code without its digits.
 type OTP struct {
 	Object  string  `json:"object"` // always "otp"
 	Purpose Purpose `json:"purpose"`
 	Status  string  `json:"status"` // "sent" or "verified"
 	// Phone is the merchant's registered number, masked.
 	Phone string `json:"phone"`
-	// ExpiresAt is until when a sent code must be verified, or a verified one may
-	// be used.
+	// ExpiresAt is the deadline to verify a sent code, or to use a verified one.
 	ExpiresAt api.Time `json:"expires_at"`
 }
 
-// The rules of one-time codes. The two lives are the specification's.
+// The limits of one-time codes. The specification sets the two lives.
 const (
 	otpVerifyWithin = 10 * time.Minute
 	otpValidFor     = 10 * time.Minute
@@ -54,15 +53,15 @@ const (
 	otpSendWindow   = 10 * time.Minute
 )
 
-// otp is the record of a merchant's code for a purpose, which is its id. There is
-// one live code: the next one takes its place.
+// otp is the record of a merchant's code for a purpose, which is its id. A merchant has one valid
+// code for a purpose: a new code replaces the old one.
 type otp struct {
-	// Code tells one code from the next, MAC is the HMAC of its digits.
+	// Code distinguishes one code from the next. MAC is the HMAC of its digits.
 	Code       string    `json:"code"`
 	MAC        []byte    `json:"mac"`
 	VerifyBy   api.Time  `json:"verify_by"`
-	ValidUntil *api.Time `json:"valid_until,omitempty"` // set when it was verified
-	Used       bool      `json:"used,omitempty"`        // by a payout, where codes are for one
+	ValidUntil *api.Time `json:"valid_until,omitempty"` // set by the verification
+	Used       bool      `json:"used,omitempty"`        // by a payout, if SingleUse
 	Guesses    int       `json:"guesses,omitempty"`     // wrong ones
 	// Sent are the times of the last sends.
 	Sent []api.Time `json:"sent"`
@@ -73,7 +72,7 @@ type otp struct {
 
 var otps = storage.NewCollection[otp]("otps", nil)
 
-// errNotVerified is the refusal of a payout whose code will not do.
+// errNotVerified refuses a payout without a valid verified code.
 func errNotVerified() *api.Error {
 	return api.Errorf(api.OTPVerificationRequired, "otp_code", "A payout needs a one-time code that was verified within the last 10 minutes. Request one with POST /v1/otp/request, verify it with POST /v1/otp/verify, and send it as otp_code.")
 }
@@ -135,7 +134,7 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 	})
 }
 
-// OTPParams are a one-time code as it was entered.
+// OTPParams are a one-time code as a person entered it.
 type OTPParams struct {
 	// Code has six digits.
 	Code    string  `json:"-" param:"code,required"`
@@ -146,7 +145,7 @@ type OTPParams struct {
 // used for 10 minutes. Verifying it once more changes nothing.
 //
 // Refusals: parameter_missing of the purpose, parameter_invalid, otp_invalid, otp_expired,
-// otp_attempts_exceeded. A wrong code stays counted whatever happens next.
+// otp_attempts_exceeded. A wrong code stays counted, whatever the request's result.
 func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams) (*OTP, error) {
 	purpose, code := p.Purpose, p.Code
 	if err := purpose.check(); err != nil {
@@ -155,7 +154,7 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 	if err := checkSixDigits("code", code); err != nil {
 		return nil, err
 	}
-	// Secrets are in no fingerprint, but one code is not another: the MAC tells.
+	// The fingerprint holds no secret, but must differ for another code. So it uses the MAC.
 	under := func(key []byte) engine.Call {
 		return engine.Call{Name: "otp.verify", Params: struct {
 			Purpose Purpose `json:"purpose"`
@@ -167,13 +166,14 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 		return s.verifyOTP(ctx, caller, call, purpose, code)
 	})
 	if api.CodeOf(err) == api.IdempotencyKeyReused {
-		// The first call may have been made before the server's key was changed.
+		// The server's key may have changed since the first call.
 		for _, key := range s.internal.config.Keys[1:] {
 			if done, _ := engine.Replay[OTP](ctx, s.engine, caller, under(key)); done != nil {
 				return done, nil
 			}
 		}
-		// A used key must not tell a wrong code from the right one without counting it.
+		// A used idempotency key must not reveal whether a code is right without counting a wrong
+		// one.
 		if _, wrong := s.checkCode(ctx, caller, purpose, code); wrong != nil {
 			return nil, wrong
 		}
@@ -181,7 +181,7 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 	return verified, err
 }
 
-// verifyOTP is VerifyOTP of what is no repetition.
+// verifyOTP runs VerifyOTP for a call that is not a replay.
 func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.Call, purpose Purpose, code string) (*OTP, error) {
 	right, err := s.checkCode(ctx, caller, purpose, code)
 	if err != nil {
@@ -212,9 +212,9 @@ func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.
 	})
 }
 
-// checkCode compares a code. A wrong one is counted in the transaction that compares
-// it, so that however many guess at once, no more than five are looked at, and
-// the count stays though the request is refused. It returns which code it was.
+// checkCode compares a code, and returns its id. It counts a wrong one in the transaction of the
+// comparison. So the service compares at most five of many concurrent guesses, and the count
+// stays although the request is refused.
 func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purpose, code string) (right string, err error) {
 	if s.engine.Host != nil {
 		return "", fmt.Errorf("payout: %w", api.ErrSecretInTx)
@@ -262,8 +262,8 @@ func (s *Service) checkCode(ctx context.Context, caller api.Caller, purpose Purp
 	return right, nil
 }
 
-// currentCode reads the code again in the transaction that relies on it; nil when
-// it is not the one that was guessed, or is no longer valid.
+// currentCode reads the code again in the transaction that relies on it. It returns nil if a
+// newer code has replaced the compared one, or if the code is no longer valid.
 func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, right string) (*storage.Object[otp], error) {
 	found, err := otps.Get(tx, engine.Scope(tx.Caller), string(purpose))
 	if err != nil {
@@ -275,9 +275,9 @@ func (s *Service) currentCode(tx *engine.Tx, purpose Purpose, right string) (*st
 	return found, nil
 }
 
-// verifiedCode returns the merchant's code, for a payout inside the host's
-// transaction: there no code is entered, because the try could not be counted, and
-// the one that was verified before stands.
+// verifiedCode returns the merchant's code, for a payout inside the host's transaction. A code
+// cannot be entered there, because a rollback would lose the count of the guess. The payout
+// relies on a code verified before.
 func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otp], error) {
 	found, err := otps.Get(tx, engine.Scope(tx.Caller), string(ForPayout))
 	if errors.Is(err, storage.ErrNotFound) {
@@ -292,7 +292,7 @@ func (s *Service) verifiedCode(tx *engine.Tx) (*storage.Object[otp], error) {
 	return found, nil
 }
 
-// requireOTP refuses a payout unless the code that was guessed is verified.
+// requireOTP refuses a payout unless the compared code is verified.
 func (s *Service) requireOTP(tx *engine.Tx, right string) error {
 	var found *storage.Object[otp]
 	var err error
@@ -314,7 +314,7 @@ func (s *Service) requireOTP(tx *engine.Tx, right string) error {
 	return otps.Replace(tx, found)
 }
 
-// expired reports a code that can be neither verified nor used any more.
+// expired reports whether a code can be neither verified nor used any more.
 func (o *otp) expired(now time.Time) bool {
 	if o.Used {
 		return true
@@ -336,7 +336,7 @@ func (o *otp) locked(now time.Time) *api.Error {
 
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// countSend notes a send, or refuses it.
+// countSend records a send, or refuses it.
 func (o *otp) countSend(now time.Time) error {
 	var recent []api.Time
 	for _, at := range o.Sent {
@@ -353,7 +353,7 @@ func (o *otp) countSend(now time.Time) error {
 	return nil
 }
 
-// matchesCode reports whether the digits are those of a code, under whichever key it was made.
+// matchesCode reports whether the digits are a code's, under any of the server's keys.
 func (s *Service) matchesCode(o *otp, scope storage.Scope, purpose Purpose, digits string) bool {
 	for _, key := range s.internal.config.Keys {
 		if hmac.Equal(o.MAC, otpMAC(key, scope, purpose, o.Code, digits)) {
@@ -377,7 +377,7 @@ func sixDigits() string {
 	return fmt.Sprintf("%06d", n.Int64())
 }
 
-// checkSixDigits refuses what can be no code, which is then no guess.
+// checkSixDigits refuses text that cannot be a code. Such text does not count as a guess.
 func checkSixDigits(param, code string) error {
 	ok := len(code) == 6
 	for i := 0; ok && i < len(code); i++ {

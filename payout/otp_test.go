@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -20,7 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// shop is a merchant whose clock stands still until it is moved.
+// shop is a merchant with a clock that the test moves.
 type shop struct {
 	*testkit.Shop
 	t *testing.T
@@ -128,10 +129,14 @@ func TestOTPLimits(t *testing.T) {
 	if testkit.WantCode(t, "a sixth", err, api.RateLimited); !errors.As(err, &refusal) || refusal.RetryAfter != 10*time.Minute {
 		t.Errorf("retry after %s", refusal.RetryAfter)
 	}
+	for range 6 { // what is refused for another reason is no guess
+		_, err := s.pay(wrong(code), 50, "0241234567")
+		testkit.WantCode(t, "too small", err, api.AmountTooSmall)
+	}
 	for range 2 {
 		testkit.WantCode(t, "wrong", s.verify(wrong(code)), api.OTPInvalid)
 	}
-	for range 3 { // on a payout they count alike
+	for range 3 { // guesses in payouts count as well
 		_, err := s.pay(wrong(code), 1_00, "0241234567")
 		testkit.WantCode(t, "wrong", err, api.OTPVerificationRequired)
 	}
@@ -151,6 +156,29 @@ func TestOTPLimits(t *testing.T) {
 	s.verified()
 }
 
+// A code is one merchant's, and a repeated request sends no other.
+func TestCodeOfOneMerchant(t *testing.T) {
+	s := open(t, payments.Config{})
+	code := s.verified()
+	mine := s.Caller
+	other := must.Get(s.Accounts.CreateMerchant(t.Context(), api.Caller{}, account.CreateMerchantParams{Name: "Other"}))(t)
+	s.Caller = api.Caller{Merchant: other.ID}
+	_, err := s.pay(code, 1_00, "0241234567")
+	testkit.WantCode(t, "another's code", err, api.OTPVerificationRequired)
+	testkit.WantCode(t, "another's code", s.verify(code), api.OTPInvalid)
+	_, err = s.Payouts.RequestOTP(t.Context(), s.Caller, payout.ForPayout)
+	testkit.WantCode(t, "no phone", err, api.InvalidPhoneNumber)
+
+	s.Caller = mine
+	s.Caller.IdempotencyKey = "send"
+	for range 7 { // more than may be sent
+		s.request()
+	}
+	if list := must.Get(s.Messages.List(t.Context(), mine, message.ListParams{To: "0301000000"}))(t); len(list.Data) != 2 {
+		t.Errorf("%d codes were sent, want one to verify and one for seven requests", len(list.Data))
+	}
+}
+
 func TestSingleUse(t *testing.T) {
 	s := open(t, payments.Config{SingleUseOTP: true})
 	code := s.verified()
@@ -164,7 +192,7 @@ func TestSingleUse(t *testing.T) {
 	testkit.WantCode(t, "the second", err, api.OTPVerificationRequired)
 }
 
-// However many guess at once, verifying and paying out, five are compared.
+// The service compares five guesses, however many arrive at once in verifications and payouts.
 func TestParallelGuesses(t *testing.T) {
 	s := open(t, payments.Config{})
 	code := s.request()
@@ -204,7 +232,7 @@ func TestParallelGuesses(t *testing.T) {
 	testkit.WantCode(t, "the right one", s.verify(code), api.OTPAttemptsExceeded)
 }
 
-// An answered payout is answered again without a code.
+// A replayed payout needs no code.
 func TestReplayNeedsNoOTP(t *testing.T) {
 	s := open(t, payments.Config{})
 	code := s.verified()

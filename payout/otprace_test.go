@@ -15,8 +15,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// A code that is sent between the comparison of the old one and its use takes the old
-// one's place: nothing is verified or paid with what was entered.
+// A new code replaces the old one between its comparison and its use. The old code then verifies
+// and pays nothing.
 func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := paymentstest.NewWithStore(t, store, payments.Config{})
@@ -52,7 +52,7 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 		})
 		return err
 	})
-	// What was sent last is still to be verified.
+	// The newest code is still unverified.
 	_, err = s.Payouts.Create(t.Context(), s.Caller, payout.CreateParams{
 		Amount: decimal.NewFromInt(1), OTPCode: newest(),
 		Destination: payout.DestinationParams{Type: payout.MobileMoney, PhoneNumber: "0241234567"},
@@ -60,8 +60,7 @@ func TestNewerCodeReplacesOneThatWasCompared(t *testing.T) {
 	testkit.WantCode(t, "pay with a code that is not verified", err, api.OTPVerificationRequired)
 }
 
-// A used idempotency key does not tell a wrong code from the right one without counting
-// the guess.
+// A used idempotency key does not reveal whether a code is right without counting the guess.
 func TestGuessesUnderAUsedKeyAreCounted(t *testing.T) {
 	s := open(t, payments.Config{})
 	code := s.request()

@@ -82,8 +82,8 @@ func TestConfigRefused(t *testing.T) {
 	}
 }
 
-// The day of a payout gets its amount back when it fails, even tomorrow, and a
-// new day begins with nothing.
+// A failed payout returns its amount to the limit of its own day, even on the next day. Each day
+// starts at zero.
 func TestDailyLimit(t *testing.T) {
 	s := open(t, payments.Config{PayoutLimits: payout.Limits{Daily: decimal.NewFromInt(100)}})
 	code := s.verified()
@@ -185,7 +185,7 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	s.Verified()
 }
 
-// A rail that panics has not answered.
+// A panic of the rail counts as no answer.
 type panicking struct{ quiet }
 
 func (panicking) Submit(context.Context, provider.Transfer) (provider.Result, error) {
@@ -244,9 +244,9 @@ func TestReconcile(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	_ = unsent // was never with the rail, so that no statement has it
+	_ = unsent // the rail never got this one, so it is in no statement
 
-	// Outside of the time of the statement nothing is missing.
+	// Nothing is missing outside of the statement's period.
 	head := "reference,amount,status\n"
 	report = must.Get(s.Providers.Reconcile(t.Context(), api.Caller{}, provider.ReconcileParams{Rows: provider.CSV(strings.NewReader(head)), Until: s.Now().Add(-time.Hour)}))(t)
 	if len(report.MissingThere) != 0 {

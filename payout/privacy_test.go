@@ -16,8 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// Whether there is a recipient is told only to one who has the code; the form of a number
-// is no secret.
+// Only a caller with a valid code learns whether a recipient exists. The form of a number is no
+// secret.
 func TestRecipientIsHiddenWithoutCode(t *testing.T) {
 	s := open(t, payments.Config{})
 	frozen := must.Get(s.Accounts.CreateConsumer(t.Context(), api.Caller{}, account.CreateHolderParams{Name: "F", Phone: "0241000009", Status: account.Frozen}))(t)
@@ -68,8 +68,8 @@ func TestWalletNamesAreShortened(t *testing.T) {
 	}
 }
 
-// A merchant looks up so many names in an hour and in a day; another merchant, the other
-// mode and repetitions are not counted.
+// A merchant may look up a limited number of names in an hour and in a day. Other merchants, the
+// other mode and repetitions do not count.
 func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 3, Day: 7}, Live: payments.Providers{Rail: provider.Simulated{}}})
 	look := func(caller api.Caller) error {
@@ -106,7 +106,7 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	}
 	s.Pass(time.Hour)
 	testkit.WantCode(t, "the last of the day", look(s.Caller), "")
-	refused("beyond the day", 10*time.Hour) // it is two o'clock
+	refused("beyond the day", 10*time.Hour) // two o'clock
 	s.Pass(10 * time.Hour)
 	testkit.WantCode(t, "the next day", look(s.Caller), "")
 }

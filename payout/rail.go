@@ -21,7 +21,7 @@ func (in *Internal) rail(live bool) provider.Rail {
 	return in.config.TestRail
 }
 
-// checkWithRail asks the rail, if it can tell, whether a destination will do.
+// checkWithRail asks the rail, if the rail can tell, whether it accepts a destination.
 func (in *Internal) checkWithRail(ctx context.Context, rail provider.Rail, t provider.Transfer, param string) error {
 	checker, ok := rail.(provider.Checker)
 	if !ok {
@@ -36,7 +36,7 @@ func (in *Internal) checkWithRail(ctx context.Context, rail provider.Rail, t pro
 		return api.Errorf(told.Code, param, "%s", told.Message)
 	}
 	if err != nil {
-		// The error may quote the number; the log must not.
+		// The error may quote the number, which must not reach the log.
 		in.engine.Log.WarnContext(ctx, "the rail could not check a destination", "type", t.Channel)
 	}
 	return nil

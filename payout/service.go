@@ -14,15 +14,13 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// Service makes payouts, and the one-time codes they need. It is safe for
-// concurrent use.
+// Service makes payouts, and the one-time codes that they need. It is safe for concurrent use.
 type Service struct {
 	engine   *engine.Engine
 	internal *Internal
 }
 
-// New returns the service and what siblings call, or refuses a configuration that makes no
-// sense.
+// New returns the service and the methods for siblings. It refuses an inconsistent configuration.
 func New(e *engine.Engine, c Config) (*Service, *Internal, error) {
 	in, err := newInternal(e, c)
 	if err != nil {
@@ -69,14 +67,14 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	})
 }
 
-// create is Create without a look for an earlier call.
+// create runs Create for a call that is not a replay.
 func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Call, p CreateParams) (*Transfer, error) {
 	prepared, err := s.internal.Prepare(caller.Live, transfer.Payout, p, nil)
 	if err != nil {
 		return nil, err
 	}
-	// Whether there is such a recipient is told only to one who has the code: in the
-	// transaction, after the code.
+	// Only a caller with a valid code may learn whether the recipient exists. So the transaction
+	// checks the code first.
 	var right string
 	switch {
 	case s.engine.Host != nil:
@@ -131,13 +129,13 @@ func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams,
 	return s.internal.ListJSON(ctx, caller, transfer.Payout, p, w)
 }
 
-// Cancel takes back a payout that the rail has not been told of; else it is
+// Cancel cancels a payout that was not yet submitted to the rail. It refuses any other with
 // payout_not_cancellable.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Transfer, error) {
 	return s.internal.Cancel(ctx, caller, transfer.Payout, id)
 }
 
-// ListBanks lists the banks that can be paid.
+// ListBanks lists the banks that can receive payouts.
 func (s *Service) ListBanks(context.Context, api.Caller) (*api.List[provider.Bank], error) {
 	return api.NewList("/v1/lookup/banks", s.internal.config.Banks.Banks(), false), nil
 }

@@ -2,8 +2,7 @@ package payout
 
 import "testing"
 
-// The state machine, written out once more: every move that is not here is
-// refused.
+// The test repeats the state machine. The code must refuse every move that is missing here.
 func TestTransferStates(t *testing.T) {
 	allowed := map[[2]Status]bool{
 		{Created, Pending}: true, {Created, Completed}: true, {Created, Cancelled}: true,

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Status is where a transfer stands.
+// Status is the state of a transfer.
 type Status string
 
 // The statuses of transfers. Succeeded ends an external payout; Completed ends a
@@ -38,19 +38,19 @@ func Statuses() []Status {
 	return []Status{Created, Pending, Processing, Succeeded, Completed, Failed, Cancelled}
 }
 
-// transitions is the state machine: from which statuses each one is entered. A
-// transfer is born in Created, and leaves no status that is not listed here. A payout to a
-// provider ends in Succeeded, a disbursement and every transfer to a wallet in Completed.
+// transitions is the state machine: for each status, the statuses from which a transfer may enter
+// it. A transfer begins in Created, and leaves no status that is not listed here. An external
+// payout ends in Succeeded. A disbursement and every transfer to a wallet end in Completed.
 var transitions = map[Status][]Status{
 	Pending:    {Created},
 	Processing: {Pending},
 	Succeeded:  {Processing},
-	Completed:  {Created, Processing}, // a wallet's at once
+	Completed:  {Created, Processing}, // at once for a wallet
 	Failed:     {Processing},
 	Cancelled:  {Created, Pending},
 }
 
-// final reports a status that is never left.
+// final reports whether a transfer never leaves the status.
 func (s Status) final() bool {
 	switch s {
 	case Succeeded, Completed, Failed, Cancelled:
@@ -63,8 +63,7 @@ func (s Status) final() bool {
 type Transfer struct {
 	ID     string `json:"id"`     // po_…
 	Object string `json:"object"` // "payout" or "disbursement"
-	// Amount is what the recipient gets, Fee what the merchant pays beside it, both
-	// in GHS.
+	// Amount is the recipient's, and the merchant pays Fee on top of it, both in GHS.
 	Amount      api.GHS     `json:"amount"`
 	Currency    string      `json:"currency"`
 	Fee         api.GHS     `json:"fee"`
@@ -79,15 +78,15 @@ type Transfer struct {
 	// FailureReason says why a transfer failed.
 	FailureReason *string  `json:"failure_reason"`
 	CreatedAt     api.Time `json:"created_at"`
-	// CompletedAt is when the money arrived; nil until then.
+	// CompletedAt is the time of the money's arrival; nil until then.
 	CompletedAt *api.Time `json:"completed_at"`
 }
 
-// record is what is kept of a transfer.
+// record is the stored form of a transfer.
 type record struct {
 	Transfer
-	// To is the destination unmasked, as the rail is told; nil for wallets, and once it is
-	// no longer kept, see [Internal.Retention].
+	// To is the unmasked destination for the rail. It is nil for wallets, and after retention has
+	// removed it; see [Internal.Retention].
 	To *target `json:"to,omitempty"`
 	dispatch.Submission
 }
@@ -99,7 +98,7 @@ func (r *record) pesewas() (amount, fee int64) {
 	return inPesewas(r.Amount), inPesewas(r.Fee)
 }
 
-// inPesewas converts what was made by api.Pesewas.
+// inPesewas converts an amount that api.Pesewas made.
 func inPesewas(a api.GHS) int64 { return a.Shift(2).IntPart() }
 
 // The collections of transfers.

@@ -41,3 +41,25 @@ func TestSimulatedCases(t *testing.T) {
 		t.Errorf("outcomes %v", seen)
 	}
 }
+
+// What the rail leaves open it decides by the clock or by the second question, or never.
+func TestSimulatedRailDecidesLater(t *testing.T) {
+	sent := time.Now()
+	for _, c := range []struct {
+		digits   string
+		after    time.Duration
+		attempts int
+		want     provider.Outcome
+	}{
+		{"0903", 30 * 24 * time.Hour, 9, provider.InProgress},
+		{"0904", 25*time.Second - time.Millisecond, 1, provider.InProgress},
+		{"0904", 25 * time.Second, 1, provider.Paid},
+		{"0905", time.Hour, 2, provider.Paid},
+	} {
+		o := provider.Order{ID: "po_1", CreatedAt: sent, SubmittedAt: sent, Now: sent.Add(c.after), Attempts: c.attempts}
+		result, err := provider.Simulated{}.Status(t.Context(), provider.Transfer{Order: o, Number: "+23324123" + c.digits})
+		if err != nil || result.Outcome != c.want {
+			t.Errorf("%s after %s: %+v, %v, want %s", c.digits, c.after, result, err, c.want)
+		}
+	}
+}

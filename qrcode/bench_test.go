@@ -74,7 +74,7 @@ func openShop(tb testing.TB, path string) *shop {
 	return s
 }
 
-// payOne pays without the PIN, whose hash is slow on purpose.
+// payOne pays without the PIN, whose hash is slow by design.
 func (s *shop) payOne(ctx context.Context, n int64) error {
 	amount := int64(1)
 	caller := s.caller
@@ -88,14 +88,12 @@ func (s *shop) payOne(ctx context.Context, n int64) error {
 	return err
 }
 
-// BenchmarkPay pays codes on SQLite, each payment durable when it returns. The
-// metric of-limit is the rate as a share of a bare loop's, which writes the same
-// number of the same rows, over as many codes and wallets, to a database of the
-// same schema with kept prepared statements, as many payments a commit as the
-// store grouped here. It reads nothing, marshals nothing and can undo nothing.
-// times-one is the rate as a multiple of that of one caller, and bare-times-one what
-// the bare loop gains by the same grouping: how much there is to be gained depends on
-// what a commit costs on the disk at hand, and no store gains more.
+// BenchmarkPay pays codes on SQLite. Each payment is durable when it returns. The metric of-limit
+// is the rate as a share of a bare loop's. The loop writes the same rows to the same schema with
+// prepared statements, with as many payments in a commit as the store grouped. It reads nothing,
+// marshals nothing and cannot undo anything. times-one is the rate as a multiple of a single
+// caller's. bare-times-one is the bare loop's gain from the same grouping, which is the most that
+// any store can gain on this disk.
 func BenchmarkPay(b *testing.B) {
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
@@ -122,7 +120,7 @@ func BenchmarkPay(b *testing.B) {
 	}
 }
 
-// payBy has so many callers make n payments.
+// payBy has callers goroutines make n payments.
 func (s *shop) payBy(b *testing.B, callers, n int) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -139,8 +137,7 @@ func (s *shop) payBy(b *testing.B, callers, n int) {
 	all.Wait()
 }
 
-// barePayment returns the nanoseconds that the rows of one payment take to write
-// by a bare loop.
+// barePayment returns the nanoseconds that a bare loop takes to write the rows of one payment.
 func barePayment(b *testing.B, group, n int) float64 {
 	path := filepath.Join(b.TempDir(), "bare.db")
 	s := openShop(b, path)
@@ -187,10 +184,10 @@ func BenchmarkPNG(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstPNG draws a picture that is not kept. The metric of-library is how many
-// times as long the PNG of skip2/go-qrcode takes, from the same matrix. The two take turns.
+// BenchmarkFirstPNG draws a picture that is not cached. The metric of-library is the time of
+// skip2/go-qrcode for the same matrix, as a multiple of this package's. The two take turns.
 func BenchmarkFirstPNG(b *testing.B) {
-	text := fmt.Sprint("https://pay.example.com/pay/qr_", time.Now().UnixNano(), "-") // none of an earlier run
+	text := fmt.Sprint("https://pay.example.com/pay/qr_", time.Now().UnixNano(), "-") // a text that no earlier run has cached
 	var ours, library time.Duration
 	n := 0
 	for b.Loop() {

@@ -1,10 +1,9 @@
-// Package qrcode is what a merchant shows to be paid, and what a consumer shows
-// to be paid out to.
+// Package qrcode makes the codes that a merchant shows to be paid, and those that a consumer
+// shows to receive money.
 //
-// It owns merchants' QR codes ([QRCode]): their life, their pictures, and the
-// payment of one from a consumer's wallet. It owns consumers' QR codes
-// ([ConsumerCode]): issuing, and resolving a payload to who shows it. It does not
-// own the money's records: package payment keeps payments, the ledger balances.
+// It owns merchants' QR codes ([QRCode]): their life, their pictures, and their payment from a
+// consumer's wallet. It owns consumers' QR codes ([ConsumerCode]): it issues them, and finds the
+// consumer of a payload. Package payment stores the payments, and the ledger the balances.
 package qrcode
 
 import (
@@ -15,14 +14,14 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Type is whether a code is for good or for a number of uses.
+// Type says whether a code is reusable or has a number of uses.
 type Type string
 
 // The types of codes.
 const (
-	// Static codes may be paid again and again.
+	// Static codes may be paid any number of times.
 	Static Type = "static"
-	// Dynamic codes may be paid once, or as often as their usage limit says.
+	// Dynamic codes may be paid once, or up to their usage limit.
 	Dynamic Type = "dynamic"
 )
 
@@ -46,11 +45,11 @@ type QRCode struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Reference   string `json:"reference"`
-	// URL is the public address of the picture, Data what is encoded in it: the
-	// address of the payment page.
+	// URL is the public address of the picture. Data is the encoded text: the address of the
+	// payment page.
 	URL  string `json:"qr_code_url"`
 	Data string `json:"qr_code_data"`
-	// UsageLimit is how often the code may be paid; nil for without limit.
+	// UsageLimit is the largest number of payments; nil for no limit.
 	UsageLimit *int64       `json:"usage_limit"`
 	UsageCount int64        `json:"usage_count"`
 	Active     bool         `json:"active"`
@@ -69,9 +68,8 @@ var codes = storage.NewCollection("qr_codes", []storage.Field[QRCode]{
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind { return []*storage.Kind{codes.Kind(), consumerCodes.Kind()} }
 
-// usable refuses a code that cannot be used now, be it a merchant's or a
-// consumer's. A code that is used up says so, even though that has deactivated
-// it.
+// usable refuses a merchant's or consumer's code that cannot be used now. The refusal of a
+// used-up code names the limit, although the last use has also deactivated the code.
 func usable(limit *int64, count int64, active bool, expires *api.Time, now time.Time) error {
 	switch {
 	case limit != nil && count >= *limit:
@@ -88,8 +86,8 @@ func (c *QRCode) usable(now time.Time) error {
 	return usable(c.UsageLimit, c.UsageCount, c.Active, c.ExpiresAt, now)
 }
 
-// getCode reads a merchant's code and fills in what depends on where the service
-// is reached today.
+// getCode reads a merchant's code and sets the addresses, which depend on the present
+// configuration.
 func (s *Service) getCode(tx storage.ReadTx, scope storage.Scope, id string) (*storage.Object[QRCode], error) {
 	o, err := codes.Get(tx, scope, id)
 	return s.orMissing(o, err)

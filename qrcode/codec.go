@@ -18,19 +18,19 @@ import (
 type ConsumerCodec interface {
 	// Encode returns the payload for the consumer code with that id.
 	Encode(live bool, id string) (string, error)
-	// Decode returns the id of the consumer code that a payload names. The error
-	// is ErrPayload for a text that no codec of this form has written, and
-	// ErrNotConsumer for one that is not a consumer's of this mode.
+	// Decode returns the id of the consumer code that a payload names. It fails with ErrPayload
+	// for a text that no codec of this form has written, and with ErrNotConsumer for a payload
+	// that is not a consumer's of this mode.
 	Decode(live bool, payload string) (id string, err error)
 }
 
-// The ways in which a payload fails.
+// The errors of a payload.
 var (
 	ErrPayload     = errors.New("qrcode: not a payload")
 	ErrNotConsumer = errors.New("qrcode: not a consumer's payload")
 )
 
-// maxPayload bounds what is decoded, in characters; a QR code can hold 2,953.
+// maxPayload bounds the length of a payload, in characters; a QR code can hold 2,953.
 const maxPayload = 3000
 
 // payload is the text inside the base64: version, entity, code and MAC. The
@@ -48,13 +48,12 @@ const (
 	macBytes       = 16 // 128 bits of HMAC-SHA256
 )
 
-// macCodec is the codec of the library: standard base64 of a compact JSON text
-// with a MAC under the server's key, so that nobody else can make one up.
+// macCodec is the codec of the library: standard base64 of a compact JSON text with a MAC under
+// the server's key, which prevents forgeries.
 type macCodec struct{ keys [][]byte }
 
-// NewCodec returns the library's codec. key is the server's secret of at least
-// 32 bytes, under which payloads are made. Payloads made under one of fallback are
-// accepted, too; those made under any other key are refused.
+// NewCodec returns the library's codec. key is the server's secret of at least 32 bytes, for new
+// payloads. The codec also accepts payloads made under one of fallback, and refuses all others.
 func NewCodec(key []byte, fallback ...[]byte) ConsumerCodec {
 	return &macCodec{keys: append([][]byte{key}, fallback...)}
 }
@@ -74,7 +73,7 @@ func (c *macCodec) Decode(live bool, text string) (string, error) {
 	if len(text) > maxPayload {
 		return "", ErrPayload
 	}
-	// The decoder skips line breaks, which a payload does not have.
+	// The decoder skips line breaks, which a payload must not have.
 	data, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || base64.StdEncoding.EncodedLen(len(data)) != len(text) {
 		return "", ErrPayload
@@ -101,7 +100,7 @@ func mac(key []byte, live bool, entity, code string) []byte {
 	return h.Sum(nil)[:macBytes]
 }
 
-// decodePayload asks the codec and turns its errors into refusals.
+// decodePayload calls the codec and turns its errors into refusals.
 func (s *Service) decodePayload(live bool, text string) (string, error) {
 	if text == "" {
 		return "", api.Missing("qr_payload")

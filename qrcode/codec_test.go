@@ -68,7 +68,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// wallets is the codec of a host whose payloads are of its own form.
+// wallets is the codec of a host with payloads of another form.
 type wallets struct{}
 
 func (wallets) Encode(_ bool, id string) (string, error) { return "wallet:" + id, nil }
@@ -132,7 +132,7 @@ func TestDrawPictures(t *testing.T) {
 	}
 }
 
-// The refusals that only Go callers can meet.
+// The refusals that only Go callers can get.
 func TestPayRefusesBadParams(t *testing.T) {
 	s := openShop(t, filepath.Join(t.TempDir(), "pay.db"))
 	ctx := context.Background()

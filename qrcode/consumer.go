@@ -19,14 +19,14 @@ import (
 type ConsumerCode struct {
 	ID      string `json:"id"`      // cqr_…
 	Object  string `json:"object"`  // always "consumer_qr"
-	Payload string `json:"payload"` // what the consumer's app shows as a QR code
+	Payload string `json:"payload"` // the text of the QR code in the consumer's app
 }
 
 // consumerCode is the record of a consumer's code.
 type consumerCode struct {
 	Account string `json:"account"`
 	Type    Type   `json:"type"`
-	// Amount is in pesewas; nil lets the merchant say.
+	// Amount is in pesewas; nil lets the merchant choose it.
 	Amount     *int64    `json:"amount,omitempty"`
 	UsageLimit *int64    `json:"usage_limit,omitempty"`
 	UsageCount int64     `json:"usage_count"`
@@ -44,19 +44,19 @@ type IssueConsumerCodeParams struct {
 	Account string
 	// Type is Static when empty.
 	Type Type
-	// Amount is in GHS; nil lets the merchant say.
+	// Amount is in GHS; nil lets the merchant choose it.
 	Amount *decimal.Decimal
-	// UsageLimit is for dynamic codes, which have the limit 1 when it is nil.
+	// UsageLimit is for dynamic codes; nil stands for 1.
 	UsageLimit *int64
-	// ExpiresAt is zero for never.
+	// ExpiresAt is zero for a code without end.
 	ExpiresAt time.Time
-	// Inactive makes a code that is refused.
+	// Inactive makes a code that cannot be used.
 	Inactive bool
 }
 
-// IssueConsumerCode makes a code for a consumer of the caller's mode, whatever the status: a
-// code may outlive the wallet, and is then refused when it is used. With an
-// idempotency key it may be repeated safely.
+// IssueConsumerCode makes a code for a consumer of the caller's mode, in any status. A code may
+// outlive the wallet; its use is then refused. With an idempotency key the call may be repeated
+// safely.
 func (s *Service) IssueConsumerCode(ctx context.Context, caller api.Caller, p IssueConsumerCodeParams) (*ConsumerCode, error) {
 	if p.Type == "" {
 		p.Type = Static
@@ -96,7 +96,7 @@ func (s *Service) IssueConsumerCode(ctx context.Context, caller api.Caller, p Is
 	})
 }
 
-// Resolved is what a merchant may know of a consumer whose code was scanned.
+// Resolved is the part of a consumer that a merchant may see after a scan.
 type Resolved struct {
 	Object string `json:"object"` // always "qr_resolve"
 	Entity string `json:"entity"` // always "consumer"
@@ -108,15 +108,15 @@ type Resolved struct {
 	Amount   *api.GHS `json:"amount"`
 	Currency string   `json:"currency"`
 	Type     Type     `json:"type"`
-	// Active is false for a static code that is switched off or has expired; a
-	// dynamic one is refused instead.
+	// Active is false for a static code that is inactive or has expired. A dynamic one is refused
+	// instead.
 	Active bool `json:"qr_active"`
 }
 
-// Resolve says who shows a consumer's code. No money moves.
+// Resolve returns the consumer behind a code. It moves no money.
 //
-// Refusals: invalid_qr, invalid_consumer_qr, qr_limit_reached, qr_inactive,
-// qr_expired (the last three for dynamic codes), account_not_found.
+// Refusals: invalid_qr, invalid_consumer_qr, qr_limit_reached, qr_inactive, qr_expired (the last
+// three for dynamic codes), account_not_found.
 func (s *Service) Resolve(ctx context.Context, caller api.Caller, text string) (*Resolved, error) {
 	id, err := s.decodePayload(caller.Live, text)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Service) Resolve(ctx context.Context, caller api.Caller, text string) (
 		})
 		return r, err
 	}
-	// Nothing is changed, but whoever gives a key gets the first answer again.
+	// The call changes nothing, but a caller that gives a key gets the first answer again.
 	call := engine.Call{Name: "qr_code.resolve", Params: text}
 	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Resolved, error) {
 		return s.resolve(tx, caller.Live, id, tx.Now)
@@ -165,7 +165,7 @@ func (s *Service) resolve(tx storage.ReadTx, live bool, id string, now time.Time
 	return r, nil
 }
 
-// maskAccount hides all of an account's id but its last four characters.
+// maskAccount hides an account's id except for its last four characters.
 func maskAccount(id string) string {
 	const shown = 4
 	return "acc_****" + id[max(0, len(id)-shown):]

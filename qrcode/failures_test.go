@@ -19,9 +19,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// Whichever operation of the store fails, a call says so, and under its key it has
-// its effect once when it is made again.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+// When any operation of the store fails, the call returns an error. Repeated under its key, it
+// takes effect once.
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	store := faultstore.New(memory.New())
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc, err := payments.New(t.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }})
@@ -63,7 +63,7 @@ func TestNoFailureOfTheStoreIsLost(t *testing.T) {
 	var paid *payment.Payment
 	store.Each(t, "Pay", func() (err error) {
 		paid, err = q.Pay(ctx, named("pay"), code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: ama.ID}, PIN: "1234"})
-		now = now.Add(time.Hour) // past a lock, since tries that were counted are not given back
+		now = now.Add(time.Hour) // past a lock, since counted attempts stay counted
 		return err
 	})
 	store.Each(t, "Payments", func() error {

@@ -31,8 +31,8 @@ const (
 // ImageParams describe a picture of a code.
 type ImageParams struct {
 	Format Format
-	// Size is from MinSize to MaxSize; zero stands for DefaultSize. An SVG scales, and
-	// carries it as its natural size.
+	// Size is from MinSize to MaxSize; zero stands for DefaultSize. An SVG scales, and has Size
+	// as its natural size.
 	Size int
 }
 
@@ -60,8 +60,8 @@ func (c *QRCode) Image(format Format, size int) ([]byte, error) {
 	return Draw(c.Data, format, size)
 }
 
-// Draw makes a picture of any text, as Image does of a code's data. Pictures are
-// kept for a while, since one is mostly asked for again.
+// Draw makes a picture of any text, as Image does of a code's data. It caches pictures for a
+// while, since most are requested again.
 func Draw(text string, format Format, size int) ([]byte, error) {
 	key := pictureKey{text, format, size}
 	if picture, ok := pictures.get(key); ok {
@@ -85,8 +85,8 @@ func draw(text string, format Format, size int) ([]byte, error) {
 	return drawPNG(modules, size)
 }
 
-// Terminal draws a text's QR code with block characters, two modules a
-// character, for a terminal with a dark background.
+// Terminal draws a text's QR code with block characters, two modules in a character, for a
+// terminal with a dark background.
 func Terminal(text string) (string, error) {
 	modules, err := matrix(text)
 	if err != nil {

@@ -69,7 +69,7 @@ func TestPNGScansInEverySize(t *testing.T) {
 		if got, err := scan(img); err != nil || got != payPage {
 			t.Errorf("%d: scanned %q, %v", size, got, err)
 		}
-		// The bits of a pixel stand in byte 24: one, for two colours.
+		// Byte 24 holds the bits of a pixel: one, for two colours.
 		if data[24] != 1 {
 			t.Errorf("%d: %d bits a pixel, want 1", size, data[24])
 		}
@@ -152,7 +152,7 @@ func TestLongestText(t *testing.T) {
 	}
 }
 
-// A text scans as it was, in every mode in which QR codes encode texts.
+// A text scans unchanged, in every mode in which QR codes encode texts.
 func TestEveryTextScans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(

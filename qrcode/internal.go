@@ -8,11 +8,11 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Internal is what sibling packages call in their own transactions. Only package payments
-// has one, so a host cannot call it.
+// Internal holds the methods that sibling packages call in their own transactions. Only package
+// payments has one, so a host cannot call it.
 type Internal struct{ svc *Service }
 
-// Redemption is what a consumer's code stood for when it was used.
+// Redemption is the consumer and the amount of a code that was used.
 type Redemption struct {
 	// Account is the consumer's id.
 	Account string
@@ -26,11 +26,11 @@ func (i *Internal) Decode(live bool, payload string) (id string, err error) {
 	return i.svc.decodePayload(live, payload)
 }
 
-// Redeem counts a use of a consumer's code in the transaction of the payment that it is
-// used for, so that no limit is exceeded.
+// Redeem counts a use of a consumer's code, in the transaction of its payment. So no limit is
+// exceeded.
 //
-// Refusals: invalid_consumer_qr, qr_limit_reached, qr_inactive, qr_expired; the last two
-// for static codes, too, because money is about to move.
+// Refusals: invalid_consumer_qr, qr_limit_reached, qr_inactive, qr_expired. The last two also
+// refuse static codes, because money is about to move.
 func (*Internal) Redeem(tx *engine.Tx, id string) (*Redemption, error) {
 	o, err := consumerCodes.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
 	if errors.Is(err, storage.ErrNotFound) {

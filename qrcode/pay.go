@@ -14,17 +14,17 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Hosted is what a consumer sees who has scanned a code.
+// Hosted is the payment page's view of a code.
 type Hosted struct {
 	Code     QRCode
 	Merchant account.Merchant
-	// Refusal says why the code cannot be paid now; nil when it can.
+	// Refusal says why the code cannot be paid now; nil if it can.
 	Refusal *api.Error
-	// Caller stands for the merchant, for the call of Pay.
+	// Caller stands for the merchant in the call of Pay.
 	Caller api.Caller
 }
 
-// Hosted finds a code by its id alone, as the payment page does that it points to.
+// Hosted finds a code by its id alone, for the payment page.
 func (s *Service) Hosted(ctx context.Context, id string) (*Hosted, error) {
 	var offer *Hosted
 	err := s.engine.Store.View(ctx, func(stored storage.ReadTx) error {
@@ -52,23 +52,22 @@ func (s *Service) Hosted(ctx context.Context, id string) (*Hosted, error) {
 
 // PayParams describe a consumer's payment of a code.
 type PayParams struct {
-	// Wallet names the consumer who pays.
+	// Wallet names the paying consumer.
 	Wallet account.WalletRef `json:"wallet"`
 	PIN    string            `json:"-"`
 	// From is the network address of a payer on a public page; see [account.PINEntry].
 	From string `json:"-"`
-	// Amount is in pesewas: required for a code without a fixed amount; for one
-	// with it, nil or the same amount.
+	// Amount is in pesewas. A code without a fixed amount requires it. For a code with one, it
+	// must be nil or equal.
 	Amount *int64 `json:"amount,omitempty"`
 }
 
-// Pay pays the code with an id from a consumer's wallet: the wallet is debited, the merchant
-// credited, the use counted, the payment and its events written and both parties
-// told, in one transaction. A usage limit is never overshot, however many pay at
-// once. With an idempotency key it may be repeated safely; a repetition does not
-// look at the PIN.
+// Pay pays a code from a consumer's wallet. One transaction debits the wallet, credits the
+// merchant, counts the use, writes the payment and its events, and queues the messages to both
+// parties. Concurrent payments never exceed a usage limit. With an idempotency key it may be
+// repeated safely; a replay does not check the PIN.
 //
-// The caller stands for the merchant whose code it is; see [Offer].
+// The caller stands for the code's merchant; see [Hosted].
 //
 // Refusals: resource_missing, qr_limit_reached, qr_inactive, qr_expired,
 // amount_required, account_not_found (of an account id; a phone number or service ID
@@ -93,11 +92,11 @@ func payCall(code string, p PayParams) engine.Call {
 	}{code, p}}
 }
 
-// pay is Pay of a call that is not a replay.
+// pay runs Pay for a call that is not a replay.
 func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, id string, p PayParams) (*payment.Payment, error) {
 	entry := account.PINEntry{PIN: p.PIN, From: p.From}
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
-		// What can be refused without the PIN is refused before a try is counted.
+		// Refuse the call before it counts an attempt, if the PIN does not matter.
 		code, err := s.getCode(tx, engine.Scope(caller), id)
 		if err != nil {
 			return err
@@ -131,8 +130,8 @@ func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, 
 	return paid, err
 }
 
-// payTx is the effect of Pay. Everything that it relies on is read again here,
-// where nobody else can change it.
+// payTx is the effect of Pay. It reads everything that it relies on again, inside the
+// transaction.
 func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID string) (*payment.Payment, error) {
 	live := tx.Caller.Live
 	code, err := s.getCode(tx, engine.Scope(tx.Caller), codeID)
@@ -198,7 +197,7 @@ func (s *Service) payTx(tx *engine.Tx, codeID string, p PayParams, consumerID st
 	return paid, nil
 }
 
-// charge returns what is to be paid, in pesewas.
+// charge returns the amount to pay, in pesewas.
 func (c *QRCode) charge(entered *int64) (int64, error) {
 	switch {
 	case c.Amount == nil && entered == nil:

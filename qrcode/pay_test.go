@@ -27,7 +27,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// phones is a Texter that notes what it sends.
+// phones is a Texter that keeps what it sends.
 type phones struct {
 	mu   sync.Mutex
 	sent []string
@@ -40,7 +40,7 @@ func (p *phones) SendSMS(_ context.Context, m message.SMS) error {
 	return nil
 }
 
-// stall is a merchant with the whole library around it, in one mode.
+// stall is a merchant with the whole library, in one mode.
 type stall struct {
 	*payments.Service
 	caller api.Caller
@@ -49,7 +49,7 @@ type stall struct {
 	log    bytes.Buffer
 }
 
-// goodPIN is one that live mode takes.
+// goodPIN is accepted in live mode.
 const goodPIN = "4826"
 
 func newStall(t *testing.T, live bool, texter message.Texter) *stall {
@@ -88,7 +88,7 @@ func (s *stall) pay(t *testing.T, caller api.Caller, code, pin string, amount *i
 	})
 }
 
-// money says what the wallet and the merchant have.
+// money returns the balances of the wallet and the merchant.
 func (s *stall) money(t *testing.T) string {
 	t.Helper()
 	wallet, err := s.Accounts.WalletBalance(t.Context(), api.Caller{Live: s.caller.Live}, s.ama.ID)
@@ -100,8 +100,7 @@ func (s *stall) money(t *testing.T) string {
 
 func pesewas(n int64) *int64 { return &n }
 
-// In live mode both parties are told through the Texter, once each, and the log
-// knows no number.
+// In live mode the Texter sends one message to each party. The log holds no number.
 func TestLivePaymentTextsBothParties(t *testing.T) {
 	texter := &phones{}
 	s := newStall(t, true, texter)
@@ -116,7 +115,7 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 	if got := s.money(t); got != "37.66 12.34" {
 		t.Errorf("the wallet and the merchant have %s", got)
 	}
-	// A repetition with another PIN is the same payment: it moves and tells nothing.
+	// A replay with another PIN returns the same payment. It moves no money and sends no message.
 	again, err := s.pay(t, caller, code.ID, "0000", pesewas(1234))
 	if diff := cmp.Diff(paid, again); err != nil || diff != "" {
 		t.Errorf("again: %v (-first +again):\n%s", err, diff)
@@ -144,8 +143,8 @@ func TestLivePaymentTextsBothParties(t *testing.T) {
 	}
 }
 
-// Whatever refuses a payment leaves money, use count and messages as they were,
-// and is no failed try of the PIN.
+// A refused payment leaves money, use count and messages as they were. It is no failed attempt of
+// the PIN.
 func TestRefusedPayments(t *testing.T) {
 	s := newStall(t, false, nil)
 	open := s.code(t, qrcode.CreateParams{})
@@ -160,7 +159,7 @@ func TestRefusedPayments(t *testing.T) {
 	fatal(t, err)
 	s.now = s.now.Add(time.Hour)
 
-	for range 3 { // often enough to lock the PIN, if a refusal were a failed try
+	for range 3 { // often enough to lock the PIN, if a refusal counted as a failed attempt
 		for _, test := range []struct {
 			name, code string
 			amount     *int64
@@ -189,7 +188,7 @@ func TestRefusedPayments(t *testing.T) {
 		if _, err := s.pay(t, s.caller, open.ID, goodPIN, pesewas(1)); api.CodeOf(err) != want {
 			t.Errorf("%s: got %v", status, err)
 		}
-		// Only the holder, who knows the PIN, is told of it.
+		// Only the holder, who knows the PIN, learns of it.
 		if _, err := s.pay(t, s.caller, open.ID, "9999", pesewas(1)); api.CodeOf(err) != api.PINInvalid {
 			t.Errorf("%s, with a wrong PIN: got %v", status, err)
 		}
@@ -213,7 +212,7 @@ func TestRefusedPayments(t *testing.T) {
 	fatal(t, err)
 	_, err = s.Accounts.UpdateConsumer(t.Context(), api.Caller{}, s.ama.ID, account.UpdateHolderParams{Status: new(account.Closed)})
 	fatal(t, err)
-	// A number tells a stranger nothing about who has a wallet, an id is known to few.
+	// The refusal of a number must not reveal whether it has a wallet. Few people know an id.
 	if _, err := s.pay(t, s.caller, open.ID, goodPIN, pesewas(1)); api.CodeOf(err) != api.PINInvalid {
 		t.Errorf("closed: got %v", err)
 	}
@@ -223,8 +222,7 @@ func TestRefusedPayments(t *testing.T) {
 	}
 }
 
-// A limit is never overshot, however many pay at once, and the last use switches
-// the code off.
+// Concurrent payments never exceed a limit, and the last use deactivates the code.
 func TestUsageLimitsUnderConcurrency(t *testing.T) {
 	s := newStall(t, false, nil)
 	const limit, payers = 3, 12
@@ -254,7 +252,7 @@ func TestUsageLimitsUnderConcurrency(t *testing.T) {
 	if err != nil || got.UsageCount != limit || got.Active {
 		t.Errorf("code %+v, %v", got, err)
 	}
-	// Activated again it is used up all the same.
+	// An activated code is still used up.
 	on := true
 	_, err = s.QRCodes.Update(t.Context(), s.caller, code.ID, qrcode.UpdateParams{Active: &on})
 	fatal(t, err)
@@ -266,7 +264,7 @@ func TestUsageLimitsUnderConcurrency(t *testing.T) {
 		t.Errorf("payments %+v, %v", list, err)
 	}
 	updated, err := s.Events.List(t.Context(), s.caller, event.ListParams{Type: event.QRCodeUpdated})
-	if err != nil || len(updated.Data) != 2 { // switched off by the last use, and on by hand
+	if err != nil || len(updated.Data) != 2 { // the last use deactivated it, and the merchant activated it
 		t.Errorf("%d updates are recorded, %v", len(updated.Data), err)
 	}
 }
@@ -349,8 +347,7 @@ func TestUpdateCode(t *testing.T) {
 	missing("picture", err)
 }
 
-// What a consumer's code says when it cannot be used: a dynamic one is refused,
-// a static one resolves and says that it is off.
+// An unusable consumer's code: a dynamic one is refused, and a static one resolves as inactive.
 func TestResolveConsumerCode(t *testing.T) {
 	s := newStall(t, false, nil)
 	ghs := decimal.RequireFromString("12.50")
@@ -394,7 +391,7 @@ func TestResolveConsumerCode(t *testing.T) {
 		}
 	}
 
-	// With a key the first answer comes again, though the code is off by then.
+	// With a key the first answer comes again, although the code is inactive by then.
 	code, err := s.QRCodes.IssueConsumerCode(t.Context(), s.caller, qrcode.IssueConsumerCodeParams{Account: s.ama.ID, Type: qrcode.Dynamic, ExpiresAt: s.now.Add(time.Hour)})
 	fatal(t, err)
 	keyed := s.caller
@@ -418,7 +415,7 @@ func TestResolveConsumerCode(t *testing.T) {
 	}
 }
 
-// mute is a host's codec that cannot write.
+// mute is a host's codec that cannot encode.
 type mute struct{ qrcode.ConsumerCodec }
 
 var errMute = errors.New("no key to sign with")

@@ -2,7 +2,7 @@ package qrcode
 
 import "sync"
 
-// maxPictureBytes bounds the pictures that are kept.
+// maxPictureBytes bounds the cached pictures.
 const maxPictureBytes = 8 << 20
 
 type pictureKey struct {
@@ -11,9 +11,8 @@ type pictureKey struct {
 	size   int
 }
 
-// pictures are those that were drawn last. They depend on nothing but the key. When
-// there are too many, all are forgotten: a picture is drawn again in less time than
-// it takes to send it.
+// pictures caches recent pictures. A picture depends on its key alone. A full cache drops all
+// pictures: drawing one takes less time than sending it.
 var pictures pictureCache
 
 type pictureCache struct {
@@ -35,7 +34,7 @@ func (c *pictureCache) put(key pictureKey, picture []byte) {
 	if _, ok := c.entries[key]; ok {
 		return
 	}
-	// Together with what the map itself takes.
+	// The sum includes the memory of the map itself.
 	cost := len(picture) + len(key.text) + 128
 	if c.entries == nil || c.bytes+cost > maxPictureBytes {
 		c.entries, c.bytes = map[pictureKey][]byte{}, 0

@@ -18,12 +18,11 @@ const (
 	pngFilterUp   = 2 // the row holds the differences from the one above
 )
 
-// drawPNG draws whole modules only, since scanners lose codes whose modules are
-// of uneven width, and centres them in the square.
+// drawPNG draws whole modules, centred in the square, because scanners fail on modules of uneven
+// width.
 //
-// It writes a picture of one bit a pixel row by row, which takes a fortieth of the
-// time that filling an image and encoding it does: most rows are the same as the one
-// above, so that compression has little to do, and the compressor is kept.
+// It writes one bit a pixel, row by row, and reuses the compressor. This takes a fortieth of the
+// time of encoding an image. Most rows equal the one above, so they compress fast.
 func drawPNG(modules [][]bool, size int) ([]byte, error) {
 	scale := size / len(modules)
 	if scale < 1 {

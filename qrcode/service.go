@@ -59,9 +59,9 @@ type CreateParams struct {
 	Name        string `json:"name,omitempty"`        // at most 255 characters
 	Description string `json:"description,omitempty"` // at most 500 characters
 	Reference   string `json:"reference,omitempty"`   // at most 100 characters
-	// UsageLimit is for dynamic codes, which have the limit 1 when it is nil.
+	// UsageLimit is for dynamic codes; nil stands for 1.
 	UsageLimit *int64 `json:"usage_limit,omitempty"`
-	// ExpiresAt must lie ahead; zero for never.
+	// ExpiresAt must lie in the future; zero stands for a code without end.
 	ExpiresAt time.Time    `json:"expires_at,omitzero"`
 	Metadata  api.Metadata `json:"metadata,omitempty"`
 }
@@ -96,8 +96,8 @@ func (p *CreateParams) check() error {
 	return check.Metadata(p.Metadata, false)
 }
 
-// checkLimit refuses a usage limit that does not fit the type, and gives a
-// dynamic code without one the limit 1.
+// checkLimit refuses a usage limit that does not fit the type. It sets the limit of a dynamic
+// code without one to 1.
 func checkLimit(limit **int64, t Type) error {
 	switch {
 	case *limit == nil && t == Dynamic:
@@ -158,7 +158,7 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 	return s.listing().GetJSON(ctx, s.engine, caller, id, w)
 }
 
-// listing is how codes are read.
+// listing reads codes.
 func (s *Service) listing() engine.Listing[QRCode, QRCode] {
 	return engine.Listing[QRCode, QRCode]{
 		Collection: codes, Noun: "qr_code", URL: "/v1/qr_codes",
@@ -210,12 +210,12 @@ func (p *ListParams) query(caller api.Caller) (storage.Query, error) {
 	return q, nil
 }
 
-// UpdateParams change a code; what is nil stays as it is.
+// UpdateParams change a code. Nil keeps a field.
 type UpdateParams struct {
 	Name        *string `json:"name,omitempty" param:",clear"`
 	Description *string `json:"description,omitempty" param:",clear"`
 	Active      *bool   `json:"active,omitempty"`
-	// ExpiresAt must lie ahead; a pointer to the zero time clears it.
+	// ExpiresAt must lie in the future; a pointer to the zero time clears it.
 	ExpiresAt *time.Time `json:"expires_at,omitempty" param:",clear"`
 	// Metadata is merged: a key with nil or "" is dropped.
 	Metadata api.Metadata `json:"metadata,omitempty"`
@@ -281,7 +281,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 	})
 }
 
-// replace writes a changed code and records that it changed.
+// replace writes a changed code and records the change.
 func (s *Service) replace(tx *engine.Tx, o *storage.Object[QRCode]) error {
 	if err := codes.Replace(tx, o); err != nil {
 		return fmt.Errorf("qrcode: update: %w", err)
@@ -307,7 +307,7 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 	})
 }
 
-// ListPayments lists what was paid through a code, newest first.
+// ListPayments lists the payments of a code, newest first.
 func (s *Service) ListPayments(ctx context.Context, caller api.Caller, id string, p payment.ListParams) (*api.List[payment.Payment], error) {
 	p.QRCode = id
 	var list *api.List[payment.Payment]

@@ -102,7 +102,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	return decision, err
 }
 
-// outcome is what the status of a refund says of its order.
+// outcome returns the outcome of the order, as the refund's status implies it.
 func (r *record) outcome() provider.Outcome {
 	switch r.Status {
 	case Succeeded:
@@ -120,7 +120,7 @@ func (in *Internal) FindOwnOrder(_ context.Context, _ api.Caller, id string) (di
 	return ref(id), nil
 }
 
-// Load returns a refund as hosts see it, and the word for its status.
+// Load returns a refund as hosts see it, and its status as a word.
 func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Refund, string, error) {
 	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), ref.Record, "refund")
 	if err != nil {
@@ -143,8 +143,8 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 	return info, nil
 }
 
-// settle books a refund that has arrived: the reserve leaves the merchant, to the
-// provider who has paid it out.
+// settle books a refund that has arrived. The reserve goes to the provider, which has paid the
+// refund.
 func (in *Internal) settle(tx *engine.Tx, o *storage.Object[record]) error {
 	r, live := &o.Value, tx.Caller.Live
 	err := tx.Post(storage.Posting{
@@ -166,8 +166,7 @@ func (in *Internal) settle(tx *engine.Tx, o *storage.Object[record]) error {
 	return in.finish(tx, o)
 }
 
-// release releases the reserve of a refund that was declined; the amount may be
-// refunded again.
+// release returns the reserve of a declined refund. The amount may be refunded again.
 func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], reason string) error {
 	r, merchant, live := &o.Value, tx.Caller.Merchant, tx.Caller.Live
 	err := tx.Post(storage.Posting{

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// plain is a charger that cannot give money back.
+// plain is a charger that cannot refund.
 type plain struct{}
 
 func (plain) Charge(context.Context, provider.Charge) (provider.Result, error) {
@@ -32,7 +32,7 @@ func (p plain) ChargeStatus(ctx context.Context, c provider.Charge) (provider.Re
 	return p.Charge(ctx, c)
 }
 
-// moody gives money back as it is told to.
+// moody refunds as the test tells it.
 type moody struct {
 	plain
 	mu     sync.Mutex
@@ -63,8 +63,8 @@ func (m *moody) says(r provider.Result, err error) {
 	m.answer = func(bool) (provider.Result, error) { return r, err }
 }
 
-// A refund whose answer is lost is neither failed nor made: it stays reserved, and is
-// asked for again under its id until the answer is conclusive.
+// When the answer of a refund is lost, the refund has neither failed nor succeeded. It stays
+// reserved, and the worker asks again under its id until the answer is conclusive.
 func TestLostRefundStaysReserved(t *testing.T) {
 	for name, c := range map[string]struct {
 		later provider.Result
@@ -81,11 +81,11 @@ func TestLostRefundStaysReserved(t *testing.T) {
 			v := s.paidInvoice(25_00, "pm_7")
 			r := s.refund(refund.CreateParams{Invoice: v.ID, Amount: new(int64(5_00)), Reason: "Cold"})
 			s.pass(0)
-			m.says(provider.Result{Outcome: "perhaps"}, nil) // no answer either
+			m.says(provider.Result{Outcome: "perhaps"}, nil) // not an answer either
 			s.pass(2 * time.Second)
 			m.says(provider.Result{Outcome: provider.InProgress, PollAfter: time.Hour}, nil)
 			s.pass(5 * time.Second)
-			s.pass(59 * time.Minute) // not yet
+			s.pass(59 * time.Minute) // not due yet
 			s.holds("while nothing is known", "1020", "5", "1000")
 			if is := s.get(r.ID); is.Status != refund.Processing || s.refunded(r.Payment) != 5_00 {
 				t.Errorf("got %+v", is)
@@ -132,7 +132,7 @@ func TestLostRefundStaysReserved(t *testing.T) {
 	}
 }
 
-// contradictions are the works of which the observer is told that they were contradicted.
+// contradictions are the works that the observer saw contradicted.
 type contradictions struct {
 	mu   sync.Mutex
 	told []payments.Work
@@ -276,7 +276,7 @@ func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	s.Verified()
 }
 
-// Where nobody can give the money back, nothing is reserved.
+// If the charger cannot refund, nothing is reserved.
 func TestNoRailReservesNothing(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: plain{}}})
 	v := s.paidInvoice(25_00, "")
@@ -288,7 +288,7 @@ func TestNoRailReservesNothing(t *testing.T) {
 	}
 }
 
-// A charger that is taken away leaves refunds where they are, until it is back.
+// When the host removes a charger, its refunds stay as they are until it is back.
 func TestRemovedRailKeepsRefundsPending(t *testing.T) {
 	store := memory.New()
 	m := &moody{}

@@ -1,12 +1,10 @@
-// Package refund gives a merchant's customers their money back: the whole of a
-// payment or parts of it, never more than was paid, from the merchant's balance to
-// where the money came from.
+// Package refund gives a merchant's customers their money back: the whole of a payment or parts
+// of it, never more than was paid. The money goes from the merchant's balance to its origin.
 //
-// It owns refunds. It is a package of its own because a refund belongs to no one
-// way of paying: qrcode and invoice take money and know nothing of its return, and
-// payment, which both of them use, could not know invoices, whose documents show a
-// refund. So this package stands above both. It does not own how much of a payment
-// is refunded (package payment), credit notes (package invoice), the provider that
-// carries money back ([provider.RefundRail], the host's), or the loop that calls the
-// provider until it is conclusive (internal/providers).
+// It owns refunds. It stands above qrcode, invoice and payment because it needs all of them.
+// qrcode and invoice take money and do not know refunds. Both use payment, so payment cannot know
+// invoices, whose documents show refunds. Package payment owns the refunded amount of a payment,
+// and package invoice the credit notes. The host brings the provider that carries money back
+// ([provider.RefundRail]). The loop that calls it until it is conclusive is in
+// internal/providers.
 package refund

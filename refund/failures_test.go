@@ -86,7 +86,7 @@ func TestStoreFailuresAreReturned(t *testing.T) {
 		t.Errorf("declined: %+v, %v", failed, err)
 	}
 
-	// 1,000 at first, 10 and 60 taken, 4, 20 and 5 given back.
+	// 1,000 at first, 10 and 60 taken, 4, 20 and 5 refunded.
 	balance, err := s.Accounts.Balance(ctx, s.Caller)
 	if err != nil || balance.Available.StringFixed(2) != "1041.00" || !balance.Reserved.IsZero() {
 		t.Errorf("the balance is %+v, %v", balance, err)

@@ -22,8 +22,8 @@ func TestReconcile(t *testing.T) {
 		ids = append(ids, s.refund(refund.CreateParams{Invoice: s.paidInvoice(5_50, method).ID}).ID)
 		s.pass(time.Second)
 	}
-	s.refund(refund.CreateParams{Payment: s.paidQR(1_00).ID})          // to a wallet, so that no statement has it
-	s.refund(refund.CreateParams{Invoice: s.paidInvoice(1_00, "").ID}) // nor this one: it was not sent yet
+	s.refund(refund.CreateParams{Payment: s.paidQR(1_00).ID})          // to a wallet, so it is in no statement
+	s.refund(refund.CreateParams{Invoice: s.paidInvoice(1_00, "").ID}) // not sent yet, so it is in no statement either
 	const head = "Reference,Amount,Status\n"
 	statement := head +
 		ids[0] + ",5.50,SUCCESS\n" + // agrees

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Status is where a refund stands.
+// Status is the state of a refund.
 type Status string
 
 // The statuses of refunds.
@@ -27,15 +27,15 @@ var statuses = []string{string(Pending), string(Processing), string(Succeeded), 
 // Statuses are all statuses, for filters.
 func Statuses() []Status { return []Status{Pending, Processing, Succeeded, Failed} }
 
-// transitions is the state machine: from which statuses each one is entered. A refund
-// to a wallet is born in Succeeded, any other in Pending.
+// transitions is the state machine: for each status, the statuses from which a refund may enter
+// it. A refund to a wallet begins in Succeeded, any other in Pending.
 var transitions = map[Status][]Status{
 	Processing: {Pending},
 	Succeeded:  {Processing},
 	Failed:     {Processing},
 }
 
-// statusEvent are the events of statuses; the others have none.
+// statusEvent maps statuses to their events; the others have none.
 var statusEvent = map[Status]event.Type{
 	Succeeded: event.RefundSucceeded,
 	Failed:    event.RefundFailed,
@@ -49,11 +49,11 @@ type Refund struct {
 	Amount   int64  `json:"amount"`
 	Currency string `json:"currency"`
 	Status   Status `json:"status"`
-	// Payment is the id of the payment, and QRCode or Invoice what was paid.
+	// Payment is the id of the payment, and QRCode or Invoice that of the paid object.
 	Payment string  `json:"payment"`
 	QRCode  *string `json:"qr_code"`
 	Invoice *string `json:"invoice"`
-	// PaymentMethod is the payment's, and where the money goes.
+	// PaymentMethod is the payment's, and the destination of the money.
 	PaymentMethod string  `json:"payment_method"`
 	Reason        *string `json:"reason"` // the merchant's; the customer sees it on the credit note
 	// CreditNote is the number of the credit note; nil until the refund of an invoice
@@ -66,11 +66,11 @@ type Refund struct {
 	Metadata      api.Metadata `json:"metadata"`
 	Livemode      bool         `json:"livemode"`
 	CreatedAt     api.Time     `json:"created_at"`
-	// CompletedAt is when the money was back; nil until then.
+	// CompletedAt is the time when the money was back; nil until then.
 	CompletedAt *api.Time `json:"completed_at"`
 }
 
-// record is what is kept of a refund.
+// record is the stored form of a refund.
 type record struct {
 	Refund
 	dispatch.Submission

@@ -40,7 +40,7 @@ func TestRefundToWallet(t *testing.T) {
 		if got := s.told(r.ID); got != "[created succeeded]" {
 			t.Errorf("told %s", got)
 		}
-		// The refund was never in another status than the one that both events show.
+		// The refund began in its final status, so both events show it.
 		want, err := json.Marshal(r)
 		must.Do(t, err)
 		for e, err := range api.All(t.Context(), s.Caller, event.ListParams{}, s.Events.List) {
@@ -129,7 +129,7 @@ func TestRefusedRefunds(t *testing.T) {
 	_, err = s.Refunds.Create(t.Context(), s.Caller, refund.CreateParams{Payment: theirs.ID})
 	wants(t, "a closed wallet", err, api.AccountNotFound, "")
 
-	// What was refused has counted for nothing.
+	// A refused refund counts for nothing.
 	if got := s.refunded(paid.ID); got != 0 {
 		t.Errorf("%d pesewas are refunded", got)
 	}
@@ -144,8 +144,8 @@ func TestRefusedRefunds(t *testing.T) {
 	s.Verified()
 }
 
-// However many race, what is given back never exceeds what was paid.
-func TestRacesOnOnePayment(t *testing.T) {
+// Concurrent refunds never exceed the payment.
+func TestConcurrentRefundsNeverExceedPayment(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		for what, p := range map[string]refund.CreateParams{
 			"wallet":  {Payment: s.paidQR(10_05).ID},
@@ -180,9 +180,9 @@ func TestRacesOnOnePayment(t *testing.T) {
 	})
 }
 
-// Refunds beside payouts over one balance: what does not fit is refused, and nothing
-// goes below zero.
-func TestRacesOverOneBalance(t *testing.T) {
+// Refunds and payouts share one balance. A refund or payout that does not fit is refused, and the
+// balance never falls below zero.
+func TestConcurrentRefundsAndPayoutsShareBalance(t *testing.T) {
 	onEachStore(t, payments.Config{}, func(t *testing.T, s *shop) {
 		qr, charged := s.paidQR(500_00), s.paidInvoice(500_00, "")
 		must.Get(s.Disbursements.Create(t.Context(), s.Caller, disbursement.CreateParams{
@@ -303,7 +303,7 @@ func TestRefundThroughCharger(t *testing.T) {
 
 var phones = map[string]string{"": "0241000002", "pm_card": "0241000003", "pm_refund_fail_1": "0241000004", "pm_refund_lost_1": "0241000005"}
 
-// The invoice shows what was refunded, and each refund has a credit note.
+// The invoice shows the refunded amount, and each refund has a credit note.
 func TestInvoicesShowRefunds(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})
 	v := s.paidInvoice(25_00, "")

@@ -24,11 +24,11 @@ import (
 type Config struct {
 	Accounts *account.Internal
 	Payments *payment.Internal
-	// Invoices show refunds, and know the charger that can make them.
+	// Invoices update refunded invoices, and choose the charger for a refund.
 	Invoices *invoice.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// StuckAfter is how long a refund may be on its way before it counts as stuck.
+	// StuckAfter is the time after which an open refund counts as stuck.
 	StuckAfter time.Duration
 }
 
@@ -38,13 +38,13 @@ type Service struct {
 	internal *Internal
 }
 
-// Internal is what siblings call in their transactions.
+// Internal holds the methods that siblings call in their transactions.
 type Internal struct {
 	engine *engine.Engine
 	config Config
 }
 
-// New returns the service, and what siblings call.
+// New returns the service and the methods for siblings.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	in := &Internal{engine: e, config: c}
 	return &Service{engine: e, internal: in}, in
@@ -59,10 +59,10 @@ type CreateParams struct {
 	// is enough.
 	Payment string `json:"payment,omitempty"`
 	Invoice string `json:"invoice,omitempty"`
-	// Amount is in pesewas; nil stands for all that is left to refund.
+	// Amount is in pesewas; nil refunds the rest.
 	Amount *int64 `json:"amount,omitempty" param:",pesewas"`
-	// Reason is the merchant's, at most 500 characters. The provider is told it, and
-	// the customer sees it on the credit note of an invoice.
+	// Reason is the merchant's, at most 500 characters. The provider gets it, and an invoice's
+	// credit note shows it to the customer.
 	Reason   string       `json:"reason,omitempty"`
 	Metadata api.Metadata `json:"metadata,omitempty"`
 }
@@ -77,16 +77,16 @@ func (p *CreateParams) check() error {
 	return check.Metadata(p.Metadata, false)
 }
 
-// Create gives money back. A refund of what came from a wallet has succeeded when it
-// returns. Any other is pending, the amount reserved, until the charger that took the
-// money has carried it back. Several refunds of one payment never exceed it, however
-// many race. What was paid stays paid: an invoice shows its refunds, and the use of a
-// QR code is not given back. With an idempotency key it may be repeated safely.
+// Create gives money back. A refund to a wallet has succeeded when Create returns. Any other
+// reserves its amount and is pending until the charger that took the money has returned it.
+// Concurrent refunds never exceed their payment. A refunded invoice stays paid and shows its
+// refunds. A refund does not undo the use of a QR code. With an idempotency key it may be
+// repeated safely.
 //
 // Refusals: those of a wrong parameter, resource_missing (payment, invoice),
-// payment_not_refundable, payment_already_refunded, amount_too_large,
-// insufficient_balance; account_not_found and wallet_not_active (the wallet that
-// paid); and service_unavailable where the charger cannot give money back.
+// payment_not_refundable, payment_already_refunded, amount_too_large, insufficient_balance;
+// account_not_found and wallet_not_active (the wallet that paid); and service_unavailable if the
+// charger cannot refund.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Refund, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
 	return nil, api.Errorf(api.PaymentNotRefundable, "", "It is not known where the money of this payment came from. Give it back by a payout or a disbursement.")
 }
 
-// payment returns the id of the payment that is to be refunded.
+// payment returns the id of the payment to refund.
 func (in *Internal) payment(tx *engine.Tx, p CreateParams) (string, error) {
 	if p.Invoice == "" {
 		return p.Payment, nil
@@ -143,7 +143,7 @@ func (in *Internal) payment(tx *engine.Tx, p CreateParams) (string, error) {
 	return id, nil
 }
 
-// missing names the parameter by which an object was not found.
+// missing sets the parameter of a refusal to the one that named the object.
 func missing(param string, err error) error {
 	if api.CodeOf(err) == api.ResourceMissing {
 		return check.Under(param, err)
@@ -180,12 +180,12 @@ func (in *Internal) payWallet(tx *engine.Tx, r *record, payer string) (*Refund, 
 	if _, err := refunds.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("refund: keep: %w", err)
 	}
-	// It was never in another status, so both events show this one.
+	// The refund began in its final status, so both events show it.
 	return &r.Refund, in.config.Events.Record(tx, &r.Refund, event.RefundCreated, statusEvent[Succeeded])
 }
 
-// succeeded completes a refund whose money is back: the invoice shows it, and the
-// customer is told, on the phone of the payer where the invoice has no number.
+// succeeded completes a refund whose money is back. It updates the invoice and tells the
+// customer, on the payer's phone if the invoice has no number.
 func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) error {
 	r.CompletedAt = api.AtOrNil(tx.Now)
 	if r.Invoice != nil {
@@ -207,11 +207,11 @@ func (in *Internal) succeeded(tx *engine.Tx, r *record, payer, phone string) err
 	return in.config.Messages.Text(tx, payer, phone, fmt.Sprintf("%s refunded you GHS %s of payment %s. Refund %s.", m.Name, money.Text(r.Amount), r.Payment, r.ID))
 }
 
-// errNoRail is the refusal where nobody can give the money back, before anything is
+// errNoRail is the refusal if no charger can refund the payment. It comes before anything is
 // reserved.
 var errNoRail = api.Errorf(api.Unavailable, "", "Payments by this method cannot be refunded here at the moment. Give the money back by a payout or a disbursement, or ask the operator.")
 
-// reserve sets the money aside and queues the refund for the charger.
+// reserve reserves the money and queues the refund for the charger.
 func (in *Internal) reserve(tx *engine.Tx, r *record) (*Refund, error) {
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	if in.config.Invoices.RefundRail(live) == nil {
@@ -245,7 +245,7 @@ func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w i
 	return listing.GetJSON(ctx, s.engine, caller, id, w)
 }
 
-// listing is how refunds are read.
+// listing reads refunds.
 var listing = engine.Listing[record, Refund]{
 	Collection: refunds, Noun: "refund", URL: "/v1/refunds",
 	Show: func(r *record) Refund { return r.Refund },
@@ -254,7 +254,7 @@ var listing = engine.Listing[record, Refund]{
 // ListParams selects refunds; zero values select all.
 type ListParams struct {
 	api.Page
-	// Payment and Invoice are ids of what was refunded.
+	// Payment and Invoice are ids of refunded objects.
 	Payment string    `param:"payment,id"`
 	Invoice string    `param:"invoice,id"`
 	Status  Status    `param:"status"`
@@ -283,8 +283,8 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 // CreditNote returns the address of the PDF of a refund's credit note, which needs
 // no key.
 //
-// Refusals: resource_missing (also a refund that has no credit note: of no invoice,
-// or not succeeded).
+// Refusals: resource_missing, also for a refund without a credit note: one that has not
+// succeeded, or that is not of an invoice.
 func (s *Service) CreditNote(ctx context.Context, caller api.Caller, id string) (string, error) {
 	if _, err := s.Get(ctx, caller, id); err != nil {
 		return "", err

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
-// shop is a merchant whose clock stands still until it is moved.
+// shop is a merchant with a clock that the test moves.
 type shop struct {
 	*testkit.Shop
 	t *testing.T
@@ -83,7 +83,7 @@ func (s *shop) get(id string) *refund.Refund {
 	return must.Get(s.Refunds.Get(s.t.Context(), s.Caller, id))(s.t)
 }
 
-// holds checks what the merchant and the consumer have, in GHS.
+// holds checks the balances of the merchant and the consumer, in GHS.
 func (s *shop) holds(what, available, reserved, wallet string) {
 	s.t.Helper()
 	b := must.Get(s.Accounts.Balance(s.t.Context(), s.Caller))(s.t)

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Collection is the typed view of one kind: domain packages read and write
-// values of T, and see neither documents nor columns. It is declared once, as a
-// package variable:
+// Collection is the typed view of one kind: domain packages read and write values of T, and see
+// neither documents nor columns. A package declares it once, as a variable:
 //
 //	var codes = storage.NewCollection("qr_codes",
 //		[]storage.Field[code]{
@@ -34,13 +33,13 @@ type Object[T any] struct {
 	Version int64
 	Value   T
 
-	// stored is the document of that version, for [Collection.Replace]; nil where the
-	// object was not read.
+	// stored is the document of that version, for [Collection.Replace]; nil if the object was not
+	// read.
 	stored []byte
 }
 
 // NewCollection declares a kind and its Go type. It panics if [Kind.Validate] refuses the
-// declaration: that is a bug, found when the program starts.
+// declaration, which is a bug that shows at the program's start.
 func NewCollection[T any](name string, fields []Field[T], options ...func(*Kind)) *Collection[T] {
 	c := &Collection[T]{kind: &Kind{Name: name}, fields: fields}
 	c.shape = shapeOf(reflect.TypeFor[T](), map[reflect.Type]*jsonShape{})
@@ -83,7 +82,7 @@ func OneQueueBy(column string) func(*Kind) {
 	return func(k *Kind) { k.Due, k.OneQueue = column, true }
 }
 
-// Kind returns the description that the store is given.
+// Kind returns the declaration for the store.
 func (c *Collection[T]) Kind() *Kind { return c.kind }
 
 // Get returns the object with that id, or ErrNotFound.

@@ -39,16 +39,16 @@ type SequenceSetter interface {
 type Progress struct {
 	// What is the name of a kind, "ledger" or "sequences".
 	What string
-	// Done is how many records, postings or sequences were copied. A migration reports 0
-	// when it begins to change the table of a kind.
+	// Done is the number of copied records, postings or sequences. A migration reports 0 when it
+	// begins to change the table of a kind.
 	Done int64
 }
 
-// copyBatch is how many records a transaction of a copy reads or writes.
+// copyBatch is the number of records that a transaction of a copy reads or writes.
 const copyBatch = 500
 
-// maxCopyAccounts bounds how many accounts a copy keeps in memory, some 150 MB. A copy of
-// a larger ledger reads accounts again.
+// maxCopyAccounts bounds the accounts that a copy keeps in memory, some 150 MB. A copy of a
+// larger ledger reads accounts again.
 var maxCopyAccounts = 1 << 20
 
 // Copy copies one store into another, for hosts who grow: memory to SQLite, SQLite to

@@ -17,7 +17,7 @@ import (
 
 var parcels = &storage.Kind{Name: "parcels"}
 
-// filledStore is a store with so many records and postings.
+// filledStore returns a store with n records and n postings.
 func filledStore(t *testing.T, n int) storage.Store {
 	t.Helper()
 	s := memory.New()
@@ -100,7 +100,7 @@ func TestCopyReadsInShortViews(t *testing.T) {
 	sameStores(t, src.Store, dst)
 }
 
-// sameStores compares all that two stores hold, but versions.
+// sameStores compares the contents of two stores, without versions.
 func sameStores(t *testing.T, src, dst storage.Store) {
 	t.Helper()
 	read := func(s storage.Store) (all []any) {
@@ -132,12 +132,12 @@ func sameStores(t *testing.T, src, dst storage.Store) {
 	}
 }
 
-// A copy of more accounts than are remembered is as good.
+// A copy is right with more accounts than it remembers.
 func TestCopyWithMoreAccountsThanItRemembers(t *testing.T) {
 	for _, most := range []int{2, 100, 600} {
 		storage.RememberAccounts(t, most)
 		src, dst := filledStore(t, 1700), memory.New()
-		// The ids of these are not in the order of their booking.
+		// The ids of these postings are not in the order of their booking.
 		for i := range 900 {
 			write(t, src, func(tx storage.Tx) error { return tx.Post(payIn(5000 - i)) })
 		}
@@ -146,8 +146,8 @@ func TestCopyWithMoreAccountsThanItRemembers(t *testing.T) {
 	}
 }
 
-// Copy refuses a source that changes meanwhile, at whatever moment, unless the copy equals
-// the source afterwards all the same.
+// Copy refuses a source that changes at any moment of the copy, unless the copy equals the source
+// in the end.
 func TestCopyRefusesChangingSource(t *testing.T) {
 	late := parcel(700)
 	for what, change := range map[string]func(storage.Tx) error{

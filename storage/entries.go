@@ -2,16 +2,15 @@ package storage
 
 import "slices"
 
-// EntriesReader is what a ReadTx can be, beside the contract, whose store waits for a
-// network at each call: it reads of many accounts at once what [ReadTx.Entries] reads of
-// one.
+// EntriesReader is an optional interface of a ReadTx, for stores that wait for a network at each
+// call. It reads the entries of many accounts at once.
 type EntriesReader interface {
 	// FirstEntries returns the entries of some accounts with a number up to one, by
 	// ascending name, those of an account by ascending number.
 	FirstEntries(accounts []string, upTo int64) ([]Entry, error)
 }
 
-// FirstEntries is what [EntriesReader] says, of any ReadTx.
+// FirstEntries works as [EntriesReader] does, with any ReadTx.
 func FirstEntries(tx ReadTx, accounts []string, upTo int64) (map[string][]Entry, error) {
 	found := make(map[string][]Entry, len(accounts))
 	if many, ok := tx.(EntriesReader); ok {

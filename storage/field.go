@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Field is a promoted column and how it follows from the value.
+// Field is a promoted column and the function that derives it from the value.
 type Field[T any] struct {
 	Column Column
 	// Value returns a string, int64, bool, time.Time or nil.

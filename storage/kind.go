@@ -12,20 +12,19 @@ import (
 // here and nowhere else. Kinds are declared once, as package variables, and never
 // changed.
 type Kind struct {
-	// Name is the table: lower-case letters, digits and underscores, beginning
-	// with none of ledger_, storage_, sqlite_ and pg_, which are the backends'.
+	// Name is the name of the table, in lower-case letters, digits and underscores. The prefixes
+	// ledger_, storage_, sqlite_ and pg_ belong to the backends.
 	Name string
-	// Columns are the promoted columns: those that a filter, a unique key, a state or a
-	// due time needs, and no more. Later releases may add columns at the end, never
-	// change or remove them.
+	// Columns are the promoted columns: only those that a filter, a unique key, a state or a due
+	// time needs. Later releases may add columns at the end, never change or remove them.
 	Columns []Column
 	// Keys are the unique keys beside the id, which is unique in its scope.
 	Keys []Key
 	// Due names the time column by which records are claimed; "" for none. A
 	// record whose due time is null is never claimed.
 	Due string
-	// OneQueue says that what is due in a mode is one queue: no claim of the kind has
-	// Clocks, and NextDue is not asked of it. A backend keeps no index for these then.
+	// OneQueue says that all due records of a mode are one queue: no claim of the kind has
+	// Clocks, and no caller uses NextDue. A backend then keeps no index for these.
 	OneQueue bool
 
 	// Backfill derives the columns from a document written before the newest

@@ -57,7 +57,7 @@ type Balance struct {
 	Guarded bool
 	// Amount is in pesewas.
 	Amount int64
-	// Entries is how many entries the account has, the number of the newest.
+	// Entries is the number of the account's entries, which is also the number of the newest.
 	Entries int64
 }
 
@@ -73,7 +73,7 @@ func (p *Posting) Check() error {
 	p.At = Instant(p.At)
 	p.Moves = slices.Clone(p.Moves)
 	slices.SortFunc(p.Moves, func(a, b Move) int { return strings.Compare(a.Account, b.Account) })
-	// Two totals, because neither can wrap unnoticed.
+	// Two totals of one sign each detect an overflow. A single sum could wrap and wrap back.
 	var in, out int64
 	for i, m := range p.Moves {
 		switch {

@@ -103,8 +103,8 @@ func insertDocument(tx storage.Tx, document string) error {
 	return tx.Insert(crateRecords.Kind(), storage.Record{Scope: shop, ID: "p", Data: []byte(document)})
 }
 
-// What Shown finds in a document is what decoding and encoding make of it, after an insert
-// and after a replace.
+// Shown finds in a document exactly the JSON that decoding and encoding make of it, after an
+// insert and after a replace.
 func TestShownEqualsEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		document := writeCrate(t, crateRecords.Kind(), func(tx storage.Tx) error {
@@ -187,8 +187,8 @@ type (
 func (upper) MarshalText() ([]byte, error)   { return []byte("UP"), nil }
 func (shouted) MarshalText() ([]byte, error) { return []byte("UP!"), nil }
 
-// The stamp changes with the names, order, options and types of fields, and with what
-// their own encoders write.
+// The stamp changes with the names, order, options and types of fields, and with the output of
+// their own encoders.
 func TestStampChangesWithTheEncoding(t *testing.T) {
 	seen := map[string]string{}
 	for name, insert := range map[string]func(tx storage.Tx) error{
@@ -233,7 +233,7 @@ func stampOf[T any](tx storage.Tx) error {
 	return err
 }
 
-// A part that does not come first cannot be found by its length.
+// The length cannot locate a part that does not come first.
 func TestPassthroughPanicsUnlessThePartComesFirst(t *testing.T) {
 	type later struct {
 		Route string `json:"route"`

@@ -43,8 +43,8 @@ var boxes = storage.NewCollection("boxes", []storage.Field[box]{
 	{Column: storage.Column{Name: "state", Type: storage.Text}, Value: func(p *box) any { return p.State }},
 })
 
-// replaced stores a document, has the collection write a value over it, and returns
-// what is then stored.
+// replaceAndRead stores a document, has the collection write a value over it, and returns the
+// stored document.
 func replaceAndRead(t must.T, store storage.Store, id string, stored []byte, change func(*box)) []byte {
 	var data []byte
 	must.Do(t, store.Update(context.Background(), func(tx storage.Tx) error {
@@ -116,7 +116,7 @@ func TestReplaceKeepsUnknownMembers(t *testing.T) {
 	}
 }
 
-// Unknown members survive any Replace; known ones come from the new value alone.
+// Unknown members survive any Replace. The new value alone sets the known ones.
 func TestUnknownMembersSurviveAnyReplace(t *testing.T) {
 	store := memory.New()
 	t.Cleanup(func() { want(t, "Close", store.Close(), nil) })

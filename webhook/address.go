@@ -14,9 +14,9 @@ import (
 // maxURL bounds an endpoint's address, in characters.
 const maxURL = 2048
 
-// checkURL refuses an address that no delivery could, or should, go to. A name is
-// looked up only when it is delivered to, and refused then if it leads to an
-// address that is not public.
+// checkURL refuses an address to which no delivery could go, or should. It does not look up
+// the name. Each attempt does, and refuses a name that leads to an address that is not
+// public.
 func checkURL(text string, live bool) error {
 	refuse := func(why string) error {
 		return api.Errorf(api.WebhookURLInvalid, "url", "url %s", why)
@@ -50,8 +50,8 @@ func checkURL(text string, live bool) error {
 	return nil
 }
 
-// isPublicHost refuses names and numbers that are known to lead inside: localhost,
-// and addresses that are not public in any spelling that a resolver would take.
+// isPublicHost reports whether a host can be public. localhost, names of local networks and
+// addresses that are not public cannot, in any spelling that a resolver accepts.
 func isPublicHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") ||
@@ -59,22 +59,22 @@ func isPublicHost(host string) bool {
 		return false
 	}
 	if i := strings.IndexByte(host, '%'); i >= 0 {
-		return false // an address with a zone is of this machine's network
+		return false // an address with a zone belongs to this machine's network
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
 		var ok bool
 		if ip, ok = oldIPv4(host); !ok {
-			// A name; one whose last part is a number would be taken for an address.
+			// A name. A resolver would take one whose last part is a number for an address.
 			last := host[strings.LastIndexByte(host, '.')+1:]
 			return last != "" && (last[0] < '0' || last[0] > '9') && strings.Contains(host, ".")
 		}
 	}
-	return guardian.SafeAddr(ip) == nil
+	return publicOnly.SafeAddr(ip) == nil
 }
 
-// oldIPv4 reads the spellings of inet_aton: one to four numbers, decimal, octal or
-// hexadecimal, of which the last fills what is left: 127.1, 0x7f.1, 2130706433.
+// oldIPv4 parses the spellings of inet_aton: one to four numbers, decimal, octal or
+// hexadecimal. The last number fills the remaining bytes: 127.1, 0x7f.1, 2130706433.
 func oldIPv4(host string) (netip.Addr, bool) {
 	parts := strings.Split(host, ".")
 	if len(parts) > 4 {
@@ -101,5 +101,5 @@ func oldIPv4(host string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(whole >> 24), byte(whole >> 16), byte(whole >> 8), byte(whole)}), true
 }
 
-// guardian knows which addresses are public.
-var guardian = ssrf.New(ssrf.WithAnyPort())
+// publicOnly knows which addresses are public.
+var publicOnly = ssrf.New(ssrf.WithAnyPort())

@@ -30,10 +30,8 @@ import (
 // durable on SQLite, over so many endpoints. The metrics are the rate as a share of a
 // bare loop's that signs and posts the same bodies with one client, ten at a time for
 // each endpoint: of-posts of one that does nothing else, of-limit of one that also
-// writes down what became of each, as many a commit as there are. What the library
-// does beside that is to read each event and to write it twice. A row for each delivery
-// before it is made, which is now spared to endpoints that answer well, was a fifth of
-// the time.
+// stores each outcome, as many a commit as there are. Beside that, the library reads each
+// event and writes it twice.
 func BenchmarkDeliveries(b *testing.B) {
 	for _, n := range []int{1, 7} {
 		b.Run(fmt.Sprint("endpoints=", n), func(b *testing.B) {
@@ -84,8 +82,8 @@ func BenchmarkDeliveries(b *testing.B) {
 	}
 }
 
-// barePosts returns the nanoseconds that one signed post takes without a store, or
-// with one in which record writes down those that were answered meanwhile.
+// barePosts returns the nanoseconds that one signed post takes without a store, or with one
+// in which record stores those that were answered meanwhile.
 func barePosts(b *testing.B, url string, body []byte, parallel, n int, record func(rows int)) float64 {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: parallel, DisableCompression: true}}
 	defer client.CloseIdleConnections()

@@ -49,9 +49,8 @@ func (m *mortal) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return err
 }
 
-// Whenever the process dies, between commit and delivery, during one, or after the
-// answer and before it is written down: every event that was committed arrives,
-// and no other.
+// Every committed event arrives, and no other, whenever the process dies: between commit and
+// delivery, during a delivery, or after the answer and before its outcome is stored.
 func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 	r := listen(t)
 	for seed := range uint64(300) {
@@ -82,7 +81,7 @@ func TestCommittedEventsSurviveProcessDeaths(t *testing.T) {
 			store.mu.Lock()
 			store.left, store.afterwards = 1+dice.IntN(20), dice.IntN(2) == 0
 			store.mu.Unlock()
-			for range 2 { // what follows the first finds endpoints that are known to answer
+			for range 2 { // the second delivery finds endpoints that are known to answer
 				for range 1 + dice.IntN(2) {
 					_, err := svc.Events.Record(t.Context(), caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"a": 1}})
 					if err != nil && !errors.Is(err, errDead) {

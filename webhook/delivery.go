@@ -2,13 +2,13 @@ package webhook
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/internal/engine"
-	"github.com/seed-7082ffec/payments/internal/retry"
-	"github.com/seed-7082ffec/payments/internal/work"
+	"github.com/seed-7082ffec/payments/internal/plainjson"
 	"github.com/seed-7082ffec/payments/storage"
 )
 
@@ -26,28 +26,41 @@ const (
 	Failed    = event.DeliveryFailed // given up
 )
 
-// Kinds are the kinds that this package stores.
-func Kinds() []*storage.Kind {
-	return []*storage.Kind{endpoints.Kind()}
+// newDelivery returns a delivery that is due now, without storing it.
+func newDelivery(tx *engine.Tx, id, endpoint, eventID string, name event.Type) *storage.Object[Delivery] {
+	return &storage.Object[Delivery]{Scope: engine.Scope(tx.Caller), ID: id, Value: Delivery{
+		ID: id, Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
+		Status: Pending, Attempts: []Attempt{}, NextAttemptAt: api.AtOrNil(tx.Now), CreatedAt: api.At(tx.Now),
+	}}
 }
 
-// attemptAfter is how long after the one before each attempt follows, without the
-// jitter. It is the schedule of Standard Webhooks, a day longer.
-var attemptAfter = retry.Schedule{
-	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
-	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+// enqueue stores a new delivery that is due after backoff.
+func (s *Service) enqueue(tx *engine.Tx, o *storage.Object[Delivery], backoff time.Duration) error {
+	o.Value.NextAttemptAt = api.AtOrNil(tx.Now.Add(backoff))
+	tx.DueIn(s.deliveries.Kind(), backoff)
+	return s.insert(tx, o)
+}
+
+// insert stores a new delivery.
+func (s *Service) insert(tx storage.Tx, o *storage.Object[Delivery]) error {
+	made, err := s.deliveries.Insert(tx, o.Scope, o.ID, o.Value)
+	if err != nil {
+		return fmt.Errorf("webhook: write delivery: %w", err)
+	}
+	o.Version = made.Version
+	return nil
 }
 
 // DeliveryListParams select deliveries; empty ids select all.
 type DeliveryListParams struct {
 	api.Page
-	// Endpoint and Event are ids. One that does not exist is refused with resource_missing.
+	// Endpoint and Event are ids. An unknown id is refused with resource_missing.
 	Endpoint, Event string
 }
 
-// ListDeliveries lists deliveries, newest first, with all attempts. The first delivery of
-// an event to an endpoint that answers well is listed from the end of its first attempt
-// on; until then it counts as pending only with the event.
+// ListDeliveries lists deliveries, newest first, with all attempts. It shows the first
+// delivery of an event to a healthy endpoint once the first attempt has ended. Until then
+// only pending_webhooks of the event counts it.
 func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p DeliveryListParams) (*api.List[Delivery], error) {
 	scope := engine.Scope(caller)
 	listing := engine.Listing[Delivery, Delivery]{
@@ -74,7 +87,7 @@ func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p Deliv
 }
 
 // Resend sends an event again to every active endpoint that wants its type, and returns
-// the event: at most 10 times an hour and 50 times a day, else rate_limited.
+// the event. More than 10 times an hour or 50 times a day are refused with rate_limited.
 func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*event.Event, error) {
 	call := engine.Call{Name: "event.resend", Params: id}
 	e, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*event.Event, error) {
@@ -95,7 +108,7 @@ func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*ev
 	return s.events.RedactedFor(caller, e), nil
 }
 
-// resend queues deliveries of an event to the endpoints that want it, or to one.
+// resend queues deliveries of an event to the endpoints that want its type, or to only one.
 func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error) {
 	list, err := s.events.Subscriptions(tx, engine.Scope(tx.Caller))
 	if err != nil {
@@ -117,9 +130,9 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 	return n, nil
 }
 
-// ResendSince sends an active endpoint the events created in a period again: after it was
-// switched off, say, or had lost some. It returns how many. With an idempotency key a repetition
-// sends nothing, unless the first call has failed halfway.
+// ResendSince sends an active endpoint the events created in a period again, and returns how
+// many. It helps an endpoint that was switched off or has lost events. With an idempotency
+// key a repetition sends nothing, unless the first call failed halfway.
 func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint string, times api.Times) (int, error) {
 	call := engine.Call{Name: "webhook_endpoint.resend_since", Params: struct {
 		ID    string    `json:"id"`
@@ -167,11 +180,46 @@ func (s *Service) resendSince(ctx context.Context, caller api.Caller, endpoint s
 	}
 }
 
-// Jobs fan events out and deliver them.
-func (i *Internal) Jobs() []work.Job {
-	s := i.svc
-	return []work.Job{
-		s.fanOutJob(),
-		{Kind: s.deliveries.Kind(), Timeout: workLimit, Batch: maxInFlight, MaxPerMerchant: maxInHand, Do: s.work},
+// Ping delivers an event of type "ping" to an endpoint at once, with the same checks of the
+// address, and returns the delivery. It stores neither event nor delivery. With an
+// idempotency key a repetition returns the first answer and sends nothing.
+func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
+	if s.engine.Host != nil {
+		return nil, fmt.Errorf("webhook: ping: %w", api.ErrNetworkInTx)
 	}
+	call := engine.Call{Name: "webhook_endpoint.ping", Params: id}
+	return engine.Memoize(ctx, s.engine, caller, call, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
+}
+
+func (s *Service) ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {
+	var endpoint *endpointRecord
+	var now time.Time
+	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
+		o, err := engine.GetTx(tx, endpoints, engine.Scope(caller), id, noun)
+		if err == nil {
+			endpoint, now = &o.Value, tx.Now
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	e := event.Event{
+		ID: s.engine.NewID("evt_"), Object: "event", Type: "ping", CreatedAt: api.At(now),
+		Data: event.Data{Object: []byte(`{"object":"ping"}`)},
+	}
+	body, err := plainjson.Marshal(&e)
+	if err != nil {
+		return nil, fmt.Errorf("webhook: ping: %w", err)
+	}
+	result := s.post(ctx, caller.Live, endpoint.URL, e.ID, body, endpoint.secrets(now))
+	result.At = api.At(now)
+	d := &Delivery{
+		ID: s.engine.NewID("wd_"), Object: "webhook_delivery", Endpoint: id, Event: e.ID, Type: e.Type,
+		Status: Failed, Attempts: []Attempt{result.Attempt}, CreatedAt: api.At(now),
+	}
+	if result.ok() {
+		d.Status = Delivered
+	}
+	return d, nil
 }

@@ -1,10 +1,9 @@
-// Package webhook tells merchants' servers of events, and lets a server check what
-// it is told.
+// Package webhook posts events to the servers of merchants, and verifies the posts there.
 //
-// It owns endpoints, the signature, and the making of deliveries, from the fan-out of an
-// event to their removal. Package event, below, keeps events, and the records of deliveries
-// and subscriptions, by which it counts the endpoints that an event has yet to reach.
+// It owns endpoints, the signature, and the life of deliveries: the fan-out of an event, the
+// attempts and the removal. Package event, below, stores events, deliveries and
+// subscriptions. By these records it counts the endpoints that an event has yet to reach.
 //
-// An event is delivered at least once: a receiver tells events apart by their ids.
+// An endpoint gets an event at least once: a receiver tells events apart by their ids.
 // Deliveries to one endpoint may overtake each other.
 package webhook

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -15,40 +16,52 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Endpoint is an address that is told of events.
+// Endpoint is a URL to which the service posts events.
 type Endpoint struct {
 	ID     string `json:"id"`     // we_…
 	Object string `json:"object"` // always "webhook_endpoint"
 	URL    string `json:"url"`
 	Active bool   `json:"is_active"`
-	// Events are the types it is told of; "*" stands for all.
+	// Events are the types that it gets; "*" stands for all.
 	Events []event.Type `json:"events"`
-	// Secret signs the deliveries. It is told once, at creation and at rotation.
+	// Secret signs the deliveries. Only the answers to Create and RotateSecret show it.
 	Secret    string   `json:"secret,omitempty"`
 	CreatedAt api.Time `json:"created_at"`
 	UpdatedAt api.Time `json:"updated_at"`
 }
 
-// rotationOverlap is how long an old secret goes on signing beside the new one.
+// rotationOverlap is how long an old secret signs beside the new one.
 const rotationOverlap = 24 * time.Hour
 
-// endpointRecord is what is kept of an endpoint. Its Secret stays empty.
+// endpointRecord is an endpoint as the store has it. Its Secret stays empty.
 type endpointRecord struct {
 	Endpoint
 	Current string `json:"current"`
 	// Old is the secret before a rotation, which signs until OldUntil.
 	Old      string    `json:"old,omitempty"`
 	OldUntil *api.Time `json:"old_until,omitempty"`
-	// FailingSince is when the first of the failures was that no success has ended.
+	// FailingSince is the time of the first failure since the last success; nil without one.
 	FailingSince *api.Time `json:"failing_since,omitempty"`
-	// After is the newest event there was when the endpoint was created or last switched
+	// After is the newest event at the time when the endpoint was created or last switched
 	// on; see event.Subscription.
 	After string `json:"after,omitempty"`
 }
 
 var endpoints = storage.NewCollection[endpointRecord]("webhook_endpoints", nil).Passthrough(func(r *endpointRecord) any { return &r.Endpoint })
 
-// secrets returns what signs a delivery at a time.
+// activeEndpoint returns an endpoint, or nil when it is off or was deleted.
+func activeEndpoint(tx storage.ReadTx, scope storage.Scope, id string) (*endpointRecord, error) {
+	o, err := endpoints.Get(tx, scope, id)
+	if errors.Is(err, storage.ErrNotFound) || err == nil && !o.Value.Active {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &o.Value, nil
+}
+
+// secrets returns the secrets that sign a delivery at a time.
 func (r *endpointRecord) secrets(now time.Time) []string {
 	if r.Old != "" && r.OldUntil != nil && now.Before(r.OldUntil.Time) {
 		return []string{r.Current, r.Old}
@@ -56,7 +69,7 @@ func (r *endpointRecord) secrets(now time.Time) []string {
 	return []string{r.Current}
 }
 
-// resubscribe brings the subscription of an endpoint up to date, or ends it.
+// resubscribe writes the subscription of an endpoint, or removes it.
 func (s *Service) resubscribe(tx *engine.Tx, e *endpointRecord, subscribe bool) error {
 	if !subscribe {
 		return s.events.DeleteSubscription(tx, e.ID)
@@ -64,8 +77,7 @@ func (s *Service) resubscribe(tx *engine.Tx, e *endpointRecord, subscribe bool) 
 	return s.events.PutSubscription(tx, event.Subscription{Endpoint: e.ID, Events: e.Events, After: e.After, URL: e.URL})
 }
 
-// checkEvents refuses a list that is empty or names what is no type, and drops
-// repetitions.
+// checkEvents refuses an empty list and unknown types, and drops repetitions.
 func checkEvents(list []event.Type) ([]event.Type, error) {
 	if len(list) == 0 {
 		return nil, api.Errorf(api.ParameterMissing, "events", "events must name at least one type of event, or *.")
@@ -83,8 +95,8 @@ func checkEvents(list []event.Type) ([]event.Type, error) {
 	return checked, nil
 }
 
-// checkReads refuses a caller who may not read what an endpoint with these types is told.
-// Else a key that may change webhooks alone could have every object sent to it.
+// checkReads refuses a caller who may not read the objects of these types. Otherwise a key
+// that may only change webhooks could have every object sent to it.
 func checkReads(caller api.Caller, list []event.Type) error {
 	if caller.Permissions == nil {
 		return nil
@@ -100,8 +112,8 @@ func checkReads(caller api.Caller, list []event.Type) error {
 	return nil
 }
 
-// maxEndpoints bounds the active endpoints of a merchant in one mode, and maxPerURL those
-// at one address, whatever its query: each event is posted to every one of them.
+// maxEndpoints bounds the active endpoints of a merchant in one mode. maxPerURL bounds those
+// with one URL, whose query does not count: the service posts each event to all of them.
 const (
 	maxEndpoints = 100
 	maxPerURL    = 10
@@ -113,8 +125,8 @@ type CreateParams struct {
 	Events []event.Type `json:"events" param:",required"` // at least one, or "*"
 }
 
-// Create registers an endpoint, which is told of events from now on. Its secret is
-// in the answer, and in no later one; not even a repetition of the call has it.
+// Create registers an endpoint, which gets the events from now on. Only this answer has the
+// secret; a repetition of the call does not.
 //
 // Refusals: parameter_missing, webhook_url_invalid, event_type_unknown, and
 // parameter_invalid (url) for more than 100 active endpoints, or 10 with one url, and
@@ -134,7 +146,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		return nil, err
 	}
 	var secret string
-	caller = watched(caller)
+	caller = withReplayed(caller)
 	call := engine.Call{Name: "webhook_endpoint.create", Params: p}
 	made, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
 		secret = newSecret()
@@ -142,10 +154,10 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			ID: tx.NewID("we_"), Object: "webhook_endpoint", URL: p.URL, Active: true, Events: events,
 			CreatedAt: api.At(tx.Now), UpdatedAt: api.At(tx.Now),
 		}, Current: secret}
-		if err := s.roomFor(tx, &r.Endpoint, "url"); err != nil {
+		if err := s.checkCount(tx, &r.Endpoint, "url"); err != nil {
 			return nil, err
 		}
-		if err := s.listen(tx, &r); err != nil {
+		if err := s.activate(tx, &r); err != nil {
 			return nil, err
 		}
 		if _, err := endpoints.Insert(tx, engine.Scope(caller), r.ID, r); err != nil {
@@ -156,41 +168,42 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	return s.reveal(caller, made, secret, err)
 }
 
-// listen switches an endpoint on, from the next event on.
-func (s *Service) listen(tx *engine.Tx, r *endpointRecord) (err error) {
+// activate switches an endpoint on, from the next event on.
+func (s *Service) activate(tx *engine.Tx, r *endpointRecord) (err error) {
 	r.Active, r.FailingSince = true, nil
 	r.After, err = s.events.Newest(tx)
 	return err
 }
 
-// roomFor refuses one more active endpoint than a merchant may have, in all or at its
-// address: all of them are told in one transaction.
-func (s *Service) roomFor(tx *engine.Tx, e *Endpoint, param string) error {
+// checkCount refuses an endpoint that is one too many, in all or with its URL. One
+// transaction makes the deliveries of an event to all endpoints.
+func (s *Service) checkCount(tx *engine.Tx, e *Endpoint, param string) error {
 	list, err := s.events.Subscriptions(tx, engine.Scope(tx.Caller))
 	if err != nil {
 		return err
 	}
-	others, here := 0, 0
+	others, sameURL := 0, 0
 	for _, other := range list {
 		if other.Endpoint == e.ID {
 			continue
 		}
 		others++
-		if place(other.URL) == place(e.URL) {
-			here++
+		if canonicalURL(other.URL) == canonicalURL(e.URL) {
+			sameURL++
 		}
 	}
 	switch {
 	case others >= maxEndpoints:
 		return api.Invalid(param, "There are %d active endpoints already; delete one first, or switch it off.", maxEndpoints)
-	case here >= maxPerURL:
+	case sameURL >= maxPerURL:
 		return api.Invalid(param, "There are %d active endpoints with this url already; delete one first, or switch it off.", maxPerURL)
 	}
 	return nil
 }
 
-// place is an address without what may be added to it at will.
-func place(address string) string {
+// canonicalURL returns an address without its query, in the spelling by which addresses are
+// compared.
+func canonicalURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return address
@@ -202,8 +215,8 @@ func place(address string) string {
 	return u.String()
 }
 
-// reveal puts a secret into the answer of the call that made it. A repetition, whose
-// answer was kept, has none.
+// reveal puts a secret into the answer of the call that made it. A repetition, which gets
+// the stored answer, shows none.
 func (s *Service) reveal(caller api.Caller, e *Endpoint, secret string, err error) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
@@ -214,9 +227,9 @@ func (s *Service) reveal(caller api.Caller, e *Endpoint, secret string, err erro
 	return e, nil
 }
 
-// watched makes a caller who does not ask learn of a repetition, so that reveal
-// does: the secret that a repetition made is nobody's.
-func watched(caller api.Caller) api.Caller {
+// withReplayed returns a caller who learns whether the call is a repetition, which reveal
+// must know: a repetition may have made a secret that was rolled back.
+func withReplayed(caller api.Caller) api.Caller {
 	if caller.Replayed == nil {
 		caller.Replayed = new(bool)
 	}
@@ -228,7 +241,7 @@ func (s *Service) Get(ctx context.Context, caller api.Caller, id string) (*Endpo
 	return listing.Get(ctx, s.engine, caller, id)
 }
 
-// GetJSON writes to w the JSON of what Get returns, and a newline. It
+// GetJSON writes the JSON of the endpoint that Get returns to w, and a newline. It
 // costs less than encoding that value. When it fails, w may hold a part of the JSON.
 func (s *Service) GetJSON(ctx context.Context, caller api.Caller, id string, w io.Writer) error {
 	return listing.GetJSON(ctx, s.engine, caller, id, w)
@@ -250,22 +263,22 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 	return listing.List(ctx, s.engine, storage.Query{Scope: engine.Scope(caller)}, p.Page)
 }
 
-// ListJSON writes to w the JSON of what List returns, and a newline. It
+// ListJSON writes the JSON of the list that List returns to w, and a newline. It
 // costs less than encoding that value. When it fails, w may hold a part of the JSON.
 func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams, w io.Writer) error {
 	return listing.ListJSON(ctx, s.engine, storage.Query{Scope: engine.Scope(caller)}, p.Page, w)
 }
 
-// UpdateParams change an endpoint; nil leaves what is there.
+// UpdateParams change an endpoint; nil keeps a value.
 type UpdateParams struct {
 	URL    *string      `json:"url,omitempty"`
 	Events []event.Type `json:"events,omitempty"`
 	Active *bool        `json:"is_active,omitempty"`
 }
 
-// Update changes an endpoint. What happens while it is not active is not delivered, also
-// not once it is active again; see [Service.ResendSince]. A retry that becomes due
-// meanwhile is given up; one whose time comes after the endpoint is active again is made.
+// Update changes an endpoint. An inactive endpoint misses the events of that time, also once
+// it is active again; see [Service.ResendSince]. A delivery whose retry becomes due while it
+// is inactive fails. A retry that becomes due after the endpoint is active again is made.
 //
 // Refusals: resource_missing, webhook_url_invalid, event_type_unknown,
 // parameter_invalid (is_active, url) for more than 100 active endpoints, or 10 with one
@@ -289,7 +302,7 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 	return s.change(ctx, caller, "webhook_endpoint.update", id, p, func(tx *engine.Tx, r *endpointRecord) error {
 		param, counted := "is_active", r.Active
 		if p.URL != nil {
-			if counted && place(r.URL) != place(*p.URL) {
+			if counted && canonicalURL(r.URL) != canonicalURL(*p.URL) {
 				param, counted = "url", false
 			}
 			r.URL = *p.URL
@@ -304,12 +317,12 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p Up
 		case r.Active:
 			r.FailingSince = nil
 		default:
-			if err := s.listen(tx, r); err != nil {
+			if err := s.activate(tx, r); err != nil {
 				return err
 			}
 		}
 		if r.Active && !counted {
-			return s.roomFor(tx, &r.Endpoint, param)
+			return s.checkCount(tx, &r.Endpoint, param)
 		}
 		return nil
 	})
@@ -340,14 +353,14 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 	})
 }
 
-// RotateSecret gives an endpoint a new secret, which is in the answer, once. The old one
-// goes on signing beside it for 24 hours.
+// RotateSecret gives an endpoint a new secret, which only this answer has. The old one signs
+// beside it for 24 hours.
 //
-// Refusals: resource_missing, and permission_denied if the caller may not read what the
-// endpoint is told.
+// Refusals: resource_missing, and permission_denied if the caller may not read the objects
+// of a type that the endpoint gets.
 func (s *Service) RotateSecret(ctx context.Context, caller api.Caller, id string) (*Endpoint, error) {
 	var secret string
-	caller = watched(caller)
+	caller = withReplayed(caller)
 	e, err := s.change(ctx, caller, "webhook_endpoint.rotate", id, nil, func(tx *engine.Tx, r *endpointRecord) error {
 		secret = newSecret()
 		r.Old, r.OldUntil = r.Current, api.AtOrNil(tx.Now.Add(rotationOverlap))
@@ -357,7 +370,7 @@ func (s *Service) RotateSecret(ctx context.Context, caller api.Caller, id string
 	return s.reveal(caller, e, secret, err)
 }
 
-// Delete removes an endpoint. What it was still to be told is dropped.
+// Delete removes an endpoint. Its pending deliveries fail.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	call := engine.Call{Name: "webhook_endpoint.delete", Params: id}
 	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*api.Deleted, error) {

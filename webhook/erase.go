@@ -9,8 +9,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// EraseCustomer takes the personal data of a customer out of events, and forgets the
-// answers of the endpoints that were told of them.
+// EraseCustomer takes the personal data of a customer out of events. It also erases the
+// answers of the endpoints that got these events.
 func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, customer string) error {
 	return i.svc.engine.UpdateWhile(ctx, caller, func(tx *engine.Tx) (bool, error) {
 		changed, more, err := i.svc.events.EraseCustomer(tx, customer)
@@ -26,9 +26,8 @@ func (i *Internal) EraseCustomer(ctx context.Context, caller api.Caller, custome
 	})
 }
 
-// EraseObjects takes the personal data of objects out of events, and forgets the answers of
-// the endpoints that were told of them. An erasure that has failed is completed by its
-// repetition.
+// EraseObjects takes the personal data of objects out of events. It also erases the answers
+// of the endpoints that got these events. A repetition completes an erasure that has failed.
 func (i *Internal) EraseObjects(ctx context.Context, in engine.Within, ids map[string]bool) error {
 	about, err := i.svc.events.EraseObjects(ctx, in, ids)
 	if err != nil {
@@ -44,8 +43,8 @@ func (i *Internal) EraseObjects(ctx context.Context, in engine.Within, ids map[s
 	return nil
 }
 
-// eraseAnswers forgets what endpoints answered when they were told of an event whose
-// personal data was erased: an answer may quote it.
+// eraseAnswers erases the answers of endpoints to an event whose personal data was erased:
+// an answer may quote it.
 func (s *Service) eraseAnswers(tx *engine.Tx, eventID string) error {
 	q := storage.Query{Scope: engine.Scope(tx.Caller), Where: engine.Where(nil, "event", eventID), Limit: api.MaxLimit}
 	for more := true; more; {

@@ -5,17 +5,17 @@ import (
 	"net"
 )
 
-// InHand is how many deliveries have a place in the limiter, or are expected there.
-func (s *Service) InHand() (n int) {
+// Claimed returns how many deliveries the limiters count as claimed.
+func (s *Service) Claimed() (n int) {
 	for _, sender := range []*sender{&s.live, &s.test} {
 		sender.limiter.mu.Lock()
-		n += sender.limiter.inHand
+		n += sender.limiter.claimed
 		sender.limiter.mu.Unlock()
 	}
 	return n
 }
 
-// DialTest has the deliveries of test mode go through connections of the test's.
+// DialTest sets how the deliveries of test mode connect.
 func (s *Service) DialTest(dial func(context.Context, string, string) (net.Conn, error)) {
 	s.test.transport.DialContext = dial
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// What can be wrong with an endpoint, when it is made and when it is changed; what is
-// refused changes nothing.
+// Create and Update refuse an endpoint that is wrong in any way. A refusal changes nothing.
 func TestInvalidEndpointsAreRefused(t *testing.T) {
 	s := open(t, memory.New())
 	live := api.Caller{Merchant: s.Caller.Merchant, Live: true}
@@ -78,8 +77,8 @@ func TestInvalidEndpointsAreRefused(t *testing.T) {
 	}
 }
 
-// Whichever operation of the store fails, a call says so; and every event reaches the
-// endpoint though the store fails at every operation of the work in turn.
+// When any operation of the store fails, the call returns the error. Every event reaches the
+// endpoint although the store fails at every operation of the work in turn.
 func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	store := faultstore.New(memory.New())
 	s := open(t, store)
@@ -127,8 +126,8 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	if n := r.count(); n < len(happened) {
 		t.Errorf("%d deliveries of %d events", n, len(happened))
 	}
-	if n := w.InHand(); n != 0 {
-		t.Errorf("%d places are kept for deliveries that were undone", n)
+	if n := w.Claimed(); n != 0 {
+		t.Errorf("%d deliveries count as claimed after a rollback", n)
 	}
 	store.Each(t, "Deliveries", func() error {
 		_, err := w.ListDeliveries(ctx, s.Caller, webhook.DeliveryListParams{Endpoint: e.ID})
@@ -149,8 +148,8 @@ func TestStoreFailuresLoseNoDelivery(t *testing.T) {
 	}
 }
 
-// An endpoint hears of what happens from its creation on, though an older event is
-// still to be told to others.
+// An endpoint gets the events from its creation on, and none before, although an older event
+// has yet to reach others.
 func TestNewEndpointMissesEarlierEvents(t *testing.T) {
 	s := open(t, memory.New())
 	old, late := listen(t), listen(t)
@@ -168,8 +167,8 @@ func TestNewEndpointMissesEarlierEvents(t *testing.T) {
 	}
 }
 
-// What happens while an endpoint is switched off is not delivered to it, also not when it is
-// switched on before the events are fanned out, and by a clock that stands still.
+// An endpoint misses the events of the time when it is off. It also misses them if it is
+// switched on before the fan-out, and by a clock that stands still.
 func TestDisabledEndpointMissesEvents(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *shop) {
 		other, r := listen(t), listen(t)
@@ -201,7 +200,7 @@ func TestDisabledEndpointMissesEvents(t *testing.T) {
 	})
 }
 
-// What an endpoint answers with 410 is not tried again, and waits for nothing.
+// A delivery that an endpoint answers with 410 fails at once, without another attempt.
 func TestGoneEndpointIsNotRetried(t *testing.T) {
 	s := open(t, memory.New())
 	r := listen(t)

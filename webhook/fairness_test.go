@@ -23,7 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// BenchmarkFairness tells 1,000 endpoints of ten merchants of events, first when
+// BenchmarkFairness delivers events to 1,000 endpoints of ten merchants, first when
 // all answer, and then when a tenth of them hangs and a tenth refuses. The metric
 // slower is the 99th percentile of the delay of those that answer in the second
 // case as a multiple of the first.

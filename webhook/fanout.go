@@ -16,40 +16,27 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// fanOutJob is the job that writes the deliveries of events, each event once. It does many
-// in one transaction, without leases, which spares two of three writes of an event.
-func (s *Service) fanOutJob() work.Job {
-	f := &fanoutWorker{Service: s}
-	f.avgEndpoints.Store(128) // until the first transaction
-	return work.Job{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, InTx: f.inTx, Do: f.do}
-}
-
-// fanoutWorker writes the deliveries of events.
-type fanoutWorker struct {
-	*Service
-	// avgEndpoints is the average number of endpoints of the last events.
-	avgEndpoints atomic.Int64
-}
-
-// inTx fans out as many events as there is room for their deliveries.
-func (f *fanoutWorker) inTx(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
-	room := f.senderFor(c.Live).limiter.room()
-	c.Limit = min(c.Limit, room/int(f.avgEndpoints.Load())+1)
+// fanOut makes the deliveries of the events that are due, of many in one transaction. The
+// transaction needs no leases, which spares two of three writes of an event. It takes only as
+// many events as the limiter has room for their deliveries.
+func (s *Service) fanOut(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+	room := s.senderFor(c.Live).limiter.awaitRoom()
+	c.Limit = min(c.Limit, room/int(s.avgEndpoints.Load())+1)
 	planned := 0
-	err = f.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 		var err error
-		if done, err = tx.Claim(f.events.Kind(), c); err != nil {
+		if done, err = tx.Claim(s.events.Kind(), c); err != nil {
 			return err
 		}
 		more = len(done) == c.Limit
 		planned = 0
-		fanout := f.newFanoutTx()
+		fanout := s.newFanoutTx()
 		for i, r := range done {
 			if planned > room {
 				done, more = done[:i], true
 				return nil
 			}
-			claimed, err := f.events.NewFanout(r)
+			claimed, err := s.events.NewFanout(r)
 			if err != nil {
 				return err
 			}
@@ -62,21 +49,21 @@ func (f *fanoutWorker) inTx(ctx context.Context, c storage.Claim) (done []storag
 		return nil
 	})
 	if len(done) > 0 {
-		f.avgEndpoints.Store(int64(max(1, planned/len(done))))
+		s.avgEndpoints.Store(int64(max(1, planned/len(done))))
 		work.Report(ctx, work.Outcome{Name: "fanned_out", Level: slog.LevelDebug})
 	}
 	return done, more, err
 }
 
-// do fans out one event that is leased.
-func (f *fanoutWorker) do(ctx context.Context, claimed storage.Record) error {
-	leased, err := f.events.NewFanout(claimed)
+// fanOutLeased fans out one event that the runner has leased, after fanOut failed.
+func (s *Service) fanOutLeased(ctx context.Context, claimed storage.Record) error {
+	leased, err := s.events.NewFanout(claimed)
 	if err != nil {
 		return err
 	}
 	work.Report(ctx, work.Outcome{Name: "fanned_out", RequestID: leased.Caller().RequestID, Level: slog.LevelDebug})
-	err = f.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
-		_, err := f.newFanoutTx().fanOutEvent(tx, leased.Retry())
+	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
+		_, err := s.newFanoutTx().fanOutEvent(tx, leased.Clone())
 		return err
 	})
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
@@ -85,24 +72,38 @@ func (f *fanoutWorker) do(ctx context.Context, claimed storage.Record) error {
 	return err
 }
 
-// leasedEvent is shared by the deliveries of one event that are written only with their
-// first result.
+// leasedEvent is an event some of whose deliveries are not stored yet: the first outcome of
+// each inserts it. These deliveries share the leasedEvent.
 type leasedEvent struct {
 	fanout      *event.Fanout
-	unsettled   atomic.Int32 // deliveries whose first result is not written yet
-	writeFailed atomic.Bool  // whether the write of a delivery failed
+	unsettled   atomic.Int32 // deliveries whose first attempt has not ended
+	writeFailed atomic.Bool  // whether the write of an outcome failed
+}
+
+// settle notes that the first attempt of a delivery has ended, and whether its outcome is
+// written. The last one ends the lease of the event. settle reports whether to close the
+// event: all deliveries are written.
+func (l *leasedEvent) settle(written bool) (closable bool) {
+	if !written {
+		l.writeFailed.Store(true)
+	}
+	if l.unsettled.Add(-1) > 0 {
+		return false
+	}
+	l.fanout.Release()
+	return !l.writeFailed.Load()
 }
 
 // fanoutTx fans out the events of one transaction.
 //
-// A delivery to a healthy endpoint starts right after the commit and is written once, with
-// its first result; the event stays leased until then. If this process dies, another fans
-// the event out again and may deliver twice. All other deliveries are written before they
-// start: a slow endpoint then keeps no event leased, and a worker can claim a delivery that
+// This process attempts a delivery to a healthy endpoint right after the commit and stores
+// it once, with the outcome. It leases the event until then. If it dies, another process fans
+// the event out again and may deliver twice. fanoutTx stores all other deliveries before they
+// start. So a slow endpoint keeps no event leased, and a worker can claim a delivery that
 // must wait.
 type fanoutTx struct {
 	*Service
-	// What the transaction has read so far: many events share a merchant.
+	// The transaction reads these once: many events share a merchant.
 	subscriptions map[storage.Scope][]event.Subscription
 	endpoints     map[string]*endpointRecord // by id
 }
@@ -119,19 +120,20 @@ func (s *fanoutTx) fanOutEvent(tx *engine.Tx, f *event.Fanout) (endpoints int, e
 	if done, err := s.events.SkipIfDone(tx, f); done || err != nil {
 		return 0, err
 	}
-	endpoints, unwritten, err := s.deliver(tx, f)
+	endpoints, unstored, err := s.makeDeliveries(tx, f)
 	if err != nil {
 		return 0, err
 	}
-	if unwritten {
+	if unstored {
 		return endpoints, s.events.Lease(tx, f, endpoints)
 	}
 	return endpoints, s.events.Finish(tx, f, endpoints)
 }
 
-// deliver writes the deliveries of an event, or starts them. It returns the number of
-// endpoints, and whether some deliveries are not written yet.
-func (s *fanoutTx) deliver(tx *engine.Tx, f *event.Fanout) (endpoints int, unwritten bool, err error) {
+// makeDeliveries makes the deliveries of an event. It starts those that the limiter has room
+// for, and stores the others. It returns the number of endpoints, and whether some of the
+// started deliveries are not stored yet.
+func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *event.Fanout) (endpoints int, unstored bool, err error) {
 	subscriptions, err := s.cachedSubscriptions(tx)
 	if err != nil {
 		return 0, false, err
@@ -144,7 +146,7 @@ func (s *fanoutTx) deliver(tx *engine.Tx, f *event.Fanout) (endpoints int, unwri
 			payload.PendingWebhooks++
 		}
 	}
-	all := &leasedEvent{fanout: f}
+	leased := &leasedEvent{fanout: f}
 	var body []byte // the JSON of payload
 	for i := range subscriptions {
 		sub := &subscriptions[i]
@@ -160,12 +162,12 @@ func (s *fanoutTx) deliver(tx *engine.Tx, f *event.Fanout) (endpoints int, unwri
 				continue
 			}
 		}
-		m := &outgoing{claimedDelivery: claimedDelivery{newDelivery(tx, id, sub.Endpoint, e.ID, name), tx.Caller}, now: tx.Now, expected: true}
-		begun, backoff, err := s.begin(tx, m, all)
+		m := &outgoing{Object: newDelivery(tx, id, sub.Endpoint, e.ID, name), caller: tx.Caller, now: tx.Now, reserved: true}
+		started, backoff, err := s.start(tx, m, leased)
 		if err != nil {
 			return 0, false, err
 		}
-		if !begun {
+		if !started {
 			if err := s.enqueue(tx, m.Object, backoff); err != nil {
 				return 0, false, err
 			}
@@ -182,31 +184,32 @@ func (s *fanoutTx) deliver(tx *engine.Tx, f *event.Fanout) (endpoints int, unwri
 		}
 		m.body = body
 	}
-	return payload.PendingWebhooks, all.unsettled.Load() > 0, nil
+	return payload.PendingWebhooks, leased.unsettled.Load() > 0, nil
 }
 
-// begin has this process start a delivery after the commit, if the limiter has room; if
-// not, it returns how long to put the delivery off.
-func (s *fanoutTx) begin(tx *engine.Tx, m *outgoing, all *leasedEvent) (begun bool, backoff time.Duration, err error) {
+// start has this process attempt a delivery right after the commit, if the limiter has room.
+// Without room it returns how long to put the delivery off. The first outcome stores a
+// delivery to a healthy endpoint; start stores and leases any other.
+func (s *fanoutTx) start(tx *engine.Tx, m *outgoing, leased *leasedEvent) (started bool, backoff time.Duration, err error) {
 	d, limiter := &m.Value, &s.senderFor(tx.Caller.Live).limiter
 	ok, healthy, backoff := limiter.reserve(d.Endpoint, s.engine.Clock())
 	if !ok {
 		return false, backoff, nil
 	}
-	if !tx.RunAfterCommit(s.deliveries.Kind(), d.ID, func(ctx context.Context) error { return s.attempt(ctx, m) }) {
-		limiter.release(d.Endpoint)
+	if !tx.RunAfterCommit(s.deliveries.Kind(), d.ID, func(ctx context.Context) error { return s.attemptFirst(ctx, m) }) {
+		limiter.unreserve(d.Endpoint)
 		return false, 0, nil
 	}
-	tx.OnRollback(func() { limiter.release(d.Endpoint) })
+	tx.OnRollback(func() { limiter.unreserve(d.Endpoint) })
 	if healthy {
-		m.leasedEvent = all
-		all.unsettled.Add(1)
+		m.leasedEvent = leased
+		leased.unsettled.Add(1)
 		return true, 0, nil
 	}
 	if err := s.insert(tx, m.Object); err != nil {
 		return false, 0, err
 	}
-	m.release, err = tx.KeepLease(s.deliveries.Kind(), m.ID, m.Version)
+	m.releaseLease, err = tx.KeepLease(s.deliveries.Kind(), m.ID, m.Version)
 	return true, 0, err
 }
 
@@ -224,40 +227,15 @@ func (s *fanoutTx) cachedSubscriptions(tx *engine.Tx) ([]event.Subscription, err
 	return cached, err
 }
 
-// cachedEndpoint is activeEndpoint, read once in a transaction.
+// cachedEndpoint returns an endpoint, or nil when it is off or was deleted.
 func (s *fanoutTx) cachedEndpoint(tx *engine.Tx, id string) (*endpointRecord, error) {
 	cached, ok := s.endpoints[id]
 	if ok {
 		return cached, nil
 	}
-	cached, err := s.activeEndpoint(tx, engine.Scope(tx.Caller), id)
+	cached, err := activeEndpoint(tx, engine.Scope(tx.Caller), id)
 	if err == nil {
 		s.endpoints[id] = cached
 	}
 	return cached, err
-}
-
-// newDelivery returns a delivery that is due now, and not yet written.
-func newDelivery(tx *engine.Tx, id, endpoint, eventID string, name event.Type) *storage.Object[Delivery] {
-	return &storage.Object[Delivery]{Scope: engine.Scope(tx.Caller), ID: id, Value: Delivery{
-		ID: id, Object: "webhook_delivery", Endpoint: endpoint, Event: eventID, Type: name,
-		Status: Pending, Attempts: []Attempt{}, NextAttemptAt: api.AtOrNil(tx.Now), CreatedAt: api.At(tx.Now),
-	}}
-}
-
-// enqueue writes a new delivery that is due after backoff.
-func (s *Service) enqueue(tx *engine.Tx, o *storage.Object[Delivery], backoff time.Duration) error {
-	o.Value.NextAttemptAt = api.AtOrNil(tx.Now.Add(backoff))
-	tx.DueIn(s.deliveries.Kind(), backoff)
-	return s.insert(tx, o)
-}
-
-// insert writes a new delivery.
-func (s *Service) insert(tx storage.Tx, o *storage.Object[Delivery]) error {
-	made, err := s.deliveries.Insert(tx, o.Scope, o.ID, o.Value)
-	if err != nil {
-		return fmt.Errorf("webhook: write delivery: %w", err)
-	}
-	o.Version = made.Version
-	return nil
 }

@@ -12,37 +12,37 @@ import (
 	"github.com/seed-7082ffec/payments/event"
 )
 
-// ErrInProgress is what [Seen.Begin] returns for an event that another delivery has
-// begun and not ended.
+// ErrInProgress is the error of [Seen.Begin] for an event that another delivery has begun
+// and not ended.
 var ErrInProgress = errors.New("webhook: the event is being handled")
 
-// errPanicked is what [Seen.End] is told when the function did not return.
+// errPanicked is the error that [Seen.End] gets when the function did not return.
 var errPanicked = errors.New("webhook: the function panicked")
 
 // Seen remembers which events were handled, by their ids. It must be safe for
-// concurrent use. A receiver with a database keeps the id in the transaction of
-// what it does.
+// concurrent use. A receiver with a database stores the id in the transaction of its own
+// change.
 type Seen interface {
-	// Begin reports whether the event is new. After it was handled well it is not.
-	// While it is handled, Begin returns [ErrInProgress], so that it is delivered again
-	// unless it ends well. An implementation that outlives its process lets go, after
-	// a while, of what was begun and never ended.
+	// Begin reports whether the event is new. An event that was handled without an error is
+	// not. While another delivery handles it, Begin returns [ErrInProgress], so that the
+	// sender delivers it again unless that ends well. An implementation that outlives its
+	// process forgets, after a while, the events that it began and never ended.
 	Begin(ctx context.Context, id string) (fresh bool, err error)
-	// End is told how handling went; after an error the event is new again. It is called
-	// once for each event that Begin called new, also when the function panicked.
+	// End ends what Begin began, once for each event that Begin called new, also when the
+	// function panicked. After an error the event is new again.
 	End(ctx context.Context, id string, failed error) error
 }
 
 // maxDelivery bounds the body of a delivery, in bytes.
 const maxDelivery = 1 << 20
 
-// Handler receives deliveries: it verifies each, leaves out what seen knows, and hands
-// the event to fn. A nil seen remembers in memory.
+// Handler receives deliveries: it verifies each, skips the events that seen knows, and calls
+// fn with the others. A nil seen remembers in memory.
 //
-// It answers 200 once fn has handled the event, now or before; 400 to what does not
-// verify; 500 when fn fails; and 503 while another delivery of the event is being
-// handled, or if the secret is empty. An event that is answered with anything but 200 is
-// delivered again. A panic of fn counts as a failure and goes on to the server.
+// It answers 200 once fn has handled the event, now or before; 400 if the delivery does not
+// verify; 500 when fn fails; and 503 while it handles another delivery of the event, or if
+// the secret is empty. After any answer but 200 the sender delivers the event again. A panic
+// of fn counts as a failure and goes on to the server.
 //
 // The sender waits for 15 seconds. fn may take longer: its context does not end when the
 // sender hangs up, and a repetition is answered 200 once fn has returned nil.
@@ -81,7 +81,7 @@ func Handler(secret string, seen Seen, fn func(context.Context, event.Event) err
 	})
 }
 
-// handle hands a new event to fn, and tells seen how that went.
+// handle calls fn with a new event, and seen with the result.
 func handle(ctx context.Context, seen Seen, e *event.Event, fn func(context.Context, event.Event) error) (err error) {
 	fresh, err := seen.Begin(ctx, e.ID)
 	if err != nil || !fresh {
@@ -97,17 +97,17 @@ func handle(ctx context.Context, seen Seen, e *event.Event, fn func(context.Cont
 	return err
 }
 
-// Memory is a [Seen] that forgets the oldest, and everything at a restart.
+// Memory is a [Seen] that forgets the oldest events, and all of them at a restart.
 type Memory struct {
 	mu sync.Mutex
-	// known has an event from its beginning on; true once it was handled well.
+	// known has an event from Begin on; true once it was handled without an error.
 	known map[string]bool
-	// order holds the events that were handled well, the oldest first.
+	// order holds the events that were handled without an error, the oldest first.
 	order []string
 	most  int
 }
 
-// NewMemory returns one that remembers the last so many events that were handled well.
+// NewMemory returns one that remembers the last events that were handled, at most so many.
 func NewMemory(most int) *Memory { return &Memory{known: map[string]bool{}, most: max(1, most)} }
 
 // Begin implements [Seen].

@@ -33,7 +33,7 @@ func deliver(ctx context.Context, h http.Handler, secret, id string) (status int
 	return w.Code
 }
 
-// An event whose handling panicked is handed over again when it is delivered again.
+// An event whose handling panicked is handled again when it is delivered again.
 func TestHandlerRetriesAfterPanic(t *testing.T) {
 	calls := 0
 	h := Handler(receiverSecret, nil, func(context.Context, event.Event) error {
@@ -52,8 +52,8 @@ func TestHandlerRetriesAfterPanic(t *testing.T) {
 	}
 }
 
-// A sender that gives up and delivers again is not told that an event was received
-// before it is handled, and the first handling goes on without the sender.
+// A sender that gives up and delivers again gets 200 only once the event is handled. The
+// first handling goes on without the sender.
 func TestHandlerFinishesAfterSenderGivesUp(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan error)
 	h := Handler(receiverSecret, nil, func(ctx context.Context, _ event.Event) error {
@@ -80,7 +80,7 @@ func TestHandlerFinishesAfterSenderGivesUp(t *testing.T) {
 
 func TestHandlerWithoutSecretRefusesDeliveries(t *testing.T) {
 	h := Handler("", nil, func(context.Context, event.Event) error {
-		t.Error("a delivery that anybody can sign was handled")
+		t.Error("a delivery that anyone can sign was handled")
 		return nil
 	})
 	if got := deliver(t.Context(), h, "", "evt_1"); got != http.StatusServiceUnavailable {
@@ -88,7 +88,7 @@ func TestHandlerWithoutSecretRefusesDeliveries(t *testing.T) {
 	}
 }
 
-// An event that failed at first takes one place, and is forgotten in its turn.
+// An event that failed at first counts once among those that Memory remembers.
 func TestSeenEventsForgetTheOldest(t *testing.T) {
 	m := NewMemory(2)
 	step := func(id string, failed error) bool {

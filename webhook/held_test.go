@@ -21,8 +21,8 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// A delivery that a process begins with as soon as it is committed is held: nobody
-// else makes it meanwhile.
+// A process that starts a delivery right after the commit has its lease: no other process
+// attempts it meanwhile.
 func TestLeasedDeliveryIsMadeOnce(t *testing.T) {
 	store := memory.New()
 	var processes [2]*payments.Service
@@ -72,10 +72,10 @@ func (e endings) EndWork(_ context.Context, w payments.Work) {
 	}
 }
 
-// The first delivery to an endpoint that answers well is written with its outcome. Until
-// then the event is held: it is pending, nobody else tells of it, and when the process
-// that does is asleep for too long, another takes over what is not written, and its
-// outcome stands.
+// The first outcome stores a delivery to a healthy endpoint. Until then the process leases
+// the event: the delivery counts as pending, and no other process attempts it. When the
+// process sleeps for too long, another takes over the deliveries that are not stored, and
+// its outcome stands.
 func TestLeasedEventStaysPendingUntilDelivered(t *testing.T) {
 	store := memory.New()
 	var mu sync.Mutex

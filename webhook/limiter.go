@@ -7,91 +7,92 @@ import (
 )
 
 const (
-	// maxInFlight is how many deliveries this process has under way at a time, over
-	// all endpoints, and maxPerEndpoint how many of them to one endpoint.
+	// maxInFlight is how many attempts this process has under way at a time, over all
+	// endpoints, and maxPerEndpoint how many of them to one endpoint.
 	maxInFlight    = 256
 	maxPerEndpoint = 10
-	// maxInHand is how many this process has claimed at a time: those under way, and
-	// those that wait for a place. A waiting one costs a few kilobytes.
-	maxInHand  = 2048
-	maxWaiting = maxInHand - maxInFlight
-	// softWaiting deliveries keep all places busy, and softLimit in hand keep the store
-	// busy. Above either, the fan-out pauses, at most maxStall. Twice as many is the bound.
+	// maxClaimed is how many deliveries this process has claimed at a time: those in
+	// flight, and those that wait for a slot. A waiting one costs a few kilobytes.
+	maxClaimed = 2048
+	maxWaiting = maxClaimed - maxInFlight
+	// softWaiting deliveries keep all slots busy, and softClaimed keep the store busy. Above
+	// either, the fan-out pauses, at most maxPause. Twice as many is the bound.
 	softWaiting = maxWaiting / 4
-	softLimit   = maxInHand / 2
-	maxStall    = 25 * time.Millisecond
+	softClaimed = maxClaimed / 2
+	maxPause    = 25 * time.Millisecond
 	// minRoom is how many deliveries the fan-out makes room for after such a pause.
 	minRoom = 128
-	// maxWait is how long one waits before its claim is given back.
+	// maxWait is how long a delivery waits for a slot before the worker puts it off.
 	maxWait = 5 * time.Second
-	// firstGuess is how far apart places are taken to become free while nothing is
-	// known.
-	firstGuess = time.Millisecond
-	// maxBackoff bounds for how long a claim is given back, and healthyBackoff for how long
-	// one to an endpoint that answers.
+	// initialInterval is the assumed time between free slots of an unknown endpoint.
+	initialInterval = time.Millisecond
+	// maxBackoff bounds how long a delivery is put off, and healthyBackoff how long one to an
+	// endpoint that answers.
 	maxBackoff     = 10 * time.Minute
 	healthyBackoff = time.Second
-	// maxTracked is how many endpoints are known at a time, before those that are idle
-	// are forgotten.
-	maxTracked = 10_000
+	// maxEndpointLimiters is how many endpoints the limiter knows before it forgets the idle
+	// ones.
+	maxEndpointLimiters = 10_000
 )
 
-// limiter bounds the deliveries under way, to each endpoint and in all. An endpoint
-// begins with one place and gains another with each success, up to the bound; a
-// failure takes it back to one. So endpoints that hang hold few of the shared places,
-// however many they are. Endpoints that wait for a shared place take turns.
+// limiter bounds the attempts in flight, to each endpoint and in all. An endpoint begins with
+// a window of one slot. Each success widens the window by one, up to the bound; a failure
+// narrows it to one again. So endpoints that hang hold few of the shared slots, however many
+// they are. Endpoints that wait for a shared slot take turns.
 //
-// A delivery without a place waits. Each endpoint may have as many waiting as there is
-// still room for others; one that does not answer may have a tenth of that. A delivery
-// without room to wait is put off to when its turn is likely to come.
+// A delivery without a slot waits. All endpoints share the room to wait: each may have as
+// many waiting as there is still room for others, and one that does not answer a tenth of
+// that. The limiter puts off a delivery without room to wait until its turn is likely to come.
+//
+// A claimed delivery calls acquire, release if it got a slot, and done. The fan-out calls
+// reserve before, and unreserve if it does not start the delivery after all.
 type limiter struct {
 	mu         sync.Mutex
 	endpoints  map[string]*endpointLimiter
 	inFlight   int
 	waiting    int                // includes the reserved
-	inHand     int                // from the fan-out or the claim until the result is written
-	ready      []*endpointLimiter // with a place and a waiting delivery, each once
+	claimed    int                // from the fan-out or the claim until the outcome is written
+	ready      []*endpointLimiter // with a slot and a waiting delivery, each once
 	roomSignal chan struct{}      // closed when there is room again; made by the waiting fan-out
 }
 
-// endpointLimiter bounds the deliveries to one endpoint. window is how many may be under way.
+// endpointLimiter bounds the attempts in flight to one endpoint.
 type endpointLimiter struct {
-	window   int
+	window   int // how many attempts may be in flight
 	inFlight int
-	waiting  []chan struct{} // each receives a place
-	reserved int             // on their way here from the fan-out
+	waiting  []chan struct{} // each receives a slot
+	reserved int             // deliveries that the fan-out has started, before acquire
 	ready    bool            // whether it is among the limiter's ready
-	// pace is about how far apart places become free, and progress when the last one
-	// did, or the first was taken: an endpoint that hangs shows before its attempt has
-	// ended.
-	pace     time.Duration
+	// interval is about the time between free slots. progress is when the last slot became
+	// free, or the first was taken: so an endpoint that hangs shows before its attempt ends.
+	interval time.Duration
 	progress time.Time
 	// nextTurn is when the last delivery that was put off comes back.
 	nextTurn time.Time
 }
 
-// enter takes a place at an endpoint, or waits for one. If there is no room to wait, it
-// returns how long to put the delivery off. An expected delivery has room to wait. The
-// caller calls done when the result is written.
-func (l *limiter) enter(endpoint string, expected bool, now time.Time) (ok bool, backoff time.Duration) {
+// acquire takes a slot of an endpoint, or waits for one. Without room to wait, or after
+// maxWait, ok is false and backoff is how long to put the delivery off. A reserved delivery
+// has room to wait. The caller calls done when the outcome is written.
+func (l *limiter) acquire(endpoint string, reserved bool, now time.Time) (ok bool, backoff time.Duration) {
 	l.mu.Lock()
 	ep := l.endpointAt(endpoint, now)
-	if expected {
+	if reserved {
 		l.addReserved(ep, -1)
 	}
-	l.inHand++
+	l.claimed++
 	if len(ep.waiting) == 0 && ep.inFlight < ep.window && l.inFlight < maxInFlight {
 		ep.inFlight++
 		l.inFlight++
 		l.mu.Unlock()
 		return true, 0
 	}
-	if !expected && l.waitingFull(ep) {
+	if !reserved && l.waitingFull(ep) {
 		defer l.mu.Unlock()
 		return false, ep.backoff(now)
 	}
-	place := make(chan struct{}, 1)
-	ep.waiting = append(ep.waiting, place)
+	slot := make(chan struct{}, 1)
+	ep.waiting = append(ep.waiting, slot)
 	l.waiting++
 	l.markReady(ep)
 	l.mu.Unlock()
@@ -99,15 +100,15 @@ func (l *limiter) enter(endpoint string, expected bool, now time.Time) (ok bool,
 	timer := time.NewTimer(maxWait)
 	defer timer.Stop()
 	select {
-	case <-place:
+	case <-slot:
 		return true, 0
 	case <-timer.C:
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.Index(ep.waiting, place)
+	i := slices.Index(ep.waiting, slot)
 	if i < 0 {
-		return true, 0 // the place came at the last moment
+		return true, 0 // the slot came at the last moment
 	}
 	ep.waiting = slices.Delete(ep.waiting, i, i+1)
 	l.waiting--
@@ -119,7 +120,7 @@ func (l *limiter) waitingFull(ep *endpointLimiter) bool {
 	return len(ep.waiting)+ep.reserved >= (maxWaiting-l.waiting)*ep.window/maxPerEndpoint
 }
 
-// reserve makes room for a delivery that is not written yet; enter or release follows.
+// reserve makes room for a delivery that the fan-out starts; acquire or unreserve follows.
 // Without room, ok is false and backoff is how long to put the delivery off. An endpoint is
 // healthy when its last attempt succeeded.
 func (l *limiter) reserve(endpoint string, now time.Time) (ok, healthy bool, backoff time.Duration) {
@@ -133,8 +134,8 @@ func (l *limiter) reserve(endpoint string, now time.Time) (ok, healthy bool, bac
 	return true, ep.window > 1, 0
 }
 
-// release gives up the room that reserve made.
-func (l *limiter) release(endpoint string) {
+// unreserve gives up the room that reserve made.
+func (l *limiter) unreserve(endpoint string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addReserved(l.endpoint(endpoint), -1)
@@ -143,42 +144,42 @@ func (l *limiter) release(endpoint string) {
 func (l *limiter) addReserved(ep *endpointLimiter, n int) {
 	ep.reserved += n
 	l.waiting += n
-	l.inHand += n
+	l.claimed += n
 	l.signal()
 }
 
-// done ends what enter began, with or without a place.
+// done ends what acquire began, with or without a slot.
 func (l *limiter) done() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.inHand--
+	l.claimed--
 	l.signal()
 }
 
-// full reports whether there is enough to do.
-func (l *limiter) full() bool { return l.waiting > softWaiting || l.inHand > softLimit }
+// saturated reports whether the deliveries at hand keep the slots or the store busy.
+func (l *limiter) saturated() bool { return l.waiting > softWaiting || l.claimed > softClaimed }
 
 // signal wakes the waiting fan-out if there is room.
 func (l *limiter) signal() {
-	if l.roomSignal != nil && !l.full() {
+	if l.roomSignal != nil && !l.saturated() {
 		close(l.roomSignal)
 		l.roomSignal = nil
 	}
 }
 
-// room waits, at most maxStall, until the limiter is not full, and returns how many
-// deliveries have room. Events wait until then, because a delivery that is written before
-// there is room must be claimed later. Endpoints that hang delay the others by no more.
-func (l *limiter) room() int {
+// awaitRoom waits, at most maxPause, while the limiter is saturated. It returns how many
+// deliveries have room. Events wait until then, because a worker must claim a delivery that
+// is stored before there is room. Endpoints that hang delay the others by no more.
+func (l *limiter) awaitRoom() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.full() {
+	if l.saturated() {
 		if l.roomSignal == nil {
 			l.roomSignal = make(chan struct{})
 		}
 		roomSignal := l.roomSignal
 		l.mu.Unlock()
-		timer := time.NewTimer(maxStall)
+		timer := time.NewTimer(maxPause)
 		select {
 		case <-roomSignal:
 		case <-timer.C:
@@ -186,11 +187,12 @@ func (l *limiter) room() int {
 		timer.Stop()
 		l.mu.Lock()
 	}
-	return max(min(2*softWaiting-l.waiting, maxInHand-l.inHand), minRoom)
+	return max(min(2*softWaiting-l.waiting, maxClaimed-l.claimed), minRoom)
 }
 
-// leave gives a place back, and hands free places to waiting deliveries.
-func (l *limiter) leave(endpoint string, ok bool, took time.Duration, now time.Time) {
+// release gives a slot back, and hands free slots to waiting deliveries. ok and took are the
+// result and the duration of the attempt.
+func (l *limiter) release(endpoint string, ok bool, took time.Duration, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ep := l.endpoints[endpoint]
@@ -198,7 +200,7 @@ func (l *limiter) leave(endpoint string, ok bool, took time.Duration, now time.T
 	if len(ep.waiting) > 0 {
 		apart = now.Sub(ep.progress)
 	}
-	ep.pace += (apart - ep.pace) / 8
+	ep.interval += (apart - ep.interval) / 8
 	ep.progress = now
 	ep.inFlight--
 	l.inFlight--
@@ -214,7 +216,7 @@ func (l *limiter) leave(endpoint string, ok bool, took time.Duration, now time.T
 		l.ready = slices.Delete(l.ready, 0, 1)
 		next.ready = false
 		if len(next.waiting) == 0 || next.inFlight >= next.window {
-			continue // its last one has waited for too long, or it failed since
+			continue // its last delivery has waited for too long, or an attempt has failed since
 		}
 		next.waiting[0] <- struct{}{}
 		next.waiting = slices.Delete(next.waiting, 0, 1)
@@ -225,7 +227,7 @@ func (l *limiter) leave(endpoint string, ok bool, took time.Duration, now time.T
 	}
 }
 
-// markReady notes that an endpoint can use a place.
+// markReady notes that an endpoint can use a slot.
 func (l *limiter) markReady(ep *endpointLimiter) {
 	if !ep.ready && len(ep.waiting) > 0 && ep.inFlight < ep.window {
 		ep.ready = true
@@ -234,7 +236,7 @@ func (l *limiter) markReady(ep *endpointLimiter) {
 }
 
 // endpointAt returns the limiter of an endpoint. Its progress begins now if nothing is
-// under way.
+// in flight.
 func (l *limiter) endpointAt(endpoint string, now time.Time) *endpointLimiter {
 	ep := l.endpoint(endpoint)
 	if ep.inFlight == 0 {
@@ -243,7 +245,7 @@ func (l *limiter) endpointAt(endpoint string, now time.Time) *endpointLimiter {
 	return ep
 }
 
-// endpoint returns the limiter of an endpoint. When it knows too many, it forgets the idle
+// endpoint returns the limiter of an endpoint. If there are too many, it forgets the idle
 // ones.
 func (l *limiter) endpoint(endpoint string) *endpointLimiter {
 	if ep := l.endpoints[endpoint]; ep != nil {
@@ -252,27 +254,28 @@ func (l *limiter) endpoint(endpoint string) *endpointLimiter {
 	if l.endpoints == nil {
 		l.endpoints = map[string]*endpointLimiter{}
 	}
-	if len(l.endpoints) >= maxTracked {
+	if len(l.endpoints) >= maxEndpointLimiters {
 		for known, ep := range l.endpoints {
 			if ep.inFlight == 0 && len(ep.waiting) == 0 && ep.reserved == 0 {
 				delete(l.endpoints, known)
 			}
 		}
 	}
-	ep := &endpointLimiter{window: 1, pace: firstGuess}
+	ep := &endpointLimiter{window: 1, interval: initialInterval}
 	l.endpoints[endpoint] = ep
 	return ep
 }
 
-// backoff returns when the next turn is, one after the other, after those who wait.
-func (o *endpointLimiter) backoff(now time.Time) time.Duration {
-	apart := max(o.pace, now.Sub(o.progress), 10*time.Microsecond)
-	if first := now.Add(time.Duration(len(o.waiting)) * apart); o.nextTurn.Before(first) {
-		o.nextTurn = first
+// backoff returns how long to put a delivery off. Deliveries that are put off come back one
+// after the other, after those that wait.
+func (ep *endpointLimiter) backoff(now time.Time) time.Duration {
+	apart := max(ep.interval, now.Sub(ep.progress), 10*time.Microsecond)
+	if first := now.Add(time.Duration(len(ep.waiting)) * apart); ep.nextTurn.Before(first) {
+		ep.nextTurn = first
 	}
-	o.nextTurn = o.nextTurn.Add(apart)
-	if o.window > 1 {
-		return min(o.nextTurn.Sub(now), healthyBackoff)
+	ep.nextTurn = ep.nextTurn.Add(apart)
+	if ep.window > 1 {
+		return min(ep.nextTurn.Sub(now), healthyBackoff)
 	}
-	return min(o.nextTurn.Sub(now), maxBackoff)
+	return min(ep.nextTurn.Sub(now), maxBackoff)
 }

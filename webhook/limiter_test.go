@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An endpoint that answers gains places, and one that does not keeps one.
+// Each success widens the window of an endpoint by one slot; a failure narrows it to one.
 func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
@@ -22,9 +22,9 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 		leave := func(well bool, want int64) {
 			t.Helper()
 			before := entered()
-			l.leave("a", well, time.Millisecond, time.Now())
+			l.release("a", well, time.Millisecond, time.Now())
 			if got := entered() - before; got != want {
-				t.Errorf("a place was given back and %d entered, want %d", got, want)
+				t.Errorf("a slot was released and %d entered, want %d", got, want)
 			}
 		}
 		for range maxPerEndpoint - 1 {
@@ -32,7 +32,7 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 		}
 		leave(true, 1)
 		if n := l.endpoints["a"]; n.window != maxPerEndpoint || n.inFlight != maxPerEndpoint || l.inFlight != maxPerEndpoint+1 {
-			t.Errorf("%d of %d places, %d in all", n.inFlight, n.window, l.inFlight)
+			t.Errorf("%d of %d slots, %d in all", n.inFlight, n.window, l.inFlight)
 		}
 		for range maxPerEndpoint - 1 {
 			leave(false, 0)
@@ -50,25 +50,25 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 	})
 }
 
-// However many endpoints there are, and however few places for all of them, each
-// gets some of the room to wait, and takes its turn.
+// Each endpoint gets some of the room to wait and takes its turn, however many endpoints
+// share however few slots.
 func TestEndpointsShareTheLimiterFairly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
 		for i := range maxInFlight {
 			if in := crowd(t, &l, fmt.Sprint("busy", i), 1); in() != 1 {
-				t.Fatal("a place is missing")
+				t.Fatal("a slot is missing")
 			}
 		}
-		first := crowd(t, &l, "first", 3*maxInHand)
+		first := crowd(t, &l, "first", 3*maxClaimed)
 		if first() != 0 || l.waiting == 0 || l.waiting > maxWaiting/2 {
 			t.Fatalf("%d of one endpoint wait, which takes too much room", l.waiting)
 		}
 		last := crowd(t, &l, "last", 3)
 		for i := range 4 {
-			l.leave(fmt.Sprint("busy", i), true, time.Millisecond, time.Now())
+			l.release(fmt.Sprint("busy", i), true, time.Millisecond, time.Now())
 		}
-		if first() != 1 || last() != 1 { // they have one place each
+		if first() != 1 || last() != 1 { // they have one slot each
 			t.Errorf("%d and %d entered", first(), last())
 		}
 		if l.inFlight != maxInFlight-2 {
@@ -78,12 +78,12 @@ func TestEndpointsShareTheLimiterFairly(t *testing.T) {
 	})
 }
 
-// crowd has so many try to enter, and returns how many have by then.
+// crowd starts n calls of acquire. entered returns how many of them have a slot by then.
 func crowd(t *testing.T, l *limiter, endpoint string, n int) (entered func() int64) {
 	var in atomic.Int64
 	for range n {
 		go func() {
-			if ok, _ := l.enter(endpoint, false, time.Now()); ok {
+			if ok, _ := l.acquire(endpoint, false, time.Now()); ok {
 				in.Add(1)
 			}
 		}()
@@ -94,16 +94,16 @@ func crowd(t *testing.T, l *limiter, endpoint string, n int) (entered func() int
 	}
 }
 
-// What finds no room is put off one after the other, by how long attempts last.
+// Deliveries without room come back one after the other, as far apart as attempts last.
 func TestFullEndpointBacksOff(t *testing.T) {
 	var l limiter
 	now := time.Unix(1, 0)
 	one := l.endpoint("a")
 	for range 100 {
-		l.enter("a", false, now)
-		l.leave("a", false, time.Second, now)
+		l.acquire("a", false, now)
+		l.release("a", false, time.Second, now)
 	}
-	l.enter("a", false, now)
+	l.acquire("a", false, now)
 	first, second := one.backoff(now), one.backoff(now)
 	if first < 500*time.Millisecond || second < 2*first-time.Millisecond {
 		t.Errorf("put off by %s and %s", first, second)
@@ -118,14 +118,14 @@ func TestFullEndpointBacksOff(t *testing.T) {
 	}
 }
 
-// The fan-out waits while there is enough to do, but not for long, and what it has
-// made room for finds it.
+// The fan-out waits while the limiter is saturated, but not for long. A delivery that it has
+// reserved room for finds that room.
 func TestFanOutWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
 		wait := func() (room int, took time.Duration) {
 			start := time.Now()
-			return l.room(), time.Since(start)
+			return l.awaitRoom(), time.Since(start)
 		}
 		if room, took := wait(); room != 2*softWaiting || took != 0 {
 			t.Errorf("room for %d after %s when there is nothing to do", room, took)
@@ -138,30 +138,30 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 			made++
 		}
 		if most := maxWaiting / (maxPerEndpoint + 1); made < most-1 || made > most+1 {
-			t.Errorf("%d of an endpoint that has not answered yet are expected", made)
+			t.Errorf("%d of an endpoint that has not answered yet are reserved", made)
 		}
 		for i := range 2 * softWaiting {
 			l.reserve(fmt.Sprint("b", i), time.Now())
 		}
-		if room, took := wait(); room != minRoom || took != maxStall {
+		if room, took := wait(); room != minRoom || took != maxPause {
 			t.Errorf("room for %d after %s when all is full", room, took)
 		}
 		go func() {
-			time.Sleep(maxStall / 5)
+			time.Sleep(maxPause / 5)
 			for i := range 2*softWaiting - 10 {
-				l.release(fmt.Sprint("b", i))
+				l.unreserve(fmt.Sprint("b", i))
 			}
 		}()
-		if room, took := wait(); room < softWaiting || took != maxStall/5 {
-			t.Errorf("room for %d after %s when some are left out", room, took)
+		if room, took := wait(); room < softWaiting || took != maxPause/5 {
+			t.Errorf("room for %d after %s when some are not started", room, took)
 		}
 		var in, out atomic.Int64
 		for range made {
 			go func() {
 				defer l.done()
-				if ok, _ := l.enter("a", true, time.Now()); ok {
+				if ok, _ := l.acquire("a", true, time.Now()); ok {
 					in.Add(1)
-					l.leave("a", true, time.Millisecond, time.Now())
+					l.release("a", true, time.Millisecond, time.Now())
 				} else {
 					out.Add(1)
 				}
@@ -169,13 +169,13 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		}
 		synctest.Wait()
 		if in.Load() != int64(made) || out.Load() != 0 {
-			t.Errorf("%d of %d that were expected found room, %d did not", in.Load(), made, out.Load())
+			t.Errorf("%d of %d that were reserved found room, %d did not", in.Load(), made, out.Load())
 		}
 		for i := range 10 {
-			l.release(fmt.Sprint("b", 2*softWaiting-10+i))
+			l.unreserve(fmt.Sprint("b", 2*softWaiting-10+i))
 		}
-		if l.waiting != 0 || l.inHand != 0 {
-			t.Errorf("%d wait and %d are in hand when all is done", l.waiting, l.inHand)
+		if l.waiting != 0 || l.claimed != 0 {
+			t.Errorf("%d wait and %d are claimed when all is done", l.waiting, l.claimed)
 		}
 	})
 }

@@ -59,8 +59,8 @@ func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return f.Store.Update(ctx, fn)
 }
 
-// An event is told again when the outcome of a delivery could not be written, though the
-// process that held it lives on.
+// A worker delivers an event again when the outcome of a delivery could not be written,
+// although the process with the lease lives on.
 func TestLostOutcomeIsDeliveredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &failing{Store: memory.New()}

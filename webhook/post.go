@@ -18,10 +18,19 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// transport returns one that goes to public addresses only, decided when it dials,
-// after names were looked up: through no proxy, and along no redirect, which is the
-// business of an http.Client. A nil resolver is the machine's.
-func transport(allow []netip.Prefix, names *net.Resolver) *http.Transport {
+const (
+	// attemptTimeout bounds one attempt in all: name, connection, answer.
+	attemptTimeout = 15 * time.Second
+	// maxResponse is how much of an answer the attempt reads and keeps, in bytes.
+	maxResponse = 4 << 10
+	// maxRetryAfter bounds how long an endpoint can put off the next attempt.
+	maxRetryAfter = 24 * time.Hour
+)
+
+// transport returns one that connects to public addresses and those in allow only. It
+// checks when it dials, after it has looked up the name. It uses no proxy, and follows no
+// redirect, which only an http.Client does. A nil resolver is the machine's.
+func transport(allow []netip.Prefix, resolver *net.Resolver) *http.Transport {
 	options := []ssrf.Option{ssrf.WithAnyPort()}
 	for _, p := range allow {
 		if p.Addr().Is4() {
@@ -30,7 +39,7 @@ func transport(allow []netip.Prefix, names *net.Resolver) *http.Transport {
 			options = append(options, ssrf.WithAllowedV6Prefixes(p))
 		}
 	}
-	dialer := &net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(options...).Safe, Resolver: names}
+	dialer := &net.Dialer{Timeout: attemptTimeout, Control: ssrf.New(options...).Safe, Resolver: resolver}
 	return &http.Transport{
 		DialContext:         dialer.DialContext,
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
@@ -45,7 +54,7 @@ func transport(allow []netip.Prefix, names *net.Resolver) *http.Transport {
 	}
 }
 
-// attemptResult is an attempt with what the next one depends on.
+// attemptResult is an attempt, with what the wait for the next one and the limiter depend on.
 type attemptResult struct {
 	Attempt
 	retryAfter time.Duration
@@ -62,7 +71,7 @@ func (o *attemptResult) err() error {
 	return fmt.Errorf("webhook: the endpoint answered %d", o.StatusCode)
 }
 
-// post makes one attempt.
+// post signs a body and posts it to an address. id is that of the event.
 func (s *Service) post(ctx context.Context, live bool, address, id string, body []byte, secrets []string) (o attemptResult) {
 	start := s.engine.Clock() // the real time, whatever a test clock shows
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -90,16 +99,13 @@ func (s *Service) post(ctx context.Context, live bool, address, id string, body 
 	if response.ContentLength == 0 {
 		return o
 	}
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	// The status decides; a body that breaks off changes nothing.
+	data, _ := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	o.Response = strings.ToValidUTF8(string(data), string(utf8.RuneError))
-	if err != nil && o.ok() {
-		// The status has said enough; how the rest came is the endpoint's business.
-		o.Error = ""
-	}
 	return o
 }
 
-// explain says why there was no answer, without addresses behind the name.
+// explain says why there was no answer. It leaves out the address behind the name.
 func explain(err error) string {
 	var dns *net.DNSError
 	switch {
@@ -119,9 +125,6 @@ func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
 }
-
-// maxRetryAfter bounds how long an endpoint can put off the next attempt.
-const maxRetryAfter = 24 * time.Hour
 
 // parseRetryAfter parses a Retry-After header: seconds, or a time.
 func parseRetryAfter(text string, now time.Time) time.Duration {

@@ -56,8 +56,8 @@ func TestSlowAnswersTimeOut(t *testing.T) {
 	}
 }
 
-// drip reads a request and answers a byte in a second, if it begins to answer, until
-// nobody listens.
+// drip reads a request and answers a byte in a second, if it begins to answer, until the
+// sender hangs up.
 func drip(c net.Conn, begins string) {
 	defer c.Close()
 	if _, err := c.Read(make([]byte, 1)); err != nil { // an answer that comes before its request is none
@@ -77,8 +77,8 @@ func drip(c net.Conn, begins string) {
 	_, _ = io.Copy(io.Discard, c)
 }
 
-// A name that was public when it was saved and leads inside when it is dialled is
-// refused then, and nothing is connected to.
+// An attempt refuses a name that was public when the endpoint was saved, but leads to an
+// internal address now. It connects to nothing.
 func TestReboundNameIsRefused(t *testing.T) {
 	inside := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer inside.Close()

@@ -31,7 +31,7 @@ func TestEventsAndDeliveriesAreRemovedTogether(t *testing.T) {
 		t.Helper()
 		must.Get(s.Events.Record(t.Context(), s.Caller, event.RecordParams{Type: "plan.created", Object: map[string]int{"a": 1}}))(t)
 	}
-	record() // nobody is told of it
+	record() // no endpoint gets it
 	e := must.Get(s.Webhooks.Create(t.Context(), s.Caller, webhook.CreateParams{URL: r.URL, Events: []event.Type{"*"}}))(t)
 	now = now.Add(2 * time.Hour)
 	record()

@@ -10,37 +10,27 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Retention is the rules by which events, with their deliveries, and deliveries alone are
-// removed so long after their creation, once they have ended.
+// Retention returns the rules that remove old events with their deliveries, and old
+// deliveries alone. Neither removes an event that is not fanned out, or a pending delivery
+// of an event that stays.
 func (i *Internal) Retention(keepEvents, keepDeliveries time.Duration) []retention.Rule {
-	events, deliveries := i.svc.events.Retention(keepEvents), i.svc.deliveries
+	events := i.svc.events.Retention(keepEvents)
 	removeEvent := events.Remove
 	events.Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
 		removed, err := removeEvent(tx, r)
 		if err != nil {
 			return removed, err
 		}
-		n, err := i.svc.forget(tx, r.ID)
+		n, err := i.svc.deleteDeliveries(tx, r.ID)
 		return removed + n, err
 	}
-	return []retention.Rule{events, {
-		Kind: deliveries.Kind(), Keep: keepDeliveries,
-		Created: func(r storage.Record) (time.Time, bool, error) {
-			o, err := deliveries.Decode(r)
-			if err != nil {
-				return time.Time{}, false, err
-			}
-			return o.Value.CreatedAt.Time, o.Value.Status != Pending, nil
-		},
-		Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
-			return 1, tx.Delete(deliveries.Kind(), r.Scope, r.ID, r.Version)
-		},
-	}}
+	return []retention.Rule{events, retention.NewRule(i.svc.deliveries, keepDeliveries, func(d *Delivery) (api.Time, bool) {
+		return d.CreatedAt, d.Status != Pending
+	})}
 }
 
-// forget removes the deliveries of an event that is removed, and returns how many there
-// were.
-func (s *Service) forget(tx *engine.Tx, id string) (n int, err error) {
+// deleteDeliveries deletes the deliveries of an event, and returns how many there were.
+func (s *Service) deleteDeliveries(tx *engine.Tx, id string) (n int, err error) {
 	q := storage.Query{Scope: engine.Scope(tx.Caller), Where: []storage.Equal{{Column: "event", Value: id}}, Limit: api.MaxLimit}
 	for more := true; more; {
 		page, left, err := s.deliveries.List(tx, q)

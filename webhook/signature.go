@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The headers of a delivery. SignatureHeader is the interface's own; the other
-// three are those of Standard Webhooks.
+// The headers of a delivery. SignatureHeader is this API's own; the other three are those of
+// Standard Webhooks.
 const (
 	SignatureHeader         = "Service-Signature"
 	idHeader                = "Webhook-Id"
@@ -29,9 +29,9 @@ const (
 // DefaultTolerance is how far a delivery's time may be from the receiver's.
 const DefaultTolerance = 300 * time.Second
 
-// The ways in which a signature fails.
+// The errors of Verify.
 var (
-	// ErrNoSecret is a mistake of the receiver: with an empty secret anybody can sign.
+	// ErrNoSecret is a mistake of the receiver: with an empty secret anyone could sign.
 	ErrNoSecret    = errors.New("webhook: the secret is empty; give that of the endpoint, whsec_…")
 	ErrNoSignature = errors.New("webhook: no signature")
 	ErrSignature   = errors.New("webhook: the signature does not match")
@@ -45,7 +45,7 @@ func newSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(b)
 }
 
-// sign sets the headers of a delivery. Each secret signs, so that a receiver may
+// sign sets the headers of a delivery. It signs with each secret, so that a receiver may
 // know the old or the new one while a rotation overlaps.
 func sign(h http.Header, id string, body []byte, at time.Time, secrets ...string) {
 	stamp := strconv.FormatInt(at.Unix(), 10)
@@ -69,10 +69,10 @@ func mac(key []byte, prefix string, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Verify checks a delivery by its Service-Signature header: that body, as it came
-// and not decoded, was signed with the endpoint's secret, and not longer than
-// tolerance before now, or after it. A tolerance of 0 stands for
-// [DefaultTolerance]. An empty secret is refused with [ErrNoSecret].
+// Verify checks the Service-Signature header of a delivery: the endpoint's secret signed
+// body, at most tolerance before or after now. body is as received, before any decoding. A
+// tolerance of 0 stands for [DefaultTolerance]. An empty secret is refused with
+// [ErrNoSecret].
 func Verify(h http.Header, body []byte, secret string, tolerance time.Duration, now time.Time) error {
 	if strings.TrimSpace(strings.TrimPrefix(secret, secretPrefix)) == "" {
 		return ErrNoSecret

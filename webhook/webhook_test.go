@@ -76,7 +76,7 @@ func onEachStore(t *testing.T, test func(*testing.T, *shop)) {
 	t.Run("postgres", func(t *testing.T) { test(t, open(t, pgtest.Store(t))) })
 }
 
-// receiver keeps what it is told and answers as it is told to.
+// receiver keeps the deliveries that it gets and answers as the test says.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -177,7 +177,7 @@ func TestEventIsDeliveredSigned(t *testing.T) {
 			t.Errorf("none: %v", none.types(t))
 		}
 
-		// What came verifies, and is the event as the interface gives it.
+		// The delivery verifies, and its body is the event as the API shows it.
 		q, body := every.got[0], every.bodies[0]
 		if err := webhook.Verify(q.Header, body, e.Secret, 0, s.now); err != nil {
 			t.Error(err)
@@ -198,8 +198,8 @@ func TestEventIsDeliveredSigned(t *testing.T) {
 	})
 }
 
-// Attempts follow the schedule, each counted from the one before; then the
-// delivery is given up, unless the endpoint was switched off before.
+// Attempts follow the schedule, each counted from the one before. Then the delivery fails,
+// unless the endpoint was switched off before.
 func TestFailedDeliveryIsRetriedOnSchedule(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *shop) {
 		r := listen(t)
@@ -257,8 +257,8 @@ func TestRetryAfterHeaderDelaysRetry(t *testing.T) {
 	}
 }
 
-// An endpoint that says it is gone, or has failed for five days, is switched off.
-// What it has missed can be told again.
+// The service switches off an endpoint that says it is gone, or has failed for five days.
+// ResendSince delivers the events that it has missed.
 func TestFailingEndpointIsDisabled(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *shop) {
 		gone, dead, well := listen(t), listen(t), listen(t)
@@ -340,7 +340,7 @@ func TestRotatedSecretSignsBesideTheOld(t *testing.T) {
 	}
 }
 
-// Nothing that is not public is dialled without leave, whatever the name.
+// The service dials only public addresses unless the host allows others, whatever the name.
 func TestPrivateAddressesAreNotDialled(t *testing.T) {
 	s := &shop{t: t, now: time.Now()}
 	s.Shop = paymentstest.NewWithStore(t, memory.New(), payments.Config{Clock: func() time.Time { return s.now }})
@@ -444,9 +444,9 @@ func TestHandlerPassesVerifiedEventOnce(t *testing.T) {
 
 var handler http.Handler
 
-// However endpoints are switched off and on or moved, no more than a hundred are told, and
-// no more than ten at one address: an event that many wait for would hold up all
-// merchants, and be a flood for a server.
+// A merchant has no more than a hundred active endpoints, and no more than ten with one URL,
+// however calls switch them off and on or change their URLs. More would hold up the events of
+// all merchants, and flood a server.
 func TestActiveEndpointsAreLimited(t *testing.T) {
 	s := open(t, memory.New())
 	ctx := t.Context()

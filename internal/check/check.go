@@ -1,6 +1,6 @@
-// Package check holds the rules for parameters that many nouns share: texts, e-mail
-// addresses, the currency, times and metadata. It refuses with an [api.Error] that names
-// the parameter. Rules of one noun alone stand with that noun.
+// Package check holds the rules for parameters that many nouns share: texts, e-mail addresses,
+// the currency, times and metadata. It refuses with an [api.Error] that names the parameter. A
+// rule of a single object type is in that type's package.
 package check
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/money"
 )
 
-// Under is [api.Error.Under] for an error that may be a refusal; any other stays.
+// Under is [api.Error.Under] for an error that may be a refusal; any other error stays as it is.
 func Under(param string, err error) error {
 	if refusal, ok := errors.AsType[*api.Error](err); ok {
 		return refusal.Under(param)
@@ -41,8 +41,8 @@ func Text(param, s string, limit int) error {
 	return nil
 }
 
-// Email refuses what is not one plain e-mail address. It accepts the
-// empty address: the caller refuses that where one is required.
+// Email refuses text that is not one plain e-mail address. It accepts the empty address: the
+// caller refuses that where an address is required.
 func Email(param, address string) error {
 	if address == "" {
 		return nil

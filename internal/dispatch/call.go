@@ -21,8 +21,7 @@ const (
 // WorkLimit bounds the work on an order: two calls, and the transactions around them.
 const WorkLimit = 2*callTimeout + bookTimeout
 
-// The errors of a call. What a host's code panicked with may quote numbers, so the error
-// leaves it out.
+// The errors of a call. They leave out the value of a host's panic, which may quote numbers.
 var (
 	errPanicked       = errors.New("dispatch: the host's code panicked")
 	errInvalidOutcome = errors.New("dispatch: the provider's answer is no outcome")
@@ -76,8 +75,8 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	return result, decision, err
 }
 
-// Apply books a result in a transaction of the caller's. A contradiction is noted, and
-// returned as provider.ErrContradicted.
+// Apply books a result in its own transaction for the caller. It notes a contradiction, and
+// returns it as provider.ErrContradicted.
 func Apply(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r provider.Result, book Book) (decision Decision, err error) {
 	err = e.Update(ctx, caller, func(tx *engine.Tx) (err error) {
 		decision, err = book(ctx, tx, ref, r)

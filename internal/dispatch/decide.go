@@ -34,10 +34,10 @@ const (
 	Contradicted
 )
 
-// Booked is the outcome of an order that has ended.
+// Booked is the booked outcome of an order.
 type Booked struct {
 	Outcome provider.Outcome // Paid or Refused; empty while the order is on its way
-	Status  string           // what the record calls it
+	Status  string           // the record's word for it
 }
 
 // Decide says what a result means. The zero result stands for a call that failed.
@@ -107,11 +107,11 @@ func (t *OrderType) contradict(tx *engine.Tx, ref Ref, how string) (known bool, 
 	return known, nil
 }
 
-// earlierWords turns the words of earlier releases for contradictions of charges and
-// refunds into those of today.
+// earlierWords maps the words of earlier releases for contradictions of charges and refunds to
+// the present ones.
 var earlierWords = strings.NewReplacer("declined", "refused", "charged", "paid", "refunded", "paid")
 
-// same reports whether two texts tell the same contradiction.
+// same reports whether two texts describe the same contradiction.
 func same(now, noted string) bool { return now == earlierWords.Replace(noted) }
 
 // Resolve takes a contradicted order off the list, to which a repetition of the report

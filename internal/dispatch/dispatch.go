@@ -1,9 +1,8 @@
-// Package dispatch holds the steps by which an order reaches a provider: submit it once
-// under its id, poll until the outcome is conclusive, and book that once.
+// Package dispatch holds the steps by which an order reaches a provider: submit it once under its
+// id, poll until the outcome is conclusive, and book the outcome once.
 //
-// A provider's answer may be lost, so the outcome of an order may be unknown, which is
-// never the same as failed. An order is asked about again, under the same id, until the
-// answer is conclusive.
+// A provider's answer may be lost, so the outcome of an order may be unknown. Unknown never means
+// failed: the worker asks again, under the same id, until the answer is conclusive.
 //
 // The steps work in their caller's transaction, on the [Submission] that is part of the
 // caller's record and on the index of orders, which holds an [Entry] for each. payout, refund
@@ -32,10 +31,10 @@ import (
 type OrderType struct {
 	// Name is what an order is called in the log and in refusals.
 	Name provider.Flow
-	// Backoff is how long to wait after each attempt that was not conclusive. Its last entry
-	// stands for all later ones.
+	// Backoff is the wait after each inconclusive attempt. Its last entry stands for all later
+	// ones.
 	Backoff retry.Schedule
-	// NoProvider names, for the log, the outcome of work that finds no provider.
+	// NoProvider is the outcome, for the log, of work without a provider.
 	NoProvider string
 
 	index *storage.Collection[Entry]
@@ -55,18 +54,17 @@ func Kinds() []*storage.Kind {
 
 // Ref names an order and the record that it is part of.
 type Ref struct {
-	// Object is what the record is: "payout", "disbursement", "refund" or "invoice".
+	// Object is the type of the record: "payout", "disbursement", "refund" or "invoice".
 	Object string
 	// ID is the order's, under which the provider knows it.
 	ID string
-	// Record is the id of the record; that of the order, but for charges.
+	// Record is the id of the record. It is the id of the order, except for charges.
 	Record string
 }
 
 // Submission is the state of an order's submission to its provider, as a part of the record.
 type Submission struct {
-	// Request and Key are of the call that made the order. Events that happen later name
-	// them.
+	// Request and Key belong to the call that made the order. Later events name them.
 	Request string `json:"request,omitempty"`
 	Key     string `json:"key,omitempty"`
 	// Attempts counts how often the order was submitted or polled for. Its stored name is
@@ -76,7 +74,7 @@ type Submission struct {
 	SubmittedAt *api.Time `json:"submitted_at,omitempty"`
 	// Stuck says that the log line about a stuck order was written.
 	Stuck bool `json:"stuck,omitempty"`
-	// Due is when a worker looks at the order next; nil when there is nothing to do.
+	// Due is the time of the worker's next attempt; nil if nothing is left to do.
 	Due *api.Time `json:"due,omitempty"`
 }
 
@@ -192,11 +190,11 @@ var (
 	ChargeBackoff = retry.Schedule{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 )
 
-// providerWait is how long an order waits that finds no provider. It takes a new
-// configuration, and so a restart, to change that.
+// providerWait is the wait of an order without a provider. Only a restart with a new
+// configuration can change that.
 const providerWait = 15 * time.Minute
 
-// What is kept of the provider's references and words, in bytes.
+// The stored lengths of a provider's references and words, in bytes.
 const (
 	MaxReference = 255
 	MaxReason    = 500

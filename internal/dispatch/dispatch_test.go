@@ -8,7 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// script is a provider that answers as written, and notes how it was asked.
+// script is a provider that answers as written, and records how it was called.
 type script struct {
 	submit, status ProviderFunc
 	asked          string
@@ -40,7 +40,7 @@ func TestOrderIsSubmittedOnce(t *testing.T) {
 		first          bool
 		submit, status ProviderFunc
 		asked          string
-		answer         provider.Outcome // no answer is an error
+		answer         provider.Outcome // no outcome stands for no answer
 	}{
 		"first":                        {true, says("paid"), panics, "+", "paid"},
 		"first and lost":               {true, lost, panics, "+", ""},
@@ -81,7 +81,7 @@ func TestTruncateKeepsCharacters(t *testing.T) {
 	}
 }
 
-// Reports that an earlier release noted in its own words are known, not noted anew.
+// A report that an earlier release noted in its own words is not noted again.
 func TestEarlierContradictionsAreKnown(t *testing.T) {
 	for noted, now := range map[string]string{
 		"failed, and now refunded":    "failed, and now paid",

@@ -18,14 +18,14 @@ type Entry struct {
 	// RecordID, are of an earlier release.
 	Object   string `json:"noun"`
 	Merchant string `json:"merchant"`
-	// Open says that the order is on its way.
+	// Open says that the order has no outcome yet.
 	Open bool `json:"open"`
-	// Contradiction says how the provider contradicted what is booked of an order that has
-	// ended; empty if it did not, or once that is resolved.
+	// Contradiction says how the provider contradicted the booked outcome; empty if it did not,
+	// or after a resolution.
 	Contradiction string `json:"contradiction,omitempty"`
 	// Resolved is the contradiction that was resolved last.
 	Resolved string `json:"resolved,omitempty"`
-	// RecordID is the id of the record where it is not that of the order.
+	// RecordID is the id of the record if it differs from the order's.
 	RecordID  string   `json:"of,omitempty"`
 	CreatedAt api.Time `json:"created_at"`
 }
@@ -52,9 +52,8 @@ func (e *Entry) Ref(id string) Ref {
 func newIndex(table string) *storage.Collection[Entry] {
 	return storage.NewCollection(table, []storage.Field[Entry]{
 		{
-			// True while the order is on its way, false when it has ended and was
-			// contradicted since. Null for all others, which keeps the
-			// column's index small.
+			// True while the order is open, and false if it has ended and was contradicted since.
+			// Null for all others, which keeps the column's index small.
 			Column: storage.Column{Name: "open", Type: storage.Bool, Null: true, Indexed: true},
 			Value: func(o *Entry) any {
 				switch {
@@ -123,8 +122,8 @@ func (t *OrderType) FindInIndex(ctx context.Context, e *engine.Engine, id, noun 
 	return entry, caller, err
 }
 
-// orderPage is how many orders are read in one transaction, so that a long list
-// holds a snapshot for a moment only.
+// orderPage is the number of orders that one transaction reads, so that a long list holds each
+// snapshot briefly.
 const orderPage = 200
 
 // Each calls do for every order of a mode that the query selects, newest first, each
@@ -154,10 +153,10 @@ func (t *OrderType) Each(ctx context.Context, e *engine.Engine, live bool, q sto
 	return nil
 }
 
-// openOnly selects the orders that are on their way.
+// openOnly selects the open orders.
 var openOnly = []storage.Equal{{Column: "open", Value: true}}
 
-// contradictedOnly selects the orders that have ended, and were contradicted since.
+// contradictedOnly selects the ended orders that were contradicted.
 var contradictedOnly = []storage.Equal{{Column: "open", Value: false}}
 
 // EachStuck calls do, as [OrderType.Each] does, for the contradicted orders of a mode, and then
@@ -186,7 +185,7 @@ func (t *OrderType) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, a
 	seen := stuck
 	q := storage.Query{
 		Scope: storage.Scope{Live: live}, Where: openOnly,
-		Before: " ", Limit: orderPage, // before every id, so that the oldest come first
+		Before: " ", Limit: orderPage, // before every id, so the page holds the oldest
 	}
 	for more := true; more && seen < limit; {
 		page, left, err := t.index.List(tx, q)
@@ -205,7 +204,7 @@ func (t *OrderType) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, a
 			case now.Sub(ordered.Value.CreatedAt.Time) >= after:
 				stuck++
 			case live:
-				return stuck, nil // all that follow are younger
+				return stuck, nil // all later ones are younger
 			}
 		}
 		if more = left; more {

@@ -1,10 +1,9 @@
-// Package document makes PDF documents of plain A4 pages: lines of text, wrapped
-// paragraphs, rules, a table head that comes again on every page, pictures, stamps,
-// page numbers.
+// Package document makes PDF documents of plain A4 pages: lines of text, wrapped paragraphs,
+// rules, a table head on every page, pictures, stamps, page numbers.
 //
-// A document is laid out before it is drawn, as texts with their places, so that
-// its pages are counted before the first is drawn, and a test reads what it says.
-// What a document says is the business of the package whose document it is.
+// It lays out the whole document as texts with positions, and draws it afterwards. So the number
+// of pages is known before the first is drawn, and a test can read the texts. The packages that
+// make documents write their content.
 package document
 
 import (
@@ -24,26 +23,26 @@ const (
 	pageWidth, pageHeight = 595.28, 841.89
 	Left                  = 48.0
 	Right                 = pageWidth - Left
-	bottom                = pageHeight - 64 // above it the body, below it the page number
+	bottom                = pageHeight - 64 // the body ends here; the page number is below
 	// Leading is the height of a line as a multiple of the size of its letters.
 	Leading = 1.35
 )
 
-// Info is what is said of a document.
+// Info describes a document.
 type Info struct {
 	Title, Author string
-	// At is when it was made; the same time and texts make the same bytes.
+	// At is the creation time. The same time and texts make the same bytes.
 	At time.Time
 	// Foot stands at the foot of every page, before its number.
 	Foot string
-	// Test marks a document of test mode: a strip at the top of every page says so.
+	// Test marks a document of test mode with a strip at the top of every page.
 	Test bool
 }
 
-// testMark is what the strip says.
+// testMark is the text of the strip.
 var testMark = Text{X: Left, y: 5, Size: 9, Bold: true, Text: "TEST MODE: no real money moves"}
 
-// testStrip is the height of the strip, which leaves room for the body.
+// testStrip is the height of the strip, above the body.
 const testStrip = 22.0
 
 // Text is a line of text. X is its left end, or its right end with Right set.
@@ -84,14 +83,14 @@ type code struct {
 	bits [][]bool
 }
 
-// Document is a document under way. It is for one goroutine.
+// Document is a document under construction. It is for one goroutine.
 type Document struct {
-	// Head draws what stands at the top of each further page; nil for nothing.
+	// Head draws the top of each further page; nil for nothing.
 	Head func()
 
 	info  Info
 	pdf   *gopdf.GoPdf
-	fonts map[family]bool // those that pdf has
+	fonts map[family]bool // the fonts that pdf has
 	pages []*page
 	y     float64
 	err   error
@@ -107,7 +106,7 @@ func New(info Info) (*Document, error) {
 		}
 	}
 	d.pdf.SetInfo(gopdf.PdfInfo{Title: info.Title, Author: plain(info.Author), Creator: "payments", CreationDate: info.At.UTC()})
-	d.pdf.AddPage() // before the first, nothing can be measured
+	d.pdf.AddPage() // gopdf can measure texts only after the first page exists
 	d.turn()
 	return d, nil
 }
@@ -136,7 +135,7 @@ func (d *Document) turn() {
 
 func (d *Document) page() *page { return d.pages[len(d.pages)-1] }
 
-// Room begins a new page unless so much is left on this one.
+// Room begins a new page unless this one has that height left.
 func (d *Document) Room(height float64) {
 	if d.y+height <= bottom {
 		return
@@ -147,10 +146,10 @@ func (d *Document) Room(height float64) {
 	}
 }
 
-// Space moves on by so much.
+// Space moves down by that height.
 func (d *Document) Space(height float64) { d.y += height }
 
-// Put writes a text where the document is, and stays there.
+// Put writes a text at the current height, and stays there.
 func (d *Document) Put(t Text) {
 	t.Text, t.y = plain(t.Text), d.y
 	d.page().texts = append(d.page().texts, t)
@@ -165,31 +164,30 @@ func (d *Document) Line(t Text) {
 // Rule draws a line from margin to margin.
 func (d *Document) Rule() { d.page().rules = append(d.page().rules, d.y) }
 
-// Y is where the document is, from the top of the page.
+// Y is the current height, from the top of the page.
 func (d *Document) Y() float64 { return d.y }
 
-// Picture draws an image where the document is, and stays there. Images are drawn
-// before all else on a page.
+// Picture draws an image at the current height, and stays there. A page draws its images before
+// everything else.
 func (d *Document) Picture(x, width, height float64, i image.Image) {
 	p := d.page()
 	p.pictures = append(p.pictures, picture{place{x, d.y, width, height}, i})
 }
 
-// Code draws the bits of a QR code as a square of that side where the document is,
-// and stays there.
+// Code draws the bits of a QR code as a square at the current height, and stays there.
 func (d *Document) Code(x, side float64, bits [][]bool) {
 	p := d.page()
 	p.codes = append(p.codes, code{place{x, d.y, side, side}, bits})
 }
 
-// Stamp puts a word in a frame of its colour at the right margin where the document
-// is, and stays there.
+// Stamp draws a word in a frame of its colour, at the right margin and the current height, and
+// stays there.
 func (d *Document) Stamp(word string, c Colour) {
 	p := d.page()
 	p.stamps = append(p.stamps, stamp{Text{X: Right, Size: 16, Bold: true, Right: true, Text: word, y: d.y}, c})
 }
 
-// Paragraph writes a text in lines of at most so wide, and moves on below them.
+// Paragraph writes a text in lines of at most that width, and moves on below them.
 func (d *Document) Paragraph(x, width float64, t Text) {
 	t.X = x
 	for _, line := range d.Wrap(t, width) {
@@ -199,8 +197,8 @@ func (d *Document) Paragraph(x, width float64, t Text) {
 	}
 }
 
-// Wrap breaks a text into lines of at most so wide: between words, and within a
-// word that is longer than a line.
+// Wrap breaks a text into lines of at most that width: between words, and within a word that is
+// longer than a line.
 func (d *Document) Wrap(t Text, width float64) []string {
 	var lines []string
 	for given := range strings.SplitSeq(strings.ReplaceAll(t.Text, "\r\n", "\n"), "\n") {
@@ -231,7 +229,7 @@ func (d *Document) Wrap(t Text, width float64) []string {
 	return lines
 }
 
-// fits returns how many bytes of a word fit into a width: at least one character.
+// fits returns the number of bytes of a word that fit into a width: at least one character.
 func (d *Document) fits(word string, width, size float64, isBold bool) int {
 	fits := 0
 	for i, r := range word {
@@ -244,7 +242,7 @@ func (d *Document) fits(word string, width, size float64, isBold bool) int {
 	return fits
 }
 
-// Fit returns a text shortened, if need be, to a width.
+// Fit returns a text, shortened to a width if necessary.
 func (d *Document) Fit(t Text, width float64) string {
 	text := plain(t.Text)
 	if d.width(text, t.Size, t.Bold) <= width {
@@ -264,9 +262,8 @@ func (d *Document) width(text string, size float64, isBold bool) float64 {
 	return w
 }
 
-// font makes the font of a text the one that is written in. What a document writes
-// of fonts is in the order in which they came, so that the same texts make the same
-// bytes.
+// font selects the font of a text. The PDF lists fonts in the order of their first use, so the
+// same texts make the same bytes.
 func (d *Document) font(text string, size float64, isBold bool) {
 	f := family{bold: isBold, whole: !isCommon(text)}
 	if !d.fonts[f] {
@@ -292,8 +289,8 @@ type Placed struct {
 	From, To, Top float64
 }
 
-// Pages returns what the pages say and where, in the order of writing: the mark of test
-// mode first, stamps last. The feet are left out.
+// Pages returns the texts of the pages and their positions, in the order of drawing: the mark of
+// test mode first, stamps last. It leaves out the feet.
 func (d *Document) Pages() [][]Placed {
 	said := make([][]Placed, len(d.pages))
 	for i, p := range d.pages {
@@ -319,7 +316,7 @@ func (d *Document) placed(t Text) Placed {
 	return Placed{Text: t.Text, Size: t.Size, Bold: t.Bold, From: from, To: from + width, Top: t.y}
 }
 
-// Bytes draws the document. It is called once.
+// Bytes draws the document. The caller calls it once.
 func (d *Document) Bytes() ([]byte, error) {
 	for i, p := range d.pages {
 		if i > 0 {
@@ -330,11 +327,11 @@ func (d *Document) Bytes() ([]byte, error) {
 	if d.err != nil {
 		return nil, fmt.Errorf("document: draw: %w", d.err)
 	}
-	// The compressor takes longer to be made than a page to be written.
+	// Making the compressor takes longer than writing one page.
 	if len(d.pages) == 1 {
 		d.pdf.SetNoCompression()
 	}
-	// Into memory, since gopdf does not report a writer that fails.
+	// gopdf does not report a failing writer, so write to memory.
 	var b bytes.Buffer
 	if _, err := d.pdf.WriteTo(&b); err != nil {
 		return nil, fmt.Errorf("document: write PDF: %w", err)
@@ -342,7 +339,7 @@ func (d *Document) Bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// drawTestMark draws the strip of test mode, in the amber of the pages' one.
+// drawTestMark draws the strip of test mode, in the amber of the hosted pages' strip.
 func (d *Document) drawTestMark() {
 	d.pdf.SetFillColor(0xfd, 0xf0, 0xd5)
 	d.pdf.RectFromUpperLeftWithStyle(0, 0, pageWidth, testStrip, "F")
@@ -389,7 +386,7 @@ func (d *Document) draw(t Text) {
 	if t.Grey {
 		d.pdf.SetTextColor(100, 100, 100)
 	}
-	// Cell writes from its upper edge down, as the layout counts.
+	// Cell writes from the upper edge of its text, as the layout does.
 	d.pdf.SetXY(x, t.y)
 	d.keep(d.pdf.Cell(nil, t.Text))
 }
@@ -406,8 +403,8 @@ func (d *Document) drawStamp(s stamp) {
 	d.keep(d.pdf.Cell(nil, s.word.Text))
 }
 
-// drawCode draws a code as rectangles, which stay sharp at every size. Neighbours are
-// one rectangle, without seams between them, and so are equal rows of them.
+// drawCode draws a code as rectangles, which stay sharp at every size. It joins adjacent modules,
+// and adjacent equal rows, so that no seams show.
 func (d *Document) drawCode(c code) {
 	side := c.width / float64(len(c.bits))
 	d.pdf.SetFillColor(0, 0, 0)
@@ -416,7 +413,7 @@ func (d *Document) drawCode(c code) {
 			width := run(row, x)
 			if width == 0 || y > 0 && run(c.bits[y-1], x) == width {
 				x += width
-				continue // it was drawn from above
+				continue // already drawn with the row above
 			}
 			height := 1
 			for y+height < len(c.bits) && run(c.bits[y+height], x) == width {
@@ -428,7 +425,7 @@ func (d *Document) drawCode(c code) {
 	}
 }
 
-// run is how many dark modules a run has that begins at x; 0 if none begins there.
+// run returns the length of the run of dark modules that begins at x; 0 if none begins there.
 func run(row []bool, x int) int {
 	if x > 0 && row[x-1] {
 		return 0
@@ -440,8 +437,8 @@ func run(row []bool, x int) int {
 	return n
 }
 
-// plain leaves out what has no shape of its own and would change how the rest is
-// read: control characters and those that turn the direction of writing.
+// plain removes characters without a shape that would change the rest: control characters, and
+// those that turn the direction of writing.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\ufeff' {

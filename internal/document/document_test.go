@@ -19,7 +19,7 @@ func begin(t *testing.T) *Document {
 	return must.Get(New(Info{Title: "Test", Author: "Ɛdɔm", At: time.Unix(1, 0), Foot: "Foot"}))(t)
 }
 
-// said returns what a page says.
+// said returns the texts of a page.
 func said(page []Placed) []string {
 	texts := make([]string, len(page))
 	for i, t := range page {
@@ -39,7 +39,7 @@ func TestParagraph(t *testing.T) {
 	if got := strings.Join(texts[:2], " "); got != "one two three four" {
 		t.Errorf("the first paragraph: %q", got)
 	}
-	// A word that is longer than a line is broken, and nothing of it is lost.
+	// A word that is longer than a line is broken, and keeps all its letters.
 	if got := strings.Join(texts[4:], ""); got != strings.Repeat("x", 50)+" six" {
 		t.Errorf("the long word: %q", got)
 	}
@@ -48,13 +48,13 @@ func TestParagraph(t *testing.T) {
 			t.Errorf("%q is at %.1f–%.1f", text.Text, text.From, text.To)
 		}
 	}
-	// A letter that is wider than a line has one of its own.
+	// A letter that is wider than a line gets its own line.
 	if got := d.Wrap(Text{Size: 10, Text: "ab c"}, 1); len(got) != 3 {
 		t.Errorf("%q", got)
 	}
 }
 
-// Pictures, codes and stamps stand where they were put, and take no room.
+// Pictures, codes and stamps stay where they were put, and take no room.
 func TestPlaces(t *testing.T) {
 	d := begin(t)
 	d.Space(100)
@@ -91,8 +91,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// The head of a table comes again on every page, and nothing is written below the
-// body.
+// Every page repeats the table head, and no text is below the body.
 func TestPages(t *testing.T) {
 	draw := func() (*Document, []byte) {
 		d := begin(t)
@@ -149,7 +148,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Only a text with a letter that is not common is written with the whole font.
+// Only a text with a rare letter uses the whole font.
 func TestRareLetters(t *testing.T) {
 	for text, whole := range map[string]bool{"Akwaaba ₵5 Ɛyɛ": false, "ŋ Ŋ ɔ Ɔ … – €": false, "": false, "Привет": true, "你好": true} {
 		d := must.Get(New(Info{}))(t)
@@ -162,7 +161,7 @@ func TestRareLetters(t *testing.T) {
 	}
 }
 
-// A letter that neither font has shows as U+FFFD, one that the whole font has as itself.
+// A letter that neither font has shows as U+FFFD. One that the whole font has shows as itself.
 func TestMissingLetters(t *testing.T) {
 	pdftotext, err := exec.LookPath("pdftotext")
 	if err != nil {

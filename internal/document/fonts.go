@@ -24,8 +24,8 @@ var (
 	bold []byte
 )
 
-// family names a font. gopdf keys fonts by family alone, so bold is a family of its
-// own. Texts with a letter that is not common are written with the whole font.
+// family names a font. gopdf keys fonts by family alone, so bold is a family of its own. Texts
+// with a rare letter use the whole font.
 type family struct{ bold, whole bool }
 
 func (f family) name() string {

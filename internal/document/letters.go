@@ -2,9 +2,9 @@ package document
 
 import "slices"
 
-// Common are the letters of nearly every document: the Latin letters of all Europe,
-// those of Ghana's languages and their tone marks, punctuation, currency signs.
-// The slice is sorted. After a change, run go generate.
+// Common are the letters of nearly every document: the Latin letters of all Europe, those of
+// Ghana's languages and their tone marks, punctuation, currency signs. The slice is sorted. After
+// a change, run go generate.
 var Common = func() []rune {
 	var all []rune
 	for _, block := range [][2]rune{

@@ -12,7 +12,7 @@ import (
 type Batcher[T any] struct {
 	run      func([]T) error
 	maxBatch int
-	turn     chan struct{} // holds one for each run under way
+	turn     chan struct{} // holds a token for each run under way
 
 	mu   sync.Mutex
 	next *joined[T]
@@ -22,7 +22,7 @@ type joined[T any] struct {
 	members []T
 	begun   bool
 	errs    []error
-	ran     chan struct{} // closed when errs are there
+	ran     chan struct{} // closed once errs is set
 }
 
 // NewBatcher returns a Batcher that passes at most maxBatch values to a run. run does all
@@ -64,7 +64,7 @@ func (g *Batcher[T]) join(v T) (mine *joined[T], place int) {
 	return g.next, len(g.next.members) - 1
 }
 
-// begin closes a batch to new members, and reports whether it is the first to do so.
+// begin closes a batch to further calls, and reports whether it is the first to do so.
 func (g *Batcher[T]) begin(mine *joined[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,7 +91,7 @@ func (g *Batcher[T]) each(members []T) []error {
 	return errs
 }
 
-// one runs once. A panic is an error, so that the turn goes on to the next.
+// one runs a batch once. It turns a panic into an error, so that the turn goes on.
 func (g *Batcher[T]) one(members []T) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

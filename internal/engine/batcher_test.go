@@ -12,9 +12,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 )
 
-// The first runs alone; those who come meanwhile run together, in groups of at most
-// so many.
-func TestGroupJoins(t *testing.T) {
+// The first call runs alone. The calls that arrive meanwhile run together, in limited groups.
+func TestBatcherJoinsConcurrentCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs [][]int
 		g := engine.NewBatcher(4, 1, func(members []int) error {
@@ -45,8 +44,8 @@ func TestGroupJoins(t *testing.T) {
 	})
 }
 
-// As many runs as may be are under way beside each other.
-func TestGroupRunsBeside(t *testing.T) {
+// At most maxConcurrent runs are under way at once.
+func TestBatcherRunsBatchesConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		running, most := 0, 0
@@ -68,15 +67,15 @@ func TestGroupRunsBeside(t *testing.T) {
 			synctest.Wait()
 		}
 		all.Wait()
-		// Three alone, and then three of four each.
+		// Three calls run alone, and then three groups of four.
 		if took := time.Since(start); most != 3 || took != 2*time.Second {
 			t.Errorf("%d beside each other, in %s", most, took)
 		}
 	})
 }
 
-// Nobody fails, or falls with a panic, for another's sake.
-func TestGroupIsolates(t *testing.T) {
+// No call fails or panics because of another.
+func TestBatcherIsolatesFailures(t *testing.T) {
 	var mu sync.Mutex
 	done := map[int]int{}
 	g := engine.NewBatcher(16, 1, func(members []int) error {

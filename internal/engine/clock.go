@@ -13,30 +13,29 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// maxAhead bounds how far a test clock may run ahead, so that no date that is
-// computed from it leaves the range that JSON can carry.
+// maxAhead bounds the lead of a test clock. Dates computed from the clock then stay within the
+// range of JSON.
 const maxAhead = 100 * 365 * 24 * time.Hour
 
-// clockRecord is how far a merchant's test clock runs ahead. It is stored under
-// the operator, with the merchant's id, so that the workers find all of them.
+// clockRecord stores the lead of a merchant's test clock. It belongs to the operator and has the
+// merchant's id, so that the workers find all clocks.
 //
-// A clock is awake while something may be due by it, and workers claim by it. It rests
-// when nothing is, so that clocks which were moved once cost nothing from then on. See
-// [Engine.RestClocks].
+// A clock is awake while something may be due by it, and workers claim by it. Otherwise it rests,
+// and costs the workers nothing. See [Engine.RestClocks].
 type clockRecord struct {
 	AheadMS int64 `json:"ahead_ms"`
 	Resting bool  `json:"resting,omitempty"`
-	// Due is when a worker looks again whether the clock may rest, or must be awake, by
-	// the real time; nil for never.
+	// Due is the real time at which a worker checks again whether the clock may rest, or must
+	// wake; nil for never.
 	Due *api.Time `json:"due,omitempty"`
 }
 
 var clocks = storage.NewCollection("test_clocks", []storage.Field[clockRecord]{
-	// Null when it rests, so that the index holds those that are awake and no more.
+	// Null when the clock rests, so the index holds only clocks that are awake.
 	storage.BoolColumn("awake", func(c *clockRecord) bool { return !c.Resting }).Nullable().Indexed(),
 	storage.NullTimeColumn("due", func(c *clockRecord) *api.Time {
 		if c.Due == nil && !c.Resting {
-			return api.AtOrNil(time.UnixMilli(0)) // it was written before clocks rested
+			return api.AtOrNil(time.UnixMilli(0)) // an older release wrote it, in which clocks did not rest
 		}
 		return c.Due
 	}),
@@ -71,8 +70,7 @@ func (e *Engine) clock(tx storage.ReadTx, caller api.Caller) (time.Time, *storag
 
 func (c *clockRecord) ahead() time.Duration { return time.Duration(c.AheadMS) * time.Millisecond }
 
-// nowAwake is now for a transaction that may write due work, by which the clock does
-// not rest.
+// nowAwake is NowTx for a transaction that may write due work. It wakes the clock.
 func (e *Engine) nowAwake(tx storage.Tx, caller api.Caller) (time.Time, error) {
 	now, o, err := e.clock(tx, caller)
 	if err != nil || o == nil || !o.Value.Resting {
@@ -85,7 +83,7 @@ func (e *Engine) nowAwake(tx storage.Tx, caller api.Caller) (time.Time, error) {
 	return now, nil
 }
 
-// restAfter is how often a worker looks whether a clock that is awake may rest.
+// restAfter is the interval at which a worker checks whether an awake clock may rest.
 const restAfter = time.Second
 
 func (e *Engine) wakeClock(c *clockRecord) {
@@ -104,8 +102,8 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, call Call, se
 		return nil, err
 	}
 	return Execute(ctx, e, caller, call, func(tx *Tx) (*api.Time, error) {
-		// Looked for first, by the clock as it is: by the one that this call sets a key
-		// may have expired.
+		// Look the key up first, at the clock's present time. At the new time, the key may have
+		// expired.
 		if kept, err := lookUp[api.Time](tx, caller, tx.Now, digest); kept != nil || err != nil {
 			return nil, cmp.Or(err, errReplayed)
 		}
@@ -126,7 +124,7 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, call Call, se
 		if o.Value.AheadMS > maxAhead.Milliseconds() {
 			return nil, api.Invalid("advance", "The clock may run at most 100 years ahead.")
 		}
-		tx.Now = storage.Instant(target) // from which on the key is kept
+		tx.Now = storage.Instant(target) // the key's retention starts at the new time
 		return new(api.At(tx.Now)), clocks.Put(tx, o)
 	})
 }
@@ -155,11 +153,11 @@ func AwakeClocks(ctx context.Context, store storage.Store, clock func() time.Tim
 	return awake, err
 }
 
-// RestClocks is the job that has test clocks rest while nothing is due by them. kinds
-// are those that the workers claim by clocks.
+// RestClocks returns the job that lets test clocks rest while nothing is due by them. kinds are
+// the kinds that workers claim by clocks.
 func (e *Engine) RestClocks(kinds []*storage.Kind) work.Job {
 	return work.Job{
-		Kind: clocks.Kind(), Timeout: time.Minute, Batch: 16, // few, because others wait meanwhile
+		Kind: clocks.Kind(), Timeout: time.Minute, Batch: 16, // few, because other updates wait meanwhile
 		Run: func(ctx context.Context, records []storage.Record) error {
 			work.Report(ctx, work.Outcome{Name: "looked", Level: slog.LevelDebug})
 			woken := false
@@ -198,12 +196,12 @@ func (e *Engine) RestClocks(kinds []*storage.Kind) work.Job {
 	}
 }
 
-// rest has a clock rest until something is due by it, or stay awake if something is.
+// rest lets a clock rest until something is due by it, or keeps it awake if something is due now.
 func (e *Engine) rest(tx storage.Tx, kinds []*storage.Kind, o *storage.Object[clockRecord]) error {
 	now := storage.Instant(e.Clock()).Add(o.Value.ahead())
 	o.Value.Resting, o.Value.Due = true, nil
 	for _, k := range kinds {
-		if k.OneQueue { // which no worker claims by clocks
+		if k.OneQueue { // workers do not claim it by clocks
 			continue
 		}
 		next, err := nextDue(tx, k, o.ID)
@@ -224,8 +222,8 @@ func (e *Engine) rest(tx storage.Tx, kinds []*storage.Kind, o *storage.Object[cl
 	return clocks.Replace(tx, o)
 }
 
-// nextDue returns the earliest due time of a kind in a merchant's test mode, also of
-// what a worker holds; zero for none.
+// nextDue returns the earliest due time of a kind in a merchant's test mode, including leased
+// records; zero for none.
 func nextDue(tx storage.Tx, k *storage.Kind, merchant string) (time.Time, error) {
 	scope := storage.Scope{Merchant: merchant}
 	next, err := tx.NextDue(k, scope, 1)

@@ -31,7 +31,7 @@ func TestMoveClockRules(t *testing.T) {
 		caller api.Caller
 		set    func(time.Time) (time.Time, error)
 		code   api.Code
-		ahead  time.Duration // what the clock shows afterwards
+		ahead  time.Duration // the clock's lead afterwards
 	}{
 		{"to where it is", caller, to(begin), "", 0},
 		{"by an hour and a bit", caller, to(begin.Add(time.Hour + 999*time.Microsecond)), "", time.Hour},
@@ -68,7 +68,7 @@ func TestMoveClockRules(t *testing.T) {
 	}
 }
 
-// More clocks than one page holds are all listed.
+// AwakeClocks lists more clocks than one page holds.
 func TestAllClocksAreListed(t *testing.T) {
 	b := newBench(t)
 	const merchants = 2*api.MaxLimit + 1
@@ -91,7 +91,7 @@ func TestAllClocksAreListed(t *testing.T) {
 	}
 }
 
-// With a key the clock moves once, also by more than keys are kept for.
+// With a key the clock moves once, even by more than the retention of keys.
 func TestMoveClockReplays(t *testing.T) {
 	b := newBench(t)
 	var replayed bool
@@ -120,8 +120,8 @@ func TestMoveClockReplays(t *testing.T) {
 	}
 }
 
-// rerun is a store that runs every transaction twice and keeps the second run,
-// as one does that found a conflict at the first commit.
+// rerun is a store that runs every transaction twice and keeps the second run, as a store does
+// after a conflict at the first commit.
 type rerun struct{ storage.Store }
 
 var errConflict = errors.New("conflict at commit")
@@ -175,8 +175,7 @@ func testTransactionMayRunAgain(t *testing.T) {
 	}
 }
 
-// ForgetKeys removes what has expired, and leaves a key alone that was used for
-// another request since it was claimed.
+// ForgetKeys removes expired keys. It keeps a key that another request has used since the claim.
 func TestExpiredKeysAreForgotten(t *testing.T) {
 	b := newBench(t)
 	var made atomic.Int64
@@ -197,7 +196,7 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 	job := b.ForgetKeys()
 	beside := job.Run
 	job.Run = func(ctx context.Context, records []storage.Record) error {
-		// One of the keys is used again between the claim and the work.
+		// A request uses one of the keys again between the claim and the work.
 		if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k2"}, "b", &made, nil); err != nil {
 			t.Error(err)
 		}
@@ -221,8 +220,8 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 	}
 }
 
-// Requests that cannot be told apart, or answers that cannot be kept, are bugs
-// that show at once and leave nothing behind.
+// Parameters or answers that do not marshal are bugs. The call fails at once and leaves nothing
+// behind.
 func TestUnmarshalableCallsFail(t *testing.T) {
 	b := newBench(t)
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}

@@ -1,8 +1,8 @@
-// Package engine runs the calls of the services: each as one transaction, with
-// the caller's clock, and with the idempotency record written beside the effect.
+// Package engine runs the calls of the services. Each call is one transaction, with the caller's
+// clock, and writes its idempotency record with its effect.
 //
-// It owns that transaction, the records of idempotency keys and the offsets of
-// test clocks. What a call does is the business of the package that makes it.
+// It owns that transaction, the records of idempotency keys and the offsets of test clocks. The
+// packages of the services own the effects.
 package engine
 
 import (
@@ -17,24 +17,23 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Engine is what every service shares. It is safe for concurrent use.
+// Engine is shared by all services. It is safe for concurrent use.
 type Engine struct {
 	Store storage.Store
 	// Clock is the real time.
 	Clock func() time.Time
-	// NewID makes an id with the given prefix; ids ascend in the order made.
+	// NewID makes an id with the given prefix. Ids ascend in the order of the calls.
 	NewID func(prefix string) string
 	Log   *slog.Logger
-	// Sandbox lets test clocks run ahead of the real one. Without it their
-	// offsets are not even looked up.
+	// Sandbox lets test clocks run ahead of the real one. Without it the engine does not read
+	// their offsets.
 	Sandbox bool
-	// KeyRetention is how long an idempotency key stands for its first request; [KeyLife]
-	// when less.
+	// KeyRetention is the time for which the engine keeps an idempotency key; at least [KeyLife].
 	KeyRetention time.Duration
 	// Runner runs the due work that the transactions write.
 	Runner *work.Runner
-	// Host is set while the engine works inside the host's own transaction, whose
-	// commit is not its own.
+	// Host is set while the engine works inside the host's own transaction, which the host
+	// commits.
 	Host *Host
 }
 
@@ -43,7 +42,7 @@ func Kinds() []*storage.Kind {
 	return []*storage.Kind{keys.Kind(), clocks.Kind(), pii.Erasures.Kind()}
 }
 
-// ReadTx is one snapshot seen by a caller.
+// ReadTx is a snapshot, read for a caller.
 type ReadTx struct {
 	storage.ReadTx
 	Caller api.Caller
@@ -53,7 +52,7 @@ type ReadTx struct {
 	engine *Engine
 }
 
-// For is the same snapshot as another caller sees it.
+// For returns the same snapshot for another caller.
 func (tx *ReadTx) For(caller api.Caller) (*ReadTx, error) {
 	now, err := tx.engine.now(tx.ReadTx, caller)
 	return &ReadTx{ReadTx: tx.ReadTx, Caller: caller, Now: now, engine: tx.engine}, err
@@ -63,19 +62,19 @@ func (tx *ReadTx) For(caller api.Caller) (*ReadTx, error) {
 type Tx struct {
 	storage.Tx
 	Caller api.Caller
-	// Now is the caller's time: the real one, or the test clock's. All that one
-	// call writes bears the same time.
+	// Now is the caller's time: the real one, or the test clock's. All records of one call carry
+	// the same time.
 	Now time.Time
 
 	engine *Engine
 	hooks  *commitHooks
 }
 
-// commitHooks is what is to happen once the transaction is committed.
+// commitHooks are the functions to run after the transaction.
 type commitHooks struct {
 	due      []dueWork
 	onCommit []func()
-	// onRollback is what is to happen if it is not.
+	// onRollback runs if the transaction is rolled back.
 	onRollback []func()
 }
 
@@ -87,30 +86,30 @@ func (a *commitHooks) rollBack() {
 	}
 }
 
-// dueWork is work of a scope, the first of which is due so long after the commit.
+// dueWork is work in a scope, first due this long after the commit.
 type dueWork struct {
 	kind  *storage.Kind
 	scope storage.Scope
 	in    time.Duration
 }
 
-// For is the same transaction as another caller sees it: for workers that do the
-// work of several at once.
+// For returns the same transaction for another caller, for workers that do the work of several
+// merchants at once.
 func (tx *Tx) For(caller api.Caller) (*Tx, error) {
 	now, err := tx.engine.nowAwake(tx.Tx, caller)
 	return &Tx{Tx: tx.Tx, Caller: caller, Now: now, engine: tx.engine, hooks: tx.hooks}, err
 }
 
-// NewID makes an id. Made inside the transaction, ids ascend in the order of commits, as
-// far as one process writes, or the clocks of several agree. Package event does more.
+// NewID makes an id. Inside transactions, ids ascend in the order of commits, as long as one
+// process writes or the clocks of several agree. Package event guarantees the order for events.
 func (tx *Tx) NewID(prefix string) string { return tx.engine.NewID(prefix) }
 
-// Due says that the transaction writes due work of this kind for the caller, so that the
-// workers are woken after the commit.
+// Due says that the transaction writes due work of this kind for the caller. The engine wakes the
+// workers after the commit.
 func (tx *Tx) Due(k *storage.Kind) { tx.DueIn(k, 0) }
 
-// DueIn is Due for work whose time comes a while after now. Without it, the worker
-// sees it when it looks the next time by itself.
+// DueIn is Due for work that falls due d from now. Without it, the worker finds the work at its
+// next poll.
 func (tx *Tx) DueIn(k *storage.Kind, d time.Duration) {
 	scope := Scope(tx.Caller)
 	for i := range tx.hooks.due {
@@ -122,25 +121,26 @@ func (tx *Tx) DueIn(k *storage.Kind, d time.Duration) {
 	tx.hooks.due = append(tx.hooks.due, dueWork{k, scope, d})
 }
 
-// OnCommit has fn called once the transaction is committed, and not when it is
-// undone, be it for a refusal or because the call was a repetition.
+// OnCommit runs fn after the commit. It does not run fn if the transaction is rolled back, for
+// example after a refusal or a replay.
 func (tx *Tx) OnCommit(fn func()) { tx.hooks.onCommit = append(tx.hooks.onCommit, fn) }
 
-// OnRollback has fn called once the transaction is undone, and not when it is committed.
+// OnRollback runs fn if the transaction is rolled back, and not after a commit.
 func (tx *Tx) OnRollback(fn func()) { tx.hooks.onRollback = append(tx.hooks.onRollback, fn) }
 
 // Log is the log of the engine.
 func (tx *Tx) Log() *slog.Logger { return tx.engine.Log }
 
-// Observe tells the observer of work that no worker did, if there is an observer.
+// Observe reports work to the observer, if there is one, that no worker did.
 func (tx *Tx) Observe(ctx context.Context, w work.Work) {
 	tx.engine.Runner.Observe(ctx, w)
 }
 
-// RunAfterCommit has the workers of this process run do after the commit, without a claim,
-// as the work on a record that the transaction writes. It returns false when no slot is
-// free, and in a host's transaction, whose rollback the engine does not see: the slot would
-// be lost. Else the transaction must call [Tx.KeepLease] for the record or its origin.
+// RunAfterCommit has the workers of this process run do after the commit, without a claim, as the
+// work on a record that the transaction writes. It returns false if no slot is free. It also
+// returns false in a host's transaction: the engine does not see its rollback, and would lose the
+// slot. If it returns true, the transaction must call [Tx.KeepLease] for the record or its
+// origin.
 func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context) error) bool {
 	if tx.engine.Host != nil {
 		return false
@@ -154,9 +154,9 @@ func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context
 	return true
 }
 
-// KeepLease leases a record of the caller's that the transaction has written, at this
-// version. This process renews the lease until release is called or the record is written
-// again. release may be called at any time, and does not wait.
+// KeepLease leases a record of the caller that the transaction has written, at this version. This
+// process renews the lease until the caller calls release, or until the record changes. release
+// may be called at any time, and does not wait.
 func (tx *Tx) KeepLease(k *storage.Kind, id string, version int64) (release func(), err error) {
 	record := storage.Record{Scope: Scope(tx.Caller), ID: id, Version: version}
 	if err := tx.Lease(k, record.Scope, id, version, tx.engine.Clock().Add(work.Lease)); err != nil {
@@ -178,13 +178,13 @@ func (e *Engine) View(ctx context.Context, caller api.Caller, fn func(*ReadTx) e
 	})
 }
 
-// Update runs fn in a transaction, without an idempotency record: for what
-// belongs to no single call, such as counting a try or a worker's outcome.
+// Update runs fn in a transaction without an idempotency record. It is for work outside of a
+// single call, such as counting an attempt or booking a worker's result.
 func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) error) error {
-	var last *commitHooks // of the last run
+	var last *commitHooks // those of the last run
 	committed := false
 	defer func() {
-		if !committed { // an error, or a panic that goes on from here
+		if !committed { // an error or a panic ended the transaction
 			last.rollBack()
 		}
 	}()
@@ -210,8 +210,7 @@ func (e *Engine) Update(ctx context.Context, caller api.Caller, fn func(*Tx) err
 	return nil
 }
 
-// UpdateWhile runs fn in one transaction after another, as long as it reports that there is
-// more.
+// UpdateWhile runs fn in one transaction after another, as long as fn returns true for more.
 func (e *Engine) UpdateWhile(ctx context.Context, caller api.Caller, fn func(*Tx) (more bool, err error)) error {
 	for more := true; more; {
 		err := e.Update(ctx, caller, func(tx *Tx) (err error) {
@@ -225,7 +224,7 @@ func (e *Engine) UpdateWhile(ctx context.Context, caller api.Caller, fn func(*Tx
 	return nil
 }
 
-// runCommitHooks does what follows the commit of a transaction.
+// runCommitHooks runs the hooks of a committed transaction.
 func (e *Engine) runCommitHooks(a *commitHooks) {
 	for _, fn := range a.onCommit {
 		fn()
@@ -239,23 +238,22 @@ func (e *Engine) runCommitHooks(a *commitHooks) {
 	}
 }
 
-// Call names a mutating call and holds what makes it the same call again.
+// Call names a mutating call and holds the data that identifies a repetition.
 type Call struct {
-	// Name is the service method, as "qr_code.create".
+	// Name is the service method, such as "qr_code.create".
 	Name string
-	// Params are the parameters, without secrets such as PIN and one-time code.
-	// They must marshal to the same JSON whenever they are the same.
+	// Params are the parameters, without secrets such as PIN and one-time code. Equal parameters
+	// must marshal to the same JSON.
 	Params any
 }
 
-// Execute runs a mutating call: fn's effect and, where the caller gave an idempotency
-// key, the record of key, request and answer, in one transaction. A replay
-// returns the first answer, marks the caller's Replayed and leaves nothing of
-// what fn did. A call that is refused or fails saves nothing.
+// Execute runs a mutating call in one transaction: fn's effect and, with an idempotency key, the
+// record of key, request and answer. A replay returns the first answer, sets the caller's
+// Replayed, and rolls fn's effect back. A refused or failed call stores nothing.
 //
-// A key is hardly ever used twice, so the record is not looked for beforehand.
-// It shows itself when the answer cannot be kept, or when fn refuses, which it
-// may do because the first call has succeeded; then fn's work is undone.
+// Most keys are used once, so Execute does not look for the record first. It finds the record
+// when it stores the answer. It also looks when fn refuses, because fn may refuse for the very
+// reason that the first call succeeded.
 func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func(*Tx) (*T, error)) (*T, error) {
 	digest, err := fingerprint(caller, call)
 	if err != nil {
@@ -275,7 +273,7 @@ func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, call Call
 			answer = kept
 			return errReplayed
 		case api.CodeOf(lookErr) != "":
-			return lookErr // the key was used with another request
+			return lookErr // another request used the key
 		}
 		return err
 	})
@@ -289,12 +287,11 @@ func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, call Call
 	return answer, nil
 }
 
-// errReplayed undoes a call that has been made before.
+// errReplayed rolls back a call that was made before.
 var errReplayed = errors.New("engine: replayed")
 
-// Replay returns the answer of an earlier call with the caller's key, or nil.
-// It is for calls that must do something before their transaction, such as
-// comparing a PIN, which a replay must not do again.
+// Replay returns the answer of an earlier call with the caller's key, or nil. It is for calls
+// with a step before their transaction that a replay must skip, such as the check of a PIN.
 func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call) (*T, error) {
 	digest, err := fingerprint(caller, call)
 	if err != nil || digest == "" {
@@ -315,10 +312,9 @@ func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call)
 	return answer, nil
 }
 
-// ExecuteWithReplay runs a call that does something before its transaction, in fn. A replay
-// is answered without fn; and so is one that fn has refused because the first
-// call succeeded beside it, in another goroutine or process: a code is used up
-// then, an invoice paid.
+// ExecuteWithReplay runs a call with steps before its transaction, in fn. It answers a replay
+// without fn. It also looks for an answer when fn refuses: the first call may have succeeded
+// concurrently, so that a code is used up or an invoice paid.
 func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
 	if done, err := Replay[T](ctx, e, caller, call); done != nil || err != nil {
 		return done, err
@@ -332,15 +328,14 @@ func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller,
 	case done != nil:
 		return done, nil
 	case api.CodeOf(again) != "":
-		return nil, again // the key was used with another request
+		return nil, again // another request used the key
 	}
 	return nil, err
 }
 
-// Memoize runs a call whose effects are made in transactions of their own, in fn, and then
-// keeps its answer under the caller's key. What fn does must do no harm when it is done
-// again: a process that dies in between leaves no answer, and two calls at the same time
-// may both run it.
+// Memoize runs a call whose effects are in transactions of their own, in fn, and then stores its
+// answer under the caller's key. Repeating fn must do no harm: a process that dies before the
+// answer is stored leaves none, and concurrent calls may both run fn.
 func Memoize[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
 	if caller.IdempotencyKey == "" {
 		return fn()
@@ -354,7 +349,7 @@ func Memoize[T any](ctx context.Context, e *Engine, caller api.Caller, call Call
 	})
 }
 
-// refusal turns what the store refuses into what the caller can act on.
+// refusal turns an error of the store into a refusal for the caller.
 func refusal(err error) error {
 	var e *api.Error
 	if errors.As(err, &e) || !errors.Is(err, storage.ErrInsufficient) {

@@ -51,8 +51,8 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// startWorker starts the worker of things, in a bubble of synctest, and returns a function
-// that returns the times at which the worker was woken so far.
+// startWorker starts the worker of things, in a bubble of synctest. It returns a function that
+// returns the times of the worker's wake-ups so far.
 func (b *bench) startWorker(t *testing.T) (wakes func() []time.Time) {
 	t.Helper()
 	var looked []time.Time
@@ -70,7 +70,7 @@ func (b *bench) startWorker(t *testing.T) (wakes func() []time.Time) {
 	synctest.Wait()
 	return func() []time.Time {
 		synctest.Wait()
-		return looked[1:] // without the look at the start
+		return looked[1:] // without the poll at the start
 	}
 }
 
@@ -79,7 +79,7 @@ func (b *bench) awakeClocks(ctx context.Context) ([]storage.Clock, error) {
 	return engine.AwakeClocks(ctx, b.Store, b.Clock)
 }
 
-// make creates a thing, and counts how often it really did.
+// make creates a thing, and counts the runs of the effect.
 func (b *bench) make(t *testing.T, caller api.Caller, name string, made *atomic.Int64, fail error) (*thing, error) {
 	call := engine.Call{Name: "thing.create", Params: map[string]string{"name": name}}
 	return engine.Execute(t.Context(), b.Engine, caller, call, func(tx *engine.Tx) (*thing, error) {
@@ -96,7 +96,7 @@ func (b *bench) make(t *testing.T, caller api.Caller, name string, made *atomic.
 	})
 }
 
-// count returns how many things a caller has.
+// count returns the number of a caller's things.
 func (b *bench) count(t *testing.T, caller api.Caller) int {
 	t.Helper()
 	var n int
@@ -138,7 +138,7 @@ func testExecuteReplays(t *testing.T) {
 	if _, err := b.make(t, caller, "b", &made, nil); api.CodeOf(err) != api.IdempotencyKeyReused {
 		t.Errorf("another request: %v", err)
 	}
-	// Another merchant, the other mode and no key have nothing to do with it.
+	// Another merchant, the other mode and calls without a key are independent of it.
 	for _, other := range []api.Caller{{Merchant: "mer_2", IdempotencyKey: "k"}, {Merchant: "mer_1", Live: true, IdempotencyKey: "k"}, {Merchant: "mer_1"}} {
 		if v, err := b.make(t, other, "a", &made, nil); err != nil || v.ID == first.ID {
 			t.Errorf("%+v: %+v, %v", other, v, err)
@@ -161,7 +161,7 @@ func testExecuteReplays(t *testing.T) {
 		t.Errorf("Replay of another request: %v", err)
 	}
 
-	// An expired key that nobody has forgotten yet begins anew.
+	// An expired key starts anew, even before the job has removed it.
 	b.now = b.now.Add(30 * 24 * time.Hour)
 	if v, err := b.make(t, caller, "b", &made, nil); err != nil || v.Name != "b" {
 		t.Errorf("after a month: %+v, %v", v, err)
@@ -211,7 +211,7 @@ func TestInsufficientBecomesARefusal(t *testing.T) {
 	}
 }
 
-// The time of a call is the merchant's in test mode, and everybody's otherwise.
+// The time of a call is the merchant's test clock in test mode, and the real time in live mode.
 func TestCallTimeIsTheMerchants(t *testing.T) {
 	b := newBench(t)
 	ahead := api.Caller{Merchant: "mer_1"}
@@ -244,7 +244,7 @@ func TestCallTimeIsTheMerchants(t *testing.T) {
 	}
 }
 
-// Pages of a list fit together, in both directions.
+// The pages of a list connect, in both directions.
 func TestListing(t *testing.T) {
 	b := newBench(t)
 	caller := api.Caller{Merchant: "mer_1"}
@@ -299,8 +299,8 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// Work that is handed on begins after the commit, and only then; a run that is undone
-// gives its slot back.
+// RunAfterCommit starts the work after the commit, and only then. A rolled back run frees its
+// slot.
 func TestDispatchBeginsAfterCommit(t *testing.T) {
 	b := newBench(t)
 	workers := b.Runner
@@ -320,7 +320,7 @@ func TestDispatchBeginsAfterCommit(t *testing.T) {
 		t.Error("nobody works, and somebody takes work")
 	}
 	workers.Start(t.Context())
-	for range 5 { // there are two slots, and the runner looks for work with one
+	for range 5 { // there are two slots, and the poll of the runner needs one
 		if !hand(errors.New("refused")) {
 			t.Fatal("a run that was undone kept its slot")
 		}
@@ -338,8 +338,7 @@ func TestDispatchBeginsAfterCommit(t *testing.T) {
 	}
 }
 
-// Work that becomes due later wakes its worker at the earliest of the times that the
-// transaction gave.
+// Future work wakes its worker at the earliest of the times that the transaction gave.
 func TestDueInWakesAtTheEarliestTime(t *testing.T) { synctest.Test(t, testDueIn) }
 
 func testDueIn(t *testing.T) {
@@ -364,7 +363,7 @@ func testDueIn(t *testing.T) {
 	}
 }
 
-// What was set aside for a transaction is given back however that ends.
+// A transaction frees its reserved slots, however it ends.
 func TestPanicRollsBack(t *testing.T) {
 	b := newBench(t)
 	undone, done := 0, 0

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Host is a transaction of the host's in which calls are made. What follows a
-// commit waits for the host's.
+// Host is the host's transaction around several calls. Their commit hooks wait for the host's
+// commit.
 type Host struct {
 	mu    sync.Mutex
 	hooks []*commitHooks
@@ -26,8 +26,8 @@ func (e *Engine) In(store storage.Store) *Engine {
 	return &in
 }
 
-// HostCommitted does what follows the commits of an engine inside the host's transaction,
-// once the host has committed.
+// HostCommitted runs the commit hooks of the calls in the host's transaction, after the host's
+// commit.
 func (e *Engine) HostCommitted() {
 	e.Host.mu.Lock()
 	done := e.Host.hooks

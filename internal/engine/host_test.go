@@ -11,8 +11,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
-// What follows a commit waits for the host's, happens once, and never for a call
-// that was refused; and no place among the workers is taken before.
+// Commit hooks wait for the host's commit. They run once, and never for a refused call. Before
+// the commit they take no slot of the workers.
 func TestCommitHooksWaitForTheHost(t *testing.T) { synctest.Test(t, testCommitHooksWaitForTheHost) }
 
 func testCommitHooksWaitForTheHost(t *testing.T) {
@@ -25,7 +25,7 @@ func testCommitHooksWaitForTheHost(t *testing.T) {
 		}
 		return nil
 	}))
-	before := len(wakes()) // and the place is free again
+	before := len(wakes()) // and the slot is free again
 	in := b.In(b.Store)
 	call := func(id string, fails error) error {
 		return in.Update(t.Context(), caller, func(tx *engine.Tx) error {

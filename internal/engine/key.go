@@ -19,37 +19,37 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// KeyLife is how long an idempotency key stands for its first request at least, as the
-// interface promises.
+// KeyLife is the shortest time for which the engine keeps an idempotency key, as the API
+// promises.
 const KeyLife = 30 * 24 * time.Hour
 
-// clockApart is how far ahead a test clock is before a key has two times to end by.
+// clockApart is the lead of a test clock above which a key expires by that clock and is removed
+// by the real one.
 const clockApart = time.Minute
 
 // maxKey is the longest idempotency key, in characters.
 const maxKey = 255
 
-// keyRecord is what an idempotency key stands for. Its id is the key.
+// keyRecord is the first request and answer of an idempotency key. Its id is the key.
 type keyRecord struct {
 	Fingerprint string          `json:"fingerprint"`
 	Answer      json.RawMessage `json:"answer"`
 	Expires     api.Time        `json:"expires"`
 	// Person is the customer whose data the answer holds; see package pii.
 	Person string `json:"person,omitempty"`
-	// Forget is when the record is removed, by the real clock; nil for when it expires.
+	// Forget is the removal time of the record by the real clock; nil stands for its expiry.
 	Forget *api.Time `json:"forget,omitempty"`
 }
 
-// A key is due when it is to be forgotten. That is by the real clock, also where it expires
-// by a test clock, since one that has expired stands for nothing, and is written over. So
-// keys are one queue, and have one index less.
+// A key is due at its removal time, by the real clock, even if it expires by a test clock. An
+// expired key has no effect, and a new call overwrites it. So all keys are one queue, which saves
+// an index.
 var keys = storage.NewCollection("idempotency_keys", []storage.Field[keyRecord]{
 	storage.NullTimeColumn("expires", func(k *keyRecord) *api.Time { return cmp.Or(k.Forget, &k.Expires) }),
 	storage.TextColumn("person", func(k *keyRecord) string { return k.Person }).Nullable().Indexed(),
 }, storage.OneQueueBy("expires")).Verbatim(func(k *keyRecord) *json.RawMessage { return &k.Answer })
 
-// fingerprint returns what tells one request from another, or "" when the
-// caller gave no key.
+// fingerprint returns a digest of the request, or "" if the caller gave no key.
 func fingerprint(caller api.Caller, call Call) (string, error) {
 	key := caller.IdempotencyKey
 	if key == "" {
@@ -69,7 +69,7 @@ func fingerprint(caller api.Caller, call Call) (string, error) {
 	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)), nil
 }
 
-// CheckKey refuses what can be no idempotency key with idempotency_key_invalid.
+// CheckKey refuses text that cannot be an idempotency key, with idempotency_key_invalid.
 func CheckKey(key string) error {
 	if key == "" || len(key) > maxKey {
 		return api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has at most %d characters.", maxKey)
@@ -82,7 +82,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// lookUp returns the answer that the caller's key stands for, or nil.
+// lookUp returns the answer stored under the caller's key, or nil.
 func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest string) (*T, error) {
 	if digest == "" {
 		return nil, nil
@@ -107,8 +107,8 @@ func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest s
 	return answer, nil
 }
 
-// remember keeps the answer under the caller's key, whatever the transaction has made of
-// its own caller. It fails with ErrExists if the key stands for an answer already.
+// remember stores the answer under the key of caller, which the transaction's own caller may
+// differ from. It fails with ErrExists if the key already has an answer.
 func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 	if digest == "" {
 		return nil
@@ -133,7 +133,7 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 		switch {
 		case getErr != nil:
 			err = getErr
-		case !tx.Now.Before(old.Value.Expires.Time): // and not yet forgotten
+		case !tx.Now.Before(old.Value.Expires.Time): // expired, but not yet removed
 			old.Value = record
 			err = keys.Replace(tx, old)
 		}
@@ -144,8 +144,8 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 	return nil
 }
 
-// StoreAnswer keeps the answer of an earlier call under its key, in the transaction that has
-// found the answer. A key that another request has taken meanwhile keeps that request's.
+// StoreAnswer stores the answer of an earlier call under its key, in the transaction that found
+// the answer. If another request has taken the key meanwhile, its answer stays.
 func StoreAnswer(tx *Tx, caller api.Caller, call Call, answer any) error {
 	digest, err := fingerprint(caller, call)
 	if err == nil {
@@ -157,8 +157,8 @@ func StoreAnswer(tx *Tx, caller api.Caller, call Call, answer any) error {
 	return err
 }
 
-// Erase takes the personal data of a customer out of the answers that are kept.
-// Their keys go on standing for their requests.
+// Erase removes the personal data of a customer from stored answers. Their keys keep protecting
+// their requests.
 func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	q := storage.Query{Scope: Scope(caller), Where: Where(nil, "person", customer), Limit: api.MaxLimit}
 	return e.UpdateWhile(ctx, caller, func(tx *Tx) (bool, error) {
@@ -179,7 +179,7 @@ func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) 
 	})
 }
 
-// EraseObjects takes the personal data of objects out of the answers that are kept.
+// EraseObjects removes the personal data of objects from stored answers.
 func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]bool) error {
 	return Rewrite(ctx, e, keys, in, func(o *storage.Object[keyRecord]) (bool, error) {
 		kept, is, err := pii.RedactObject(o.Value.Answer, ids)

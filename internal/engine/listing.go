@@ -13,9 +13,9 @@ import (
 // as Go values (Get, List) or writes their JSON (GetJSON, ListJSON).
 type Listing[T, O any] struct {
 	Collection *storage.Collection[T]
-	// Noun names an object in the refusal when there is none.
+	// Noun names the object in the refusal if there is none.
 	Noun string
-	// URL is the path of the list; empty for lists that /v1 does not have.
+	// URL is the path of the list; empty for lists without a route in /v1.
 	URL string
 	// Show turns a stored value into the object that callers get. For a collection with
 	// [storage.Collection.Passthrough] it returns the part that callers see, unchanged.

@@ -62,8 +62,8 @@ func (l Listing[T, O]) ListJSON(ctx context.Context, e *Engine, q storage.Query,
 	return err
 }
 
-// writeJSON writes the JSON of what Show makes of a record: out of the document, where that
-// is stored as callers see it.
+// writeJSON writes the JSON of a record as Show presents it. It copies the JSON from the document
+// if the store holds it in the form that callers see.
 func (l Listing[T, O]) writeJSON(r *storage.Record, w io.Writer) error {
 	if members := storage.Shown[O](l.Collection, r.Data); members != nil {
 		_, err := w.Write([]byte("{"))

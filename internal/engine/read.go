@@ -10,8 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Get reads one of the caller's objects; noun is what it is called in the
-// refusal when there is none.
+// Get reads one of the caller's objects. noun names the object in the refusal if there is none.
 func Get[T any](ctx context.Context, e *Engine, caller api.Caller, c *storage.Collection[T], id, noun string) (*storage.Object[T], error) {
 	o, err := c.GetOne(ctx, e.Store, Scope(caller), id)
 	return OrMissing(o, err, noun)
@@ -23,7 +22,7 @@ func GetTx[T any](tx storage.ReadTx, c *storage.Collection[T], scope storage.Sco
 	return OrMissing(o, err, noun)
 }
 
-// OrMissing turns the outcome of a read into the object or the refusal.
+// OrMissing turns the result of a read into the object or the refusal.
 func OrMissing[T any](o *storage.Object[T], err error, noun string) (*storage.Object[T], error) {
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, api.NoSuch(noun)
@@ -34,8 +33,8 @@ func OrMissing[T any](o *storage.Object[T], err error, noun string) (*storage.Ob
 	return o, nil
 }
 
-// SliceOf returns a page of objects that are read all at once. id returns the cursor of one,
-// and noun is what it is called when there is none of that id.
+// SliceOf returns a page of a list that is in memory. id returns the cursor of an element, and
+// noun names the element in the refusal of an unknown cursor.
 func SliceOf[T any](url, noun string, all []T, id func(*T) string, p api.Page) (*api.List[T], error) {
 	from, until := 0, len(all)
 	if param, cursor := p.Cursor(); cursor != "" {

@@ -30,7 +30,7 @@ func (c *counting) View(ctx context.Context, fn func(storage.ReadTx) error) erro
 	return c.Store.View(ctx, fn)
 }
 
-// chore is due by the merchant's clock, and is then removed.
+// chore falls due by the merchant's clock, and is then removed.
 type chore struct {
 	Due api.Time `json:"due"`
 }
@@ -40,8 +40,8 @@ var chores = storage.NewCollection("chores", []storage.Field[chore]{{
 	Value:  func(c *chore) any { return c.Due.Time },
 }}, storage.DueBy("due"))
 
-// looking returns a bench whose clocks rest, and a function that does what is due and
-// returns how many transactions that took.
+// looking returns a bench with resting clocks. Its function does the due work and returns the
+// number of transactions that it took.
 func looking(t *testing.T) (*bench, func() int) {
 	b := newBench(t)
 	store := &counting{Store: b.Store}
@@ -76,14 +76,14 @@ func advance(t *testing.T, b *bench, merchant string, by time.Duration) {
 		func(now time.Time) (time.Time, error) { return now.Add(by), nil }))(t)
 }
 
-// awake returns how many clocks are.
+// awake returns the number of awake clocks.
 func awake(t *testing.T, b *bench) int {
 	t.Helper()
 	clocks := must.Get(b.awakeClocks(t.Context()))(t)
 	return len(clocks)
 }
 
-// Clocks by which nothing is due cost nothing, however many there are.
+// Clocks without due work cost nothing, whatever their number.
 func TestRestingClocksCostNothing(t *testing.T) {
 	b, look := looking(t)
 	without := look()
@@ -104,8 +104,7 @@ func TestRestingClocksCostNothing(t *testing.T) {
 	}
 }
 
-// A clock that rests is awake when something is due by it: what was written since, and
-// what was there before.
+// A resting clock wakes when something is due by it, whether written before or since.
 func TestRestingClocksWakeInTime(t *testing.T) {
 	b, look := looking(t)
 	const ahead, life = 10 * 24 * time.Hour, 30 * 24 * time.Hour
@@ -137,7 +136,7 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 	use()
 	advance(t, b, caller.Merchant, ahead)
 	rest()
-	// The chore is due by the clock when ten days of it have not passed.
+	// Five seconds before the chore is due by the clock, the worker leaves it.
 	b.now = b.now.Add(life - ahead - 5*time.Second)
 	if look(); kept() != 1 {
 		t.Error("the chore was done too early")
@@ -162,8 +161,8 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 	}
 }
 
-// An idempotency key that expires by a test clock stands for nothing from then on, and is
-// removed when it would have expired by the real clock. No clock is awake for it.
+// An idempotency key that expires by a test clock has no effect from then on. The job removes it
+// at its expiry by the real clock, and no clock wakes for it.
 func TestKeysAreForgottenByTheRealClock(t *testing.T) {
 	b, look := looking(t)
 	const life = 30 * 24 * time.Hour

@@ -8,19 +8,18 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Within is where Rewrite looks: in one scope, or, with all set, in all scopes of the
-// scope's mode.
+// Within is the range of Rewrite: one scope, or, with all set, all scopes of the scope's mode.
 type Within struct {
 	Scope storage.Scope
 	All   bool
 }
 
-// rewritePage bounds what one View reads, and one Update writes.
+// rewritePage bounds the reads of one View, and the writes of one Update.
 const rewritePage = 200
 
-// Rewrite reads all records of a kind, page by page, and writes those that change reports
-// to have changed. change may run more than once for a record. The store's transactions
-// must be [storage.Scanner].
+// Rewrite reads all records of a kind, page by page, and writes those for which change returns
+// true. change may run more than once for a record. The store's transactions must be
+// [storage.Scanner].
 func Rewrite[T any](ctx context.Context, e *Engine, c *storage.Collection[T], in Within, change func(*storage.Object[T]) (bool, error)) error {
 	var at storage.Scope
 	if !in.All {

@@ -18,9 +18,9 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// What an endpoint answered may quote the event that it was told of, and goes with the
-// customer of whom the event tells.
-func TestAnswersOfEndpointsThatQuoteACustomerGo(t *testing.T) {
+// The answer of an endpoint may quote its event. The erasure of the event's customer removes the
+// answer, too.
+func TestErasureRemovesEndpointAnswers(t *testing.T) {
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		must.Get(io.Copy(w, r.Body))(t)
 	}))

@@ -1,6 +1,7 @@
 package erasure_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ import (
 
 const day = 24 * time.Hour
 
-// left reports where a store still has a word. Kinds that may have it are named.
+// left reports where a store still contains a word. except names the kinds that may contain it.
 func left(t *testing.T, store storage.Store, merchant, word string, except ...string) {
 	t.Helper()
 	for where, text := range testkit.Without(testkit.Contents(t, store, merchant), except...) {
@@ -33,11 +34,10 @@ func left(t *testing.T, store storage.Store, merchant, word string, except ...st
 	}
 }
 
-// A deleted customer is gone from drafts that were unlinked before, unless they were typed
-// anew for somebody else, from what was kept of
-// them, and comes back in no duplicate; what is about another customer with the same
-// address stays.
-func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
+// The erasure removes a customer's data from drafts that were unlinked before, unless the draft
+// was retyped for another customer. A duplicate does not bring the data back. The data of another
+// customer with the same address stays.
+func TestErasureReachesUnlinkedDrafts(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		svc := testkit.New(t, store, payments.Config{Clock: func() time.Time { return now }})
@@ -61,7 +61,7 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 		}
 		unlinked, duplicated, relinked := bill(gone, false), bill(gone, true), bill(gone, false)
 		bill(stays, true)
-		// One that is typed anew for somebody else is no more of the customer.
+		// A draft that was retyped for another person no longer concerns the customer.
 		retyped := bill(gone, false)
 		_, _, err = svc.Invoices.HostedPDF(t.Context(), retyped.HostedURL[strings.LastIndex(retyped.HostedURL, "/")+1:])
 		must.Do(t, err)
@@ -73,6 +73,9 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 			if strings.HasPrefix(where, "invoice_pdfs") && strings.Contains(where, retyped.ID) {
 				t.Errorf("%s is left of the customer", where)
 			}
+		}
+		for n := range api.MaxLimit + 20 { // events of more than one step
+			must.Get(svc.Invoices.Update(t.Context(), caller, unlinked.ID, invoice.Fields{Memo: new(fmt.Sprint(n))}))(t)
 		}
 		must.Get(svc.Invoices.Update(t.Context(), keyed("unlinked"), unlinked.ID, invoice.Fields{Customer: new("")}))(t)
 		must.Get(svc.Invoices.AddLine(t.Context(), keyed("line"), unlinked.ID, invoice.LineParams{Description: "b", UnitAmount: new(int64(1))}))(t)
@@ -92,8 +95,9 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 		before := messages()
 
 		must.Get(svc.Accounts.DeleteCustomer(t.Context(), keyed("deleted"), gone.ID))(t)
+		must.Get(svc.Invoices.Send(t.Context(), caller, duplicated.ID))(t) // before the work of the deletion
 		must.Do(t, svc.Drain(t.Context()))
-		// A repetition of a call from before, and duplicates, bring nothing back.
+		// A replay of an earlier call, and duplicates, bring nothing back.
 		made := must.Get(svc.Invoices.Duplicate(t.Context(), keyed("after"), duplicated.ID))(t)
 		if made.Customer != nil || made.Name != nil || made.Email != nil || made.Phone != nil || made.Address != nil || made.Total != 100 {
 			t.Errorf("the duplicate has %+v", made)
@@ -120,9 +124,9 @@ func TestErasureOfWhatOnceHeldTheCustomer(t *testing.T) {
 	})
 }
 
-// The number of a transfer goes after the time that the host sets, once the transfer has
-// ended: also of those that were there before, and of one that ends later.
-func TestNumbersOfEndedTransfersGo(t *testing.T) {
+// Retention removes the number of an ended transfer after the host's time. That includes
+// transfers from before the setting, and one that ends later.
+func TestRetentionRemovesNumbersOfEndedTransfers(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 		config := payments.Config{Clock: func() time.Time { return now }}

@@ -1,14 +1,13 @@
-// Package erasure takes people's data out of the copies that the library keeps of it.
+// Package erasure removes people's data from the copies that the library keeps of it.
 //
-// Package account deletes a customer, and writes an erasure as due work in the same
-// transaction. The job of this package does that work: it knows the packages that keep
-// copies. For the operator it also closes the accounts of consumers and cash agents, and
-// takes their data and that of payees out of the copies.
+// Package account deletes a customer, and writes an erasure as due work in the same transaction.
+// The job of this package does that work, because it knows the packages with copies. For the
+// operator it also closes the accounts of consumers and cash agents, and removes their data and
+// that of payees from the copies.
 //
-// It owns the order of the steps. It does not own what a package deletes of its own
-// records: each of them has a method for that on its Internal. A new noun that copies
-// personal data gets such a method, a call here, and a record in the tests, which look for
-// the data in every row of the database.
+// It owns the order of the steps. Each package removes data from its own records, by a method of
+// its Internal. A new package that copies personal data gets such a method, a call here, and a
+// record in the tests, which search every row of the database for the data.
 package erasure
 
 import (
@@ -31,7 +30,7 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// Config is what the service works with: the packages that keep people's data.
+// Config holds the packages that keep people's data.
 type Config struct {
 	Accounts      *account.Internal
 	Payments      *payment.Internal
@@ -39,7 +38,7 @@ type Config struct {
 	Disbursements *disbursement.Internal
 	Invoices      *invoice.Internal
 	Messages      *message.Internal
-	// Webhooks erases from events and from the answers of endpoints.
+	// Webhooks removes data from events and from the answers of endpoints.
 	Webhooks *webhook.Internal
 }
 
@@ -52,15 +51,14 @@ type Service struct {
 // New returns the service.
 func New(e *engine.Engine, c Config) *Service { return &Service{engine: e, config: c} }
 
-// Job goes through the copies of deleted customers.
+// Job erases the copies of deleted customers.
 func (s *Service) Job() work.Job {
 	const atATime = 4 // each writes a lot
 	return work.Job{Kind: pii.Erasures.Kind(), Timeout: 5 * time.Minute, Batch: atATime, Do: s.eraseCustomer}
 }
 
-// eraseCustomer takes a deleted customer out of all copies: of drafts, events, kept answers
-// and messages. Each package works in transactions of its own, in small steps, and may be
-// asked again.
+// eraseCustomer removes a deleted customer from all copies: drafts, events, stored answers and
+// messages. Each package works in its own small transactions, and the call may be repeated.
 func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) error {
 	o, err := pii.Erasures.Decode(claimed)
 	if err != nil {
@@ -82,12 +80,12 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 		return fmt.Errorf("erasure: messages: %w", err)
 	}
 	err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
-		done := *o // a run that is undone leaves the claimed version as it is
+		done := *o // a rolled back run leaves the claimed version as it is
 		done.Value = pii.Erasure{}
 		return pii.Erasures.Replace(tx, &done)
 	})
 	if errors.Is(err, storage.ErrConflict) {
-		return nil // another worker took it over
+		return nil // another worker has taken it over
 	}
 	return err
 }
@@ -121,8 +119,8 @@ func (s *Service) eraseHolder(ctx context.Context, live bool, id string) error {
 	return s.erasePayee(ctx, in, payout.WalletPayee(id), ids)
 }
 
-// ErasePayee takes the payee at a phone or bank account out of the caller's transfers and
-// their copies.
+// ErasePayee removes the payee at a phone or bank account from the caller's transfers and their
+// copies.
 func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.DestinationParams) error {
 	p, err := s.config.Payouts.ExternalPayee(d)
 	if err != nil {
@@ -131,8 +129,9 @@ func (s *Service) ErasePayee(ctx context.Context, caller api.Caller, d payout.De
 	return s.erasePayee(ctx, engine.Within{Scope: engine.Scope(caller)}, p, map[string]bool{})
 }
 
-// erasePayee erases the copies by the ids of the payee's transfers first, and the names by
-// which these are found last, so that a repetition finds what an error has left.
+// erasePayee first erases the copies, by the ids of the payee's transfers. It erases the names
+// last, because a search finds the transfers by them. So a repetition after an error finds the
+// rest.
 func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Payee, ids map[string]bool) error {
 	open, err := s.config.Payouts.FindPayee(ctx, in, p, ids)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// Whichever operation of the store fails while the data of a deleted customer is
-// being removed: in the end none of it is left.
+// Any operation of the store fails during the erasure of a deleted customer. In the end no data
+// of the customer is left.
 func TestErasureIsFinished(t *testing.T) {
 	for n := 1; ; n++ {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -35,9 +35,9 @@ func TestErasureIsFinished(t *testing.T) {
 		must.Get(svc.Accounts.DeleteCustomer(t.Context(), caller, c.ID))(t)
 
 		store.FailAt(n)
-		_ = svc.Drain(t.Context()) // the operation may be of the claim
+		_ = svc.Drain(t.Context()) // the failed operation may belong to the claim
 		hit := store.Heal()
-		now = now.Add(10 * time.Minute) // the lease runs out
+		now = now.Add(10 * time.Minute) // the lease ends
 		must.Do(t, svc.Drain(t.Context()))
 		for where, text := range testkit.Contents(t, whole, m.ID) {
 			if strings.Contains(strings.ToLower(text), "zenobia") {
@@ -67,7 +67,7 @@ func (r records) Customer(_ context.Context, _ api.Caller, id string) (*account.
 	return &c, nil
 }
 
-// A host that keeps customers itself has their copies removed, too.
+// For a host that keeps its own customers, the library removes their copies, too.
 func TestForgetCustomer(t *testing.T) {
 	whole := memory.New()
 	own := records{"crm-1": {Name: "Zenobia", Email: "zenobia@example.com", Address: "Zongo Lane"}, "crm-2": {Name: "Yaw Other"}}

@@ -61,8 +61,8 @@ func rows(t *testing.T, path string) string {
 	return strings.ToLower(b.String())
 }
 
-// Consumers, cash agents and payees who are erased are in no row of the database, of
-// whichever merchant; the money, and those who have a similar name or number, stay.
+// Erased consumers, cash agents and payees are in no row of the database, of any merchant. The
+// money stays, and so do people with a similar name or number.
 func TestErasedPeopleAreInNoRow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "payments.db")
 	store, err := sqlite.Open(t.Context(), path, sqlite.Config{})
@@ -90,7 +90,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 		price := int64(250)
 		code := must.Get(svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{Amount: &price}))(t)
 		must.Get(svc.QRCodes.Pay(ctx, keyed(caller), code.ID, qrcode.PayParams{Wallet: account.WalletRef{AccountID: consumer.ID}, PIN: "1234"}))(t)
-		// The receipts go to the payer, since the invoices have no number, also that of a customer.
+		// The payer gets the receipts, since the invoices have no number, not even a customer's.
 		customer := must.Get(svc.Accounts.CreateCustomer(ctx, keyed(caller), account.CreateCustomerParams{Name: "Esi Stays"}))(t)
 		for _, f := range []invoice.Fields{{}, {Customer: &customer.ID}} {
 			f.Lines = []invoice.LineParams{{Description: "a", UnitAmount: new(int64(50))}}
@@ -140,7 +140,7 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 			must.Do(t, err)
 		}
 	}
-	for range 2 { // again, as after an error
+	for range 2 { // twice, as after an error
 		must.Do(t, svc.EraseConsumer(ctx, api.Caller{}, consumer.ID))
 		must.Do(t, svc.EraseAgent(ctx, api.Caller{}, agent.ID))
 		for _, caller := range callers {
@@ -170,9 +170,9 @@ func TestErasedPeopleAreInNoRow(t *testing.T) {
 	must.Do(t, store.Close())
 }
 
-// A payee whose transfer is under way stays until it has ended, since the rail is still to
-// be told the number.
-func TestPayeeOfATransferUnderWayStays(t *testing.T) {
+// A payee with a transfer under way stays until the transfer has ended, since the rail still
+// needs the number.
+func TestPayeeOfOpenTransferIsKept(t *testing.T) {
 	store := memory.New()
 	svc := testkit.New(t, store, payments.Config{Sandbox: true})
 	ctx := t.Context()

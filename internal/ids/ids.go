@@ -1,9 +1,9 @@
 // Package ids makes the identifiers of objects: a prefix that names the noun,
 // then 22 characters that sort by time of creation.
 //
-// The characters are base 62 in ASCII order, so that ids compare bytewise as
-// they were made: 8 of milliseconds since 1970, 3 of a counter within the
-// millisecond, 11 of randomness (65 bits), which keeps ids from being guessed.
+// The characters are base 62 in ASCII order, so that ids ascend bytewise in the order of their
+// creation: 8 of milliseconds since 1970, 3 of a counter within the millisecond, 11 of randomness
+// (65 bits), which keeps ids from being guessed.
 package ids
 
 import (
@@ -36,8 +36,8 @@ type Source struct {
 	count int64
 }
 
-// New returns a source on the given clock. random is crypto/rand.Reader but in
-// tests that want the same ids again.
+// New returns a source on the given clock. random is crypto/rand.Reader, except in tests that
+// need the same ids again.
 func New(now func() time.Time, random io.Reader) *Source {
 	if random == nil {
 		random = rand.Reader
@@ -45,7 +45,7 @@ func New(now func() time.Time, random io.Reader) *Source {
 	return &Source{now: now, random: random}
 }
 
-// Make returns a new id with that prefix, as Make("qr_").
+// Make returns a new id with that prefix, for example Make("qr_").
 func (s *Source) Make(prefix string) string {
 	b := make([]byte, len(prefix)+Length)
 	copy(b, prefix)
@@ -68,8 +68,8 @@ func (s *Source) Make(prefix string) string {
 	return string(b)
 }
 
-// Derived returns the id that follows from another's and a name: always the same one,
-// which sorts by the time of that other.
+// Derived returns an id that depends only on another id and a name. It sorts by the time of the
+// other id.
 func Derived(prefix, from, name string) string {
 	const stamp = timeChars + countChars
 	_, of, ok := strings.Cut(from, "_")
@@ -122,8 +122,8 @@ func put(b []byte, n int64) {
 	}
 }
 
-// randomText fills b with characters that are equally likely: bytes from 248
-// up, which would favour the first eight, are drawn again.
+// randomText fills b with characters that are equally likely. It draws bytes from 248 up again,
+// since they would favour the first eight characters.
 func randomText(random io.Reader, b []byte) {
 	var buf [32]byte
 	for i := 0; i < len(b); {

@@ -20,7 +20,7 @@ func TestIDsAscend(t *testing.T) {
 		case 30:
 			now = now.Add(time.Millisecond)
 		case 60:
-			now = now.Add(-time.Hour) // a clock that is set back
+			now = now.Add(-time.Hour) // the clock steps back
 		}
 		made = append(made, s.Make("qr_"))
 	}
@@ -84,8 +84,8 @@ func TestIDsOfManyGoroutinesDiffer(t *testing.T) {
 	all.Wait()
 }
 
-// An id that was made after another call had returned is greater, whoever made
-// it, and whatever the clock does meanwhile.
+// An id is greater than every id whose call has returned, in any goroutine and after any change
+// of the clock.
 func TestIDsAscendOverGoroutines(t *testing.T) {
 	var ticks atomic.Int64
 	s := New(func() time.Time { return time.UnixMilli(1_800_000_000_000 + ticks.Add(1)%7) }, nil)
@@ -108,7 +108,7 @@ func TestIDsAscendOverGoroutines(t *testing.T) {
 	all.Wait()
 }
 
-// The parts of an id are where the package says they are.
+// The parts of an id are where the package comment says.
 func TestLayout(t *testing.T) {
 	s := New(func() time.Time { return time.UnixMilli(62) }, bytes.NewReader(make([]byte, 1024)))
 	for _, want := range []string{"qr_" + "00000010" + "000" + "00000000000", "qr_" + "00000010" + "001" + "00000000000"} {
@@ -121,8 +121,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Every byte below 248 gives one character, and each character stands for the
-// same number of them; the rest, which would favour some, give none.
+// Bytes below 248 each give one character, the same number of bytes for each. Higher bytes give
+// none, since they would favour some characters.
 func TestRandomCharactersAreEquallyLikely(t *testing.T) {
 	every := make([]byte, 256)
 	for i := range every {
@@ -165,8 +165,8 @@ func TestSecretsUseEveryCharacter(t *testing.T) {
 	}
 }
 
-// What follows from an id is always the same, sorts by its time, and differs with the
-// name; from what is no id follows one of no time.
+// A derived id depends only on its origin and name, and sorts by the origin's time. If the origin
+// is not an id, the derived one has no time.
 func TestDerived(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000)
 	source := New(func() time.Time { return now }, nil)

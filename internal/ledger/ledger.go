@@ -1,7 +1,6 @@
-// Package ledger is the chart of ledger accounts: it names every account that a
-// posting of this library touches, and says which of them are guarded against
-// going below zero. What the postings mean is the business of the packages that
-// make them.
+// Package ledger is the chart of ledger accounts. It names every account of the library's
+// postings, and says which of them may not go below zero. The packages that make postings define
+// their meaning.
 package ledger
 
 import (
@@ -16,18 +15,18 @@ type Account struct {
 	Guarded bool
 }
 
-// Move returns a leg of a posting: pesewas into the account, or, negative, out
-// of it.
+// Move returns a leg of a posting. A positive amount goes into the account, a negative one comes
+// out of it.
 func (a Account) Move(pesewas int64) storage.Move {
 	return storage.Move{Account: a.Name, Guarded: a.Guarded, Amount: pesewas}
 }
 
-// Available is the merchant's money that may be spent.
+// Available is the money that the merchant may spend.
 func Available(merchant string, live bool) Account {
 	return Account{mode(live) + "/merchant/" + merchant + "/available", true}
 }
 
-// Reserved is the merchant's money that is promised to transfers under way.
+// Reserved is the merchant's money for transfers and refunds under way.
 func Reserved(merchant string, live bool) Account {
 	return Account{mode(live) + "/merchant/" + merchant + "/reserved", true}
 }
@@ -42,13 +41,13 @@ func Float(agent string, live bool) Account {
 	return Account{mode(live) + "/float/" + agent, true}
 }
 
-// Fees is what the operator has earned.
+// Fees is the operator's income from fees.
 func Fees(live bool) Account {
 	return Account{mode(live) + "/operator/fees", false}
 }
 
-// Clearing stands for the world outside: what came in through it is negative
-// here. It may go below zero.
+// Clearing stands for the world outside. Money that comes in makes its balance smaller, and money
+// that goes out makes it larger. It may go below zero.
 func Clearing(name string, live bool) Account {
 	return Account{mode(live) + "/clearing/" + name, false}
 }

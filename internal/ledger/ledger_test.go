@@ -9,8 +9,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// The names stand in every ledger that was ever written: changing one would cut
-// its account off from its entries.
+// The names are in every ledger ever written. A changed name would separate an account from its
+// entries.
 func TestNames(t *testing.T) {
 	for _, test := range []struct {
 		got  ledger.Account

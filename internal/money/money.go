@@ -1,5 +1,5 @@
-// Package money converts between pesewas, which the library counts in, and the
-// texts and decimals that the interface and people use. No float appears in it.
+// Package money converts between pesewas, which the library counts in, and the texts and decimals
+// of the API and of people. It uses no floats.
 package money
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Max is the largest amount of the interface, GHS 999,999.99, in pesewas.
+// Max is the largest amount of the API, GHS 999,999.99, in pesewas.
 const Max = 99_999_999
 
-// The ways in which a text or decimal fails to be an amount of GHS.
+// The errors of a text or decimal that is not an amount of GHS.
 var (
 	ErrSyntax    = errors.New("not a plain number with at most two decimals")
 	ErrPrecision = errors.New("more than two decimals")
@@ -47,8 +47,8 @@ func ParseGHS(text string) (decimal.Decimal, error) {
 	return decimal.New(n, -2), nil
 }
 
-// ParseInput parses an amount of GHS as people type it, "1,234.50". The result is nil for an
-// empty text.
+// ParseInput parses an amount of GHS as people type it, "1,234.50". It returns nil for an empty
+// text.
 func ParseInput(text string) (*decimal.Decimal, error) {
 	text = strings.NewReplacer(",", "", " ", "").Replace(text)
 	if text == "" {
@@ -61,16 +61,16 @@ func ParseInput(text string) (*decimal.Decimal, error) {
 	return &amount, nil
 }
 
-// Writable reports whether a decimal can be compared and written out without more
-// work than its text is long. A few characters, 1e999999999, may stand for what fills
-// the memory. What is not writable is no amount, quantity or rate of anything.
+// Writable reports whether a decimal can be compared and written in time proportional to its
+// text. A few characters such as 1e999999999 may expand to more than the memory holds. Amounts,
+// quantities and rates must be writable.
 func Writable(d decimal.Decimal) bool {
 	exponent := d.Exponent()
 	return exponent >= -40 && exponent <= 15
 }
 
-// Pesewas converts an amount of GHS. Amounts beyond 10^15 GHS are ErrRange,
-// whatever their exponent, without being computed.
+// Pesewas converts an amount of GHS. For amounts beyond 10^15 GHS it returns ErrRange without
+// computing them, whatever their exponent.
 func Pesewas(ghs decimal.Decimal) (int64, error) {
 	exponent := ghs.Exponent()
 	if ghs.IsZero() {
@@ -95,8 +95,8 @@ func Pesewas(ghs decimal.Decimal) (int64, error) {
 
 var maxPesewas = big.NewInt(100_000_000_000_000_000)
 
-// Share returns a percentage of an amount, rounded half up to the pesewa. The
-// amount is not negative.
+// Share returns a percentage of an amount, rounded half up to the pesewa. The amount must not be
+// negative.
 func Share(pesewas int64, percent decimal.Decimal) int64 {
 	return decimal.New(pesewas, -2).Mul(percent).Round(0).IntPart()
 }

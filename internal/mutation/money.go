@@ -20,7 +20,7 @@ var pinGuards = []guard{
 	},
 	{
 		"PIN: one address is locked out before the holder", "account/pinattempts.go",
-		`if from != "" && len(here) >= maxPINAttemptsPerAddress {`, "", "./account", "TestOneAddressCannotLockAPIN",
+		`if from != "" && len(here) >= maxPINAttemptsPerAddress {`, "", "./account", "TestOneAddressCannotLockPIN",
 	},
 	{
 		"PIN: one changed meanwhile confirms nothing", "account/pin.go",
@@ -160,7 +160,7 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: what has ended is not sent", "payout/dispatch.go",
-		"if r.Status.final() { // a callback was faster", "if false {", "./internal/faults", "TestACallbackAtAnyMoment/memory",
+		"if r.Status.final() { // a callback arrived first", "if false {", "./internal/faults", "TestACallbackAtAnyMoment/memory",
 	},
 	{
 		"dispatch: it polls before it submits again", "internal/dispatch/call.go",

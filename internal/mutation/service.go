@@ -8,8 +8,12 @@ var erasureGuards = []guard{
 		"./internal/erasure", "TestErasedPeople",
 	},
 	{
+		"erasure: events of every step are redacted", "event/erase.go",
+		"return changed, more, nil", "return changed, false, nil", "./internal/erasure", "TestErasureOfWhatOnceHeldTheCustomer/memory",
+	},
+	{
 		"erasure: kept answers are found by their person", "internal/engine/key.go",
-		"Person: person}", "Person: person[:0]}", "./internal/erasure", "TestErasureOfWhatOnceHeldTheCustomer/memory",
+		"Person: person}", "Person: person[:0]}", "./internal/erasure", "TestErasureReachesUnlinkedDrafts/memory",
 	},
 	{
 		"erasure: messages of every merchant are found", "message/erase.go",
@@ -17,7 +21,7 @@ var erasureGuards = []guard{
 	},
 	{
 		"erasure: quoted answers of deliveries go", "webhook/erase.go",
-		`o.Value.Attempts[i].Response = ""`, "_ = i", "./internal/erasure", "TestAnswersOfEndpoints",
+		`o.Value.Attempts[i].Response = ""`, "_ = i", "./internal/erasure", "TestErasureRemovesEndpointAnswers",
 	},
 	{
 		"erasure: names of payees go", "payout/erase.go",
@@ -25,7 +29,7 @@ var erasureGuards = []guard{
 	},
 	{
 		"erasure: what is under way is waited for", "payout/erase.go",
-		"case r.Status.final():", "case true || r.Status.final():", "./internal/erasure", "TestPayeeOfATransferUnderWay",
+		"case r.Status.final():", "case true || r.Status.final():", "./internal/erasure", "TestPayeeOfOpenTransfer",
 	},
 	{
 		"erasure: an account with money stays", "account/eraseholder.go",
@@ -34,7 +38,7 @@ var erasureGuards = []guard{
 	{
 		"erasure: numbers of ended transfers go", "payout/dispatch.go",
 		"if keep := in.config.NumberRetention; keep > 0 && !r.CreatedAt.Add(keep).After(tx.Now) {", "",
-		"./internal/erasure", "TestNumbersOfEndedTransfersGo/memory",
+		"./internal/erasure", "TestRetentionRemovesNumbersOfEndedTransfers/memory",
 	},
 }
 
@@ -126,7 +130,7 @@ var webhookGuards = []guard{
 	},
 	{
 		"webhook limiter: waiting deliveries are bounded", "webhook/limiter.go",
-		"if !expected && l.waitingFull(ep) {", "", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff",
+		"if !reserved && l.waitingFull(ep) {", "", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff",
 	},
 	{
 		"webhook: live mode goes to the public network", "webhook/address.go",

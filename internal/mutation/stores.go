@@ -47,6 +47,10 @@ var ledgerGuards = []guard{
 // The stores: versions, keys, leases, and the writer that many calls share.
 var storeGuards = []guard{
 	{
+		"list: the bytes of a page are bounded", "internal/engine/listing.go",
+		"q.Bytes = maxPage", "q.Bytes = 0", "./event", "TestPagesEndByBytes",
+	},
+	{
 		"store: memory refuses an old version", "storage/memory/tx.go",
 		"case r.Version != version:", "", "./storage/memory", "TestContract",
 	},
@@ -137,6 +141,6 @@ var sealGuards = []guard{
 	},
 	{
 		"seals: entries without a seal are reported", "account/verify.go",
-		"if e.Number > v.sealed && e.At.Before(v.cutoff) && len(v.service.sealKeys) > 0 {", "", "./account", "TestEntriesWithoutASeal",
+		"if e.Number > v.sealed && e.At.Before(v.cutoff) && len(v.service.sealKeys) > 0 {", "", "./account", "TestEntriesWithoutSeal",
 	},
 }

@@ -1,9 +1,9 @@
-// Package outbox is the worker that sends the queued messages. It stands above the nouns: it
-// has the invoice make the PDF that an e-mail names, and hands it down to package message,
-// which owns the queue, the retries and the outcome.
+// Package outbox is the worker that sends the queued messages. It stands above the other
+// packages. It asks package invoice for the PDF that an e-mail needs, and passes it to package
+// message, which owns the queue, the retries and the outcome.
 //
-// The PDF is made when the e-mail goes out, and is not kept in the queue: each queued copy
-// would take tens of kilobytes, and hold a person's data that erasure would have to find.
+// The worker makes the PDF when it sends the e-mail. A copy in the queue would take tens of
+// kilobytes, and hold personal data that erasure would have to find.
 package outbox
 
 import (
@@ -25,7 +25,7 @@ const renderTimeout = 15 * time.Second
 // Job sends the messages that are due.
 func Job(messages *message.Internal, invoices *invoice.Internal, log *slog.Logger) work.Job {
 	o := &outbox{messages, invoices, log}
-	const atATime = 32 // most of it waits for what the host brings
+	const atATime = 32 // most of the time goes to waiting for the host's senders
 	return work.Job{Kind: messages.Kind(), Timeout: time.Minute, Batch: atATime, Do: o.send}
 }
 
@@ -35,7 +35,7 @@ type outbox struct {
 	log      *slog.Logger
 }
 
-// send sends one message. A PDF that cannot be made is a failed try of the message.
+// send sends one message. A failure to make the PDF counts as a failed attempt of the message.
 func (o *outbox) send(ctx context.Context, r storage.Record) error {
 	m, err := o.messages.Open(r)
 	if err != nil {
@@ -45,7 +45,7 @@ func (o *outbox) send(ctx context.Context, r storage.Record) error {
 	return o.messages.Send(ctx, m, attachment, failed)
 }
 
-// attachment makes the PDF of the message's document; nil for none.
+// attachment makes the PDF for the message's document; nil for none.
 func (o *outbox) attachment(ctx context.Context, m *message.Outgoing) (a *message.Attachment, err error) {
 	document := m.Document()
 	if document == "" {

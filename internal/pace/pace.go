@@ -1,5 +1,5 @@
-// Package pace bounds how often one thing is done to one object, where each time costs
-// others something: a message, a delivery. The times are kept in the object's record.
+// Package pace limits how often a call may do one thing to one object, where each time costs
+// others something, such as a message or a delivery. The object's record stores the times.
 package pace
 
 import (
@@ -8,12 +8,13 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// Limit is how often something may be done in any hour and in any day.
+// Limit is the largest number of times in any hour and in any day.
 type Limit struct{ Hour, Day int }
 
-// Take returns the times with now added, those before the last Limit.Day left out, or
-// refuses with rate_limited and the time after which it may be done again. done are
-// earlier times, the oldest first; what is the thing, as "This invoice was sent".
+// Take returns the times with now added, without those before the last Limit.Day. Beyond the
+// limit it refuses with rate_limited, and names the time of the next allowed call. done holds the
+// earlier times, the oldest first. what describes the action, for example "This invoice was
+// sent".
 func (l Limit) Take(done []api.Time, now time.Time, what string) ([]api.Time, error) {
 	wait := max(
 		l.wait(done, now, l.Hour, time.Hour),
@@ -28,7 +29,7 @@ func (l Limit) Take(done []api.Time, now time.Time, what string) ([]api.Time, er
 	return append(kept, api.At(now)), nil
 }
 
-// wait returns how long it is until fewer than n times lie within the window.
+// wait returns the time until fewer than n times lie within the window.
 func (Limit) wait(done []api.Time, now time.Time, n int, window time.Duration) time.Duration {
 	if len(done) < n {
 		return 0

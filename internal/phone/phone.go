@@ -1,6 +1,5 @@
-// Package phone knows Ghana's telephone numbers: how people write them, the one
-// form in which they are kept, which network a mobile prefix belongs to, and
-// how they are masked.
+// Package phone knows Ghana's telephone numbers: the ways of writing them, the stored form, the
+// network of a mobile prefix, and the masked form.
 package phone
 
 import (
@@ -50,8 +49,8 @@ func Parse(text string) (string, error) {
 	return "+233" + s, nil
 }
 
-// National returns the number as it is dialled in Ghana, 0XXXXXXXXX. The
-// argument is what Parse returned.
+// National returns the number as people dial it in Ghana, 0XXXXXXXXX. The argument is a result of
+// Parse.
 func National(number string) string {
 	if !strings.HasPrefix(number, "+233") {
 		return number
@@ -59,8 +58,8 @@ func National(number string) string {
 	return "0" + number[4:]
 }
 
-// Provider returns the provider that a mobile prefix was given to, or "". The
-// table is that of the specification; a number may have been ported since.
+// Provider returns the provider of a mobile prefix, or "". The table is the specification's. A
+// number may have been ported since.
 func Provider(number string) string {
 	n := National(number)
 	if len(n) < 3 {

@@ -1,11 +1,10 @@
-// Package pii finds the copies of people's data that the library keeps, and
-// takes the data out of them when the person is deleted.
+// Package pii finds the copies of people's data that the library keeps, and removes the data when
+// the person is deleted.
 //
-// Copies arise where an object is kept as it was: in the snapshot of an event and
-// in the answer of an idempotency key. A copy that holds a customer's data is kept
-// with the customer's id, and so it is found again. This package owns that rule and
-// the list of deleted customers; who is deleted, and what happens to the objects
-// themselves, is the business of the packages that have them.
+// A copy arises where the library stores an object's state: in the snapshot of an event and in
+// the answer of an idempotency key. The library stores the customer's id with each copy of a
+// customer's data, and finds it by that id. This package owns that rule and the list of deleted
+// customers. The packages that own the objects delete them.
 package pii
 
 import (
@@ -19,16 +18,16 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Erasure says that a customer was deleted. Its id is the customer's; it stays
-// for good, and holds no personal data once the work is done.
+// Erasure says that a customer was deleted. Its id is the customer's. It stays for good, and
+// holds no personal data once the work is done.
 type Erasure struct {
-	// Recipients are of an earlier release, which looked for messages by them. The work
-	// that it left undone takes them out.
+	// Recipients belong to an earlier release, which found messages by them. The erasure job
+	// removes them.
 	Recipients []string `json:"recipients,omitempty"`
-	// Request and Key are of the call that deleted the customer.
+	// Request and Key belong to the call that deleted the customer.
 	Request string `json:"request,omitempty"`
 	Key     string `json:"key,omitempty"`
-	// Due is when the copies are to be gone through; nil when that is done.
+	// Due is the time at which the job removes the copies; nil once that is done.
 	Due *api.Time `json:"due,omitempty"`
 }
 
@@ -43,8 +42,8 @@ type Holder interface {
 	PersonID() string
 }
 
-// Copy returns what may be kept of an object as JSON, and whose data it holds; "" for
-// nobody's. Of a customer who was deleted nothing personal is kept.
+// Copy returns the form of an object to store as JSON, and the customer whose data it holds; ""
+// for none. It removes the personal data of a deleted customer.
 func Copy(tx storage.ReadTx, scope storage.Scope, object any, doc []byte) (kept []byte, person string, err error) {
 	if person = Of(doc); person == "" {
 		if holder, ok := object.(Holder); ok {
@@ -77,8 +76,8 @@ func Deleted(tx storage.ReadTx, scope storage.Scope, id string) (bool, error) {
 	return true, nil
 }
 
-// What the JSON of an object with personal data, or of an event with its snapshot,
-// has in it, as this library writes it. Most objects have none, and are not parsed.
+// Each document with personal data contains one of these texts, in the form that this library
+// writes. Most documents contain none, and Of does not parse them.
 var marks = [][]byte{[]byte(`"object":"customer"`), []byte(`"object":"invoice"`)}
 
 // Of returns the id of the customer whose data the JSON of an object holds, or "".
@@ -94,14 +93,14 @@ func Of(doc []byte) string {
 			Object json.RawMessage `json:"object"`
 		} `json:"data"`
 	}
-	// An object of a host's own may be anything.
+	// An object of the host may have any form.
 	if json.Unmarshal(doc, &o) != nil {
 		return ""
 	}
 	var id string
 	switch o.Object {
 	case "customer":
-		_ = json.Unmarshal(o.ID, &id) // what is no text is no id
+		_ = json.Unmarshal(o.ID, &id) // an id that is not a text counts as none
 	case "invoice":
 		_ = json.Unmarshal(o.Customer, &id)
 	case "event":
@@ -110,8 +109,8 @@ func Of(doc []byte) string {
 	return id
 }
 
-// blanks are the members that hold personal data, by the type of the object, with
-// what stands in their place afterwards.
+// blanks are the members with personal data, by the type of the object, and the values that
+// replace them.
 var blanks = map[string]map[string]string{
 	"customer": {
 		"name": `""`, "email": `""`, "phone_number": `""`, "address": `""`, "metadata": `{}`,
@@ -121,8 +120,8 @@ var blanks = map[string]map[string]string{
 	},
 }
 
-// Redact returns the JSON of an object without its personal data. All else, and
-// the order of the members, stays as it is.
+// Redact returns the JSON of an object without its personal data. All other members, and their
+// order, stay.
 func Redact(doc []byte) ([]byte, error) {
 	var head struct {
 		Object string `json:"object"`
@@ -155,9 +154,9 @@ func Redact(doc []byte) ([]byte, error) {
 	})
 }
 
-// RedactObject returns the JSON of a copy without the personal data of the object with one
-// of some ids: of a payment its payer, of a transfer its payee, of an account its holder.
-// It reports whether the copy is of such an object, also one without such data.
+// RedactObject removes the personal data of the objects with the given ids from the JSON of a
+// copy: a payment's payer, a transfer's payee, an account's holder. It reports whether the copy
+// is of such an object, even if it holds no such data.
 func RedactObject(doc []byte, ids map[string]bool) (kept []byte, is bool, err error) {
 	var head struct {
 		Object  string `json:"object"`
@@ -165,7 +164,7 @@ func RedactObject(doc []byte, ids map[string]bool) (kept []byte, is bool, err er
 		Account string `json:"account_id"`
 	}
 	if json.Unmarshal(doc, &head) != nil {
-		return doc, false, nil // a host's own
+		return doc, false, nil // an object of the host
 	}
 	if head.Object == "event" {
 		kept, err = edit(doc, func(name string, data json.RawMessage) (json.RawMessage, error) {
@@ -181,9 +180,9 @@ func RedactObject(doc []byte, ids map[string]bool) (kept []byte, is bool, err er
 		})
 		return kept, is, err
 	}
-	holder := head.Object == "" // as the account itself is kept
+	holder := head.Object == "" // the stored form of an account
 	if head.Object == "consumer" || head.Object == "cash_agent" {
-		holder, head.ID = true, head.Account // as a test helper answers it
+		holder, head.ID = true, head.Account // the answer of a test helper
 	}
 	if !ids[head.ID] {
 		return doc, false, nil

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// Guard lets one holder at a time have the turn for a name. The zero value is
-// ready. Tries for one account that arrive at once are compared one after
-// another, so that right ones do not lock the account by being many.
+// Guard gives the turn for a name to one holder at a time. The zero value is ready. It makes
+// concurrent attempts for one account wait for each other, so that many right ones do not lock
+// the account.
 type Guard struct {
 	mu    sync.Mutex
 	turns map[string]*turn
 }
 
 type turn struct {
-	token   chan struct{} // holds one token while nobody has the turn
+	token   chan struct{} // holds one token while the turn is free
 	waiting int
 }
 
-// Lock waits for the turn, at most until ctx ends, and returns what gives it
+// Lock waits for the turn, at most until ctx ends, and returns the function that gives the turn
 // back.
 func (g *Guard) Lock(ctx context.Context, name string) (giveBack func(), err error) {
 	g.mu.Lock()

@@ -1,6 +1,5 @@
-// Package pin hashes and compares the short secrets of wallets, and lets one
-// comparison at a time happen for each. Counting the wrong tries is the business
-// of package account.
+// Package pin hashes and compares the short secrets of wallets, one comparison for each wallet at
+// a time. Package account counts the wrong attempts.
 package pin
 
 import (
@@ -19,9 +18,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Parameters of argon2id: the second of the equally strong choices in OWASP's
-// password storage cheat sheet. A hash carries its own, so that they can be
-// raised later.
+// Parameters of argon2id: the second of the equally strong choices in OWASP's password storage
+// cheat sheet. Each hash stores its own parameters, so later releases can raise them.
 const (
 	memoryKiB   = 19 * 1024
 	iterations  = 2
@@ -33,11 +31,11 @@ const (
 // weak is set by Weaken.
 var weak atomic.Bool
 
-// Weaken makes new hashes fast, and as fast to guess. Only tests call it: theirs are the
-// tests of wallets, which hash many PINs and store none that anybody wants.
+// Weaken makes new hashes fast to compute, and fast to guess. Only tests call it, since they hash
+// many PINs.
 func Weaken() { weak.Store(true) }
 
-// newParts returns the parameters of new hashes, without a salt in it yet.
+// newParts returns the parameters of new hashes, without a salt.
 func newParts() hashParts {
 	p := hashParts{memory: memoryKiB, time: iterations, threads: parallelism, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
 	if weak.Load() {
@@ -46,12 +44,12 @@ func newParts() hashParts {
 	return p
 }
 
-// ErrUnknownKey is the error of a hash whose key the hasher was not given.
+// ErrUnknownKey says that the hasher does not have the key of a hash.
 var ErrUnknownKey = errors.New("pin: the PIN was hashed under a key that is not configured")
 
-// Hasher hashes PINs, a few at a time: each takes 19 MiB while it runs. A PIN has a
-// few thousand values, so a stolen hash alone would give it away within minutes. The
-// hasher therefore hashes an HMAC of the PIN under a key that is kept elsewhere.
+// Hasher hashes PINs, a few at a time: each takes 19 MiB while it runs. A PIN has few possible
+// values, so a thief could find it from a plain hash within minutes. The hasher therefore hashes
+// an HMAC of the PIN under a key that is not in the database.
 type Hasher struct {
 	slots chan struct{}
 	keys  []key
@@ -64,9 +62,9 @@ type key struct {
 
 var encoding = base64.RawStdEncoding
 
-// NewHasher returns a hasher that runs as many at once as there are processors. The
-// first key is for new hashes; hashes of the others, and of none, still match. Without
-// keys the hasher hashes PINs as they are.
+// NewHasher returns a hasher that runs one hash for each processor. The first key is for new
+// hashes. Hashes under the others, and without a key, still match. Without keys the hasher hashes
+// PINs as they are.
 func NewHasher(keys ...[]byte) *Hasher {
 	h := &Hasher{slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	for _, secret := range keys {
@@ -82,7 +80,7 @@ func keyedHash(secret []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// hashParts is a hash in the PHC string format. keyID is empty where no key was used.
+// hashParts is a hash in the PHC string format. keyID is empty for a hash without a key.
 type hashParts struct {
 	memory, time uint32
 	threads      uint8
@@ -109,8 +107,8 @@ func (h *Hasher) Hash(ctx context.Context, pin string) (string, error) {
 		argon2.Version, p.memory, p.time, p.threads, suffix, encoding.EncodeToString(p.salt), encoding.EncodeToString(sum)), nil
 }
 
-// Matches reports whether the hash is the PIN's, in constant time. The empty hash
-// matches no PIN, and takes as long as another.
+// Matches reports whether the hash is the PIN's, in constant time. The empty hash matches no PIN,
+// and takes as long as another.
 func (h *Hasher) Matches(ctx context.Context, hash, pin string) (bool, error) {
 	parts := newParts()
 	p := &parts
@@ -127,8 +125,8 @@ func (h *Hasher) Matches(ctx context.Context, hash, pin string) (bool, error) {
 	return subtle.ConstantTimeCompare(got, p.sum) == 1 && hash != "", nil
 }
 
-// Check returns [ErrUnknownKey], or another error, for a hash that no PIN can be
-// compared with. It is fast.
+// Check returns [ErrUnknownKey], or another error, for a hash that cannot be compared. It is
+// fast.
 func (h *Hasher) Check(hash string) error {
 	p, err := parse(hash)
 	if err == nil {
@@ -137,7 +135,7 @@ func (h *Hasher) Check(hash string) error {
 	return err
 }
 
-// Stale reports whether a hash that Check lets pass is under another key than the first.
+// Stale reports whether a valid hash is under another key than the first.
 func (h *Hasher) Stale(hash string) bool {
 	p, err := parse(hash)
 	return err == nil && len(h.keys) > 0 && p.keyID != h.keys[0].id

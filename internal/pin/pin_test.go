@@ -36,7 +36,7 @@ func TestHashMatchesItsPINOnly(t *testing.T) {
 	}
 }
 
-// A stolen hash gives no PIN away without its key.
+// A stolen hash does not reveal its PIN without the key.
 func TestHashesNeedTheirKey(t *testing.T) {
 	plain, old, now := NewHasher(), NewHasher([]byte("old")), NewHasher([]byte("new"), []byte("old"))
 	hash := map[*Hasher]string{}
@@ -72,7 +72,7 @@ func TestHashesNeedTheirKey(t *testing.T) {
 				t.Errorf("%s: %q matches: %t, %v", test.name, pin, got, err)
 			}
 		}
-		// The thief knows how hashes are made, and has everything but the key.
+		// The thief knows the algorithm, and has everything except the key.
 		stripped := strings.Replace(test.hash, ",keyid="+keyID(test.hash), "", 1)
 		if got, err := plain.Matches(t.Context(), stripped, "1234"); err != nil || got != (test.hash == hash[plain]) {
 			t.Errorf("%s: without its key the hash matches: %t, %v", test.name, got, err)
@@ -93,7 +93,7 @@ func keyID(hash string) string {
 
 func TestHashingStopsWithTheContext(t *testing.T) {
 	h := &Hasher{slots: make(chan struct{}, 1)}
-	h.slots <- struct{}{} // all are busy
+	h.slots <- struct{}{} // all slots are busy
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := h.Hash(ctx, "1234"); !errors.Is(err, context.Canceled) {
@@ -114,7 +114,7 @@ func TestGuardGivesOneTurnAtATime(t *testing.T) {
 				return
 			}
 			defer giveBack()
-			if name == "a" { // under the turn of a, which orders the accesses
+			if name == "a" { // the turn of a orders the accesses
 				holders[name]++
 			}
 		})

@@ -1,6 +1,5 @@
-// Package plainjson marshals JSON without the escapes that encoding/json makes
-// for the sake of HTML: what people wrote is stored and given back as it came.
-// Pages are rendered by html/template, which escapes for itself.
+// Package plainjson marshals JSON without the HTML escapes of encoding/json. So texts are stored
+// and returned as people wrote them. html/template escapes the texts of pages.
 package plainjson
 
 import (
@@ -12,7 +11,7 @@ import (
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxPooled is the largest buffer that is kept for the next document.
+// maxPooled is the largest buffer that the pool keeps.
 const maxPooled = 64 << 10
 
 // Marshal is json.Marshal with <, > and & left as they are.
@@ -20,15 +19,13 @@ func Marshal(v any) ([]byte, error) {
 	return marshal(v, func(b []byte) []byte { return bytes.Clone(b) })
 }
 
-// Hole is a [json.RawMessage] that stands for another one, see [MarshalAround]. No
-// string is encoded like that: a letter needs no escape.
+// Hole is a [json.RawMessage] that stands for another one, see [MarshalAround]. No encoded string
+// looks like it, because a letter needs no escape.
 var Hole = json.RawMessage(`"\u0041"`)
 
-// MarshalAround is Marshal of a v with a member that is [Hole], in whose place the JSON
-// given comes, as it is. encoding/json would go through it letter by letter, which for
-// an object within another takes longer than all the rest. It is v's caller who knows
-// that it is valid, and compact. found is false, and data nil, unless there is exactly
-// one hole.
+// MarshalAround is Marshal of a v with a member that is [Hole]. It puts inner in its place
+// without a check; the caller ensures that inner is valid and compact. encoding/json would read
+// inner again, letter by letter. found is false, and data nil, unless there is exactly one hole.
 func MarshalAround(v any, inner []byte) (data []byte, found bool, err error) {
 	data, err = marshal(v, func(b []byte) []byte {
 		before, after, ok := bytes.Cut(b, Hole)
@@ -40,7 +37,7 @@ func MarshalAround(v any, inner []byte) (data []byte, found bool, err error) {
 	return data, data != nil, err
 }
 
-// marshal returns what take makes of the JSON, which it must not keep.
+// marshal returns take's result for the JSON. take must not keep the JSON.
 func marshal(v any, take func([]byte) []byte) ([]byte, error) {
 	b := buffers.Get().(*bytes.Buffer)
 	b.Reset()

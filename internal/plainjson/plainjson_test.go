@@ -35,7 +35,7 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-// Whatever people wrote reads back as they wrote it.
+// Any text reads back as people wrote it.
 func TestTextSurvives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "texts")
@@ -50,7 +50,7 @@ func TestTextSurvives(t *testing.T) {
 	})
 }
 
-// What is put into the hole comes out as it went in, whatever stands around it.
+// The content of the hole comes out unchanged, whatever surrounds it.
 func TestMarshalAround(t *testing.T) {
 	type outer struct {
 		Before string          `json:"before"`

@@ -1,10 +1,10 @@
-// Package providers runs the one loop that sees orders through to their outcome:
-// transfers, refunds and charges. It stands above the packages that make and book orders,
-// and calls down: into their Begin and Book, with the steps of package dispatch.
+// Package providers runs the one loop that submits orders and polls until each has an outcome:
+// transfers, refunds and charges. It stands above the packages that make and book orders. It
+// calls their Begin and Book, with the steps of package dispatch.
 //
-// It owns the worker, and [provider.Service]: what callbacks report, the list of stuck and
-// contradicted orders, and the comparison with a provider's statement. It does not own what
-// an outcome does to money and objects.
+// It owns the worker, and [provider.Service]: the reports of callbacks, the list of stuck and
+// contradicted orders, and the comparison with a provider's statement. The other packages own the
+// effect of an outcome on money and objects.
 package providers
 
 import (
@@ -27,16 +27,16 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Config is what the service works with.
+// Config holds the service's settings and the packages that it calls.
 type Config struct {
 	Payouts  *payout.Internal
 	Refunds  *refund.Internal
 	Invoices *invoice.Internal
-	// StuckAfter is how long an order may take before it is listed as stuck.
+	// StuckAfter is the time after which the list shows an open order as stuck.
 	StuckAfter time.Duration
 }
 
-// Service implements [provider.Service], and the work behind it.
+// Service implements [provider.Service], and runs its background work.
 type Service struct {
 	engine *engine.Engine
 	config Config
@@ -58,7 +58,7 @@ func New(e *engine.Engine, c Config) *Service {
 
 // Jobs submit the due orders to their providers, and poll for their outcomes.
 func (s *Service) Jobs() []work.Job {
-	const atATime, chargesAtATime = 64, 32 // most of it waits for the provider
+	const atATime, chargesAtATime = 64, 32 // most of the time goes to waiting for the provider
 	var jobs []work.Job
 	for _, v := range transfer.Variants {
 		jobs = append(jobs, s.job(s.transfers, v.Object, s.config.Payouts.Kind(v), atATime))
@@ -113,7 +113,7 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 	return err
 }
 
-// CountStuck counts the orders of a mode that List would list, up to limit of each flow.
+// CountStuck counts the orders of a mode that List would show, up to limit in each flow.
 func (s *Service) CountStuck(tx storage.ReadTx, live bool, limit int) (n int, err error) {
 	for _, f := range s.all() {
 		stuck, err := f.CountStuck(tx, s.engine, live, s.config.StuckAfter, limit)

@@ -53,7 +53,7 @@ func (s *Service) Reconcile(ctx context.Context, caller api.Caller, p provider.R
 	return report, nil
 }
 
-// covered are the flows of orders that a statement covers.
+// covered returns the flows whose orders a statement covers.
 func (s *Service) covered(p *provider.ReconcileParams) []*flow {
 	return slices.DeleteFunc(s.all(), func(f *flow) bool {
 		return len(p.Flows) > 0 && !slices.Contains(p.Flows, f.Name)

@@ -23,8 +23,8 @@ import (
 
 const day = 24 * time.Hour
 
-// What is older than the host keeps it goes, also where it was there before the host said
-// so: from every merchant and both modes, while what is younger stays.
+// Retention removes records that are older than the host's limit, from every merchant and both
+// modes, including records from before the setting. Younger records stay.
 func TestRetentionAppliesToExistingRecords(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -37,7 +37,7 @@ func TestRetentionAppliesToExistingRecords(t *testing.T) {
 		}
 		record := func(n int) {
 			t.Helper()
-			for _, c := range callers[1:] { // of one there is nothing
+			for _, c := range callers[1:] { // one merchant has no records
 				for range n {
 					must.Get(svc.Events.Record(t.Context(), c, event.RecordParams{Type: "plan.created", Object: struct{}{}}))(t)
 				}
@@ -72,7 +72,7 @@ func TestRetentionAppliesToExistingRecords(t *testing.T) {
 		must.Do(t, svc.Drain(t.Context()))
 		want("nothing is removed", 235)
 
-		// It is switched on, shortened and set longer again.
+		// The host switches it on, shortens it and lengthens it again.
 		for _, step := range []struct {
 			keep time.Duration
 			left int
@@ -91,8 +91,8 @@ func TestRetentionAppliesToExistingRecords(t *testing.T) {
 	})
 }
 
-// Deliveries go before their events once they have ended, also those that were there
-// before the host said so; those that are on their way stay.
+// An ended delivery goes before its event, also one from before the setting. A delivery that is
+// under way stays.
 func TestRetentionOfDeliveries(t *testing.T) {
 	testkit.OverStores(t, func(t *testing.T, store storage.Store) {
 		now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -121,7 +121,7 @@ func TestRetentionOfDeliveries(t *testing.T) {
 		for range 3 {
 			record()
 		}
-		wait(4 * day) // they are given up
+		wait(4 * day) // the service gives them up
 		record()
 		config.DeliveryRetention, config.EventRetention = time.Hour, 30*day
 		svc = testkit.New(t, store, config)
@@ -136,7 +136,7 @@ func TestRetentionOfDeliveries(t *testing.T) {
 	})
 }
 
-// A time that a store cannot keep, or that would break a promise, is refused.
+// The service refuses a time that a store cannot keep, or that would break a promise.
 func TestRetentionIsChecked(t *testing.T) {
 	for want, c := range map[string]payments.Config{
 		"EventRetention is -1ns":        {EventRetention: -1},
@@ -156,15 +156,15 @@ func TestRetentionIsChecked(t *testing.T) {
 	}
 }
 
-// unscanned is a store that has only what the contract demands.
+// unscanned is a store without the optional interfaces.
 type unscanned struct{ storage.Store }
 
 func (u unscanned) View(ctx context.Context, fn func(storage.ReadTx) error) error {
 	return u.Store.View(ctx, func(tx storage.ReadTx) error { return fn(struct{ storage.ReadTx }{tx}) })
 }
 
-// A key stands for as long as the host says.
-func TestKeysAreKeptAsTheHostSays(t *testing.T) {
+// The service keeps a key for as long as the host says.
+func TestKeyRetentionFollowsConfig(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc := testkit.New(t, memory.New(), payments.Config{Clock: func() time.Time { return now }, IdempotencyRetention: 90 * day})
 	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
@@ -185,9 +185,9 @@ func TestKeysAreKeptAsTheHostSays(t *testing.T) {
 	}
 }
 
-// The messages of test mode can be read for as long as the host says, also those that
-// were sent before it said so.
-func TestMessagesAreKeptAsTheHostSays(t *testing.T) {
+// Test mode keeps messages for as long as the host says, including messages from before the
+// setting.
+func TestMessageRetentionFollowsConfig(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	store, config := memory.New(), payments.Config{Clock: func() time.Time { return now }}
 	svc := testkit.New(t, store, config)
@@ -221,7 +221,7 @@ func TestMessagesAreKeptAsTheHostSays(t *testing.T) {
 	want("its time is over", 0)
 }
 
-// A key is forgotten after thirty days, by the work that is due then.
+// The job removes a key after thirty days.
 func TestKeysAreForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return now }})

@@ -1,11 +1,10 @@
-// Package retention removes records that a host keeps for a certain time only.
+// Package retention removes records that a host keeps only for a certain time.
 //
-// It owns the pass over them: when it runs, how it finds what is old, and how much it
-// removes in one transaction. Which records these are, and what goes with them, is the
-// business of the packages that store them.
+// It owns the pass over them: its times, its search for old records, and its limits for one
+// transaction. The packages that store the records bring the rules.
 //
-// What a record has of it is its creation, and no time of removal. So a host's setting
-// holds for what is there already, too, whenever it is changed.
+// A record has a creation time and no removal time. So a change of the host's setting also
+// affects existing records.
 package retention
 
 import (
@@ -22,51 +21,72 @@ import (
 )
 
 const (
-	// every is the time from one pass to the next, and so the longest by which a record
-	// is removed too late, beside the pass itself.
+	// every is the time from one pass to the next. A record stays at most this long past its
+	// time, in addition to the pass itself.
 	every = time.Hour
-	// retry is the time until a pass goes on that the store has failed.
+	// retry is the time until a pass continues after a failure of the store.
 	retry = time.Minute
 	limit = time.Minute
 
-	// pageSize and viewPages bound what one View reads, maxRows and maxBytes what one
-	// Update removes: writers wait for it.
+	// pageSize and viewPages bound the reads of one View, maxRows and maxBytes the removals of
+	// one Update, for which writers wait.
 	pageSize  = 100
 	viewPages = 50
 	maxRows   = 200
 	maxBytes  = 1 << 20
 )
 
-// Rule says for how long the records of a kind are kept. Their ids ascend with their
-// creation in each scope.
+// Rule sets the retention of the records of a kind. Their ids ascend with their creation in each
+// scope.
 type Rule struct {
 	Kind *storage.Kind
-	// Keep is the time from the creation on, by the clock of the scope; zero for good.
+	// Keep is the time from the creation on, by the clock of the scope; zero keeps records for
+	// good.
 	Keep time.Duration
 	// Created returns when a record was created, and whether it may be removed by now.
 	Created func(storage.Record) (at time.Time, removable bool, err error)
-	// Remove removes a record with what hangs on it, and returns how many records that
-	// were. ErrConflict and ErrNotFound say that it is for the next pass.
+	// Remove removes a record and its dependent records, and returns the number of records
+	// removed. After ErrConflict or ErrNotFound the next pass tries again.
 	Remove func(tx *engine.Tx, r storage.Record) (int, error)
-	// Stays says that Remove takes something out of a record, which stays. A pass goes on
-	// after the old records of the passes before, and does not come back for one that could
-	// not be removed then: whoever changes it removes that if it is old. Remove reads the
-	// record again, so that it has no conflict.
+	// Stays says that Remove removes a part of a record, and the record stays. A pass begins
+	// after the records that earlier passes have visited, and does not return to one that was not
+	// removable then. A later change of that record must remove the part itself, if the record is
+	// old. Remove reads the record again, so it meets no conflict.
 	Stays bool
 }
 
-// Service removes what rules say.
+// NewRule returns the rule that removes old records of a collection. about returns when a
+// record was created, and whether it may be removed by now.
+func NewRule[T any](c *storage.Collection[T], keep time.Duration, about func(*T) (created api.Time, removable bool)) Rule {
+	return Rule{
+		Kind: c.Kind(), Keep: keep,
+		Created: func(r storage.Record) (time.Time, bool, error) {
+			o, err := c.Decode(r)
+			if err != nil {
+				return time.Time{}, false, err
+			}
+			created, removable := about(&o.Value)
+			return created.Time, removable, nil
+		},
+		Remove: func(tx *engine.Tx, r storage.Record) (int, error) {
+			return 1, tx.Delete(c.Kind(), r.Scope, r.ID, r.Version)
+		},
+	}
+}
+
+// Service applies the rules.
 type Service struct {
 	engine *engine.Engine
 	rules  []Rule
 }
 
-// progress is the one record by whose due time the worker comes, and how far it has come.
+// progress is the worker's only record: its due time wakes the worker, and it stores the place of
+// the pass.
 type progress struct {
 	Due api.Time `json:"due"`
-	// Began is when the pass under way began; nil between two.
+	// Began is the start of the pass under way; nil between two.
 	Began *api.Time `json:"began,omitempty"`
-	// Kind, Scope and ID are those of the last record that was looked at.
+	// Kind, Scope and ID identify the last record visited.
 	Kind  string        `json:"kind,omitempty"`
 	Scope storage.Scope `json:"scope,omitzero"`
 	ID    string        `json:"id,omitempty"`
@@ -74,7 +94,7 @@ type progress struct {
 
 const progressID = "retention"
 
-// mark is how far the passes have come in a scope for a rule whose records stay. Its
+// mark is the place that the passes have reached in a scope, for a rule whose records stay. Its
 // id is the name of the kind.
 type mark struct {
 	ID string `json:"id"`
@@ -82,7 +102,7 @@ type mark struct {
 
 var marks = storage.NewCollection[mark]("retention_marks", nil)
 
-// markOf returns the id of the last record of a scope that was looked at, or "".
+// markOf returns the id of the last visited record of a scope, or "".
 func markOf(tx storage.ReadTx, rule *Rule, scope storage.Scope) (string, error) {
 	o, err := marks.Get(tx, scope, rule.Kind.Name)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -121,8 +141,8 @@ var progressRecords = storage.NewCollection("retention", []storage.Field[progres
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind { return []*storage.Kind{progressRecords.Kind(), marks.Kind()} }
 
-// New returns the service. Rules that keep for good are left out. It fails if the store
-// cannot be read in the order of ids over all scopes.
+// New returns the service. It ignores rules without a limit. It fails if the store cannot scan
+// all scopes in the order of ids.
 func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error) {
 	s := &Service{engine: e}
 	for _, r := range rules {
@@ -155,8 +175,7 @@ func New(ctx context.Context, e *engine.Engine, rules ...Rule) (*Service, error)
 	return s, nil
 }
 
-// Job is the job that passes over the kinds, again and again. It keeps its place between
-// two runs.
+// Job returns the job that passes over the kinds repeatedly. It stores its place between runs.
 func (s *Service) Job() work.Job {
 	return work.Job{
 		Kind: progressRecords.Kind(), Timeout: limit, Batch: 1,
@@ -167,7 +186,7 @@ func (s *Service) Job() work.Job {
 	}
 }
 
-// continuePass goes on with a pass until its end, or until half of the limit is over.
+// continuePass continues a pass until its end, or until half of the limit is over.
 func (s *Service) continuePass(ctx context.Context, p *progress) error {
 	now := s.engine.Clock()
 	if p.Began == nil {
@@ -176,7 +195,7 @@ func (s *Service) continuePass(ctx context.Context, p *progress) error {
 	for i := range s.rules {
 		rule := &s.rules[i]
 		if p.Kind != "" && p.Kind != rule.Kind.Name && s.comesLater(p.Kind, i) {
-			continue // it is done
+			continue // already done
 		}
 		if p.Kind != rule.Kind.Name {
 			p.Kind, p.Scope, p.ID = rule.Kind.Name, storage.Scope{}, ""
@@ -200,7 +219,7 @@ func (s *Service) continuePass(ctx context.Context, p *progress) error {
 	return nil
 }
 
-// comesLater reports that the rule for a kind comes after one.
+// comesLater reports whether the rule for a kind comes after the given one.
 func (s *Service) comesLater(kind string, than int) bool {
 	for i := than + 1; i < len(s.rules); i++ {
 		if s.rules[i].Kind.Name == kind {
@@ -210,13 +229,13 @@ func (s *Service) comesLater(kind string, than int) bool {
 	return false
 }
 
-// step removes some old records from a place on, and moves it. In each scope it reads
-// from the oldest record to the first that is not old, so that it takes one read for a
-// scope where nothing is to be removed.
+// step removes some old records from the place on, and moves the place. In each scope it reads
+// from the oldest record to the first that is young. So it takes one read for a scope without old
+// records.
 func (s *Service) step(ctx context.Context, rule *Rule, p *progress) (more bool, err error) {
 	var old []storage.Record
 	var at progress
-	var reached map[storage.Scope]string // by the rule whose records stay
+	var reached map[storage.Scope]string // for a rule whose records stay
 	err = s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		old, at, more, reached = nil, *p, true, map[storage.Scope]string{}
 		scanner, ok := tx.(storage.Scanner)
@@ -253,7 +272,7 @@ func (s *Service) step(ctx context.Context, rule *Rule, p *progress) (more bool,
 				at.Scope, at.ID = r.Scope, r.ID
 				created, removable, err := rule.Created(*r)
 				if err != nil {
-					continue // it cannot be read, and stays
+					continue // an unreadable record stays
 				}
 				if created.After(cutoff) {
 					at.ID, limit = lastID, 1
@@ -294,10 +313,10 @@ func (s *Service) step(ctx context.Context, rule *Rule, p *progress) (more bool,
 	return more, nil
 }
 
-// lastID is after every id.
+// lastID sorts after every id.
 const lastID = "\x7f"
 
-// remove removes the first of some records in one transaction, and returns how many.
+// remove removes the first of some records in one transaction, and returns how many it removed.
 func (s *Service) remove(ctx context.Context, rule *Rule, old []storage.Record) (n int, err error) {
 	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 		n = 0

@@ -121,8 +121,8 @@ func (d *desk) pass(t *testing.T, by time.Duration) {
 	must.Do(t, d.runner.Drain(t.Context()))
 }
 
-// Much that is old goes in small transactions; where nothing is old, one read a scope
-// shows it, however much there is.
+// Many old records go in small transactions. One read in each scope shows that nothing is old,
+// whatever the number of records.
 func TestOldRecordsGoInSmallTransactions(t *testing.T) {
 	d := newDesk(t, 10*time.Hour)
 	d.put(t, 40, 250, note{})
@@ -147,7 +147,7 @@ func TestOldRecordsGoInSmallTransactions(t *testing.T) {
 	if d.scans > 210 {
 		t.Errorf("%d reads of 200 scopes in which nothing is old", d.scans)
 	}
-	// Large records are removed in transactions of fewer.
+	// Large records go in transactions of fewer records.
 	d = newDesk(t, time.Hour)
 	d.put(t, 1, 100, note{Text: string(make([]byte, 10_000))})
 	d.pass(t, 3*time.Hour)
@@ -156,7 +156,7 @@ func TestOldRecordsGoInSmallTransactions(t *testing.T) {
 	}
 }
 
-// Whichever call of the store fails, a pass goes on and comes to its end.
+// A pass continues and ends after a failure of any call of the store.
 func TestPassContinuesAfterFailures(t *testing.T) {
 	d := newDesk(t, time.Hour)
 	d.put(t, 6, 250, note{})
@@ -166,13 +166,13 @@ func TestPassContinuesAfterFailures(t *testing.T) {
 			t.Fatalf("%d are left", d.left(t))
 		}
 		d.FailAt(1 + k*37%900)
-		_ = d.runner.Drain(t.Context()) // it fails, or there is nothing to do
+		_ = d.runner.Drain(t.Context()) // it fails, or has nothing to do
 		d.Heal()
 		d.now = d.now.Add(2 * time.Minute)
 	}
 }
 
-// A record that cannot be read stays, and holds up nothing.
+// A record that cannot be read stays, and blocks no others.
 func TestUnreadableRecordStays(t *testing.T) {
 	d := newDesk(t, time.Hour)
 	d.put(t, 1, 1, note{})
@@ -186,8 +186,7 @@ func TestUnreadableRecordStays(t *testing.T) {
 	}
 }
 
-// A rule whose records stay looks at each of them once, and takes
-// something out of all that may be changed.
+// A rule whose records stay visits each of them once, and changes all that it may.
 func TestStayingRecordsAreVisitedOnce(t *testing.T) {
 	looked, changed := 0, 0
 	d := newDesk(t, time.Hour, func(r *retention.Rule) {

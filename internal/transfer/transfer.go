@@ -1,6 +1,5 @@
-// Package transfer says what distinguishes a payout from a disbursement: the name of the
-// object, its table, and its words. Both are transfers of package payout, which owns their
-// rules.
+// Package transfer describes the differences between a payout and a disbursement: the name of the
+// object, its table, and its words. Package payout owns the rules of both.
 package transfer
 
 import "github.com/seed-7082ffec/payments/api"
@@ -9,7 +8,7 @@ import "github.com/seed-7082ffec/payments/api"
 type Variant struct {
 	// Object is the name of the object, as "payout". It begins the names of its events.
 	Object string
-	// Table is where its transfers are stored, and the end of their path.
+	// Table is the name of the kind that stores the transfers, and the end of their path.
 	Table string
 	// Done is the status that ends an external transfer well.
 	Done string

@@ -7,22 +7,21 @@ import (
 )
 
 const (
-	// maxAlarms is how many times to come a worker keeps, the nearest ones. What is
-	// due after all of them it finds when it looks by itself.
+	// maxAlarms bounds the future times that a worker keeps, the nearest ones. The poll finds
+	// work that is due later.
 	maxAlarms = 512
-	// near is how much later than its time an alarm may be, for the sake of one
-	// that is set already.
+	// near is the largest delay of an alarm that joins one set already.
 	near = 2 * time.Millisecond
 )
 
-// alarms wake a worker at times to come.
+// alarms wake a worker at future times.
 type alarms struct {
 	mu    sync.Mutex
 	times []time.Time // ascending
-	timer *time.Timer // of the first
+	timer *time.Timer // of the first time
 }
 
-// set has ring called at that time.
+// set calls ring at that time.
 func (a *alarms) set(at time.Time, ring func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Every time that was set rings, also when nearer ones were set later.
+// Every time that was set rings, even if nearer ones were set later.
 func TestEveryAlarmRings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a alarms
@@ -30,7 +30,7 @@ func TestEveryAlarmRings(t *testing.T) {
 	})
 }
 
-// More than so many are not kept; the nearest are.
+// A worker keeps the nearest times, up to the limit.
 func TestOnlyTheNearestAlarmsAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a alarms

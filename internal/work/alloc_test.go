@@ -15,8 +15,8 @@ type silent struct{}
 func (silent) BeginWork(ctx context.Context, _ Work) context.Context { return ctx }
 func (silent) EndWork(context.Context, Work)                         {}
 
-// With no observer and the log off, telling of work takes no memory; an observer
-// that keeps nothing costs nothing either.
+// Reporting work allocates nothing if there is no observer and the log is off, or if the observer
+// keeps nothing.
 func TestObservingAllocatesNothing(t *testing.T) {
 	kind := &storage.Kind{Name: "tasks", Columns: []storage.Column{{Name: "due", Type: storage.Time, Null: true}}, Due: "due"}
 	records := []storage.Record{{ID: "a", Columns: []any{time.Now()}}}
@@ -33,7 +33,7 @@ func TestObservingAllocatesNothing(t *testing.T) {
 		}
 	}
 
-	// A whole piece of work, its context included, takes the same with an observer.
+	// A piece of work, with its context, allocates the same with an observer.
 	whole := func(observer Observer) float64 {
 		r := &Runner{Clock: time.Now, Log: slog.New(slog.DiscardHandler), Observer: observer}
 		r.Add(Job{Kind: kind, Timeout: time.Minute, Batch: 1, Do: func(context.Context, storage.Record) error { return nil }})

@@ -15,11 +15,11 @@ import (
 // fairScheduler chooses the merchants of the next claim when more is due than one claim
 // takes.
 //
-// The worker claims in the order of due times, from all merchants of the mode, as long as
-// that takes all that is due. After a batch with more left, the worker scans for merchants
-// with due work. From then on they take turns, each with the same share of a claim. A
-// merchant that is alone takes no turns: the worker claims in the order of due times, and
-// scans again after another batch.
+// As long as one claim takes all due records, the worker claims in the order of due times, from
+// all merchants of the mode. After a batch with more left, the worker scans for merchants with
+// due work. From then on they take turns, each with the same share of a claim. A merchant that is
+// alone takes no turns: the worker claims in the order of due times, and scans again after
+// another batch.
 //
 // A scan reads a few index entries for each of scanSize merchants. So a new merchant waits
 // for one batch and one turn of each other merchant, however long their backlogs are.
@@ -30,7 +30,7 @@ type fairScheduler struct {
 	// claimedSinceScan counts the records claimed by due time, with more left, since the
 	// last scan.
 	claimedSinceScan int
-	// rescan says that a merchant may have due work and more free slots than another.
+	// rescan says that a merchant may have both due work and more free slots than another.
 	rescan bool
 	// waiting are the merchants whose turn is to come. The next scan begins at scanFrom.
 	waiting  []string
@@ -39,14 +39,14 @@ type fairScheduler struct {
 	lastClock string
 }
 
-// scanSize is how many merchants a scan reads.
+// scanSize is the number of merchants in one scan.
 const scanSize = 256
 
 // claimOnce claims and runs one batch by the real clock and, in test mode, one by the test
 // clocks. It returns the number of records.
 func (r *Runner) claimOnce(ctx context.Context, q *queue) (int, error) {
 	n, turn, err := r.claimBatch(ctx, q, nil)
-	for n == 0 && turn && err == nil { // their turn found nothing
+	for n == 0 && turn && err == nil { // the claim by turns found nothing
 		n, turn, err = r.claimBatch(ctx, q, nil)
 	}
 	if err != nil || r.Clocks == nil || q.live || q.Kind.OneQueue {
@@ -60,8 +60,8 @@ func (r *Runner) claimOnce(ctx context.Context, q *queue) (int, error) {
 	return n + m, err
 }
 
-// claimBatch claims and runs one batch by the given test clocks, or without them by the real
-// one. turn says that the claim was for merchants whose turn it was.
+// claimBatch claims and runs one batch, by the given test clocks, or by the real clock if there
+// are none. turn says that the claim was limited to merchants whose turn it was.
 func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Clock) (n int, turn bool, err error) {
 	// The batch counts as running before it is claimed, so Drain cannot see an idle queue
 	// between the claim and the run.

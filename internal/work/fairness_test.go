@@ -19,7 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// turns are the scopes of the rows and transfers that were worked on, in their order.
+// turns records the scopes of the rows and transfers in the order of their work.
 type turns struct {
 	mu    sync.Mutex
 	order []payments.Work
@@ -35,8 +35,8 @@ func (o *turns) EndWork(_ context.Context, w payments.Work) {
 	}
 }
 
-// A live batch of one row, and that of another merchant, wait for no more than a few turns
-// of a test key and of a merchant that were there before with hundreds of rows.
+// A live batch of one row, and another merchant's batch, wait for a few turns only. A test key
+// and a merchant had queued hundreds of rows before.
 func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
 	seen := &turns{}
 	svc := testkit.New(t, memory.New(), payments.Config{Observer: seen, Live: payments.Providers{Rail: provider.Simulated{}}})
@@ -77,7 +77,7 @@ func TestSmallBatchDoesNotWaitForLargeOnes(t *testing.T) {
 				before++
 			}
 		}
-		// Two batches of 16 rows, and what became of them.
+		// Two batches of 16 rows, and the transfers that they made.
 		if mine < 2 || last > 5*16 {
 			t.Errorf("live %t: a row and its transfer, %d of work, waited for %d of %d of the other merchant's", live, mine, last, before)
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// A process leases the records it works on for Lease, and renews that every renewEvery.
-// Another process takes the work over soon after this one has died, or has lost its
-// database, and not before.
+// A process leases the records that it works on for Lease, and renews the lease every renewEvery.
+// If the process dies or loses its database, another takes over the work when the lease ends, and
+// not before.
 const (
 	Lease      = 15 * time.Second
 	renewEvery = 5 * time.Second
@@ -23,7 +23,7 @@ type LeaseRenewer struct {
 	store   storage.Store
 	clock   func() time.Time
 	kind    *storage.Kind
-	records []storage.Record // of which scope, id and version count
+	records []storage.Record // only scope, id and version are used
 
 	mu    sync.Mutex
 	timer *time.Timer // nil before Start
@@ -41,7 +41,7 @@ func (h *LeaseRenewer) Start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.ended {
-		h.timer = time.AfterFunc(renewEvery, h.renew) // most work is over before
+		h.timer = time.AfterFunc(renewEvery, h.renew) // most work ends before the first renewal
 	}
 }
 
@@ -83,7 +83,7 @@ func (h *LeaseRenewer) renew() {
 		}
 		return nil
 	})
-	if err == nil { // else the database may be back in time
+	if err == nil { // after an error the next renewal may still be in time
 		h.records = left
 	}
 	h.mu.Lock()

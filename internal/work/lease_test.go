@@ -13,7 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// counted is a store whose leases are counted, and which can be cut off.
+// counted is a store that counts leases and can be cut off.
 type counted struct {
 	storage.Store
 	renewals atomic.Int64
@@ -37,9 +37,8 @@ func (tx *countedTx) Lease(k *storage.Kind, s storage.Scope, id string, version 
 	return tx.Tx.Lease(k, s, id, version, until)
 }
 
-// Work that takes long is one process's for as long as that lives. When the process dies,
-// which to others looks as if its store were cut off, another takes the work over within
-// the lease.
+// A process keeps long work as long as it lives. When it dies, another takes over within the
+// lease. Others cannot distinguish a dead process from one without its store.
 func TestWorkOfDeadProcessIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
@@ -83,7 +82,7 @@ func TestWorkOfDeadProcessIsTakenOver(t *testing.T) {
 	})
 }
 
-// Work that is short renews nothing.
+// Short work renews no lease.
 func TestShortWorkRenewsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
@@ -102,7 +101,7 @@ func TestShortWorkRenewsNothing(t *testing.T) {
 	})
 }
 
-// A renewer goes on while the database is away, and ends when the record was written.
+// A renewer continues while the database is unavailable, and ends when the record was written.
 func TestLeaseRenewerSurvivesDatabaseOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
@@ -122,7 +121,8 @@ func TestLeaseRenewerSurvivesDatabaseOutage(t *testing.T) {
 		if n := mine.renewals.Load(); n != 1 {
 			t.Errorf("renewed %d times, once while it could", n)
 		}
-		// It is written by a callback, say: the renewer has nothing left.
+		// Another writer, such as a callback, changes the record. Then the renewer has nothing
+		// left.
 		must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error {
 			o, err := tasks.Get(tx, storage.Scope{}, "a")
 			if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Pass returns what a job runs that goes on with a long pass, and keeps its place in the
-// claimed record: goOn does a part of the pass and moves the place, which is written also
-// when it fails.
+// Pass returns the Run of a job that continues a long pass and keeps its place in the claimed
+// record. goOn does a part of the pass and moves the place. Pass writes the place even if goOn
+// fails.
 func Pass[T any](in *storage.Collection[T], store storage.Store, goOn func(context.Context, *T) error) func(context.Context, []storage.Record) error {
 	return func(ctx context.Context, records []storage.Record) error {
 		o, err := in.Decode(records[0])
@@ -18,11 +18,11 @@ func Pass[T any](in *storage.Collection[T], store storage.Store, goOn func(conte
 		}
 		failed := goOn(ctx, &o.Value)
 		err = store.Update(ctx, func(tx storage.Tx) error {
-			kept := *o // a run that is undone leaves the claimed version as it is
+			kept := *o // a rolled back run leaves the claimed version as it is
 			return in.Replace(tx, &kept)
 		})
 		if errors.Is(err, storage.ErrConflict) {
-			err = nil // the lease has ended, and another worker has gone on
+			err = nil // the lease has ended, and another worker has continued
 		}
 		return errors.Join(failed, err)
 	}

@@ -1,11 +1,10 @@
-// Package work runs due work: records that must be acted on when their time has
-// come. It claims them from the store with a lease, renews that for as long as the job
-// of their kind works on them, and comes back when more is due.
+// Package work runs due work: records that a job must act on at their due time. It claims them
+// from the store with a lease, renews the lease while the job works on them, and polls again.
 //
-// It owns the workers and their timing, and whose turn it is: live and test mode have
-// workers of their own, and merchants with more work than can be done at once take
-// turns. What is done with a record, and when it is due next, is the job's business: a
-// job that writes nothing gets the record again when the lease has run out.
+// It owns the workers, their timing and the order of merchants. Live and test mode have separate
+// workers. Merchants with more work than the slots allow take turns. The job decides what it does
+// with a record and when the record is due next. If the job writes nothing, it gets the record
+// again after the lease.
 package work
 
 import (
@@ -20,28 +19,27 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Job is what is done with the due records of one kind.
+// Job describes the work on the due records of one kind.
 type Job struct {
 	Kind *storage.Kind
 	// Timeout bounds the work on claimed records.
 	Timeout time.Duration
 	// Batch is the largest number of records claimed at once.
 	Batch int
-	// MaxPerMerchant is the largest number of records of one merchant that this process
-	// runs Do on at a time, in each mode; zero means Batch. All merchants together have at
-	// most twice as many.
+	// MaxPerMerchant bounds the records of one merchant on which this process runs Do at once, in
+	// each mode; zero means Batch. All merchants together have at most twice as many.
 	MaxPerMerchant int
-	// Run acts on a batch, all of which has ended before the next is claimed. Its
-	// context ends with the timeout, and is what Report is given. An error is logged;
-	// what was not written comes back after the lease.
+	// Run acts on a batch. The whole batch ends before the next claim. Its context ends with the
+	// timeout, and belongs to [Report]. An error is logged. Records that Run did not write come
+	// back after the lease.
 	Run func(ctx context.Context, records []storage.Record) error
-	// InTx, set beside Run or Do, does what is due in a transaction of its own, whose
-	// claim leases nothing: it returns those records that it has worked on, and whether
-	// it has left some that are due. When it fails, they are claimed with a lease and
-	// given to Run or Do, so that what fails holds up nothing else.
+	// InTx, set together with Run or Do, does due work in its own transaction, whose claim takes
+	// no lease. It returns the records that it has done, and whether more are due. When it fails,
+	// the runner claims the records with a lease and gives them to Run or Do. So a failing record
+	// blocks no others.
 	InTx func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error)
-	// Do, set instead of Run, acts on one record. Records are worked on beside each
-	// other, and a slow one holds up no other.
+	// Do, set instead of Run, acts on one record. The runner works on several records at once, so
+	// a slow one blocks no other.
 	Do func(ctx context.Context, record storage.Record) error
 }
 
@@ -50,15 +48,15 @@ type Runner struct {
 	Store storage.Store
 	Clock func() time.Time
 	Log   *slog.Logger
-	// Poll is how long a worker rests when nothing was due and no Wake came.
+	// Poll is the interval between polls of a worker, unless a Wake comes first.
 	Poll time.Duration
 	// Observer sees every piece of work; may be nil.
 	Observer Observer
-	// Clocks lists the clocks of test mode by which something may be due that is not
-	// due by the real time; nil for none.
+	// Clocks lists the test clocks by which something may be due before the real time; nil for
+	// none.
 	Clocks func(context.Context) ([]storage.Clock, error)
-	// Serial has the worker run the records of a batch one after another, in the order of
-	// their claim: for tests that must repeat exactly.
+	// Serial makes the worker run the records of a batch one after another, in the order of their
+	// claim. It is for tests that must repeat exactly.
 	Serial bool
 
 	queues []*queue
@@ -66,12 +64,12 @@ type Runner struct {
 	mu         sync.Mutex
 	stop       context.CancelFunc
 	stopped    chan struct{}
-	background context.Context // it ends with Stop
-	// draining counts the calls of Drain under way.
+	background context.Context // ends with Stop
+	// draining counts the running calls of Drain.
 	draining int
 }
 
-// queue is the due work of one kind in one mode, with a worker of its own.
+// queue holds the due work of one kind in one mode, and has its own worker.
 type queue struct {
 	Job
 	live bool
@@ -118,9 +116,8 @@ func (r *Runner) Running() bool {
 	return r.runningLocked()
 }
 
-// Wake tells the worker of a kind that something of a scope may be due, now or at a time
-// to come. If it is late for that, which happens where the clock is moved, the worker
-// finds it when it looks by itself.
+// Wake tells the worker of a kind that something in a scope may be due, now or at a future time.
+// If it comes too late, for example after a move of the clock, the next poll finds the work.
 func (r *Runner) Wake(k *storage.Kind, scope storage.Scope, at time.Time) {
 	q := r.queue(k, scope.Live)
 	if q == nil {
@@ -150,8 +147,8 @@ func (q *queue) wakeUp() {
 	}
 }
 
-// Start begins to run the jobs in the background, until Stop or until ctx ends.
-// Starting twice is fine; so is starting anew after either end.
+// Start begins to run the jobs in the background, until Stop or until ctx ends. It may be called
+// twice, and again after either end.
 func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,15 +169,15 @@ func (r *Runner) Start(ctx context.Context) {
 	}
 	go func() {
 		workers.Wait()
-		for _, q := range r.queues { // what Do has begun is finished, too
+		for _, q := range r.queues { // includes the work that Do has begun
 			_, _ = q.wait(context.Background())
 		}
 		close(stopped)
 	}()
 }
 
-// Stop ends the background work and waits for the batches under way, at most
-// until ctx ends. Stopping twice, or without Start, is fine; Start may follow.
+// Stop ends the background work and waits for running batches, at most until ctx ends. It may be
+// called twice, or without Start. Start may follow.
 func (r *Runner) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	stop, stopped := r.stop, r.stopped
@@ -200,8 +197,8 @@ func (r *Runner) Stop(ctx context.Context) error {
 	}
 }
 
-// Drain does all that is due now, and waits for batches that the background
-// work had begun before. It returns when a round has found nothing more.
+// Drain does all work that is due now, and waits for batches that the background work has begun.
+// It returns once a round has found nothing more.
 func (r *Runner) Drain(ctx context.Context) error {
 	r.mu.Lock()
 	r.draining++
@@ -228,7 +225,7 @@ func (r *Runner) Drain(ctx context.Context) error {
 	}
 }
 
-// wait waits for all that is under way, and returns for how many kinds there was.
+// wait waits for all running batches, and returns the number of kinds that had any.
 func (r *Runner) wait(ctx context.Context) (found int, err error) {
 	for _, q := range r.queues {
 		n, err := q.wait(ctx)
@@ -283,8 +280,8 @@ func (r *Runner) Reserve(k *storage.Kind, scope storage.Scope) *Slot {
 	return &Slot{r, q, scope}
 }
 
-// Run runs do in the background, as the work on the record of that id. A serial runner has
-// finished do when Run returns.
+// Run runs do in the background as the work on the record with that id. With a serial runner, do
+// has ended when Run returns.
 func (s *Slot) Run(id string, do func(context.Context) error) {
 	work := func() {
 		defer s.Release()

@@ -35,8 +35,8 @@ var tasks = storage.NewCollection("tasks", []storage.Field[task]{{
 	},
 }}, storage.DueBy("due"))
 
-// works is a runner over a store, with a job that notes what it ran and does as
-// it is told.
+// works is a runner over a store, with a job that records its runs and behaves as the test tells
+// it.
 type works struct {
 	*work.Runner
 	store *memory.Store
@@ -110,7 +110,7 @@ func TestDrainDoesAllThatIsDue(t *testing.T) {
 	}
 }
 
-// What fails or panics comes back when its lease has run out, not before.
+// A record whose work fails or panics comes back when its lease has ended, not before.
 func TestFailedWorkComesBackAfterItsLease(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"an error": func() error { return errors.New("planned") },
@@ -187,8 +187,7 @@ func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
 	})
 }
 
-// Stop waits for the batch under way, and Drain for one that the background has
-// taken.
+// Stop waits for the running batch, and Drain for one that the background has claimed.
 func TestStopAndDrainWaitForRunningWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
@@ -227,7 +226,7 @@ func TestStopAndDrainWaitForRunningWork(t *testing.T) {
 	})
 }
 
-// A scope whose clock runs ahead has its work done by that clock; the others'
+// The worker does a scope's work by its test clock, if that runs ahead. The work of other scopes
 // waits.
 func TestTestClockMakesWorkDue(t *testing.T) {
 	w := newWorks(t)
@@ -272,7 +271,7 @@ func TestTwoRunnersShareTheWork(t *testing.T) {
 	}
 }
 
-// A runner whose context has ended may be started again.
+// A runner can start again after its context has ended.
 func TestStartAfterTheContextHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
@@ -293,7 +292,7 @@ func TestStartAfterTheContextHasEnded(t *testing.T) {
 	})
 }
 
-// Many who drain at once do not keep each other from ending.
+// Concurrent calls of Drain all end.
 func TestConcurrentDrainsEnd(t *testing.T) {
 	w := newWorks(t)
 	const n = 20
@@ -314,7 +313,7 @@ func TestConcurrentDrainsEnd(t *testing.T) {
 	all.Wait()
 }
 
-// Work that cannot be claimed is claimed later; a closed store ends the workers.
+// After a failed claim, the worker claims again later. A closed store ends the workers.
 func TestStoreFailureDelaysWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
@@ -349,7 +348,7 @@ func TestStoreFailureDelaysWork(t *testing.T) {
 
 var errPlanned = errors.New("planned")
 
-// failing is a store whose updates fail when it is told so.
+// failing is a store whose updates fail on command.
 type failing struct {
 	storage.Store
 	fail atomic.Bool
@@ -362,7 +361,7 @@ func (f *failing) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return f.Store.Update(ctx, fn)
 }
 
-// Clocks that cannot be read, and a drain that nobody waits for any more.
+// Drain returns the error of clocks that cannot be read, and ends with its context.
 func TestDrainReturnsErrors(t *testing.T) {
 	w := newWorks(t)
 	w.Clocks = func(context.Context) ([]storage.Clock, error) { return nil, errPlanned }
@@ -392,7 +391,7 @@ func TestDrainReturnsErrors(t *testing.T) {
 	})
 }
 
-// The context of a batch ends with its lease, not with the runner's.
+// The context of a batch ends with its timeout, not with the runner's context.
 func TestBatchOutlivesStoppedRunner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
@@ -416,8 +415,8 @@ func TestBatchOutlivesStoppedRunner(t *testing.T) {
 	})
 }
 
-// One record that hangs takes one slot, and the others go on beside it, however
-// many there are; no more are worked on at a time than there are slots.
+// A hanging record occupies one slot, and the others run beside it. No more records run at once
+// than there are slots.
 func TestSlowRecordHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
@@ -434,7 +433,7 @@ func TestSlowRecordHoldsUpNoOther(t *testing.T) {
 			return nil
 		}
 		now := time.Now()
-		w.add(t, storage.Scope{}, "slow", now.Add(-time.Hour)) // is claimed first
+		w.add(t, storage.Scope{}, "slow", now.Add(-time.Hour)) // the first to be claimed
 		for i := range 20 {
 			w.add(t, storage.Scope{}, fmt.Sprint("t", i), now.Add(-time.Minute))
 		}
@@ -482,8 +481,7 @@ func (u *undecided) Update(ctx context.Context, fn func(storage.Tx) error) error
 	})
 }
 
-// However often a claim fails to commit, the work goes on afterwards: the slots of
-// what was not claimed are free.
+// The work continues after any number of failed claims: the slots of unclaimed records are free.
 func TestFailedClaimFreesItsSlots(t *testing.T) {
 	w := newWorks(t)
 	w.Store = &undecided{w.store, 4}

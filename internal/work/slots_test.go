@@ -21,7 +21,7 @@ func TestWakeDuringClaimIsNotLost(t *testing.T) {
 	if len(q.wake) != 0 {
 		t.Error("woken without a free slot")
 	}
-	q.assign(all, nil) // and have found nothing
+	q.assign(all, nil) // and find no records
 	if len(q.wake) != 1 {
 		t.Fatal("not woken")
 	}

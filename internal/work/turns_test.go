@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// backlog adds n tasks of a merchant that are longer due than all that are added later.
+// backlog adds n tasks of a merchant that are due before all tasks added later.
 func (w *works) backlog(t *testing.T, scope storage.Scope, n int, at time.Time) {
 	t.Helper()
 	must.Do(t, w.store.Update(t.Context(), func(tx storage.Tx) error {
@@ -29,12 +29,12 @@ func (w *works) backlog(t *testing.T, scope storage.Scope, n int, at time.Time) 
 	}))
 }
 
-// place returns how many had run before the first of a merchant.
+// place returns the number of runs before a merchant's first.
 func (w *works) place(merchant string) int {
 	return slices.IndexFunc(w.ran, func(id string) bool { return strings.HasPrefix(id, merchant+" ") })
 }
 
-// The batches of a test key do not stand before a live one, however long they are due.
+// A live batch runs before the older batches of a test key.
 func TestLiveModeDoesNotWaitForTestMode(t *testing.T) {
 	w := newWorks(t)
 	w.Serial = true
@@ -49,7 +49,7 @@ func TestLiveModeDoesNotWaitForTestMode(t *testing.T) {
 	}
 }
 
-// Work of test mode that hangs takes no place from live mode.
+// Hanging work of test mode takes no slot of live mode.
 func TestTestModeTakesNoSlotOfLiveMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
@@ -79,8 +79,8 @@ func TestTestModeTakesNoSlotOfLiveMode(t *testing.T) {
 	})
 }
 
-// Merchants with one task each wait for a batch of the one with a backlog, and for a turn
-// of each other, not for the backlog.
+// A merchant with one task waits for a batch of the merchant with a backlog and for one turn of
+// each other merchant. It does not wait for the backlog.
 func TestMerchantsTakeTurns(t *testing.T) {
 	w := newWorks(t)
 	w.Serial = true
@@ -99,7 +99,7 @@ func TestMerchantsTakeTurns(t *testing.T) {
 	}
 }
 
-// Of two with a backlog each has half of the turns.
+// Two merchants with backlogs get half of the turns each.
 func TestTurnsHaveEqualShares(t *testing.T) {
 	w := newWorks(t)
 	w.Serial = true
@@ -123,8 +123,8 @@ func TestTurnsHaveEqualShares(t *testing.T) {
 	}
 }
 
-// However many merchants have work to come, a look is at some hundreds; who stands behind
-// them comes after a few looks.
+// A scan reads some hundreds of merchants. It reaches the merchants behind them after a few
+// scans.
 func TestScanReachesEveryMerchant(t *testing.T) {
 	w := newWorks(t)
 	w.Serial = true
@@ -142,7 +142,7 @@ func TestScanReachesEveryMerchant(t *testing.T) {
 	}
 }
 
-// Merchants whose work hangs leave a place to others.
+// Merchants with hanging work leave slots to others.
 func TestHungMerchantLeavesSlotsToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
@@ -181,7 +181,7 @@ func TestHungMerchantLeavesSlotsToOthers(t *testing.T) {
 	})
 }
 
-// Those whose test clocks run ahead take turns, too.
+// Merchants with test clocks that run ahead take turns, too.
 func TestMerchantsWithTestClocksTakeTurns(t *testing.T) {
 	w := newWorks(t)
 	w.Serial = true
@@ -221,8 +221,8 @@ func (c *counting) Update(ctx context.Context, fn func(storage.Tx) error) error 
 	return c.Store.Update(ctx, fn)
 }
 
-// Where one merchant has work, nothing is claimed twice or in smaller batches than there
-// are places for, and the others are looked for once in a batch.
+// If only one merchant has work, the worker claims nothing twice, fills each batch, and scans for
+// others once in a batch.
 func TestSingleMerchantIsNotScanned(t *testing.T) {
 	w := newWorks(t)
 	store := &counting{Store: w.store}
@@ -233,8 +233,7 @@ func TestSingleMerchantIsNotScanned(t *testing.T) {
 	if len(w.ran) != n {
 		t.Fatalf("%d ran", len(w.ran))
 	}
-	// One claim of live mode in each round, and one of test mode, the last of which finds
-	// nothing.
+	// Each round has one claim of live mode and one of test mode. The last round finds nothing.
 	if got := store.updates.Load(); got != 2*(n/batch+1) {
 		t.Errorf("%d claims", got)
 	}
@@ -243,14 +242,14 @@ func TestSingleMerchantIsNotScanned(t *testing.T) {
 	}
 }
 
-// What a transaction of the job's does is done by turns, too.
+// A job's InTx works by turns as well.
 func TestWorkInTxTakesTurns(t *testing.T) {
 	w := newWorks(t)
 	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
 	r.Add(work.Job{
 		Kind: tasks.Kind(), Timeout: time.Minute, Batch: 10,
 		InTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
-			c.Limit = min(c.Limit, 4) // a job may want less
+			c.Limit = min(c.Limit, 4) // a job may take less
 			err = w.store.Update(ctx, func(tx storage.Tx) error {
 				if done, err = tx.Claim(tasks.Kind(), c); err != nil {
 					return err

@@ -13,33 +13,33 @@ import (
 type Work struct {
 	// Queue is the name of the kind.
 	Queue string
-	// ID is the record's; empty for a batch, whose ids may be what clients made up.
+	// the record's; empty for a batch, whose ids clients may have chosen
 	ID    string
 	Scope storage.Scope
-	// Records is how many there are.
+	// the number of records
 	Records int
-	// Wait is how long the record, or the first of the batch, was due before it was
-	// claimed, by the real time.
+	// Wait is the time between the due time of the record, or of the batch's first, and its
+	// claim, by the real clock.
 	Wait time.Duration
-	// Duration is how long the work took; 0 before it has ended. What a transaction
-	// has claimed and done at once is told of when it has ended.
+	// Duration is the time that the work took; 0 before its end. The observer hears of work in
+	// the claiming transaction once it has ended.
 	Duration time.Duration
-	// Outcome is what the job reported, and what it failed with.
+	// Outcome is the result that the job reported, or its error.
 	Outcome
 }
 
 // Outcome is the result of a piece of work.
 type Outcome struct {
-	// Name says it in one word, as "delivered"; "done" when the job did not say.
+	// Name is the result in one word, such as "delivered"; "done" if the job reported none.
 	Name string
-	// Attempt counts the tries so far; 0 where nobody counts.
+	// Attempt counts the attempts so far; 0 if the job does not count them.
 	Attempt int
-	// RequestID is of the call that caused the work; may be empty.
+	// RequestID belongs to the call that caused the work; may be empty.
 	RequestID string
-	// Level is that of the line in the log.
+	// Level is the level of the log line.
 	Level slog.Level
-	// Err is what the work failed with. It may quote what a host's code was given,
-	// and is not logged unless the job returned it.
+	// Err is the error of the work. It may quote data that a host's code got, so it is logged
+	// only if the job returned it.
 	Err error
 }
 
@@ -51,8 +51,8 @@ type Observer interface {
 	EndWork(ctx context.Context, w Work)
 }
 
-// Report says what became of the work that a job was given ctx for. The last
-// report counts. It returns false, and does nothing, where ctx is of no work.
+// Report sets the outcome of the work of ctx. The last report counts. It returns false, and does
+// nothing, if ctx belongs to no work.
 func Report(ctx context.Context, o Outcome) bool {
 	w, ok := ctx.Value(workKey{}).(*Work)
 	if ok {
@@ -61,9 +61,9 @@ func Report(ctx context.Context, o Outcome) bool {
 	return ok
 }
 
-// HalfOver reports whether half of the limit of a job is over, for work that is done in
-// steps and keeps its place between two runs: the other half is for the step under way
-// and for that. ctx is that of the work; any other never ends for it.
+// HalfOver reports whether half of a job's limit is over. It is for work in steps that stores its
+// place between runs: the other half is left for the running step and the write. It reads
+// the deadline of ctx, and returns false if there is none.
 func HalfOver(ctx context.Context, limit time.Duration) bool {
 	end, ok := ctx.Deadline()
 	return ok && time.Until(end) < limit/2
@@ -98,7 +98,7 @@ func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	return work
 }
 
-// inTx runs the job's InTx, and reports the work afterwards: what was due is not known
+// inTx runs the job's InTx, and reports the work afterwards, because the records are not known
 // before.
 func (r *Runner) inTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
 	now := &workContext{Context: context.WithoutCancel(ctx)}
@@ -117,8 +117,8 @@ func (r *Runner) inTx(ctx context.Context, q *queue, c storage.Claim) (done []st
 	return done, more, nil
 }
 
-// runTask runs a piece of work, and reports it. Work under way goes on when the runner
-// stops, because others may have seen half of it. The timeout bounds it.
+// runTask runs a piece of work, and reports it. Running work continues when the runner stops,
+// because others may have seen half of it. The timeout bounds it.
 func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record, run func(context.Context, []storage.Record) error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.Timeout)
 	defer cancel()
@@ -136,7 +136,7 @@ func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record
 	r.tell(ctx, &now.work, err)
 }
 
-// tellBegin tells the observer that work begins, and returns the context for it.
+// tellBegin tells the observer that work begins, and returns its context.
 func (r *Runner) tellBegin(now *workContext) (ctx context.Context) {
 	ctx = now
 	if r.Observer != nil {
@@ -145,8 +145,8 @@ func (r *Runner) tellBegin(now *workContext) (ctx context.Context) {
 	return ctx
 }
 
-// Observe tells the observer of work that has ended and that no worker did, as the booking
-// of a provider's callback.
+// Observe tells the observer of ended work that no worker did, such as the booking of a
+// provider's callback.
 func (r *Runner) Observe(ctx context.Context, w Work) {
 	ctx = r.tellBegin(&workContext{Context: ctx, work: w})
 	r.tellEnd(ctx, &w)
@@ -159,7 +159,7 @@ func (r *Runner) tellEnd(ctx context.Context, w *Work) {
 	}
 }
 
-// tell tells the log and the observer what became of a piece of work.
+// tell reports the outcome of a piece of work to the log and the observer.
 func (r *Runner) tell(ctx context.Context, w *Work, failed error) {
 	if failed != nil {
 		w.Outcome = Outcome{Name: "error", Level: slog.LevelError, Err: failed, Attempt: w.Attempt, RequestID: w.RequestID}
@@ -197,7 +197,7 @@ func (r *Runner) log(ctx context.Context, w *Work, failed error) {
 	r.Log.LogAttrs(ctx, w.Level, message, attrs...)
 }
 
-// guard calls the observer, whose panic ends nothing.
+// guard calls the observer and recovers from its panic.
 func (r *Runner) guard(ctx context.Context, fn func()) {
 	defer func() {
 		if recover() != nil {

@@ -19,11 +19,11 @@ import (
 
 type mark struct{}
 
-// observer notes what it is told.
+// observer records its calls.
 type observer struct {
 	mu           sync.Mutex
 	begun, ended []work.Work
-	lost         int // ends with a context other than that of the beginning
+	lost         int // ends with another context than the begin returned
 	panics       bool
 }
 
@@ -49,7 +49,8 @@ func (o *observer) EndWork(ctx context.Context, w work.Work) {
 	}
 }
 
-// Each record is one line and one pair of calls, whose context the work has had.
+// Each record makes one log line and one pair of calls. The work runs with the observer's
+// context.
 func TestWorkIsLoggedAndObserved(t *testing.T) {
 	w := newWorks(t)
 	var log bytes.Buffer
@@ -116,7 +117,7 @@ func TestWorkIsLoggedAndObserved(t *testing.T) {
 	}
 }
 
-// A batch is one piece of work, whose ids are not told.
+// A batch is one piece of work, and its ids are not reported.
 func TestBatchIsObservedAsOnePiece(t *testing.T) {
 	w := newWorks(t)
 	var log bytes.Buffer
@@ -145,7 +146,7 @@ func TestBatchIsObservedAsOnePiece(t *testing.T) {
 	}
 }
 
-// An observer that panics keeps nothing from being done.
+// The work continues when an observer panics.
 func TestObserverPanicIsLogged(t *testing.T) {
 	w := newWorks(t)
 	var log bytes.Buffer
@@ -161,15 +162,15 @@ func TestObserverPanicIsLogged(t *testing.T) {
 	}
 }
 
-// What is reported from elsewhere goes nowhere.
+// A report outside of work has no effect.
 func TestReportOutsideOfWorkIsIgnored(t *testing.T) {
 	if work.Report(t.Context(), work.Outcome{Name: "sent"}) {
 		t.Error("it belongs to no work")
 	}
 }
 
-// What is done in the claiming transaction is told of when it is done; what fails
-// there is claimed with a lease, and holds up nothing else.
+// The observer hears of work in the claiming transaction once it is done. Failed work is claimed
+// again with a lease, and blocks no other work.
 func TestWorkInTxIsReportedOnceDone(t *testing.T) {
 	w := newWorks(t)
 	o := &observer{}

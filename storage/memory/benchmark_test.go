@@ -73,7 +73,7 @@ func BenchmarkGet(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	store := open(b)
 	after := thing(filled / 2).ID
-	old := []storage.Equal{{Column: "state", Value: "old"}} // which none has: the longest way
+	old := []storage.Equal{{Column: "state", Value: "old"}} // no record has this value, which takes the longest
 	for _, test := range []struct {
 		name string
 		q    storage.Query
@@ -116,7 +116,7 @@ func BenchmarkUpdate(b *testing.B) {
 			}
 		})
 	}
-	b.Run("nothing", func(b *testing.B) { // what a transaction costs of itself
+	b.Run("nothing", func(b *testing.B) { // the cost of the transaction itself
 		store := open(b)
 		b.ReportAllocs()
 		for b.Loop() {

@@ -16,7 +16,7 @@ func (t *tx) Post(p storage.Posting) error {
 	if _, ok := t.state.postings.Get(p.ID); ok {
 		return storage.ErrExists
 	}
-	// All moves are tried before the first is booked.
+	// Check all moves before booking the first.
 	after := make([]storage.Balance, len(p.Moves))
 	for i, m := range p.Moves {
 		now, _ := t.state.balances.Get(m.Account)

@@ -21,8 +21,8 @@ func TestContract(t *testing.T) {
 	storagetest.Run(t, func(*testing.T) storage.Store { return memory.New() }, storagetest.InMemory())
 }
 
-// TestKeysOfAnyBytesStayInScope stores what not every database takes for text: the maps' keys are
-// made of ids, and none may reach into another scope or out of its own.
+// TestKeysOfAnyBytesStayInScope stores ids that not every database accepts as text. The maps'
+// keys consist of ids, and no id may reach into another scope.
 func TestKeysOfAnyBytesStayInScope(t *testing.T) {
 	kind := &storage.Kind{
 		Name:    "things",
@@ -68,8 +68,7 @@ func TestKeysOfAnyBytesStayInScope(t *testing.T) {
 	}))
 }
 
-// TestDefineBesideReaders makes a table anew while others read it; the race
-// detector watches.
+// TestDefineBesideReaders replaces a table while others read it. The race detector watches.
 func TestDefineBesideReaders(t *testing.T) {
 	kind := func(keys ...storage.Key) *storage.Kind {
 		return &storage.Kind{Name: "things", Columns: []storage.Column{{Name: "at", Type: storage.Time}}, Keys: keys}
@@ -107,8 +106,7 @@ type order struct {
 	Amount   int64  `json:"amount"` // in pesewas
 }
 
-// A collection gives typed values; what one transaction writes, money among it,
-// comes to be together or not at all.
+// A collection gives typed values. A transaction writes all its records and postings, or none.
 func Example() {
 	orders := storage.NewCollection("orders", []storage.Field[order]{
 		{Column: storage.Column{Name: "customer", Type: storage.Text}, Value: func(o *order) any { return o.Customer }},

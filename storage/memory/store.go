@@ -1,6 +1,5 @@
-// Package memory is a store that keeps everything in the process: for unit tests, and as
-// the plain reference of what package storage demands. Its data is gone when the process
-// ends.
+// Package memory is a store that keeps everything in the process: for unit tests, and as the
+// plain reference for the contract of package storage. Its data is gone when the process ends.
 //
 // The whole state is a set of ordered maps that are copied on write. A transaction
 // changes a copy, which replaces the state when it commits. A rollback drops the copy.

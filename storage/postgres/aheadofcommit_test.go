@@ -14,9 +14,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// Batches run on top of others whose commits are under way, and some of those fail: a key
-// was taken, or another process has committed. Every answer is true in the end: each
-// successful update is there once, on top of the one before it, and each refusal was right.
+// Batches run ahead of commits that are still running, and some of those commits fail: a key was
+// taken, or another process has committed. Each successful update is there once, on top of the
+// one before it, and each refusal was right.
 func TestBatchesRunAheadOfCommits(t *testing.T) {
 	for _, processes := range []int{1, 2} {
 		t.Run(fmt.Sprint(processes), func(t *testing.T) { batchesAheadOfCommits(t, processes) })
@@ -94,7 +94,7 @@ func batchesAheadOfCommits(t *testing.T, processes int) {
 
 func isSpending(n int) bool { return n%3 == 1 && n%5 != 2 }
 
-// updateAndCheck is one update of a caller, of which some must be refused.
+// updateAndCheck makes one update of a caller. Some updates must be refused.
 func updateAndCheck(ctx context.Context, s *postgres.Store, c, n int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -13,17 +13,17 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// arrayTypeMap is the types of a connection that knows arrays.
+// arrayTypeMap returns the types of a connection that knows arrays.
 func arrayTypeMap() *pgtype.Map {
 	m := pgtype.NewMap()
 	m.TryWrapEncodePlanFuncs = append([]pgtype.TryWrapEncodePlanFunc{planArray}, m.TryWrapEncodePlanFuncs...)
 	return m
 }
 
-// same compares an array with what pgx makes of the same values.
+// same compares an array with pgx's encoding of the same values.
 func same[T any](r *rapid.T, m *pgtype.Map, of, element uint32, values []*T) {
 	a := array{element: element}
-	for range 2 { // and once more into the room that is there
+	for range 2 { // the second time in reused memory
 		a.clear()
 		for _, v := range values {
 			if v == nil {
@@ -54,13 +54,13 @@ func TestArraysEncodeLikePgx(t *testing.T) {
 		same(r, m, pgtype.TextArrayOID, pgtype.TextOID, rapid.SliceOfN(rapid.Ptr(rapid.String(), true), 1, 20).Draw(r, "texts"))
 		same(r, m, pgtype.Int8ArrayOID, pgtype.Int8OID, rapid.SliceOfN(rapid.Ptr(rapid.Int64(), true), 1, 20).Draw(r, "numbers"))
 		same(r, m, pgtype.BoolArrayOID, pgtype.BoolOID, rapid.SliceOfN(rapid.Ptr(rapid.Bool(), true), 1, 20).Draw(r, "booleans"))
-		// The pointer to a nil slice would be a null to pgx.
+		// pgx would encode the pointer to a nil slice as null.
 		data := rapid.SliceOfN(rapid.Byte(), 1, 50)
 		same(r, m, pgtype.ByteaArrayOID, pgtype.ByteaOID, rapid.SliceOfN(rapid.Ptr(data, true), 1, 20).Draw(r, "documents"))
 	})
 }
 
-// A value of no column's type is an error, and a tracer of statements sees no value.
+// A value of another type is an error. A tracer of statements sees no value.
 func TestArrayRefusesOtherTypes(t *testing.T) {
 	a := array{element: pgtype.TextOID}
 	a.add("0241234567")

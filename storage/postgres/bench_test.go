@@ -23,10 +23,10 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// BenchmarkDisbursement is a durable disbursement to a wallet by so many callers,
-// spread over a thousand merchants or all by one. of-limit compares with a loop
-// of as many callers that sends the same rows, ready made, each in one pipelined
-// batch. The server runs on this machine and shares its processors.
+// BenchmarkDisbursement makes durable disbursements to wallets by concurrent callers, spread over
+// a thousand merchants or all by one. of-limit compares with a loop of as many callers that sends
+// the same prepared rows, each disbursement in one pipelined batch. The server runs on this
+// machine and shares its processors.
 func BenchmarkDisbursement(b *testing.B) {
 	m := newMarket(b)
 	for _, merchants := range []int{1000, 1} {
@@ -103,7 +103,7 @@ func (m *market) forEach(b *testing.B, n int, fn func(context.Context, int) erro
 	}
 }
 
-// warm makes every wallet known, as it is after a while.
+// warm loads every wallet into the cache.
 func (m *market) warm(b *testing.B, merchants int) {
 	m.forEach(b, 1000, func(ctx context.Context, i int) error { return m.disburse(ctx, merchants, int64(i)) })
 }
@@ -134,7 +134,7 @@ func (m *market) disburse(ctx context.Context, merchants int, n int64) error {
 	return err
 }
 
-// bare writes the rows of disbursements without making them.
+// rawLoop writes the rows of disbursements without their logic.
 type rawLoop struct {
 	*market
 	inserts []string

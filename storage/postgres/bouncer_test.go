@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// Behind a proxy that pools by transaction nothing may be prepared for longer than one.
+// Behind a proxy that pools by transaction, no prepared statement outlives its transaction.
 func TestStoreWorksBehindTransactionPooling(t *testing.T) {
 	server := pgtest.NewServer(t)
 	bouncer := server.Bouncer(t)

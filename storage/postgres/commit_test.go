@@ -20,9 +20,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// A connection is cut at random at the moment in which a commit goes out: before
-// the server has it, or before the client has the answer. Every update that
-// succeeded is there once, and every other is not there.
+// A random commit loses its connection: before the server has the commit, or before the client
+// has the answer. Every successful update is there once, and every other one is not there.
 func TestCommitWithLostAnswerIsResolved(t *testing.T) {
 	proxy := newProxy(t)
 	schema := pgtest.Schema(t)
@@ -156,9 +155,9 @@ func (p *proxy) open(t *testing.T, schema string) *postgres.Store {
 	return must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, MaxBatchSize: 4}))(t)
 }
 
-// serve passes everything on. While it is cutting, one of four messages that
-// insert the row of a commit, behind which the commit comes, ends the connection:
-// before it has gone out, or before the answer comes back.
+// serve forwards everything. While it is cutting, it ends the connection at one in four messages
+// with the commit's row. It does so before it forwards the message, or before the answer comes
+// back.
 func (p *proxy) serve(client net.Conn) {
 	server, err := net.Dial("tcp", p.target)
 	if err != nil {
@@ -176,7 +175,7 @@ func (p *proxy) serve(client net.Conn) {
 				_, err = client.Write(answers[:n])
 			}
 			if err != nil || mute.Load() && n > 0 {
-				// The server has answered, and the client will not get the answer.
+				// The server has answered, and the client does not get the answer.
 				_ = server.Close()
 				return
 			}
@@ -193,7 +192,7 @@ func (p *proxy) serve(client net.Conn) {
 				}
 				return
 			}
-			if p.cutting.Load() && n > 600 && rand.IntN(4) == 0 { // many parameters: what is sent at the end of a group
+			if p.cutting.Load() && n > 600 && rand.IntN(4) == 0 { // many parameters: the message that a batch ends with
 				p.cuts.Add(1)
 				if rand.IntN(2) == 0 {
 					_ = client.Close() // the server never hears of it

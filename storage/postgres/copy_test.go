@@ -15,8 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
-// A store is copied from memory to SQLite, to PostgreSQL and back, and holds the
-// same each time.
+// A copy from memory to SQLite, to PostgreSQL and back holds the same data each time.
 func TestCopyBetweenAllStores(t *testing.T) {
 	file := must.Get(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "copy.db"), sqlite.Config{}))(t)
 	defer file.Close()
@@ -47,7 +46,7 @@ func TestCopyBetweenAllStores(t *testing.T) {
 	}
 }
 
-// crooked is a store whose ledger was tampered with.
+// corruptStore is a store with a corrupted ledger.
 type corruptStore struct{ storage.Store }
 
 type corruptTx struct {
@@ -82,7 +81,7 @@ type storeContents struct {
 	Sequences []storage.Sequence
 }
 
-// contents reads all that a store holds. Versions are not copied.
+// contents reads everything that a store holds. A copy does not keep versions.
 func contents(t *testing.T, s storage.Store) (all storeContents) {
 	t.Helper()
 	must.Do(t, s.View(t.Context(), func(tx storage.ReadTx) error {

@@ -28,18 +28,17 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// workerHooks makes a worker deliver webhooks. It holds when the clock of all
-// processes began.
+// workerHooks makes a worker deliver webhooks. Its value is the start time of the common clock.
 const workerHooks = "PAYMENTS_TEST_WORKER_HOOKS"
 
 const (
-	faster = 15 // so much faster runs that clock
-	// lease is that of a delivery, by that clock, by which it is over before it is renewed.
-	// It begins with the claim, and what is told is when the work begins, somewhat later.
+	faster = 15 // that clock's speed, as a multiple of real time
+	// lease is the lease of a delivery by that clock, which ends before its renewal. It begins
+	// with the claim. The report comes when the work begins, at most later afterwards.
 	lease, later = 15 * time.Second, 5 * time.Second
 )
 
-// hookConfig is that of all processes.
+// hookConfig is the configuration of all processes.
 func hookConfig(began time.Time) payments.Config {
 	return payments.Config{
 		Key: make([]byte, 32), Poll: 50 * time.Millisecond, WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
@@ -48,7 +47,7 @@ func hookConfig(began time.Time) payments.Config {
 	}
 }
 
-// deliver is what a worker does until its input ends. It tells what it holds.
+// deliver runs a worker until its input ends. The worker reports its deliveries.
 func deliver(url, schema, text string) error {
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -74,8 +73,8 @@ func deliver(url, schema, text string) error {
 	return svc.Stop(ctx)
 }
 
-// told is an observer who prints a line for each beginning and end of a delivery:
-// the process, which of the two, the delivery, when, and the outcome.
+// told is an observer that prints a line for each begin and end of a delivery: the process, begin
+// or end, the delivery, the time, and the outcome.
 type told struct {
 	now func() time.Time
 	mu  sync.Mutex
@@ -97,13 +96,13 @@ func (o *told) BeginWork(ctx context.Context, w payments.Work) context.Context {
 
 func (o *told) EndWork(_ context.Context, w payments.Work) { o.tell("end", w) }
 
-// hold is the time in which a process had a delivery.
+// hold is the period in which a process had a delivery.
 type hold struct {
 	process, delivery string
-	begin, end        int64 // end is 0 when it died with it
+	begin, end        int64 // end is 0 if the process died during the delivery
 }
 
-// holds reads what the processes have told.
+// holds reads the reports of the processes.
 func (r *reports) holds(t *testing.T) (all []*hold) {
 	t.Helper()
 	r.mu.Lock()
@@ -112,7 +111,7 @@ func (r *reports) holds(t *testing.T) (all []*hold) {
 	for _, line := range r.lines {
 		f := strings.Fields(line)
 		if len(f) < 4 {
-			continue // the last words of one that was killed
+			continue // the unfinished last line of a killed process
 		}
 		at, err := strconv.ParseInt(f[3], 10, 64)
 		if err != nil {
@@ -136,7 +135,7 @@ func (r *reports) holds(t *testing.T) (all []*hold) {
 	return all
 }
 
-// receivers counts what arrives, and answers while its gate is open.
+// receivers counts arrivals, and answers while its gate is open.
 type receivers struct {
 	mu      sync.Mutex
 	arrived map[string]int // by endpoint and event
@@ -201,8 +200,8 @@ func deliveringProcesses(t *testing.T, processes int) {
 		for range atOnce {
 			must.Get(svc.Events.Record(ctx, caller, event.RecordParams{Type: "customer.created", Object: map[string]string{"object": "customer"}}))(t)
 		}
-		// While the receivers are silent, the test kills a process that holds deliveries. An
-		// endpoint that has not answered yet is told one thing at a time.
+		// While the receivers are silent, the test kills a process with running deliveries. An
+		// endpoint that has not answered yet gets one delivery at a time.
 		await("deliveries under way", func() bool { at.mu.Lock(); defer at.mu.Unlock(); return at.waiting >= endpoints })
 		victim := -1
 		await("somebody who holds one", func() bool {

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/sqlite"
 )
 
-// things have one of each column, and keys in which few values fight for place.
+// things have a column of each type, and keys in which few values compete.
 var things = &storage.Kind{
 	Name: "test_things",
 	Columns: []storage.Column{
@@ -38,8 +38,8 @@ var things = &storage.Kind{
 
 var seeds = flag.Int("seeds", 4, "how many random sequences the differential test plays")
 
-// The same random calls, in transactions of which some fail, are answered alike
-// by every store that ships.
+// Every store of this module gives the same answers to the same random calls, in transactions
+// that may fail.
 func TestAllStoresAnswerAlike(t *testing.T) {
 	for seed := range uint64(*seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -99,7 +99,7 @@ func play(t *testing.T, s storage.Store, seed, step uint64) []any {
 	return append(answers, class(err))
 }
 
-// class returns the part of an error that must be the same.
+// class returns the part of an error that must be equal for all stores.
 func class(err error) string {
 	for _, known := range []error{
 		storage.ErrNotFound, storage.ErrConflict, storage.ErrExists, storage.ErrInsufficient, storage.ErrOverflow, storage.ErrInvalid, errUndo,
@@ -182,7 +182,7 @@ func write(tx storage.Tx, random *rand.Rand) []any {
 			c.Live, c.Due, c.Clocks = of.Live, time.Time{}, []storage.Clock{{Scope: of, Now: c.Due}}
 		}
 		records, err := tx.Claim(things, c)
-		// Among those due at one instant the order is the store's.
+		// Each store chooses its own order for records that are due at the same time.
 		claimed := map[string]storage.Record{}
 		for _, r := range records {
 			claimed[fmt.Sprint(r.Scope, r.ID)] = r

@@ -21,14 +21,13 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// answerWithin is how long after a server takes writes again the store may need until
-// its first answer.
+// answerWithin is the longest time from a server's first write to the store's first answer.
 const answerWithin = 5 * time.Second
 
-// requestLimit is what httpapi gives a request. No call may last longer.
+// requestLimit is the time that httpapi gives a request. No call may last longer.
 const requestLimit = 30 * time.Second
 
-// load is callers who write and read all the time, and note what they are answered.
+// load is a set of callers that write and read all the time, and record the answers.
 type load struct {
 	t     *testing.T
 	store *postgres.Store
@@ -40,7 +39,7 @@ type load struct {
 	maybe       map[string]bool // ErrUnknown
 	unavailable int
 	longest     time.Duration
-	// wrote and read are when the successful calls that began last have begun.
+	// wrote and read are the start times of the latest successful calls.
 	wrote, read time.Time
 
 	number atomic.Int64
@@ -79,7 +78,7 @@ func (l *load) end() {
 	l.all.Wait()
 }
 
-// call does something within the time of a request, and takes down how it went.
+// call runs do within the time of a request, and records the result.
 func (l *load) call(ctx context.Context, good *time.Time, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -120,7 +119,7 @@ func (l *load) write(ctx context.Context) {
 			l.maybe[id] = true
 		}
 		l.mu.Unlock()
-		time.Sleep(2 * time.Millisecond) // a breath, so that the log stays short
+		time.Sleep(2 * time.Millisecond) // keeps the log short
 	}
 }
 
@@ -140,8 +139,8 @@ func (l *load) look(ctx context.Context) {
 	}
 }
 
-// answered waits until a write and a read have succeeded that began after a time, and
-// fails the test when that takes too long.
+// answered waits for a write and a read that began after a time and succeeded. It fails the test
+// when that takes too long.
 func (l *load) answered(since time.Time) {
 	l.t.Helper()
 	for deadline := since.Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -160,7 +159,7 @@ func (l *load) answered(since time.Time) {
 	l.t.Fatal("no answer for a minute")
 }
 
-// check ends the load and holds what was answered against what is in a database.
+// check ends the load and compares the answers with the contents of a database.
 func (l *load) check(url string) {
 	l.t.Helper()
 	l.end()
@@ -189,15 +188,15 @@ func (l *load) check(url string) {
 		delete(found, id)
 	}
 	for id := range found {
-		// The end of the load cancels calls before their functions return, so that
-		// those write nothing.
+		// The end of the load cancels calls before their functions return, so those write
+		// nothing.
 		if !l.maybe[id] {
 			l.t.Errorf("%s was refused and is there", id)
 		}
 	}
 }
 
-// hosts returns a URL of several servers, of which one takes writes.
+// hosts returns a URL of several servers, one of which takes writes.
 func hosts(servers ...*pgtest.Server) string {
 	var addresses []string
 	for _, s := range servers {
@@ -206,7 +205,7 @@ func hosts(servers ...*pgtest.Server) string {
 	return "postgres://postgres@" + strings.Join(addresses, ",") + "/postgres?sslmode=disable&target_session_attrs=read-write"
 }
 
-// During an outage the callers go on for a while.
+// The callers continue for a while during an outage.
 func outage() { time.Sleep(1500 * time.Millisecond) }
 
 func TestPrimaryKilledAndStandbyPromoted(t *testing.T) {
@@ -247,8 +246,7 @@ func TestAddressMovesFromFrozenServer(t *testing.T) {
 	l.check(standby.URL())
 }
 
-// For a while the address leads to a standby, to which connections are made that go on
-// to work afterwards.
+// The address leads to a standby for a while. Connections made then keep working afterwards.
 func TestAddressComesBackFromReadOnlyServer(t *testing.T) {
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)

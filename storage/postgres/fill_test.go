@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// fill makes the rows. A table's indexes are made anew after its rows are there, by
-// sorting once, so that five million rows of each kind take minutes and not hours.
+// fill makes the rows. It rebuilds a table's indexes after the inserts, with one sort, so that
+// five million rows of each kind take minutes and not hours.
 func (g *grown) fill(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -28,7 +28,7 @@ func (g *grown) fill(ctx context.Context, pool *pgxpool.Pool, schema string) err
 			return err
 		}
 	}
-	// The ledger's rows are of the merchants' accounts, before those that they had.
+	// The ledger's rows belong to the merchants' accounts, before their existing rows.
 	for name, text := range map[string]string{
 		"ledger_postings": "INSERT INTO %[1]s.ledger_postings (id, type, ref, at) SELECT 'txn_' || lpad(i::text, 9, '0'), 'x', 'y', 0 FROM generate_series(1, $1::int) AS i",
 		"ledger_entries": "INSERT INTO %[1]s.ledger_entries (account, number, posting, amount, balance)" +
@@ -46,8 +46,8 @@ func (g *grown) fill(ctx context.Context, pool *pgxpool.Pool, schema string) err
 	return err
 }
 
-// fillTable runs what inserts into a table while it has neither indexes nor
-// triggers, and gives it back what it had.
+// fillTable runs an insert into a table without its indexes and triggers, and restores them
+// afterwards.
 func fillTable(ctx context.Context, conn *pgx.Conn, schema, table, insert string, args ...any) error {
 	name := schema + "." + table
 	// Constraints first: each takes its index with it.

@@ -23,11 +23,10 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// BenchmarkGrowth compares what is asked of tables with many rows with the same on
-// tables of ten thousand, turn by turn: each metric is the median time on the large
-// tables as a multiple of that on the small ones. The tables are those that a
-// disbursement and its webhooks write, of forty merchants. Making many rows takes
-// minutes, and is not counted:
+// BenchmarkGrowth runs the same queries on tables with many rows and on tables of ten thousand,
+// in turns. Each metric is the median time on the large tables as a multiple of that on the small
+// ones. The tables are those of disbursements and webhooks, with forty merchants. Filling the
+// tables takes minutes, and is not counted:
 //
 //	PAYMENTS_TEST_ROWS=5000000 go test ./storage/postgres -run XXX -bench Growth -benchtime 300x -timeout 60m
 func BenchmarkGrowth(b *testing.B) {
@@ -105,7 +104,7 @@ var questions = []struct {
 	}},
 }
 
-// grown is a service on tables with rows.
+// grown is a service over filled tables.
 type grown struct {
 	rows      int
 	store     *postgres.Store
@@ -149,7 +148,7 @@ func (g *grown) kind(name string) *storage.Kind {
 	return nil
 }
 
-// id returns the id of row i, counted from 0, and scope whose it is.
+// id returns the id of row i, counted from 0, and scope its scope.
 func (g *grown) id(i int) string { return fmt.Sprintf("id_%09d", i%g.rows+1) }
 
 func (g *grown) scope(i int) storage.Scope {

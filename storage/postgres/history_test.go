@@ -20,15 +20,15 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// past is a schema as it was once. Restoring it does to live processes what a recovery
-// does, or a failover to a replica that lagged.
+// savedState is an earlier state of a schema. For live processes, restoring it looks like a
+// recovery, or like a failover to a lagging replica.
 type savedState struct {
 	pool          *pgxpool.Pool
 	schema, saved string
 	tables        []string
 }
 
-// save keeps the schema as it is.
+// saveState saves the present state of the schema.
 func saveState(t *testing.T, pool *pgxpool.Pool, schema string) *savedState {
 	t.Helper()
 	p := &savedState{pool: pool, schema: schema, saved: pgtest.Schema(t)}
@@ -45,7 +45,7 @@ func saveState(t *testing.T, pool *pgxpool.Pool, schema string) *savedState {
 	return p
 }
 
-// restore brings the schema back, under the writers' lock.
+// restore writes the saved state back, under the writers' lock.
 func (p *savedState) restore(t *testing.T) {
 	t.Helper()
 	text := "LOCK TABLE " + p.schema + ".storage_writer IN EXCLUSIVE MODE"
@@ -63,7 +63,7 @@ func (p *savedState) exec(t *testing.T, text string) {
 	must.Get(p.pool.Exec(t.Context(), text, pgx.QueryExecModeSimpleProtocol))(t)
 }
 
-// openStore opens one more store on a schema.
+// openStore opens another store on a schema.
 func openStore(t *testing.T, pool *pgxpool.Pool, schema string, log *slog.Logger) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, Logger: log})
@@ -108,7 +108,7 @@ func countUp(ctx context.Context, s storage.Store, posting string) (number, size
 	return number, size, balance, err
 }
 
-// checkCount counts up, and expects what follows from so many times before.
+// checkCount calls countUp and expects the values after the given number of earlier calls.
 func checkCount(t *testing.T, who string, s storage.Store, before int64) {
 	t.Helper()
 	number, size, balance, err := countUp(t.Context(), s, who)
@@ -120,7 +120,7 @@ func checkCount(t *testing.T, who string, s storage.Store, before int64) {
 	}
 }
 
-// takeNext takes the next number of a sequence, and nothing else.
+// takeNext takes the next number of a sequence.
 func takeNext(t *testing.T, s storage.Store) (n int64) {
 	t.Helper()
 	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) (err error) {

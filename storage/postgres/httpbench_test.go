@@ -25,12 +25,11 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// BenchmarkHTTP disburses to wallets over HTTP, through all of /v1, each
-// disbursement durable when it is answered; the load comes from another process.
-// It takes turns with pgbench, whose transactions are tpcb-like, with 32 clients on
-// the same server: of-pgbench is the rate of disbursements of a thousand merchants
-// as a multiple of pgbench's transactions, hot-of-spread the rate of a single
-// merchant's as a share of a thousand's. All processes share the processors.
+// BenchmarkHTTP disburses to wallets over HTTP, through all of /v1. Each disbursement is durable
+// when it is answered. The load comes from another process. It takes turns with pgbench, which
+// runs tpcb-like transactions with 32 clients on the same server. of-pgbench is the rate of
+// disbursements of a thousand merchants as a multiple of pgbench's. hot-of-spread is the rate of
+// a single merchant as a share of a thousand's. All processes share the processors.
 //
 // cpu-us/op is the processor time of this process for each disbursement,
 // server-us/op that of PostgreSQL, load-us/op that of the process which makes the
@@ -115,8 +114,8 @@ func (m *market) serviceIDs() []string {
 	return ids
 }
 
-// serverTime is what the processes of PostgreSQL have used, as far as the system
-// tells; connections that have ended meanwhile do not count.
+// serverTime returns the processor time of PostgreSQL's processes, if the system tells. It leaves
+// out connections that have ended.
 func (m *market) serverTime(b *testing.B) time.Duration {
 	var backend int
 	must.Do(b, m.pool.QueryRow(b.Context(), "SELECT pg_backend_pid()").Scan(&backend))
@@ -180,11 +179,10 @@ func newPgbench(b *testing.B) *pgbench {
 			b.Error(err)
 		}
 	}
-	// A server in use writes its log over old files. A new one makes each file first,
-	// for which all commits wait longer than for anything else, and whoever writes more
-	// a transaction waits more often. So there are old files.
+	// A server in use writes its log over old files. A new server must create each file first,
+	// and all commits wait for that. So the benchmark creates files beforehand.
 	each("SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 1000000))) FROM generate_series(1, 1200)")
-	if os.Getenv("PAYMENTS_TEST_POSTGRES") == "" { // not a server of somebody's
+	if os.Getenv("PAYMENTS_TEST_POSTGRES") == "" { // only on a server that the test has started
 		each("CHECKPOINT")
 	}
 	each("CREATE DATABASE " + name)
@@ -202,7 +200,7 @@ func newPgbench(b *testing.B) *pgbench {
 
 var tps = regexp.MustCompile(`(?m)^tps = ([0-9.]+) \(without`)
 
-// run returns the transactions a second.
+// run returns the transactions per second.
 func (p *pgbench) run(b *testing.B, d time.Duration) float64 {
 	out, err := exec.CommandContext(b.Context(), p.program, "-n", "-c", "32", "-j", "2",
 		"-T", strconv.Itoa(int(d.Round(time.Second).Seconds())), p.url).CombinedOutput()

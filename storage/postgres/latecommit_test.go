@@ -28,12 +28,12 @@ func TestLateCommitFailsAfterResolve(t *testing.T) {
 	if lost, err := s.Resolve(number+1, token, context.DeadlineExceeded); !lost || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("it was resolved as %v", err)
 	}
-	// Asked again, as when that answer was lost, too.
+	// The second call stands for a caller whose answer was lost, too.
 	if happened, err := s.Happened(t.Context(), number+1, token); happened || err != nil {
 		t.Errorf("asked again: %t, %v", happened, err)
 	}
 
-	// The server reads it now.
+	// The server reads the late commit now.
 	conn := must.Get(pool.Acquire(t.Context()))(t)
 	defer conn.Release()
 	for what, statement := range map[string]struct {

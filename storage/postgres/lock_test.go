@@ -37,8 +37,8 @@ func insertNote(t *testing.T, store *postgres.Store, id string) error {
 	return store.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note(id)) })
 }
 
-// A client sends half of a batch, with the lock in it, and then nothing. Its connection
-// stays open, so that the server waits for the rest for ever.
+// A client sends half of a batch that takes the lock, and then nothing. Its connection stays
+// open, so the server waits for the rest.
 func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
 	schema := pgtest.Schema(t)
 	store := openNotes(t, pgtest.Pool(t, 4), schema)
@@ -70,8 +70,8 @@ func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
 	}
 }
 
-// The lock only avoids failed attempts. The primary key of the commits and the comparing
-// writes decide: without the lock no write is lost, doubled or falsely acknowledged.
+// The lock only avoids failed attempts. Without it, the primary key of the commits and the
+// comparing writes still prevent a lost, doubled or falsely acknowledged write.
 func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 	schema := pgtest.Schema(t)
 	config := must.Get(pgxpool.ParseConfig(pgtest.URL(t)))(t)
@@ -161,8 +161,8 @@ func userOf(t *testing.T) (user, password, database string) {
 	return config.User, config.Password, config.Database
 }
 
-// A host's limits on waiting make the store wait again, and a host's own transaction
-// begin again.
+// After the host's limits on waiting, the store waits again, and a host's transaction must begin
+// again.
 func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
 	for _, setting := range []string{"lock_timeout", "statement_timeout"} {
 		t.Run(setting, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// queryKiller ends the connection before the statement whose turn it is.
+// queryKiller ends the connection before a chosen statement.
 type queryKiller struct{ left atomic.Int64 }
 
 func (c *queryKiller) TraceQueryStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -69,7 +69,7 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 				must.Do(t, err)
 				err = postgres.Migrate(t.Context(), dying, schema, &whole)
 				dying.Close()
-				if cut.left.Load() > 0 { // it was through before its turn came
+				if cut.left.Load() > 0 { // it finished before the chosen statement
 					must.Do(t, err)
 					break
 				}
@@ -107,7 +107,7 @@ func TestKilledMigrationIsResumed(t *testing.T) {
 	}
 }
 
-// The host's own migration takes ours with it, or leaves nothing.
+// The library's migration is part of the host's, or leaves nothing.
 func TestMigrateTxEndsWithHostTransaction(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
 	for _, end := range []string{"rollback", "commit"} {
@@ -130,8 +130,8 @@ func TestMigrateTxEndsWithHostTransaction(t *testing.T) {
 	}
 }
 
-// Every list and claim of the library has an index to go by: none reads a whole
-// table, whatever the planner thinks of its size.
+// Every list and claim of the library uses an index. None reads a whole table, whatever size the
+// planner assumes.
 func TestQueriesUseTheirIndexes(t *testing.T) {
 	pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
 	must.Do(t, postgres.Migrate(t.Context(), pool, schema, payments.Kinds()...))
@@ -195,7 +195,7 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 	}
 }
 
-// explainer keeps the selects that go over a connection.
+// explainer keeps the selects of a connection.
 type explainer struct {
 	t    *testing.T
 	on   bool

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// rowsVariable says how many rows the tables of TestLargeTablesAreReadByIndex have.
+// rowsVariable sets the number of rows in the tables of TestLargeTablesAreReadByIndex.
 const rowsVariable = "PAYMENTS_TEST_ROWS"
 
 // shapes returns one kind for each way in which tables and their indexes differ.
@@ -48,11 +48,10 @@ func tableShapes() []*storage.Kind {
 	return kinds
 }
 
-// rowsBy is how many merchants the rows are of.
+// rowsBy is the number of merchants that own the rows.
 const rowsBy = 40
 
-// filling returns the statement that gives a kind's table so many rows. One in a
-// thousand is due.
+// filling returns the statement that fills a kind's table with n rows. One in a thousand is due.
 func filling(schema string, k *storage.Kind) string {
 	names, values := "merchant, live, id, version, data", `'mer_' || i % 40, false, 'id_' || lpad(i::text, 9, '0'), 1, '\x7b7d'`
 	inKey := map[string]bool{}
@@ -80,8 +79,8 @@ func filling(schema string, k *storage.Kind) string {
 	return fmt.Sprintf(`INSERT INTO %s."%s" (%s) SELECT %s FROM generate_series(1, $1::int) AS i`, schema, k.Name, names, values)
 }
 
-// Whatever is asked of tables with many rows goes by an index: no list, claim,
-// backlog, look at a key or write reads a whole table, as the server itself counts.
+// Every query of large tables uses an index: no list, claim, backlog, lookup of a key or write
+// reads a whole table, by the server's own counts.
 //
 //	PAYMENTS_TEST_ROWS=1000000 go test ./storage/postgres -run TestLargeTablesAreReadByIndex -timeout 60m
 func TestLargeTablesAreReadByIndex(t *testing.T) {
@@ -112,7 +111,7 @@ func TestLargeTablesAreReadByIndex(t *testing.T) {
 	must.Get(pool.Exec(ctx, "ANALYZE"))(t)
 
 	before := scanned(t, schema)
-	// The server's counts are whole when the connections that were counted have ended.
+	// The server's counts are complete once the counted connections have ended.
 	config := pool.Config()
 	config.ConnConfig.RuntimeParams["application_name"] = schema
 	counted := must.Get(pgxpool.NewWithConfig(ctx, config))(t)
@@ -132,7 +131,7 @@ func TestLargeTablesAreReadByIndex(t *testing.T) {
 		if is.whole != was.whole {
 			t.Errorf("%s was read whole %d times", table, is.whole-was.whole)
 		}
-		// Each question has an answer of at most ten rows, a scope's or all that is due.
+		// Each query finds at most ten rows, a scope's rows or all due rows.
 		if read := is.fetched - was.fetched; read > int64(n)/4 {
 			t.Errorf("%d rows of %s were read by an index, of %d", read, table, n)
 		}
@@ -143,10 +142,10 @@ func TestLargeTablesAreReadByIndex(t *testing.T) {
 	t.Logf("%d kinds with %d rows each, %d questions", len(kinds), n, asked)
 }
 
-// scanCounts are the scans of a table, as the server counts them.
+// scanCounts are the server's counts of a table's scans.
 type scanCounts struct{ rows, whole, byIndex, fetched int64 }
 
-// scanned asks on a connection of its own, which has no older snapshot of the counts.
+// scanned reads the counts on a new connection, which has no older snapshot of them.
 func scanned(t *testing.T, schema string) map[string]scanCounts {
 	t.Helper()
 	conn := must.Get(pgx.Connect(t.Context(), pgtest.URL(t)))(t)
@@ -160,8 +159,8 @@ func scanned(t *testing.T, schema string) map[string]scanCounts {
 	return all
 }
 
-// runAllQueries asks all that a store can be asked, in a View and in an Update, and
-// returns how many questions it were.
+// runAllQueries runs every query of a store, in a View and in an Update, and returns their
+// number.
 func runAllQueries(t *testing.T, pool *pgxpool.Pool, schema string, kinds []*storage.Kind, n int) (asked int) {
 	t.Helper()
 	s := must.Get(postgres.Open(t.Context(), pool, postgres.Config{Schema: schema, ReadOnlySchema: true}))(t)

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// The variables by which the test starts itself as another process.
+// The variables with which the test starts itself as another process.
 const (
 	workerURL    = "PAYMENTS_TEST_WORKER_URL"
 	workerSchema = "PAYMENTS_TEST_WORKER_SCHEMA"
@@ -182,7 +182,7 @@ func tasksDone(t *testing.T, s storage.Store) (done int) {
 	return done
 }
 
-// work is what a worker does until its input ends.
+// work runs a worker until its input ends.
 func work(url, schema string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -198,7 +198,7 @@ func work(url, schema string) error {
 		err = store.Define(ctx, notes)
 	}
 	if ctx.Err() != nil {
-		return nil // it was told to end before it had begun
+		return nil // its input ended before it began
 	}
 	if err != nil {
 		return err
@@ -291,11 +291,11 @@ func task(ctx context.Context, s storage.Store) error {
 	return nil
 }
 
-// reports are the calls that processes were told are done, or what they tell.
+// reports are the calls that processes report as done.
 type reports struct {
 	mu    sync.Mutex
 	ids   map[string]bool
-	lines []string // each as often as it was told
+	lines []string // each as often as it was reported
 }
 
 func (r *reports) add(id string) {
@@ -311,7 +311,7 @@ func (r *reports) count() int {
 	return len(r.ids)
 }
 
-// await waits for so many more reports.
+// await waits for this many further reports.
 func (r *reports) await(t *testing.T, more int) {
 	t.Helper()
 	until, wanted := time.Now().Add(time.Minute), r.count()+more

@@ -9,12 +9,12 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
-// tcpProxy is an address that leads to one server and then to another. Connections
-// that were made before a change stay where they are.
+// tcpProxy is an address that leads to one server and then to another. Existing connections stay
+// with their server.
 type tcpProxy struct {
 	listener net.Listener
 	all      sync.WaitGroup
-	// change, unless it is nil, changes in place what clients send.
+	// change, unless it is nil, changes the clients' data in place.
 	change func([]byte)
 
 	mu     sync.Mutex
@@ -46,7 +46,7 @@ func (s *tcpProxy) url() string {
 	return "postgres://postgres@" + s.listener.Addr().String() + "/postgres?sslmode=disable"
 }
 
-// lead has new connections lead to a server.
+// lead sends new connections to a server.
 func (s *tcpProxy) lead(target string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *tcpProxy) serve(client net.Conn) {
 	defer server.Close()
 	var back sync.WaitGroup
 	back.Go(func() {
-		_, _ = io.Copy(client, server) // either side's end is both sides'
+		_, _ = io.Copy(client, server) // the end of one side ends both
 		_ = client.Close()
 	})
 	for sent := make([]byte, 256<<10); ; {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
 )
 
-// card is the kind of cards as some release declares it.
+// card returns the kind of cards as a release declares it.
 func card(change ...func(*storage.Kind)) *storage.Kind {
 	k := &storage.Kind{
 		Name:    "cards",
@@ -123,8 +123,8 @@ func TestOlderProgramCannotWrite(t *testing.T) {
 	}
 }
 
-// An older program writes while a table changes. The rows that it wrote after the backfill
-// get the new columns, too. A long read delays the change, and no writes or other reads.
+// An older program writes while a table changes. The rows that it wrote after the backfill get
+// the new columns, too. A long read delays the change, but no writes or other reads.
 func TestTableChangesOnline(t *testing.T) {
 	pool, schema, known := pgtest.Pool(t, 8), pgtest.Schema(t), card()
 	old, err := postgres.Open(t.Context(), pool, postgres.Config{Schema: schema})

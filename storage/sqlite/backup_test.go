@@ -76,7 +76,7 @@ func inspectBackup(t *testing.T, path string) int64 {
 		}
 		return nil
 	}))
-	postPayment(t, s, 90_000_000, 1) // it goes on where the backup ends
+	postPayment(t, s, 90_000_000, 1) // the copy continues the numbering
 	return payments
 }
 
@@ -129,7 +129,7 @@ func TestBackupBesideWriters(t *testing.T) {
 			}
 			last = p.Done
 			if steps++; steps == 100 {
-				cancel() // it begins anew after each update
+				cancel() // it starts over after each update
 			}
 			postPayment(t, s, made, 1)
 			made++
@@ -200,12 +200,12 @@ func TestBackupHoldsWhatWasAcknowledged(t *testing.T) {
 	}
 }
 
-// TestWriterDoesNotWaitForBackups: a log that is too long begins anew after the
-// backup, and the writer does not wait for that beside it.
+// TestWriterDoesNotWaitForBackups checks that a backup delays the restart of a long log, and
+// never the writer.
 func TestWriterDoesNotWaitForBackups(t *testing.T) {
 	s := openLarge(t)
 	s.checkpointer.interval, s.checkpointer.maxLogPages = 1, 1
-	s.checkpointer.inBackground.Store(true) // the checkpoint that is made in a goroutine
+	s.checkpointer.inBackground.Store(true) // stands for a checkpoint in a goroutine
 	next := int64(20)
 	checkpoints := func() int64 {
 		before := s.Stats().Checkpoints
@@ -263,7 +263,7 @@ func TestBackupRefusesUnusablePaths(t *testing.T) {
 	if kept, err := os.ReadFile(taken); err != nil || string(kept) != "precious" {
 		t.Errorf("the file holds %q now, %v", kept, err)
 	}
-	// A file that comes while the backup is made stays, too.
+	// A file that appears during the backup stays, too.
 	late := filepath.Join(directory, "late.db")
 	err = s.Backup(t.Context(), late, func(storage.Progress) {
 		if err := os.WriteFile(late, []byte("late"), 0o600); err != nil {

@@ -75,8 +75,8 @@ func BenchmarkInsert(b *testing.B) {
 	must.Do(b, err)
 }
 
-// payment is what one update of BenchmarkUpdate writes: a note and a posting,
-// which are six rows.
+// payment writes the records of one update in BenchmarkUpdate: a note and a posting, which are
+// six rows.
 func payment(tx storage.Tx, i int64) error {
 	if err := tx.Insert(notes, note(fmt.Sprintf("p%08d", i))); err != nil {
 		return err
@@ -87,11 +87,10 @@ func payment(tx storage.Tx, i int64) error {
 	})
 }
 
-// BenchmarkUpdate has concurrent callers, each of whom waits for the disk. Its
-// limit, measured in the same run, is a loop over the same writes with as many
-// updates in a commit, without any of this package's reads, checks and waiting:
-// of-limit is its time divided by ours, 1 being perfect. The two take turns,
-// so that a disk that has other work is slow for both.
+// BenchmarkUpdate has concurrent callers that each wait for the disk. of-limit compares them with
+// a loop over the same writes, with as many updates in a commit. It is the loop's time divided by
+// the store's; 1 is perfect. The loop has none of this package's reads, checks and waiting. The
+// two take turns, so that other work of the disk slows both.
 func BenchmarkUpdate(b *testing.B) {
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
@@ -120,7 +119,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// updates makes the payments from one number to before another.
+// updates makes the payments with the numbers in [from, until).
 func updates(b *testing.B, s *Store, callers int, from, until int64) {
 	var next atomic.Int64
 	next.Store(from)
@@ -142,7 +141,7 @@ func updates(b *testing.B, s *Store, callers int, from, until int64) {
 // account is a row of ledger_accounts.
 type account struct{ id, balance, entries int64 }
 
-// rawLoop writes what updates writes with statements alone.
+// rawLoop makes the writes of updates with statements alone.
 type rawLoop struct {
 	conn         *conn
 	insertNote   string
@@ -196,9 +195,8 @@ func (w *rawLoop) run(b *testing.B, from, until, size int) time.Duration {
 	return time.Since(begun)
 }
 
-// BenchmarkBackup copies a database of 26 MB while 16 callers make payments, each
-// of whom waits for the disk. It reports the time of an update beside the backup, and
-// alone for as long.
+// BenchmarkBackup copies a database of 26 MB while 16 callers make payments that wait for the
+// disk. It reports the time of an update during the backup, and without one for as long.
 func BenchmarkBackup(b *testing.B) {
 	s := openNotes(b, Config{})
 	made := int64(0)
@@ -215,7 +213,7 @@ func BenchmarkBackup(b *testing.B) {
 	}
 	var next atomic.Int64
 	next.Store(made)
-	// beside returns the times of the updates that are made until fn returns.
+	// beside makes updates until fn returns, and returns their times.
 	beside := func(fn func()) []time.Duration {
 		var mu sync.Mutex
 		var times []time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// seen returns what an update reads of a note and of an account.
+// seen returns the values that an update reads of a note and of an account.
 func seen(t *testing.T, s *Store, id, account string) (version, balance int64) {
 	t.Helper()
 	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
@@ -26,7 +26,7 @@ func seen(t *testing.T, s *Store, id, account string) (version, balance int64) {
 	return version, balance
 }
 
-// rewrite replaces a note and moves money, and then returns what is wanted.
+// rewrite replaces a note and moves money, and returns outcome.
 func rewrite(t *testing.T, s *Store, id, account, posting string, outcome error) {
 	t.Helper()
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
@@ -52,8 +52,8 @@ func rewrite(t *testing.T, s *Store, id, account, posting string, outcome error)
 	}
 }
 
-// The cache is never older than the database, though another process has written, nor
-// newer, though an update has failed.
+// The cache is never older than the database, even if another process has written. It is never
+// newer, even if an update has failed.
 func TestCacheAgreesWithDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	here, there := openAt(t, path, Config{}), openAt(t, path, Config{})

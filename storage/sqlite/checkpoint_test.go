@@ -55,8 +55,8 @@ func TestLogStaysBoundedUnderConstantWrites(t *testing.T) {
 	readers.Wait()
 
 	info := must.Get(os.Stat(path + "-wal"))(t)
-	// 600 inserts write some 3,000 pages. The log may pass its limit by what is
-	// written between two looks, and by one group.
+	// 600 inserts write some 3,000 pages. The log may exceed its limit by the writes between two
+	// checks, and by one batch.
 	if got, most := info.Size(), int64(1200*frame); got > most {
 		t.Errorf("the log has %d bytes, want at most %d", got, most)
 	}
@@ -68,7 +68,7 @@ func TestLogStaysBoundedUnderConstantWrites(t *testing.T) {
 	}
 }
 
-// A View that lasts stands in the way of a checkpoint and not of a writer.
+// A long View blocks a checkpoint and not a writer.
 func TestCheckpointWaitsForViewNotWriter(t *testing.T) {
 	s := openNotes(t, Config{})
 	s.checkpointer.interval, s.checkpointer.maxLogPages = 10, 20

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// An update that fails in the host's transaction leaves nothing there, also of what a read
-// has sent to the database before; the transaction goes on.
+// A failed update leaves nothing in the host's transaction, even if a read has flushed its
+// writes. The transaction continues.
 func TestFailedUpdateLeavesNothingInTheHostsTransaction(t *testing.T) {
 	store := openNotes(t, Config{})
 	host, err := store.db.Begin()

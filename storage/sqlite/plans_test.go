@@ -57,7 +57,7 @@ func preparedStatements(t *testing.T, s *Store, ask func(storage.Tx) error) (tex
 	return texts
 }
 
-// sample returns a value that a column may have.
+// sample returns a possible value of a column.
 func sample(k *storage.Kind, column string) any {
 	if column == "id" {
 		return "x"
@@ -81,8 +81,8 @@ func isFullScan(step string) bool {
 		!strings.HasSuffix(step, "-ROW VALUES CLAUSE")
 }
 
-// Every statement reads by an index and none sorts, so that its cost does not grow with the
-// table. There are no statistics of the tables.
+// Every statement uses an index and none sorts, so its cost does not grow with the table. The
+// tables have no statistics.
 func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plans.db")
 	s := openAt(t, path, Config{})
@@ -204,8 +204,8 @@ func TestStatementsReadByIndexWithoutSort(t *testing.T) {
 	}
 }
 
-// A service begins without reading a table whole: neither do the statements that
-// Define, New and Start run, nor those of the work that is looked for first.
+// A service starts without reading a whole table. That covers the statements of Define, New and
+// Start, and those of the first polls.
 func TestStartReadsNoTableWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "start.db")
 	config := payments.Config{Logger: slog.New(slog.DiscardHandler)}

@@ -16,8 +16,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// pagesRead returns how many pages of the database a connection reads while fn runs,
-// from its cache or from the file. Unlike a plan, it shows what an index leaves to read.
+// pagesRead returns the number of database pages that a connection reads during fn, from its
+// cache or from the file. Unlike a plan, it shows the cost of the rows that an index does not
+// exclude.
 func pagesRead(t *testing.T, c *conn, fn func()) int {
 	t.Helper()
 	count := func() (pages int) {
@@ -38,15 +39,15 @@ func pagesRead(t *testing.T, c *conn, fn func()) int {
 	return count() - before
 }
 
-// manyRows is how many rows a test needs to tell what an index finds from what is walked
-// through: all of them take some 3000 pages.
+// manyRows is large enough to distinguish an index search from a scan: all rows take some 3000
+// pages.
 const (
 	manyRows = 20_000
 	fewPages = 200
 )
 
-// openWithRecords returns a store with so many records of a kind. The connection that writes
-// has all of them in its cache, and reads them from there.
+// openWithRecords returns a store with manyRows records of a kind. The writing connection has all
+// of them in its cache.
 func openWithRecords(t *testing.T, k *storage.Kind, record func(i int) storage.Record) *Store {
 	t.Helper()
 	s := openAt(t, filepath.Join(t.TempDir(), "many.db"), Config{})
@@ -62,7 +63,7 @@ func openWithRecords(t *testing.T, k *storage.Kind, record func(i int) storage.R
 	return s
 }
 
-// document is of the size that documents have.
+// document has the size of a typical document.
 var document = bytes.Repeat([]byte("x"), 500)
 
 var live = storage.Scope{Merchant: "mer_live", Live: true}
@@ -73,8 +74,8 @@ var expiring = &storage.Kind{
 	Due:     "due",
 }
 
-// A claim by a clock that runs ahead reads no records of other scopes, however many are
-// due there.
+// A claim by a clock that runs ahead reads no records of other scopes, even if many are due
+// there.
 func TestClaimByClocksReadsFewPages(t *testing.T) {
 	s := openWithRecords(t, expiring, func(i int) storage.Record {
 		scope := live
@@ -120,8 +121,8 @@ var made = &storage.Kind{
 
 func madeID(i int) string { return fmt.Sprintf("m%06d", i) }
 
-// manyMade returns a store with records that were made a second apart, in the order of
-// their ids. Nearly all are done; each hundredth is of one customer's.
+// manyMade returns a store with records that were made a second apart, in the order of their ids.
+// Nearly all are done. One in a hundred belongs to one customer.
 func manyMade(t *testing.T) *Store {
 	return openWithRecords(t, made, func(i int) storage.Record {
 		columns := []any{"done", nil, noon.Add(time.Duration(i) * time.Second), fmt.Sprint(i % 7)}
@@ -135,7 +136,7 @@ func manyMade(t *testing.T) *Store {
 	})
 }
 
-// A list reads no more than its page or its range takes, and no newer or older records.
+// A list reads only the rows of its page or its range, and no newer or older records.
 func TestListsReadFewPages(t *testing.T) {
 	s := manyMade(t)
 	at := func(i int) time.Time { return noon.Add(time.Duration(i) * time.Second) }
@@ -194,7 +195,7 @@ func TestListsReadFewPages(t *testing.T) {
 	}
 }
 
-// countingContext is a context that ends when it has been asked so often whether it has.
+// countingContext is a context that ends after a number of checks.
 type countingContext struct {
 	context.Context
 	left int

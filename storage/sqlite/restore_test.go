@@ -15,7 +15,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// backup writes the database as it is to another file.
+// backup copies the database to another file.
 func backup(t *testing.T, s *Store) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "backup.db")
@@ -40,8 +40,8 @@ func restoreInto(t *testing.T, s *Store, from string) {
 	}))
 }
 
-// Nothing that was remembered survives a backup that is restored under a live store, and
-// no booking goes to the account that has the number of another one of before.
+// The cache keeps nothing after a restore of a backup under a live store. No booking reaches an
+// account through another account's old number.
 func TestRestoreUnderOpenStoreClearsCache(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	here, there := openAt(t, path, Config{}), openAt(t, path, Config{})
@@ -61,10 +61,10 @@ func TestRestoreUnderOpenStoreClearsCache(t *testing.T) {
 		return number
 	}
 	post(here, "p0", "first")
-	post(there, "p1", "first") // from now on both look for others before they run
+	post(there, "p1", "first") // from now on both check for other commits before they run
 	post(here, "p2", "first")
 	saved := backup(t, here)
-	post(here, "lost1", "second") // has a number that "third" gets
+	post(here, "lost1", "second") // its number is later "third"'s
 	post(here, "lost2", "second")
 	restoreInto(t, here, saved)
 	post(there, "p4", "third")
@@ -82,7 +82,7 @@ func TestRestoreUnderOpenStoreClearsCache(t *testing.T) {
 	}))
 }
 
-// A file that is moved into the place of the open one stops every update.
+// A file that replaces the open one stops every update.
 func TestUpdateFailsAfterFileIsReplaced(t *testing.T) {
 	for name, replace := range map[string]func(path, by string) error{
 		"another file": func(path, by string) error { return os.Rename(by, path) },

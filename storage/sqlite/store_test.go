@@ -196,7 +196,7 @@ func TestConnectionsHaveTheirSettings(t *testing.T) {
 	}
 }
 
-// A store that is closed is one file.
+// A closed store is one file.
 func TestCloseLeavesOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	s := openAt(t, path, Config{})
@@ -281,8 +281,7 @@ func TestInvalidAndLateCallsFail(t *testing.T) {
 	}
 }
 
-// A broken table must not leave half a posting behind, even where the caller
-// overlooks the error.
+// A broken table leaves no half posting behind, even if the caller ignores the error.
 func TestFailedPostingWritesNothing(t *testing.T) {
 	s := openNotes(t, Config{})
 	must.Do(t, s.writer.conn.script(`CREATE TRIGGER broken BEFORE INSERT ON ledger_entries
@@ -321,7 +320,7 @@ func TestViewReadsSnapshotBesideWriter(t *testing.T) {
 		if _, err := tx.Get(notes, scope, "n2"); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("Get of what came later: %v, want ErrNotFound", err)
 		}
-		// The only place is taken.
+		// The only slot is taken.
 		ctx, cancel := context.WithCancel(t.Context())
 		cancelled := make(chan error)
 		go func() { cancelled <- s.View(ctx, func(storage.ReadTx) error { return nil }) }()
@@ -360,7 +359,7 @@ func TestCloseWaitsForViews(t *testing.T) {
 	}
 }
 
-// clocks are so many that show noon.
+// clocks returns n clocks that show noon.
 func clocks(n int) (all []storage.Clock) {
 	for i := range n {
 		all = append(all, storage.Clock{Scope: storage.Scope{Merchant: fmt.Sprint("mer_", i)}, Now: noon})
@@ -368,7 +367,7 @@ func clocks(n int) (all []storage.Clock) {
 	return all
 }
 
-// The planner must find the index that each kind of query was given.
+// The planner finds the index for each kind of query.
 func TestQueriesUseTheirIndexes(t *testing.T) {
 	s := openNotes(t, Config{})
 	where := []storage.Equal{{Column: "status", Value: "open"}}

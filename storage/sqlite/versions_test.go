@@ -16,8 +16,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// A running program does not write any more once a newer one has declared more than it
-// knows, and goes on reading; after a change that it knows it goes on writing.
+// A running program stops writing once a newer one has declared more than it knows, and continues
+// reading. After a change that it knows, it continues writing.
 func TestOlderProgramCannotWrite(t *testing.T) {
 	for name, test := range map[string]struct {
 		newer   *storage.Kind
@@ -87,8 +87,8 @@ func nullable() *storage.Kind {
 	return k
 }
 
-// A further value of OneOf changes the constraint of the table where it is. Tables of
-// the first releases, whose constraints have no names, are made anew once.
+// Another value of OneOf changes the constraint of the table in place. Tables of the first
+// releases have constraints without names, and are rebuilt once.
 func TestOneOfIsExtendedInPlace(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "test.db"), Config{})
 	first := cards(2)

@@ -17,12 +17,12 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// update is an update of a test, by the rules of the goroutine that runs it.
+// update is one update of a test, owned by the goroutine that runs it.
 type update struct {
 	ctx  context.Context
 	fn   func(storage.Tx) error
 	err  error
-	gone any // what it panicked with
+	gone any // its panic value
 }
 
 // runTogether runs updates so that they wait for each other: the first holds the
@@ -119,7 +119,7 @@ func TestFailedCallKeepsRestOfBatch(t *testing.T) {
 	} {
 		for i := range 6 {
 			position := i % 3 // 0 has no savepoint, 2 ends the group
-			asks := i >= 3    // for what it has written, so that it is in the database
+			asks := i >= 3    // it queries its own writes, so they are flushed
 			t.Run(fmt.Sprint(name, position, asks), func(t *testing.T) {
 				s := openNotes(t, Config{})
 				ctx, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// step is one call of a transaction. It returns what it was told.
+// step is one call of a transaction. It returns the answer as text.
 type step func(tx storage.Tx) string
 
 func describeResult(v any, err error) string {
@@ -50,8 +50,8 @@ func drawRecord(t *rapid.T) storage.Record {
 	return r
 }
 
-// drawStep draws a call. Most change something: the reads in between force what is
-// pending into the database, or not.
+// drawStep draws a call. Most calls change something. Some of the reads in between flush the
+// buffered writes.
 func drawStep(t *rapid.T, number int) step {
 	kind := rapid.SampledFrom([]string{
 		"insert", "insert", "insert", "replace", "replace", "change", "change", "delete", "post", "post", "next",
@@ -114,7 +114,7 @@ func drawStep(t *rapid.T, number int) step {
 	}
 }
 
-// storeContents is everything that a store holds.
+// storeContents returns everything that a store holds.
 func storeContents(t *testing.T, s storage.Store) (all []string) {
 	t.Helper()
 	must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
@@ -130,8 +130,8 @@ func storeContents(t *testing.T, s storage.Store) (all []string) {
 	return all
 }
 
-// The updates of batches, of which some fail, get the same answers as in the memory store,
-// which buffers nothing, and leave the same data.
+// Updates in batches, some of which fail, give the same answers and data as the memory store,
+// which buffers nothing.
 func TestBufferedWritesAgreeWithMemory(t *testing.T) {
 	refused := errors.New("refused")
 	rapid.Check(t, func(r *rapid.T) {

@@ -16,7 +16,7 @@ var backlog = tests{
 	"invalid calls are refused":             backlogInvalid,
 }
 
-// due counts jobs that are due so many seconds after noon.
+// due counts the jobs that are due up to this many seconds after noon.
 func due(t *testing.T, s storage.Store, seconds, limit int) storage.Backlog {
 	t.Helper()
 	var b storage.Backlog

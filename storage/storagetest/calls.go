@@ -17,8 +17,8 @@ var calls = tests{
 	"in an ended context fail":                  callsInEndedContext,
 }
 
-// readCalls is every method of ReadTx once, with arguments that are in order if
-// k is defined and like jobs.
+// readCalls holds every method of ReadTx once, with valid arguments if k is defined and like
+// jobs.
 func readCalls(k *storage.Kind) map[string]func(storage.ReadTx) error {
 	return map[string]func(storage.ReadTx) error{
 		"Get":      func(tx storage.ReadTx) error { _, err := tx.Get(k, test1, "a"); return err },
@@ -34,7 +34,7 @@ func readCalls(k *storage.Kind) map[string]func(storage.ReadTx) error {
 	}
 }
 
-// writeCalls is every other method of Tx once.
+// writeCalls holds every other method of Tx once.
 func writeCalls(k *storage.Kind) map[string]func(storage.Tx) error {
 	return map[string]func(storage.Tx) error{
 		"Insert": func(tx storage.Tx) error { return tx.Insert(k, job(test1, "new", noon)) },
@@ -87,8 +87,8 @@ func unknownKind(t *testing.T, s storage.Store) {
 	refusesKind(t, s, &k)
 }
 
-// otherKind uses declarations that share a name with a defined kind, as a
-// caller would who forgot Define, or who kept a description from before.
+// otherKind uses declarations that share a name with a defined kind, as after a forgotten Define,
+// or from an older release.
 func otherKind(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", noon))
 	longer := *jobs
@@ -167,8 +167,8 @@ func wrongCalls(t *testing.T, s storage.Store) {
 	equal(t, "version", get(t, s, items, test1, "there").Version, int64(1))
 }
 
-// argumentsUnchanged looks at what it passed: the rounding of times and the sorting
-// of moves are the store's affair.
+// argumentsUnchanged checks the arguments after the calls: the store must round times and sort
+// moves in its own copy.
 func argumentsUnchanged(t *testing.T, s storage.Store) {
 	exact := noon.Add(1234 * time.Microsecond).In(time.FixedZone("", 3600))
 	kind := &storage.Kind{
@@ -199,7 +199,7 @@ func argumentsUnchanged(t *testing.T, s storage.Store) {
 	equal(t, "moves", p.Moves, []storage.Move{move("open/b", 1), move("open/a", -1)})
 }
 
-// callsAfterEnd keeps transactions beyond their ends, of all kinds.
+// callsAfterEnd uses transactions after their ends, of all kinds.
 func callsAfterEnd(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", noon))
 	checkReads := func(what string, tx storage.ReadTx) {

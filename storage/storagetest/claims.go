@@ -32,8 +32,8 @@ var claims = tests{
 
 const lease = time.Minute
 
-// claim claims with the due time and the time of leases given in seconds after
-// noon, by the clock of a scope, or, if that is nil, in all of test mode.
+// claim claims with the due time and the time of leases in seconds after noon. It claims by the
+// clock of a scope or, if scope is nil, in all of test mode.
 func claim(t *testing.T, s storage.Store, due, now, limit int, scope *storage.Scope) []storage.Record {
 	t.Helper()
 	var got []storage.Record
@@ -299,7 +299,7 @@ func claimWholeRecords(t *testing.T, s storage.Store) {
 	}
 }
 
-// claimLimit has what cannot be claimed stand before what can.
+// claimLimit puts records that cannot be claimed before those that can.
 func claimLimit(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(1)), job(test2, "c", second(2)), job(test1, "d", second(3)), job(test2, "e", second(4)))
 	equal(t, "one scope", ids(claim(t, s, 9, 9, 1, &test2)), []string{"c"})
@@ -310,8 +310,8 @@ func claimLimit(t *testing.T, s storage.Store) {
 	equal(t, "when all leases have run out", ids(claim(t, s, 100, 100, 3, nil)), []string{"a", "b", "c"})
 }
 
-// claimLateWorker writes after the lease has run out, while nobody else has claimed: its
-// version is still the newest, so nothing is lost.
+// claimLateWorker writes after the lease has ended, and no other worker has claimed. Its version
+// is still the newest, so the write succeeds.
 func claimLateWorker(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(0)))
 	for _, r := range claim(t, s, 0, 0, 9, nil) {
@@ -328,8 +328,8 @@ func claimLateWorker(t *testing.T, s storage.Store) {
 	wantAbsent(t, s, jobs, test1, "b")
 }
 
-// claimExact claims around the due time and the end of a lease by less than the
-// millisecond that is kept.
+// claimExact claims around the due time and the end of a lease, by less than the stored
+// millisecond.
 func claimExact(t *testing.T, s storage.Store) {
 	at := func(due, now time.Time) []string {
 		var got []storage.Record
@@ -376,7 +376,7 @@ func claimMoves(t *testing.T, s storage.Store) {
 	equal(t, "one is deleted", ids(claim(t, s, 1000, 1000, 9, nil)), []string{"b"})
 }
 
-// claimKeepsLease makes calls beside a lease that must not end it.
+// claimKeepsLease makes calls that must not end a running lease.
 func claimKeepsLease(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
 	held := single(t, "claimed", claim(t, s, 0, 0, 9, nil))
@@ -404,7 +404,7 @@ func claimKeepsLease(t *testing.T, s storage.Store) {
 	})
 	equal(t, "after the write", ids(claim(t, s, 60, 60, 9, nil)), []string{"a"})
 
-	// A record in the place of one that was held is another record.
+	// A record that replaces a leased one is a new record.
 	update(t, s, func(tx storage.Tx) error {
 		r, err := tx.Get(jobs, test1, "a")
 		if err != nil {

@@ -23,7 +23,7 @@ func claimScope(t *testing.T, s storage.Store) {
 	equal(t, "all", ids(claim(t, s, 0, 0, 9, nil)), []string{"a"})
 }
 
-// claimModes has each mode stand before the other.
+// claimModes gives each mode the earlier due times in turn.
 func claimModes(t *testing.T, s storage.Store) {
 	live2 := storage.Scope{Merchant: test2.Merchant, Live: true}
 	insert(t, s, jobs,

@@ -45,7 +45,7 @@ func noLostUpdate(t *testing.T, s storage.Store) {
 	equal(t, "count and version", []any{r.Columns[1], r.Version}, []any{int64(callers * each), int64(callers*each + 1)})
 }
 
-// oneInsertWins lets many insert the same unique key.
+// oneInsertWins has concurrent callers insert the same unique key.
 func oneInsertWins(t *testing.T, s storage.Store) {
 	const callers = 12
 	errs := make([]error, callers)
@@ -70,8 +70,8 @@ func oneInsertWins(t *testing.T, s storage.Store) {
 	equal(t, "records", len(list(t, s, items, storage.Query{Scope: test1, Limit: 99})), 1)
 }
 
-// noWriteSkew lets two kinds of writers each check a list before they write: run
-// one after another, only one of them can find it empty.
+// noWriteSkew has two kinds of writers check a list before they write. In any serial order, only
+// one of them can find it empty.
 func noWriteSkew(t *testing.T, s storage.Store) {
 	for round := range 10 {
 		scope := storage.Scope{Merchant: fmt.Sprint("mer_", round)}
@@ -93,8 +93,8 @@ func noWriteSkew(t *testing.T, s storage.Store) {
 	}
 }
 
-// concurrentTransfers lets many move money among a few guarded accounts, in all
-// directions, and reads the total beside them.
+// concurrentTransfers has concurrent callers move money among a few guarded accounts, in all
+// directions. Meanwhile it reads the total.
 func concurrentTransfers(t *testing.T, s storage.Store) {
 	const accounts, callers, each, begin = 10, 32, 8, 100
 	name := func(i int) string { return fmt.Sprintf("guarded/%02d", i) }
@@ -140,7 +140,7 @@ func concurrentTransfers(t *testing.T, s storage.Store) {
 	checkLedger(t, s)
 }
 
-// guardedLimit lets many spend one from an account that has less than they want.
+// guardedLimit has concurrent callers spend from an account that has less than they want.
 func guardedLimit(t *testing.T, s storage.Store) {
 	post(t, s, posting("begin", move("guarded/a", 5), move("open/b", -5)))
 	const callers = 20
@@ -170,8 +170,7 @@ func guardedLimit(t *testing.T, s storage.Store) {
 	checkLedger(t, s)
 }
 
-// staleVersion reads in one transaction and writes in another, with somebody else
-// between.
+// staleVersion reads in one transaction and writes in another. A different writer comes between.
 func staleVersion(t *testing.T, s storage.Store) {
 	insert(t, s, items, item(test1, "it_1"))
 	mine := get(t, s, items, test1, "it_1")
@@ -182,8 +181,8 @@ func staleVersion(t *testing.T, s storage.Store) {
 	equal(t, "name", get(t, s, items, test1, "it_1").Columns[0], any("theirs"))
 }
 
-// retried reads in a view, as a service does that calls somebody in between, and
-// writes in an update, again and again until nobody else was faster.
+// retried reads in a View and writes in an Update, as a service with a network call in between
+// does. It repeats both until no other writer comes first.
 func retried(t *testing.T, s storage.Store) {
 	insert(t, s, items, with(item(test1, "it_1"), "size", int64(0)))
 	const callers, each = 2, 20
@@ -227,8 +226,8 @@ func retried(t *testing.T, s storage.Store) {
 	equal(t, "count and version", []any{r.Columns[1], r.Version}, []any{int64(callers * each), int64(callers*each + 1)})
 }
 
-// oppositeTransfers moves money between the same accounts in opposite directions, so that
-// a backend which locks in the order of the calls waits for itself.
+// oppositeTransfers moves money between the same accounts in opposite directions. A backend that
+// locks in the order of the calls would deadlock.
 func oppositeTransfers(t *testing.T, s storage.Store) {
 	const callers, each = 4, 10
 	a, b := "guarded/a", "guarded/b"

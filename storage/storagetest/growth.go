@@ -170,12 +170,11 @@ func growIndex(t *testing.T, s storage.Store) {
 	labelled := storage.Query{Scope: test1, Limit: 9, Where: []storage.Equal{{Column: "label", Value: "a"}}}
 	equal(t, "list", list(t, s, after, labelled), []string{"c1"})
 	refused(t, s, before)
-	define(t, s, before) // an older release does not need to know of it
+	define(t, s, before) // an older release need not know the index
 	equal(t, "list", list(t, s, before, labelled), []string{"c1"})
 }
 
-// growAll extends a kind in every way, with more records than a backend will hold
-// in its hand at once.
+// growAll extends a kind in every way, with more records than a backend holds in memory.
 func growAll(t *testing.T, s storage.Store) {
 	const many = 1201
 	before := cards(3)
@@ -190,7 +189,7 @@ func growAll(t *testing.T, s storage.Store) {
 		put[1].Version = 1
 		return tx.Replace(before, put[1])
 	})
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second time changes nothing
 		define(t, s, after)
 	}
 	all := list(t, s, after, storage.Query{Scope: test1, Limit: 2 * many})
@@ -230,7 +229,7 @@ func growRefusesOlder(t *testing.T, s storage.Store) {
 		want(t, "Define without "+what, s.Define(t.Context(), old), storage.ErrNewer)
 	}
 	now := cards(4, due, key, values)
-	define(t, s, now) // it is still what it was
+	define(t, s, now) // it is unchanged
 	insert(t, s, now, cardOf(t, now, "c1", card{Due: 1}))
 }
 
@@ -259,8 +258,7 @@ func growInvalid(t *testing.T, s storage.Store) {
 	}
 }
 
-// growAllOrNothing defines two kinds, of which the second cannot be brought to its
-// declaration.
+// growAllOrNothing defines two kinds. The records of the second do not fit its declaration.
 func growAllOrNothing(t *testing.T, s storage.Store) {
 	before, after := cards(3), cards(4)
 	after.Backfill = func([]byte) ([]any, error) { return nil, errPlanned }

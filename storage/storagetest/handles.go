@@ -28,8 +28,8 @@ func twoStores(again func(*testing.T) storage.Store) tests {
 	}
 }
 
-// replaceUnread writes over records that the writing store has not read. One may assume
-// that the version is right, and must find out when it is not.
+// replaceUnread replaces records that the writing store has not read. The store may assume the
+// version, and must notice a wrong one.
 func replaceUnread(t *testing.T, s, other storage.Store) {
 	plain := &storage.Kind{Name: "plain_items"}
 	for _, handle := range []storage.Store{s, other} {
@@ -94,8 +94,8 @@ func (b *backend) alternating(t *testing.T) {
 	turns.runGroup(t, "alternating stores/concurrency", concurrency)
 }
 
-// alternatingStores is two stores on one database, of which each call goes to the one that did
-// not have the last.
+// alternatingStores are two stores on one database. Each call goes to the store that did not get
+// the last one.
 type alternatingStores struct {
 	stores [2]storage.Store
 	turn   *atomic.Uint32
@@ -114,9 +114,8 @@ func (p alternatingStores) View(ctx context.Context, fn func(storage.ReadTx) err
 	return p.next().View(ctx, fn)
 }
 
-// Update lets the store catch up with the other one before fn runs. A run that met
-// what the store remembers of before would count for nothing, but the tests of a
-// single store look at every run.
+// Update lets the store catch up with the other one before fn runs. Otherwise a run on old cached
+// data would not count, but the tests of a single store look at every run.
 func (p alternatingStores) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	s := p.next()
 	err := s.Update(ctx, func(tx storage.Tx) error {
@@ -144,8 +143,8 @@ func (p alternatingReaders) FindOne(ctx context.Context, k *storage.Kind, key st
 	return p.next().(storage.Reader).FindOne(ctx, k, key, s, values...)
 }
 
-// seeEachOther lets the stores write in turns. After each write all that either of
-// them reads is compared; so what a store remembers of its last reads is old.
+// seeEachOther has the stores write in turns. After each write it compares all reads of both, so
+// that cached reads would show.
 func seeEachOther(t *testing.T, first, second storage.Store) {
 	both := []storage.Store{first, second}
 	same := func(what string) {
@@ -192,11 +191,11 @@ func seeEachOther(t *testing.T, first, second storage.Store) {
 	}
 	update(t, second, func(tx storage.Tx) error { return tx.Delete(items, live1, "li_1", 1) })
 	same("deleted")
-	insert(t, first, items, with(item(test2, "it_9"), "token", "b")) // which is free now
+	insert(t, first, items, with(item(test2, "it_9"), "token", "b")) // the token is free now
 	same("inserted")
 }
 
-// bothWrite lets each store count, spend, number and claim beside the other.
+// bothWrite has each store count, spend, number and claim while the other does the same.
 func bothWrite(t *testing.T, first, second storage.Store) {
 	const callers, each = 3, 10
 	insert(t, first, items, with(item(test1, "it_1"), "size", int64(0)))
@@ -282,7 +281,7 @@ func bothDefine(t *testing.T, first, second storage.Store) {
 	equal(t, "records", list(t, first, kind, storage.Query{Scope: test1, Limit: 9}), []string{"by 1", "by 0"})
 }
 
-// waitCancelled cancels an update that may have to wait for one of the other store.
+// waitCancelled cancels an update that may wait for one of the other store.
 func waitCancelled(t *testing.T, first, second storage.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -102,7 +102,7 @@ func keysFollowChanges(t *testing.T, s storage.Store) {
 	})
 }
 
-// emptyText tells text that is empty from no text, in keys and in filters.
+// emptyText distinguishes empty text from null, in keys and in filters.
 func emptyText(t *testing.T, s storage.Store) {
 	insert(t, s, items, with(item(test1, "it_1"), "token", ""), item(test1, "it_2"), item(test1, "it_3"))
 	updateLastRun(t, s, func(t *findings, tx storage.Tx) error {
@@ -117,8 +117,7 @@ func emptyText(t *testing.T, s storage.Store) {
 	}
 }
 
-// keyParts has keys and scopes whose parts, put one behind the other, would read
-// the same.
+// keyParts uses keys and scopes whose concatenated parts would be equal.
 func keyParts(t *testing.T, s storage.Store) {
 	named := func(scope storage.Scope, id, name string, size int64) storage.Record {
 		return with(with(item(scope, id), "name", name), "size", size)
@@ -143,8 +142,7 @@ func keyParts(t *testing.T, s storage.Store) {
 	equal(t, "List of the longer name", list(t, s, items, storage.Query{Scope: longer, Limit: 9}), []string{"e"})
 }
 
-// keysStaySecret looks for a stored token in the errors about it, which end in
-// logs.
+// keysStaySecret checks that errors never contain a stored token, because errors reach logs.
 func keysStaySecret(t *testing.T, s storage.Store) {
 	const token = "sk_live_do_not_tell"
 	insert(t, s, items, with(item(test1, "it_1"), "token", token), item(test1, "it_2"))

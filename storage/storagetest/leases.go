@@ -23,7 +23,7 @@ var leases = tests{
 	"the next due times, wrong calls":        nextDueInvalid,
 }
 
-// renew holds a record until so many seconds after noon.
+// renew leases a record until this many seconds after noon.
 func renew(t *testing.T, s storage.Store, r storage.Record, until int) {
 	t.Helper()
 	update(t, s, func(tx storage.Tx) error { return tx.Lease(jobs, r.Scope, r.ID, r.Version, second(until)) })
@@ -95,8 +95,8 @@ func leaseWritten(t *testing.T, s storage.Store) {
 	equal(t, "after the writes", ids(claim(t, s, 70, 70, 9, nil)), []string{"a", "c"})
 }
 
-// leaseReinserted holds a record that has taken the place of another one with its id, of which
-// nothing may come back.
+// leaseReinserted leases a record that replaces another one with its id. No state of the old one
+// may come back.
 func leaseReinserted(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)), job(test1, "b", second(0)))
 	update(t, s, func(tx storage.Tx) error {

@@ -86,7 +86,7 @@ func ledgerPages(t *testing.T, s storage.Store) {
 	})
 }
 
-// emptyPages asks for pages on which there is nothing.
+// emptyPages asks for pages without entries.
 func emptyPages(t *testing.T, s storage.Store) {
 	post(t, s, posting("p1", move("open/a", 1), move("open/b", -1)))
 	view(t, s, func(tx storage.ReadTx) error {
@@ -112,8 +112,8 @@ func emptyPages(t *testing.T, s storage.Store) {
 	})
 }
 
-// firstEntries compares what is read of many accounts with what is read of each, also
-// where the store reads of one at a time.
+// firstEntries compares the reading of many accounts with the reading of each. It covers stores
+// that read one at a time.
 func firstEntries(t *testing.T, s storage.Store) {
 	var names []string
 	for n := range 150 {

@@ -32,8 +32,7 @@ func defineAgain(t *testing.T, s storage.Store) {
 	equal(t, "version", get(t, s, items, test1, "it_1").Version, int64(1))
 }
 
-// defineAtOnce has several begin at once, as processes do that are deployed
-// together, with a kind that is not there yet.
+// defineAtOnce has several callers define a new kind at once, as processes deployed together do.
 func defineAtOnce(t *testing.T, s storage.Store) {
 	kind := grownKind(2)
 	var all sync.WaitGroup
@@ -50,7 +49,7 @@ func defineAtOnce(t *testing.T, s storage.Store) {
 	want(t, "Define of nothing", s.Define(t.Context()), nil)
 }
 
-// defineBesideLease adds a column while a record is held.
+// defineBesideLease adds a column while a record is leased.
 func defineBesideLease(t *testing.T, s storage.Store) {
 	insert(t, s, jobs, job(test1, "a", second(0)))
 	held := single(t, "claimed", claim(t, s, 0, 0, 9, nil))
@@ -73,8 +72,8 @@ func defineBesideLease(t *testing.T, s storage.Store) {
 	equal(t, "version", r.Version, held.Version+1)
 }
 
-// defineUnfitRecords extends a kind by what its records cannot be brought to. All stays
-// as it was.
+// defineUnfitRecords extends a kind in ways that its records do not fit. Everything stays as it
+// was.
 func defineUnfitRecords(t *testing.T, s storage.Store) {
 	small := grownKind(1)
 	want(t, "Define", s.Define(t.Context(), small), nil)
@@ -181,7 +180,7 @@ func callsAfterClose(t *testing.T, s storage.Store) {
 	want(t, "Define", s.Define(t.Context(), items), storage.ErrClosed)
 }
 
-// closeWaits closes beside an update and a view, which must be able to finish.
+// closeWaits closes during an update and a view, which must be able to finish.
 func closeWaits(t *testing.T, s storage.Store) {
 	insert(t, s, items, item(test1, "it_1"))
 	proceed, closing := make(chan struct{}), make(chan error, 1)
@@ -208,7 +207,7 @@ func closeWaits(t *testing.T, s storage.Store) {
 	})
 	began.Wait()
 	go func() { closing <- s.Close() }()
-	for range 1000 { // gives a Close that does not wait the time to show it
+	for range 1000 { // gives a Close that does not wait the time to fail
 		runtime.Gosched()
 		if len(closing) > 0 {
 			t.Error("Close came back while transactions were running")

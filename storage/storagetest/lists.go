@@ -38,7 +38,7 @@ func bytewiseOrder(t *testing.T, s storage.Store) {
 	insert(t, s, items, records...)
 	got := list(t, s, items, storage.Query{Scope: test1, Limit: 100})
 	equal(t, "order", got, []string{"🙂", "\uffff", "ɛ", "é", "z", "b", "aa", "a_", "a ", "a", "Z", "B", "9", "10", "1"})
-	// The same order decides what a cursor lies between.
+	// A cursor splits the list by the same order.
 	for i, id := range got {
 		equal(t, "after "+id, list(t, s, items, storage.Query{Scope: test1, Limit: 100, After: id}), got[i+1:])
 		equal(t, "before "+id, list(t, s, items, storage.Query{Scope: test1, Limit: 100, Before: id}), got[:i])
@@ -138,7 +138,7 @@ func ranges(t *testing.T, s storage.Store) {
 		{at(4), time.Time{}, []string{}},
 		{at(3), at(1), []string{}},
 		{time.Time{}, time.Time{}, []string{"it_3", "it_2", "it_1", "it_0"}}, // null is in no range
-		// The bounds are exact, what is stored is whole milliseconds.
+		// The bounds are exact, and stored times are whole milliseconds.
 		{at(1).Add(1), time.Time{}, []string{"it_3", "it_2"}},
 		{time.Time{}, at(1).Add(1), []string{"it_1", "it_0"}},
 		{at(1).Add(-1), at(2).Add(-1), []string{"it_1"}},
@@ -168,8 +168,8 @@ func limitCountsMatches(t *testing.T, s storage.Store) {
 	equal(t, "backwards", list(t, s, items, q), []string{"it_10", "it_05"})
 }
 
-// pagingBesideWriters reads page by page while records come, go and change
-// between the pages: what was there before the first and stays is seen once.
+// pagingBesideWriters reads page by page while records come, go and change between the pages.
+// Each record that exists throughout appears once.
 func pagingBesideWriters(t *testing.T, s storage.Store) {
 	var stays []string
 	for i := range 30 {
@@ -215,8 +215,8 @@ func pagingBesideWriters(t *testing.T, s storage.Store) {
 	equal(t, "records that were there all the time", seen, stays)
 }
 
-// pagingBackwards reads from the oldest to the newest while records come at the
-// newest end, which a reader that catches up must not miss.
+// pagingBackwards reads from the oldest to the newest while records come at the newest end. The
+// reader must miss none of them.
 func pagingBackwards(t *testing.T, s storage.Store) {
 	for i := range 10 {
 		insert(t, s, items, item(test1, fmt.Sprintf("it_%02d", i)))
@@ -245,8 +245,7 @@ func pagingBackwards(t *testing.T, s storage.Store) {
 	equal(t, "records", seen, wanted)
 }
 
-// pagingBesideConcurrentWriters is the same without turns. Whatever the writers
-// do meanwhile, it is true of each reading.
+// pagingBesideConcurrentWriters is pagingBesideWriters with concurrent writers.
 func pagingBesideConcurrentWriters(t *testing.T, s storage.Store) {
 	var stay []string
 	var all []storage.Record
@@ -332,8 +331,7 @@ func pageEndsByBytes(t *testing.T, s storage.Store) {
 	})
 }
 
-// listsAgreeWithModel draws queries of all parts at once, over records of several
-// scopes.
+// listsAgreeWithModel draws queries with all conditions at once, over records of several scopes.
 func listsAgreeWithModel(t *testing.T, s storage.Store) {
 	scopes := []storage.Scope{test1, live1, test2}
 	values := map[string][]any{

@@ -46,15 +46,15 @@ func post(t *testing.T, s storage.Store, postings ...storage.Posting) {
 	}
 }
 
-// postFails checks that a posting is refused, be it by Post or by the commit.
+// postFails checks that a posting is refused, by Post or by the commit.
 func postFails(t *testing.T, s storage.Store, what string, p storage.Posting, wanted error) {
 	t.Helper()
 	want(t, what, s.Update(t.Context(), func(tx storage.Tx) error { return tx.Post(p) }), wanted)
 }
 
-// checkLedger looks for what must be true of every ledger at any time: it sums to
-// zero, guarded accounts are not below it, entries are numbered without holes and
-// lead to the balance, and every entry stands in its posting.
+// checkLedger checks the invariants of every ledger: it sums to zero, guarded accounts are not
+// below zero, entries are numbered without holes and lead to the balance, and every entry is in
+// its posting.
 func checkLedger(t *testing.T, s storage.Store) {
 	t.Helper()
 	view(t, s, func(tx storage.ReadTx) error {
@@ -120,7 +120,7 @@ func checkLedger(t *testing.T, s storage.Store) {
 	})
 }
 
-// balances returns all accounts' amounts.
+// balances returns the balances of all accounts.
 func balances(t *testing.T, s storage.Store) map[string]int64 {
 	t.Helper()
 	got := map[string]int64{}
@@ -140,7 +140,7 @@ func postingMoves(t *testing.T, s storage.Store) {
 		posting("p2", move("guarded/b", -20), move("guarded/a", 20)))
 	equal(t, "balances", balances(t, s), map[string]int64{"guarded/a": 50, "guarded/b": 50, "open/out": -100})
 	checkLedger(t, s)
-	// Times are kept as those of records are.
+	// The store rounds the times of postings like those of records.
 	p := posting("p3", move("open/out", -1), move("open/in", 1))
 	p.At, p.Ref = noon.Add(1999*time.Microsecond).In(time.FixedZone("", 3600)), ""
 	post(t, s, p)
@@ -237,7 +237,7 @@ func guardMismatch(t *testing.T, s storage.Store) {
 	guarded := storage.Move{Account: "open/b", Guarded: true, Amount: 20}
 	postFails(t, s, "with a guard it never had", posting("p3", guarded, move("open/c", -20)), storage.ErrInvalid)
 	equal(t, "balances", balances(t, s), map[string]int64{"guarded/a": 10, "open/b": -10})
-	// An account that is back at zero has still been there.
+	// An account with a zero balance still exists.
 	post(t, s, posting("p4", move("guarded/a", -10), move("open/b", 10)))
 	unguarded.Amount = 1
 	postFails(t, s, "without its guard, at zero", posting("p5", unguarded, move("open/b", -1)), storage.ErrInvalid)
@@ -249,7 +249,7 @@ func overflow(t *testing.T, s storage.Store) {
 	post(t, s, posting("p3", move("open/b", -1), move("open/c", 1))) // to the lowest int64
 	postFails(t, s, "below", posting("p4", move("open/b", -1), move("open/c", 1)), storage.ErrOverflow)
 	equal(t, "balances", balances(t, s), map[string]int64{"guarded/a": math.MaxInt64, "open/b": math.MinInt64, "open/c": 1})
-	// The account that refuses is the last in order, so that others come before.
+	// The refusing account is the last in order, so that others come before.
 	postFails(t, s, "after others", posting("p5", move("a", -1), move("guarded/a", 1)), storage.ErrOverflow)
 	equal(t, "accounts", len(balances(t, s)), 3)
 	post(t, s, posting("p6", move("guarded/a", -math.MaxInt64), move("open/b", math.MaxInt64)))
@@ -268,11 +268,11 @@ func postingTaken(t *testing.T, s storage.Store) {
 	checkLedger(t, s)
 }
 
-// refusedPosting ignores that a posting was refused. A backend that validates at
-// commit finds out later, and then nothing of the update may be kept.
+// refusedPosting ignores the refusal of a posting. A backend that validates at commit finds out
+// later, and must then keep nothing of the update.
 func refusedPosting(t *testing.T, s storage.Store) {
 	post(t, s, posting("p1", move("guarded/z", 5), move("open/a", -5)))
-	// The account that refuses is the last in order, so that others come before.
+	// The refusing account is the last in order, so that others come before.
 	var posted error
 	err := s.Update(t.Context(), func(tx storage.Tx) error {
 		if posted = tx.Post(posting("p2", move("guarded/b", 6), move("guarded/z", -6))); posted != nil {
@@ -325,7 +325,7 @@ func ownMoney(t *testing.T, s storage.Store) {
 	})
 }
 
-// postingsAgreeWithModel books random movements and keeps the balances beside.
+// postingsAgreeWithModel books random movements and keeps the balances in a model.
 func postingsAgreeWithModel(t *testing.T, s storage.Store) {
 	model := map[string]int64{}
 	accounts := []string{"guarded/a", "guarded/b", "guarded/c", "open/x", "open/y"}
@@ -347,8 +347,8 @@ func postingsAgreeWithModel(t *testing.T, s storage.Store) {
 			n++
 			postings = append(postings, posting(fmt.Sprintf("p%06d", n), append(moves, move(chosen[0], -sum))...))
 		}
-		// All of a round are booked in one update; one that the model refuses makes
-		// the whole round fail.
+		// One update books all postings of a round. If the model refuses one, the whole round
+		// fails.
 		next := maps.Clone(model)
 		fits := true
 		for _, p := range postings {

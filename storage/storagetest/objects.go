@@ -42,8 +42,8 @@ func insertAndRead(t *testing.T, s storage.Store) {
 	equal(t, "nulls", get(t, s, items, test1, "it_2").Columns, []any{nil, nil, nil, nil, "new", nil})
 }
 
-// timesRounded stores times with more than is kept of them: nanoseconds, a zone,
-// years far away.
+// timesRounded stores times with more detail than the store keeps: nanoseconds, a zone, distant
+// years.
 func timesRounded(t *testing.T, s storage.Store) {
 	accra := time.FixedZone("", 0)
 	for i, at := range []time.Time{
@@ -86,8 +86,8 @@ func scopesAreIsolated(t *testing.T, s storage.Store) {
 			return nil
 		})
 	}
-	// The same scoped key in another scope is another one. The id is in a global
-	// key, so it differs.
+	// The same scoped key in another scope is a different key. The id is in a global key, so it
+	// differs.
 	b := a
 	b.Scope, b.ID = live1, "it_2"
 	insert(t, s, items, b)
@@ -137,8 +137,7 @@ func deleteCompares(t *testing.T, s storage.Store) {
 	equal(t, "version of a new one", get(t, s, items, test1, "it_1").Version, int64(1))
 }
 
-// cloneOnRead spoils all that any method returns, in a view and in an update that
-// commits.
+// cloneOnRead changes every result of every method, in a view and in an update that commits.
 func cloneOnRead(t *testing.T, s storage.Store) {
 	stored := with(item(test1, "it_1"), "token", "a")
 	insert(t, s, items, stored)
@@ -230,7 +229,7 @@ func cloneOnRead(t *testing.T, s storage.Store) {
 	checkLedger(t, s)
 }
 
-// cloneOnWrite spoils what it passed, in the transaction and after it.
+// cloneOnWrite changes the arguments that it passed, in the transaction and after it.
 func cloneOnWrite(t *testing.T, s storage.Store) {
 	fresh := func(name string) storage.Record {
 		return storage.Record{
@@ -295,7 +294,7 @@ func cloneOnWrite(t *testing.T, s storage.Store) {
 	checkLedger(t, s)
 }
 
-// documentsAreOpaque stores ids, merchants and documents that look like something else.
+// documentsAreOpaque stores ids, merchants and documents that look like other data.
 func documentsAreOpaque(t *testing.T, s storage.Store) {
 	every := make([]byte, 256)
 	for i := range every {

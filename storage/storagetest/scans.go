@@ -81,7 +81,7 @@ func scanPages(t *testing.T, s storage.Store) {
 		equal(t, "of another kind", ids(held), []string{"held", "never"})
 		equal(t, "version of what is held", held[0].Version, int64(2))
 
-		// The cursor need not exist any more.
+		// The cursor may no longer exist.
 		middle := all[len(all)/2]
 		rest, err := scanner(t, tx).Scan(items, middle.Scope, middle.ID, 99)
 		want(t, "Scan", err, nil)

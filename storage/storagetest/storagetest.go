@@ -34,7 +34,7 @@ import (
 // tests are the tests of one file by name.
 type tests map[string]func(*testing.T, storage.Store)
 
-// Option tells Run what else a backend does, or does not do.
+// Option adapts Run to the abilities of a backend.
 type Option func(*backend)
 
 type backend struct {

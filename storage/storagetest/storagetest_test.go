@@ -18,8 +18,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage/storagetest"
 )
 
-// handle is a store whose database, in memory, outlives it. Where a part is set, it
-// does that part wrongly.
+// handle is a store whose in-memory database outlives it. Each part that is set replaces a
+// correct behaviour with a wrong one.
 type handle struct {
 	database *memory.Store
 	define   func(ctx context.Context, s storage.Store, kinds []*storage.Kind) error
@@ -114,7 +114,7 @@ func run(t *testing.T, prepare func(h *handle, reopened bool)) {
 	}, storagetest.Reopens(func(*testing.T) storage.Store { return reopen(true) }))
 }
 
-// A store that does everything right passes, over several handles, too.
+// A correct store passes, over several handles, too.
 func TestSuitePassesCorrectStore(t *testing.T) { run(t, func(*handle, bool) {}) }
 
 // The parts that mutants replace.
@@ -193,7 +193,7 @@ func (tx unorderedNames) Sequences(after string, limit int) ([]storage.Sequence,
 
 func (sequencesNotSet) SetSequence(string, int64) error { return nil }
 
-// tolerates passes over an error of Define.
+// tolerates ignores an error of Define.
 func tolerates(of error) func(*handle, bool) {
 	return func(h *handle, _ bool) {
 		h.define = func(ctx context.Context, s storage.Store, kinds []*storage.Kind) error {
@@ -205,7 +205,7 @@ func tolerates(of error) func(*handle, bool) {
 	}
 }
 
-// mutants are stores that are wrong in one thing each, with a test that finds it.
+// mutants are stores with one error each, and the test that finds it.
 var mutants = map[string]struct {
 	prepare func(h *handle, reopened bool)
 	fails   string
@@ -285,10 +285,11 @@ var mutants = map[string]struct {
 	}, "growth/one kind that fails changes no other"},
 }
 
-// mutantVariable names the mutant on which a process of its own runs the suite.
+// mutantVariable names the mutant for which a process runs the suite.
 const mutantVariable = "PAYMENTS_TEST_MUTANT"
 
-// TestMutant is what TestMutants starts. It fails if the suite is worth its name.
+// TestMutant is the process that TestMutants starts. It must fail, because the suite finds the
+// mutant.
 func TestMutant(t *testing.T) {
 	switch name := os.Getenv(mutantVariable); name {
 	case "":

@@ -29,8 +29,8 @@ var transactions = tests{
 	"a context that ends in the queue":    contextEndsWaiting,
 }
 
-// rollsBackEverything does one of everything in an update that ends badly, and looks for
-// traces of it.
+// rollsBackEverything makes every change in an update that then fails, and looks for traces of
+// it.
 func rollsBackEverything(t *testing.T, s storage.Store, end func() error) {
 	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), item(test1, "it_2"))
 	insert(t, s, jobs, job(test1, "job", noon))
@@ -75,7 +75,7 @@ func rollsBackEverything(t *testing.T, s storage.Store, end func() error) {
 	})
 }
 
-// readsOwnWrites asks every method of ReadTx for what the transaction itself did.
+// readsOwnWrites calls every method of ReadTx for the transaction's own writes.
 func readsOwnWrites(t *testing.T, s storage.Store) {
 	insert(t, s, items, item(test1, "it_1"), item(test1, "it_2"))
 	insert(t, s, jobs, job(test1, "job", noon))
@@ -134,7 +134,7 @@ func readsOwnWrites(t *testing.T, s storage.Store) {
 		want(t, "Postings", err, nil)
 		equal(t, "postings", len(booked), 1)
 
-		// The same again: what is there now decides.
+		// The same calls again: the transaction's own state decides.
 		want(t, "Replace of the new version", tx.Replace(items, with(item(test1, "it_1"), "name", "x")), storage.ErrConflict)
 		want(t, "Delete of what was inserted", tx.Delete(items, test1, "it_3", 1), nil)
 		want(t, "Insert in its place", tx.Insert(items, item(test1, "it_3")), nil)
@@ -158,8 +158,8 @@ func seesEarlier(t *testing.T, s storage.Store) {
 	}
 }
 
-// ignoredError ignores errors of methods and goes on: none of them may have done
-// half of its work, nor keep the rest from being stored.
+// ignoredError ignores errors of methods and continues. A failed method must change nothing, and
+// must not keep the rest from being stored.
 func ignoredError(t *testing.T, s storage.Store) {
 	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), with(item(test1, "it_2"), "token", "b"))
 	post(t, s, posting("p1", move("guarded/a", 5), move("open/b", -5)))
@@ -194,8 +194,8 @@ func ignoredError(t *testing.T, s storage.Store) {
 	checkLedger(t, s)
 }
 
-// viewBesideUpdate reads while a writer's function runs. The writer waits for the
-// reader, so a reader that waited for the writer would never come back.
+// viewBesideUpdate reads while a writer's function runs. The writer waits for the reader, so a
+// reader that waits for the writer would deadlock.
 func viewBesideUpdate(t *testing.T, s storage.Store) {
 	insert(t, s, items, item(test1, "it_1"))
 	update(t, s, func(tx storage.Tx) error {
@@ -214,8 +214,8 @@ func viewBesideUpdate(t *testing.T, s storage.Store) {
 	equal(t, "records afterwards", list(t, s, items, storage.Query{Scope: test1, Limit: 9}), []string{"it_2", "it_1"})
 }
 
-// snapshot writes one of everything beside a view, between its reads. Before and
-// after, each method must answer the same.
+// snapshot makes every change during a view, between its reads. Before and after, each method
+// must give the same answer.
 func snapshot(t *testing.T, s storage.Store) {
 	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), with(item(test1, "it_2"), "token", "b"))
 	post(t, s, posting("p1", move("guarded/a", 5), move("open/b", -5)))
@@ -299,7 +299,7 @@ func endedContext(t *testing.T, s storage.Store) {
 		{cancelled(t), context.Canceled},
 		{expired, context.DeadlineExceeded},
 	} {
-		for range 10 { // the writer's place is free, and must not be taken by chance
+		for range 10 { // the writer's slot is free, and must not be taken by chance
 			err := s.Update(test.ctx, func(storage.Tx) error { t.Error("the update runs"); return nil })
 			want(t, "Update", err, test.want)
 		}
@@ -319,7 +319,7 @@ func contextEndsInside(t *testing.T, s storage.Store) {
 		err := s.Update(ctx, func(tx storage.Tx) error {
 			want(t, "before", tx.Insert(items, item(test1, "it_1")), nil)
 			cancel()
-			return returned // the function does not say so
+			return returned // the function does not report it
 		})
 		want(t, "Update", err, context.Canceled)
 		wantAbsent(t, s, items, test1, "it_1")
@@ -339,8 +339,8 @@ func (w watched) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// contextEndsWaiting cancels calls that wait for a writer. They must come back
-// though the writer goes on, and leave nothing.
+// contextEndsWaiting cancels calls that wait for a writer. They must return although the writer
+// continues, and leave nothing.
 func contextEndsWaiting(t *testing.T, s storage.Store) {
 	began, proceed, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	var once sync.Once

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// subset returns a TrueType font with those letters of another that the other has.
-// Outlines and widths stay; hints for coarse screens, and kerning, are left out.
+// subset returns a TrueType font with the given letters, as far as the font has them. It keeps
+// outlines and widths, and drops kerning and the hints for coarse screens.
 func subset(font []byte, letters []rune) (small []byte, err error) {
 	defer func() {
 		if recover() != nil { // an index beyond the font
@@ -26,7 +26,7 @@ func subset(font []byte, letters []rune) (small []byte, err error) {
 			return nil, fmt.Errorf("the font has no table %s", name)
 		}
 	}
-	s.add(0) // shown for what is missing
+	s.add(0) // the glyph of missing letters
 	cmap, err := s.letters(letters)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func subset(font []byte, letters []rune) (small []byte, err error) {
 	return s.font(cmap), nil
 }
 
-// subsetter is a subset under way. The tables are those of the font.
+// subsetter is a subset under construction. The tables are the font's.
 type subsetter struct {
 	tables  map[string][]byte
 	glyphs  []uint16          // of the font, by number in the subset
@@ -49,7 +49,7 @@ type subsetter struct {
 func u16(b []byte, at int) uint16 { return binary.BigEndian.Uint16(b[at:]) }
 func u32(b []byte, at int) uint32 { return binary.BigEndian.Uint32(b[at:]) }
 
-// add takes in a glyph of the font and returns its number in the subset.
+// add adds a glyph of the font and returns its number in the subset.
 func (s *subsetter) add(glyph uint16) uint16 {
 	n, ok := s.numbers[glyph]
 	if !ok {
@@ -60,8 +60,8 @@ func (s *subsetter) add(glyph uint16) uint16 {
 	return n
 }
 
-// letters takes in letters, which are sorted, and returns the table that tells
-// their glyphs: a segment for each letter, in format 4.
+// letters adds sorted letters, and returns the table that maps them to glyphs: a segment for each
+// letter, in format 4.
 func (s *subsetter) letters(letters []rune) ([]byte, error) {
 	var ends, starts, deltas []byte
 	for _, r := range letters {
@@ -84,7 +84,7 @@ func (s *subsetter) letters(letters []rune) ([]byte, error) {
 	table = binary.BigEndian.AppendUint16(table, uint16(16+8*segments))
 	table = append(table, 0, 0)
 	table = binary.BigEndian.AppendUint16(table, uint16(2*segments))
-	table = append(table, make([]byte, 6)...) // for binary searches, which gopdf does not make
+	table = append(table, make([]byte, 6)...) // for binary searches, which gopdf does not use
 	table = append(append(table, ends...), 0, 0)
 	table = append(append(table, starts...), deltas...)
 	return append(table, make([]byte, 2*segments)...), nil
@@ -125,11 +125,10 @@ func (s *subsetter) outline(glyph uint16) []byte {
 	return s.tables["glyf"][u32(loca, 4*n):u32(loca, 4*n+4)]
 }
 
-// outlines writes the glyphs, with the glyphs that they are made of, and their
-// widths.
+// outlines writes the glyphs, with the glyphs that they consist of, and their widths.
 func (s *subsetter) outlines() error {
 	metrics, known := s.tables["hmtx"], int(u16(s.tables["hhea"], 34))
-	for i := 0; i < len(s.glyphs); i++ { // it grows
+	for i := 0; i < len(s.glyphs); i++ { // the loop adds glyphs
 		s.loca = binary.BigEndian.AppendUint16(s.loca, uint16(len(s.glyf)/2))
 		g := s.glyphs[i]
 		s.glyf = append(s.glyf, s.plain(s.outline(g))...)
@@ -148,7 +147,7 @@ func (s *subsetter) outlines() error {
 	return nil
 }
 
-// The flags of a part of a glyph that is made of others.
+// The flags of a part of a composite glyph.
 const (
 	wordArguments = 1 << 0
 	hasScale      = 1 << 3
@@ -158,8 +157,8 @@ const (
 	hasHints      = 1 << 8
 )
 
-// plain returns an outline without hints, and with the numbers that its parts have
-// in the subset.
+// plain returns an outline without hints. A composite outline gets the subset's numbers of its
+// parts.
 func (s *subsetter) plain(outline []byte) []byte {
 	if len(outline) == 0 {
 		return nil
@@ -192,8 +191,8 @@ func (s *subsetter) plain(outline []byte) []byte {
 	}
 }
 
-// font puts the tables together. Their checksums are left at zero: gopdf makes
-// those of the tables that it changes, and readers of documents look at none.
+// font joins the tables. It leaves their checksums at zero: gopdf computes those of the tables
+// that it changes, and readers of documents ignore them.
 func (s *subsetter) font(cmap []byte) []byte {
 	head, hhea, maxp := slices.Clone(s.tables["head"]), slices.Clone(s.tables["hhea"]), slices.Clone(s.tables["maxp"])
 	binary.BigEndian.PutUint16(head[50:], 0) // places are written by twos

@@ -13,8 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
-// Written with a subset, every common letter is as wide and as high as with the whole
-// font, and of the same outline.
+// With a subset, every common letter has the width, height and outline of the whole font.
 func TestSubset(t *testing.T) {
 	for name, whole := range map[string][]byte{"regular": dejavusanscondensed.TTF, "bold": dejavusanscondensedbold.TTF} {
 		small, err := subset(whole, document.Common)
@@ -46,7 +45,7 @@ func TestSubset(t *testing.T) {
 			}
 		}
 
-		// What gopdf makes of the two.
+		// gopdf's widths with the two fonts.
 		widths := map[bool][]float64{}
 		for isSmall, data := range map[bool][]byte{false: whole, true: small} {
 			var pdf gopdf.GoPdf
@@ -75,7 +74,7 @@ func read(font []byte) *subsetter {
 	return s
 }
 
-// compare tells glyphs apart that are not drawn the same, but for hints.
+// compare fails for glyphs that are drawn differently, apart from hints.
 func compare(t *testing.T, a, b *subsetter, was, is uint16) {
 	t.Helper()
 	from, to := a.outline(was), b.outline(is)
@@ -117,8 +116,8 @@ func compare(t *testing.T, a, b *subsetter, was, is uint16) {
 	}
 }
 
-// A font that is cut off is refused.
-func TestSubsetOfABrokenFont(t *testing.T) {
+// A truncated font is refused.
+func TestSubsetRefusesTruncatedFont(t *testing.T) {
 	whole := dejavusanscondensed.TTF
 	for _, n := range []int{0, 3, 100, 5000, len(whole) / 2} {
 		if _, err := subset(whole[:n:n], document.Common); err == nil {

@@ -36,7 +36,8 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// TestCacheFollowsTheLog forgets what another process changed, and nothing else.
+// TestCacheFollowsTheLog checks that the cache drops the changes of another process, and nothing
+// else.
 func TestCacheFollowsTheLog(t *testing.T) {
 	first, second := Commit{1, 11}, Commit{2, 22}
 	changed := RecordKey{Kind: "notes", ID: "changed"}

@@ -39,7 +39,7 @@ func TestIndexesOfKind(t *testing.T) {
 	}
 }
 
-// What is due in one queue has one index for that. The other one, if there is one, goes.
+// A kind with one queue has one index for due records. Define drops the other one.
 func TestIndexesOfOneQueue(t *testing.T) {
 	k := storage.Kind{Name: "ends", Columns: []storage.Column{{Name: "due", Type: storage.Time, Null: true}}, Due: "due", OneQueue: true}
 	all := sqlstore.Indexes(&k)

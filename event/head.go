@@ -9,23 +9,22 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// head is the newest event of all merchants and modes. It is written with every event, so
-// that two transactions that record events are never committed both without one having
-// read the head of the other: the ids of events ascend in the order of their commits,
-// although each process makes them by its own clock.
+// head is the newest event of all merchants and modes. Every transaction that records events
+// reads and writes it. So the ids of events ascend in the order of their commits, although
+// each process makes them by its own clock.
 //
-// There is one for all, since the SQL stores commit many transactions at once: then they
-// write one row, where a head for each merchant is a row for nearly every event.
+// There is one head for all merchants, since the SQL stores commit many transactions at once.
+// They then write one row. A head for each merchant would be a row for nearly every event.
 type head struct {
 	Event string `json:"event"`
-	// CoversAll says that the head is as old as the first event. Otherwise an earlier
-	// release, with a head for each merchant or none, recorded events before it.
+	// CoversAll says that the head is as old as the first event. Otherwise an earlier release
+	// recorded events before it, with a head for each merchant or with none.
 	CoversAll bool `json:"whole,omitempty"`
 }
 
 var heads = storage.NewCollection[head]("event_heads", nil)
 
-// headID is the id of the head, which is in no merchant's scope.
+// headID is the id of the head, which is in the scope of no merchant.
 const headID = "head"
 
 // newIDs returns the ids of n events that the caller's transaction is about to write.
@@ -33,7 +32,7 @@ func (s *Service) newIDs(tx *engine.Tx, n int) ([]string, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	o, err := headOf(tx)
+	o, err := readHead(tx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,19 +54,19 @@ func (s *Service) newIDs(tx *engine.Tx, n int) ([]string, error) {
 	return made, nil
 }
 
-// Newest returns an id that no event of the caller's merchant and mode is beyond; empty
-// when there is none. Events that are recorded later have greater ids.
+// Newest returns an id that is at least that of each event of the caller's merchant and mode;
+// empty when there is none. Events that are recorded later have greater ids.
 func (*Internal) Newest(tx *engine.Tx) (string, error) {
-	o, err := headOf(tx)
+	o, err := readHead(tx)
 	if err != nil || o.Value.CoversAll {
 		return o.Value.Event, err
 	}
-	before, err := newestOf(tx)
+	before, err := newestInScope(tx)
 	return max(o.Value.Event, before), err
 }
 
-// headOf returns the head, without a version if it is not there yet.
-func headOf(tx *engine.Tx) (*storage.Object[head], error) {
+// readHead returns the head, without a version if the store has none yet.
+func readHead(tx *engine.Tx) (*storage.Object[head], error) {
 	o, err := heads.GetOrNew(tx, storage.Scope{}, headID)
 	if err != nil {
 		return &storage.Object[head]{}, fmt.Errorf("event: read head: %w", err)
@@ -85,8 +84,8 @@ func headOf(tx *engine.Tx) (*storage.Object[head], error) {
 	return o, nil
 }
 
-// newestOf returns the id of the newest event of the caller's scope.
-func newestOf(tx *engine.Tx) (string, error) {
+// newestInScope returns the id of the newest event of the caller's merchant and mode.
+func newestInScope(tx *engine.Tx) (string, error) {
 	page, _, err := events.List(tx, storage.Query{Scope: engine.Scope(tx.Caller), Limit: 1})
 	if err != nil {
 		return "", fmt.Errorf("event: read newest event: %w", err)
@@ -97,33 +96,34 @@ func newestOf(tx *engine.Tx) (string, error) {
 	return page[0].ID, nil
 }
 
-// legacyHeads remembers the newest event of a scope when this process first recorded one
-// there: the head covers later ones. newIDs asks it while the head does not cover all.
+// legacyHeads remembers, for each scope, the newest event at the time when this process first
+// recorded one there: the head covers later ones. newIDs reads it while the head does not
+// cover all.
 type legacyHeads struct {
 	mu  sync.Mutex
 	ids map[storage.Scope]string
 }
 
-// maxLegacyHeads bounds how many scopes are remembered.
+// maxLegacyHeads bounds how many scopes a process remembers.
 const maxLegacyHeads = 10_000
 
-func (o *legacyHeads) newest(tx *engine.Tx) (string, error) {
+func (h *legacyHeads) newest(tx *engine.Tx) (string, error) {
 	scope := engine.Scope(tx.Caller)
-	o.mu.Lock()
-	id, ok := o.ids[scope]
-	o.mu.Unlock()
+	h.mu.Lock()
+	id, ok := h.ids[scope]
+	h.mu.Unlock()
 	if ok {
 		return id, nil
 	}
-	id, err := newestOf(tx)
+	id, err := newestInScope(tx)
 	if err != nil {
 		return "", err
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.ids == nil || len(o.ids) >= maxLegacyHeads {
-		o.ids = map[storage.Scope]string{}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ids == nil || len(h.ids) >= maxLegacyHeads {
+		h.ids = map[storage.Scope]string{}
 	}
-	o.ids[scope] = id
+	h.ids[scope] = id
 	return id, nil
 }

@@ -92,7 +92,7 @@ type walker struct {
 	seen []string
 }
 
-// walk reads all that is newer than what was seen.
+// walk reads all events that are newer than those seen.
 func (w *walker) walk(ctx context.Context) error {
 	for more := true; more; {
 		p := event.ListParams{Page: api.Page{Limit: 7}}
@@ -111,7 +111,7 @@ func (w *walker) walk(ctx context.Context) error {
 	return nil
 }
 
-// check compares what was seen with what there is, of which there are so many.
+// check compares the seen events with the stored ones, of which there are so many.
 func (w *walker) check(t *testing.T, written int) {
 	t.Helper()
 	must.Do(t, w.walk(t.Context()))
@@ -129,7 +129,7 @@ func (w *walker) check(t *testing.T, written int) {
 	}
 }
 
-// A reader that pages forward sees what a process records whose clock is behind.
+// A reader that pages forward sees the events of a process whose clock is behind.
 func TestEventsComeInTheOrderOfCommits(t *testing.T) {
 	for name, open := range databases {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestEventsOfOlderReleasesComeFirst(t *testing.T) {
 	}
 }
 
-// All events of a database that was new have one head, whoever's they are.
+// The events of all merchants of a new database have one head.
 func TestAllMerchantsShareOneHead(t *testing.T) {
 	p := newProcess(t, memory.New(), time.Now)
 	for _, caller := range []api.Caller{walked, {Merchant: "mer_2"}, {Merchant: "mer_2", Live: true}} {
@@ -219,7 +219,7 @@ func TestAllMerchantsShareOneHead(t *testing.T) {
 }
 
 // A reader beside processes whose clocks jump sees every event once, also where
-// transactions are undone or run again.
+// transactions are rolled back or run again.
 func TestListBesideWritersMissesNothing(t *testing.T) {
 	for name, open := range databases {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,97 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/storage"
+	"github.com/seed-7082ffec/payments/storage/memory"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+	"github.com/seed-7082ffec/payments/storage/sqlite"
+)
+
+// onEachStore runs a test on every store that ships.
+func onEachStore(t *testing.T, test func(*testing.T, *paymentstest.Shop)) {
+	stores := map[string]func(t *testing.T) storage.Store{
+		"memory": func(*testing.T) storage.Store { return memory.New() },
+		"sqlite": func(t *testing.T) storage.Store {
+			return must.Get(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "payments.db"), sqlite.Config{}))(t)
+		},
+		"postgres": func(t *testing.T) storage.Store { return pgtest.Store(t) },
+	}
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) { test(t, paymentstest.NewWithStore(t, open(t), payments.Config{})) })
+	}
+}
+
+// wants checks an answer's status, and, for a refusal, its code and parameter.
+func wants(t *testing.T, what string, response *http.Response, body []byte, status int, code, param string) {
+	t.Helper()
+	if response.StatusCode != status || field(t, body, "error.code") != code || field(t, body, "error.param") != param {
+		t.Errorf("%s: got %d %s, want %d %s %s", what, response.StatusCode, body, status, code, param)
+	}
+}
+
+func newCode(t *testing.T, s *paymentstest.Shop, body string) string {
+	t.Helper()
+	response, data := s.Do("POST", "/v1/qr_codes", body)
+	if response.StatusCode != 200 {
+		t.Fatalf("create: %s", data)
+	}
+	return field(t, data, "id")
+}
+
+func payBody(consumer, pin string) map[string]any {
+	return map[string]any{"account_id": consumer, "pin": pin}
+}
+
+func verified(t *testing.T, s *paymentstest.Shop) {
+	t.Helper()
+	v := must.Get(s.Accounts.Verify(t.Context()))(t)
+	if len(v.Problems) > 0 || v.Entries == 0 {
+		t.Errorf("ledger: %+v", v)
+	}
+}
+
+func advance(t *testing.T, s *paymentstest.Shop, by time.Duration) {
+	t.Helper()
+	if response, data := s.Do("POST", "/v1/test_helpers/clock", fmt.Sprintf(`{"advance":%d}`, int64(by.Seconds()))); response.StatusCode != 200 {
+		t.Fatalf("clock: %s", data)
+	}
+}
+
+// refused is wants that also looks at the type, which follows from the status, and
+// at what every refusal has.
+func refused(t *testing.T, what string, response *http.Response, body []byte, status int, code, param string) {
+	t.Helper()
+	wants(t, what, response, body, status, code, param)
+	kind := map[int]string{
+		400: "invalid_request_error", 402: "payment_error", 404: "invalid_request_error", 409: "invalid_request_error",
+		403: "permission_error", 422: "idempotency_error", 429: "rate_limit_error", 503: "api_error",
+	}[status]
+	if kind == "" || field(t, body, "error.type") != kind || field(t, body, "error.message") == "" ||
+		field(t, body, "error.request_id") != response.Header.Get("Request-Id") {
+		t.Errorf("%s: want type %q, a message and the id of the request: %s", what, kind, body)
+	}
+}
+
+// as returns the shop seen with another key.
+func as(t *testing.T, s *paymentstest.Shop, caller api.Caller, p account.CreateKeyParams) (*paymentstest.Shop, *account.Key) {
+	t.Helper()
+	key := must.Get(s.Accounts.CreateKey(t.Context(), caller, p))(t)
+	other := *s
+	other.Key = key.Secret
+	return &other, key
+}
+
+var requestID = regexp.MustCompile(`req_[0-9A-Za-z]+`)

@@ -19,9 +19,9 @@ import (
 // Internal is what siblings call in their transactions.
 type Internal struct{ svc *Service }
 
-// Records is where invoices are kept. An invoice is due when it is to be charged, and while
+// Kind is what invoices are stored as. An invoice is due when it is to be charged, and while
 // its charge has no outcome.
-func (in *Internal) Records() *storage.Kind { return invoices.Kind() }
+func (in *Internal) Kind() *storage.Kind { return invoices.Kind() }
 
 // RefundRail returns what gives money back that was charged in that mode, or nil.
 func (in *Internal) RefundRail(live bool) provider.RefundRail {
@@ -34,17 +34,17 @@ func (s *Service) order(r *record) *dispatch.Order {
 	a := r.Attempt
 	return &dispatch.Order{
 		Submission: &a.Submission, Ref: dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID},
-		Flow: dispatch.Charges, Records: invoices.Kind(), Since: a.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+		Type: dispatch.Charges, Kind: invoices.Kind(), Since: a.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
 	}
 }
 
 // start begins an attempt to charge an open invoice, and returns the call of the charger.
 func (s *Service) start(ctx context.Context, tx *engine.Tx, o *storage.Object[record], a *attempt) (*dispatch.Call, error) {
-	a.ID, a.Submission = tx.NewID("att_"), dispatch.New(tx)
+	a.ID, a.Submission = tx.NewID("att_"), dispatch.NewSubmission(tx)
 	o.Value.Attempt = a
 	o.Value.AttemptCount++
 	ref := dispatch.Ref{Object: "invoice", ID: a.ID, Record: o.ID}
-	if err := dispatch.Charges.Open(tx, ref, tx.Now); err != nil {
+	if err := dispatch.Charges.IndexOpen(tx, ref, tx.Now); err != nil {
 		return nil, err
 	}
 	return s.call(ctx, tx, o, s.charger(tx.Caller.Live))
@@ -54,7 +54,7 @@ func (s *Service) start(ctx context.Context, tx *engine.Tx, o *storage.Object[re
 // the charger.
 func (s *Service) call(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
 	r := &o.Value
-	first := r.Attempt.Begin(tx.Now)
+	first := r.Attempt.CountAttempt(tx.Now)
 	r.Attempt.Due = api.AtOrNil(tx.Now)
 	if err := s.replace(tx, o); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (s *Service) call(ctx context.Context, tx *engine.Tx, o *storage.Object[rec
 	if r.Customer != nil {
 		c.Customer = *r.Customer
 	}
-	return s.order(r).Call(tx, o.Version, first,
+	return s.order(r).NewCall(tx, o.Version, first,
 		func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) },
 		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) })
 }
@@ -109,7 +109,7 @@ func (s *Service) poll(ctx context.Context, tx *engine.Tx, o *storage.Object[rec
 	if charger := s.charger(tx.Caller.Live); charger != nil {
 		return s.call(ctx, tx, o, charger)
 	}
-	s.order(&o.Value).WaitForProvider(ctx, tx)
+	s.order(&o.Value).PostponeWithoutProvider(ctx, tx)
 	return nil, s.replace(tx, o)
 }
 
@@ -123,12 +123,12 @@ func (r *record) adopt(tx *engine.Tx) error {
 	since := tx.Now
 	if a.Undecided != nil {
 		since = a.Undecided.Time
-		if err := dispatch.Charges.Drop(tx, r.ID); err != nil {
+		if err := dispatch.Charges.RemoveFromIndex(tx, r.ID); err != nil {
 			return err
 		}
 	}
 	a.Undecided, a.SubmittedAt = nil, api.AtOrNil(since)
-	return dispatch.Charges.Open(tx, dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID}, since)
+	return dispatch.Charges.IndexOpen(tx, dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID}, since)
 }
 
 // Book books what a charger has said of a charge, be it as an answer or in a callback. The
@@ -140,18 +140,18 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
-		return dispatch.Repeat, err
+		return 0, err
 	}
 	r := &o.Value
 	if r.Attempt == nil || r.Attempt.ID != ref.ID {
 		outcome, err := s.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)
 		if err != nil {
-			return dispatch.Repeat, err
+			return 0, err
 		}
-		ended := &dispatch.Order{Ref: ref, Flow: dispatch.Charges, Records: invoices.Kind()}
+		ended := &dispatch.Order{Ref: ref, Type: dispatch.Charges, Kind: invoices.Kind()}
 		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
 	}
-	defer r.Attempt.Continue(tx)()
+	defer r.Attempt.AttributeEvents(tx)()
 	caller := tx.Caller // of the call that began the charge
 	if r.Attempt.RequestContext != nil {
 		r.Attempt.RequestContext.apply(tx)
@@ -160,7 +160,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	decision, err := s.order(r).Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
-	case decision == dispatch.Settle:
+	case decision == dispatch.Succeeded:
 		err = s.bookPaid(tx, o, payer{
 			account: ledger.Clearing(Clearing, tx.Caller.Live), source: payment.Source{Charge: a.ID}, phone: a.Source,
 			payment: payment.Payment{PaymentMethod: methodOrDefault(a.PaymentMethod), Provider: textOrNil(result.Network)},
@@ -168,7 +168,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		if err == nil {
 			err = engine.StoreAnswer(tx, caller, payCall(r.ID, a.PayParams), &r.Invoice)
 		}
-	case decision == dispatch.Release:
+	case decision == dispatch.Failed:
 		if err = r.clearPending(tx); err == nil {
 			err = s.bookFailed(tx, o)
 		}
@@ -198,7 +198,7 @@ func (r *record) clearPending(tx *engine.Tx) error {
 	if a == nil {
 		return nil
 	}
-	return dispatch.Charges.Close(tx, a.ID)
+	return dispatch.Charges.IndexEnded(tx, a.ID)
 }
 
 // outcomeOf returns what is booked of a charge that is no longer open: an invoice is paid
@@ -225,9 +225,9 @@ func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Invoice, string, err
 	return &o.Value.Invoice, string(outcome), err
 }
 
-// Find returns the charge of the caller's with that id.
-func (in *Internal) Find(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
-	entry, owner, err := dispatch.Charges.Find(ctx, in.svc.engine, id, "charge")
+// FindOwnOrder returns the charge of the caller's with that id.
+func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
+	entry, owner, err := dispatch.Charges.FindInIndex(ctx, in.svc.engine, id, "charge")
 	if err != nil {
 		return dispatch.Ref{}, err
 	}

@@ -202,7 +202,7 @@ func (s *Service) charge(ctx context.Context, caller api.Caller, call engine.Cal
 	case err != nil:
 		return nil, err
 	case result.Outcome == provider.Paid:
-		if decision == dispatch.Repeat { // a worker has kept the answer
+		if decision == dispatch.AlreadyBooked { // a worker has kept the answer
 			if kept, err := engine.Replay[Invoice](ctx, s.engine, caller, call); kept != nil && err == nil {
 				return kept, nil
 			}

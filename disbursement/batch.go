@@ -178,7 +178,7 @@ func Kinds() []*storage.Kind { return []*storage.Kind{batches.Kind(), rows.Kind(
 // Refusals: those of [Service.Create] that need neither the rail nor the balance.
 func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBatchParams) (*Batch, error) {
 	for i := range p.Rows {
-		if err := s.payouts.CheckSize(transfer.Disbursement, p.Rows[i].Amount); err != nil {
+		if err := s.payouts.CheckWritable(transfer.Disbursement, p.Rows[i].Amount); err != nil {
 			return nil, underRow(i, err)
 		}
 	}
@@ -274,7 +274,7 @@ func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]preparedRow, 
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		var err error
-		if prepared[i], err = s.payouts.Prepare(live, transfer.Disbursement, r.transfer(), &r.Reference); err != nil {
+		if prepared[i], err = s.payouts.Prepare(live, transfer.Disbursement, r.payoutParams(), &r.Reference); err != nil {
 			return nil, underRow(i, err)
 		}
 		if r.IdempotencyKey == "" {

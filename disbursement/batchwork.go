@@ -43,15 +43,15 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 		Merchant: o.Scope.Merchant, Live: o.Scope.Live,
 		RequestID: o.Value.Request, IdempotencyKey: o.Value.IdempotencyKey, Replayed: &replayed,
 	}
-	made, err := s.create(ctx, caller, *o.Value.Params, func(tx *engine.Tx, t *payout.Transfer) error {
-		return s.settleRow(tx, o, t.ID, nil)
+	made, err := s.createWith(ctx, caller, *o.Value.Params, func(tx *engine.Tx, t *payout.Transfer) error {
+		return s.finishRow(tx, o, t.ID, nil)
 	})
 	var refusal *api.Error
 	wait, more := retrySchedule.After(o.Value.Attempts + 1)
 	switch {
 	case err == nil && replayed:
-		// The key was used before, so Create made no disbursement and did not settle the row.
-		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.settleRow(tx, o, made.ID, nil) })
+		// The key had been used before, so createWith did not run finishRow.
+		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.finishRow(tx, o, made.ID, nil) })
 	case errors.As(err, &refusal) && isTransient(refusal) && more:
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 			later := *o
@@ -60,7 +60,7 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 			return rows.Replace(tx, &later)
 		})
 	case refusal != nil:
-		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.settleRow(tx, o, "", refusal) })
+		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.finishRow(tx, o, "", refusal) })
 	}
 	if errors.Is(err, storage.ErrConflict) {
 		return nil // another worker has taken the row over
@@ -71,9 +71,9 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 // isTransient reports a refusal that says nothing about the row itself.
 func isTransient(e *api.Error) bool { return e.Type == api.Fault || e.Type == api.RateLimit }
 
-// settleRow writes the result of a row, and counts it. A rolled back run leaves the claimed
-// version as it is.
-func (s *Service) settleRow(tx *engine.Tx, claimed *storage.Object[rowRecord], made string, refusal *api.Error) error {
+// finishRow writes what became of a row, and counts it. It changes a copy: the transaction
+// may run again, and needs the claimed version then.
+func (s *Service) finishRow(tx *engine.Tx, claimed *storage.Object[rowRecord], made string, refusal *api.Error) error {
 	o := *claimed
 	r := &o.Value
 	r.Params, r.Due, r.DisbursementID, r.Status = nil, nil, made, RowMade

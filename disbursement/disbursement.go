@@ -58,20 +58,20 @@ type CreateParams struct {
 // Refusals: those of [payout.Service.Create] but for one-time codes and the daily
 // limit.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*payout.Transfer, error) {
-	return s.create(ctx, caller, p, nil)
+	return s.createWith(ctx, caller, p, nil)
 }
 
-// create makes the disbursement and runs also, if not nil, in the same transaction. A replay does
-// not run also.
-func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
-	if err := s.payouts.CheckSize(transfer.Disbursement, p.Amount); err != nil {
+// createWith makes the disbursement and runs also, if not nil, in the same transaction. It
+// does not run also when it answers a repetition.
+func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
+	if err := s.payouts.CheckWritable(transfer.Disbursement, p.Amount); err != nil {
 		return nil, err
 	}
-	call := engine.Operation{Name: "disbursement.create", Params: p}
-	prepared, err := s.payouts.Prepare(caller.Live, transfer.Disbursement, p.transfer(), &p.Reference)
-	create := func() (*payout.Transfer, error) {
-		if err != nil {
-			return nil, err
+	call := engine.Call{Name: "disbursement.create", Params: p}
+	prepared, prepareErr := s.payouts.Prepare(caller.Live, transfer.Disbursement, p.payoutParams(), &p.Reference)
+	run := func() (*payout.Transfer, error) {
+		if prepareErr != nil {
+			return nil, prepareErr
 		}
 		if err := s.payouts.CheckDestination(ctx, caller, prepared); err != nil {
 			return nil, err
@@ -88,16 +88,17 @@ func (s *Service) create(ctx context.Context, caller api.Caller, p CreateParams,
 			return made, err
 		})
 	}
-	if err == nil && !prepared.External() {
-		return create()
+	if prepareErr == nil && !prepared.External() {
+		return run() // Execute answers a repetition, and there is no rail to call before it
 	}
-	// A replay gets its answer even if limits, banks or the rail have changed since. It does not
-	// call the rail.
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, create)
+	// ExecuteWithReplay looks for the key before it calls run. So a repetition is answered
+	// though limits, banks or the rail have changed since and Prepare fails now. Nor is the
+	// rail called again.
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, run)
 }
 
-// transfer returns the request in the form of package payout.
-func (p *CreateParams) transfer() payout.CreateParams {
+// payoutParams returns the request as package payout takes it.
+func (p *CreateParams) payoutParams() payout.CreateParams {
 	return payout.CreateParams{
 		Amount: p.Amount, Currency: p.Currency, Destination: p.Destination,
 		Description: p.Description, Metadata: p.Metadata,

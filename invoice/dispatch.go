@@ -19,9 +19,9 @@ import (
 // Internal is what siblings call in their transactions.
 type Internal struct{ svc *Service }
 
-// Records is the kind of invoices. An invoice is queued when it is to be charged, and while
+// Kind is what invoices are stored as. An invoice is due when it is to be charged, and while
 // its charge has no outcome.
-func (in *Internal) Records() *storage.Kind { return invoices.Kind() }
+func (in *Internal) Kind() *storage.Kind { return invoices.Kind() }
 
 // RefundRail returns what gives money back that was charged in that mode, or nil.
 func (in *Internal) RefundRail(live bool) provider.RefundRail {
@@ -34,30 +34,30 @@ func (in *Internal) RefundRail(live bool) provider.RefundRail {
 func (s *Service) order(r *record) *dispatch.Order {
 	c := r.OpenCharge
 	return &dispatch.Order{
-		Submission: &c.Submission, Ref: dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID},
-		Flow: dispatch.Charges, Records: invoices.Kind(), Since: c.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+		Submission: &a.Submission, Ref: dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID},
+		Type: dispatch.Charges, Kind: invoices.Kind(), Since: a.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
 	}
 }
 
-// startCharge opens a charge of an open invoice, and returns the call of the charger.
-func (s *Service) startCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record], c *charge) (*dispatch.Call, error) {
-	c.ID, c.Submission = tx.NewID("att_"), dispatch.New(tx)
-	o.Value.OpenCharge = c
+// start begins an attempt to charge an open invoice, and returns the call of the charger.
+func (s *Service) start(ctx context.Context, tx *engine.Tx, o *storage.Object[record], a *attempt) (*dispatch.Call, error) {
+	a.ID, a.Submission = tx.NewID("att_"), dispatch.NewSubmission(tx)
+	o.Value.Attempt = a
 	o.Value.AttemptCount++
-	ref := dispatch.Ref{Object: "invoice", ID: c.ID, Record: o.ID}
-	if err := dispatch.Charges.Open(tx, ref, tx.Now); err != nil {
+	ref := dispatch.Ref{Object: "invoice", ID: a.ID, Record: o.ID}
+	if err := dispatch.Charges.IndexOpen(tx, ref, tx.Now); err != nil {
 		return nil, err
 	}
 	return s.nextCall(ctx, tx, o, s.charger(tx.Caller.Live))
 }
 
-// nextCall counts one call of the charger for the open charge, and returns it for the caller
-// to run after the commit.
-func (s *Service) nextCall(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
-	r, c := &o.Value, o.Value.OpenCharge
-	first := c.Begin(tx.Now)
-	c.Due = api.AtOrNil(tx.Now)
-	if err := s.save(tx, o); err != nil {
+// call counts an attempt to learn the outcome of the open charge, and returns the call of
+// the charger.
+func (s *Service) call(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
+	r := &o.Value
+	first := r.Attempt.CountAttempt(tx.Now)
+	r.Attempt.Due = api.AtOrNil(tx.Now)
+	if err := s.replace(tx, o); err != nil {
 		return nil, err
 	}
 	request := provider.Charge{
@@ -70,9 +70,9 @@ func (s *Service) nextCall(ctx context.Context, tx *engine.Tx, o *storage.Object
 	if r.Customer != nil {
 		request.Customer = *r.Customer
 	}
-	return s.order(r).Call(tx, o.Version, first,
-		func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, request) },
-		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, request) })
+	return s.order(r).NewCall(tx, o.Version, first,
+		func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) },
+		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) })
 }
 
 // Begin does the queued work of an invoice: it polls for the outcome of the open charge, or
@@ -111,8 +111,8 @@ func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Obje
 	if charger := s.charger(tx.Caller.Live); charger != nil {
 		return s.nextCall(ctx, tx, o, charger)
 	}
-	s.order(&o.Value).WaitForProvider(ctx, tx)
-	return nil, s.save(tx, o)
+	s.order(&o.Value).PostponeWithoutProvider(ctx, tx)
+	return nil, s.replace(tx, o)
 }
 
 // indexLegacyCharge indexes an open charge that an earlier release began. That release
@@ -123,14 +123,14 @@ func (r *record) indexLegacyCharge(tx *engine.Tx) error {
 		return nil
 	}
 	since := tx.Now
-	if c.Undecided != nil {
-		since = c.Undecided.Time
-		if err := dispatch.Charges.Drop(tx, r.ID); err != nil {
+	if a.Undecided != nil {
+		since = a.Undecided.Time
+		if err := dispatch.Charges.RemoveFromIndex(tx, r.ID); err != nil {
 			return err
 		}
 	}
-	c.Undecided, c.SubmittedAt = nil, api.AtOrNil(since)
-	return dispatch.Charges.Open(tx, dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID}, since)
+	a.Undecided, a.SubmittedAt = nil, api.AtOrNil(since)
+	return dispatch.Charges.IndexOpen(tx, dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID}, since)
 }
 
 // Book books the charger's result for a charge, from an answer or from a callback. The zero
@@ -142,25 +142,27 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
 	o, err := s.get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
-		return dispatch.Repeat, err
+		return 0, err
 	}
 	r := &o.Value
 	if r.OpenCharge == nil || r.OpenCharge.ID != ref.ID {
 		outcome, err := s.outcomeOf(tx, engine.Scope(tx.Caller), r, ref.ID)
 		if err != nil {
-			return dispatch.Repeat, err
+			return 0, err
 		}
-		ended := &dispatch.Order{Ref: ref, Flow: dispatch.Charges, Records: invoices.Kind()}
+		ended := &dispatch.Order{Ref: ref, Type: dispatch.Charges, Kind: invoices.Kind()}
 		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
 	}
-	c := r.OpenCharge
-	defer c.Continue(tx)()
-	caller := tx.Caller     // of the call that started the charge, under whose key the answer is stored
-	c.FinalizedBy.setOn(tx) // of an automatic charge, whose events name another request
+	defer r.Attempt.AttributeEvents(tx)()
+	caller := tx.Caller // of the call that began the charge
+	if r.Attempt.RequestContext != nil {
+		r.Attempt.RequestContext.apply(tx)
+	}
+	a := r.Attempt
 	decision, err := s.order(r).Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
-	case decision == dispatch.Settle:
+	case decision == dispatch.Succeeded:
 		err = s.bookPaid(tx, o, payer{
 			account: ledger.Clearing(ChargeClearing, tx.Caller.Live), source: payment.Source{Charge: c.ID}, phone: c.Source,
 			payment: payment.Payment{PaymentMethod: methodOrDefault(c.PaymentMethod), Provider: textOrNil(result.Network)},
@@ -168,7 +170,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		if err == nil {
 			err = engine.StoreAnswer(tx, caller, payOperation(r.ID, c.PayParams), &r.Invoice)
 		}
-	case decision == dispatch.Release:
+	case decision == dispatch.Failed:
 		if err = r.clearPending(tx); err == nil {
 			err = s.bookFailed(tx, o)
 		}
@@ -198,7 +200,7 @@ func (r *record) clearPending(tx *engine.Tx) error {
 	if c == nil {
 		return nil
 	}
-	return dispatch.Charges.Close(tx, c.ID)
+	return dispatch.Charges.IndexEnded(tx, a.ID)
 }
 
 // outcomeOf returns what is booked of a charge that is no longer open: an invoice is paid
@@ -225,9 +227,9 @@ func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Invoice, string, err
 	return &o.Value.Invoice, string(outcome), err
 }
 
-// Find returns the charge of the caller's with that id.
-func (in *Internal) Find(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
-	entry, owner, err := dispatch.Charges.Find(ctx, in.svc.engine, id, "charge")
+// FindOwnOrder returns the charge of the caller's with that id.
+func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
+	entry, owner, err := dispatch.Charges.FindInIndex(ctx, in.svc.engine, id, "charge")
 	if err != nil {
 		return dispatch.Ref{}, err
 	}

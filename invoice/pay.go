@@ -206,8 +206,8 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 	case err != nil:
 		return nil, err
 	case result.Outcome == provider.Paid:
-		if decision == dispatch.Repeat { // a worker has booked the charge and stored the answer
-			if kept, err := engine.Replay[Invoice](ctx, s.engine, caller, op); kept != nil && err == nil {
+		if decision == dispatch.AlreadyBooked { // a worker has kept the answer
+			if kept, err := engine.Replay[Invoice](ctx, s.engine, caller, call); kept != nil && err == nil {
 				return kept, nil
 			}
 		}

@@ -51,10 +51,10 @@ func (r *contradicting) Status(ctx context.Context, o provider.Transfer) (provid
 	return r.Submit(ctx, o)
 }
 
-// When a rail reports the opposite of an earlier outcome, in a callback or an answer, the booking
-// stays as it is. The log and the observer hear of it. The transfer stays in the list until a
-// person resolves it.
-func TestContradictions(t *testing.T) {
+// A rail that reports the opposite of what it reported before, in a callback or as an
+// answer, changes nothing that is booked. The log and the observer are told, and people
+// find the transfer in the list until they have resolved it.
+func TestContradictionsBookNothing(t *testing.T) {
 	silent := quiet{err: errors.New("no answer")}
 	report := func(outcomes ...provider.Outcome) func(*testing.T, *shop, string) {
 		return func(t *testing.T, s *shop, id string) {

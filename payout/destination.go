@@ -70,8 +70,8 @@ type target struct {
 	Name     string `json:"name,omitempty"`
 }
 
-// transfer returns the rail's transfer to the destination.
-func (t *target) transfer() provider.Transfer {
+// providerTransfer returns a transfer to the destination as a rail gets it.
+func (t *target) providerTransfer() provider.Transfer {
 	to := provider.Transfer{Channel: provider.MobileMoney, Network: t.Provider, Number: t.Number, Name: t.Name}
 	if t.BankCode != "" {
 		to.Channel, to.Network, to.Bank = provider.BankTransfer, "", t.BankCode
@@ -81,7 +81,7 @@ func (t *target) transfer() provider.Transfer {
 
 // enquiry asks for the name of the destination.
 func (t *target) enquiry(live bool) provider.Enquiry {
-	to := t.transfer()
+	to := t.providerTransfer()
 	return provider.Enquiry{Live: live, Channel: to.Channel, Network: to.Network, Bank: to.Bank, Number: to.Number}
 }
 

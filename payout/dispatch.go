@@ -16,78 +16,80 @@ import (
 // ref names the order of a transfer.
 func ref(r *record) dispatch.Ref { return dispatch.Ref{Object: r.Object, ID: r.ID, Record: r.ID} }
 
-func (in *Internal) order(k *transfer.Kind, r *record) *dispatch.Order {
+func (in *Internal) order(v *transfer.Variant, r *record) *dispatch.Order {
 	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r), Flow: dispatch.Transfers, Records: records(k).Kind(),
+		Submission: &r.Submission, Ref: ref(r), Type: dispatch.Transfers, Kind: collection(v).Kind(),
 		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
 	}
 }
 
 // Begin counts an attempt of a transfer and returns the call of the rail, or nil if there is
-// nothing to call. It writes the attempt before the call. So no cancellation can follow a
-// possible submission, and a worker that finds the record after a crash asks for the status
+// nothing to call. It writes the attempt before the rail is called: so no merchant cancels
+// what may have been submitted, and the worker that finds the record after a crash polls
 // first.
 func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error) {
-	k := transfer.Of(object)
-	found, err := engine.GetTx(tx, records(k), engine.Scope(tx.Caller), id, object)
+	v := transfer.Of(object)
+	found, err := engine.GetTx(tx, collection(v), engine.Scope(tx.Caller), id, object)
 	if err != nil {
 		return nil, err
 	}
 	r := &found.Value
-	order := in.order(k, r)
+	order := in.order(v, r)
 	if r.Status.final() { // a callback arrived first
-		order.EndedBefore(ctx)
+		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	}
 	rail := in.rail(tx.Caller.Live)
 	if rail == nil {
-		order.WaitForProvider(ctx, tx)
-		return nil, records(k).Replace(tx, found)
+		order.PostponeWithoutProvider(ctx, tx)
+		return nil, collection(v).Replace(tx, found)
 	}
-	defer r.Continue(tx)()
-	first := r.Submission.Begin(tx.Now)
+	defer r.AttributeEvents(tx)()
+	first := r.Submission.CountAttempt(tx.Now)
 	if first {
-		if err := in.enterProcessing(tx, k, r); err != nil {
+		if err := in.enterProcessing(tx, v, r); err != nil {
 			return nil, err
 		}
 	}
-	if err := records(k).Replace(tx, found); err != nil {
+	if err := collection(v).Replace(tx, found); err != nil {
 		return nil, fmt.Errorf("payout: write %s: %w", object, err)
 	}
 	amount, _ := r.pesewas()
-	t := r.To.transfer()
+	t := r.To.providerTransfer()
 	t.Order = provider.Order{
 		ID: r.ID, Live: tx.Caller.Live, Amount: amount,
 		CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
 	}
 	t.Description = r.Description
-	return order.Call(tx, found.Version, first,
+	return order.NewCall(tx, found.Version, first,
 		func(ctx context.Context) (provider.Result, error) { return rail.Submit(ctx, t) },
 		func(ctx context.Context) (provider.Result, error) { return rail.Status(ctx, t) })
 }
 
-func (in *Internal) enterProcessing(tx *engine.Tx, k *transfer.Kind, r *record) error {
-	r.enter(Processing)
-	return in.events.Record(tx, &r.Transfer, statusEvent(k, Processing))
+func (in *Internal) enterProcessing(tx *engine.Tx, v *transfer.Variant, r *record) error {
+	if err := r.enter(Processing); err != nil {
+		return err
+	}
+	return in.events.Record(tx, &r.Transfer, statusEvent(v, Processing))
 }
 
-// Book books the rail's result for a transfer, from an answer or a callback. The zero result
-// stands for a lost answer.
+// Book books a rail's result for a transfer, from a call or from a callback. The zero result
+// stands for a call that failed.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
-	k := transfer.Of(ref.Object)
-	found, err := engine.GetTx(tx, records(k), engine.Scope(tx.Caller), ref.Record, k.Object)
+	v := transfer.Of(ref.Object)
+	found, err := engine.GetTx(tx, collection(v), engine.Scope(tx.Caller), ref.Record, v.Object)
 	if err != nil {
-		return dispatch.Repeat, err
+		return 0, err
 	}
 	r := &found.Value
-	order := in.order(k, r)
+	order := in.order(v, r)
 	if r.Status.final() {
 		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
 	}
-	defer r.Continue(tx)()
-	if r.MarkSubmitted(tx.Now) { // a callback or a test helper came before the worker
-		if err := in.enterProcessing(tx, k, r); err != nil {
-			return dispatch.Repeat, err
+	defer r.AttributeEvents(tx)()
+	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
+		if err := in.enterProcessing(tx, v, r); err != nil {
+			return 0, err
 		}
 	}
 	if result.Reference != "" {
@@ -96,14 +98,15 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
-	case decision == dispatch.Settle:
-		err = in.settle(tx, k, found)
-	case decision == dispatch.Release:
-		r.enter(Failed)
+	case decision == dispatch.Succeeded:
+		err = in.settle(tx, v, found)
+	case decision == dispatch.Failed:
 		r.FailureReason = new(dispatch.Truncate(result.Reason.Text(), dispatch.MaxReason))
-		err = in.release(tx, k, found)
+		if err = r.enter(Failed); err == nil {
+			err = in.release(tx, v, found)
+		}
 	default:
-		err = records(k).Replace(tx, found)
+		err = collection(v).Replace(tx, found)
 	}
 	return decision, err
 }
@@ -121,16 +124,16 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// Records returns the kind that stores the transfers.
-func (in *Internal) Records(k *transfer.Kind) *storage.Kind { return records(k).Kind() }
+// Kind is what the transfers of a kind are stored as.
+func (in *Internal) Kind(v *transfer.Variant) *storage.Kind { return collection(v).Kind() }
 
-// Find returns the caller's order with that id. It reads the transfers, since a wallet transfer
-// stays inside the service and is in no index.
-func (in *Internal) Find(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
-	for _, k := range transfer.Kinds {
-		_, err := in.Get(ctx, caller, k, id)
+// FindOwnOrder returns the order of the caller's with that id. It reads the transfers, since one to
+// a wallet never leaves the service and is in no index.
+func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error) {
+	for _, v := range transfer.Variants {
+		_, err := in.Get(ctx, caller, v, id)
 		if api.CodeOf(err) != api.ResourceMissing {
-			return dispatch.Ref{Object: k.Object, ID: id, Record: id}, err
+			return dispatch.Ref{Object: v.Object, ID: id, Record: id}, err
 		}
 	}
 	return dispatch.Ref{}, api.NoSuch("transfer")
@@ -147,7 +150,7 @@ func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Transfer, string, er
 
 // Info describes the order of a transfer.
 func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry) (*provider.OrderInfo, error) {
-	found, err := records(transfer.Of(ref.Object)).Get(tx, engine.Scope(tx.Caller), ref.Record)
+	found, err := collection(transfer.Of(ref.Object)).Get(tx, engine.Scope(tx.Caller), ref.Record)
 	if err != nil {
 		return nil, fmt.Errorf("payout: read order: %w", err)
 	}
@@ -163,9 +166,9 @@ func (in *Internal) Info(tx *engine.ReadTx, ref dispatch.Ref, _ *dispatch.Entry)
 	return info, nil
 }
 
-// settle books a transfer that has arrived. The reserve leaves the merchant, the amount goes to
-// the clearing account, and the fee to the operator.
-func (in *Internal) settle(tx *engine.Tx, k *transfer.Kind, found *storage.Object[record]) error {
+// settle books a transfer that has arrived: the reserve leaves the merchant, the
+// amount to the world outside, the fee to the operator.
+func (in *Internal) settle(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
 	r := &found.Value
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()
@@ -176,22 +179,24 @@ func (in *Internal) settle(tx *engine.Tx, k *transfer.Kind, found *storage.Objec
 	if fee > 0 {
 		moves = append(moves, ledger.Fees(live).Move(fee))
 	}
-	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: k.Object + "_settled", Ref: r.ID, At: tx.Now, Moves: moves})
+	err := tx.Post(storage.Posting{ID: tx.NewID("txn_"), Type: v.Object + "_settled", Ref: r.ID, At: tx.Now, Moves: moves})
 	if err != nil {
 		return fmt.Errorf("payout: settle: %w", err)
 	}
-	r.enter(Status(k.Done))
+	if err := r.enter(Status(v.Done)); err != nil {
+		return err
+	}
 	r.CompletedAt = api.AtOrNil(tx.Now)
-	return in.finish(tx, k, found)
+	return in.finish(tx, v, found)
 }
 
-// release returns the reserve of a transfer that has failed or was cancelled.
-func (in *Internal) release(tx *engine.Tx, k *transfer.Kind, found *storage.Object[record]) error {
+// release releases the reserve of a transfer that has failed or was cancelled.
+func (in *Internal) release(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
 	r := &found.Value
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()
 	err := tx.Post(storage.Posting{
-		ID: tx.NewID("txn_"), Type: k.Object + "_released", Ref: r.ID, At: tx.Now,
+		ID: tx.NewID("txn_"), Type: v.Object + "_released", Ref: r.ID, At: tx.Now,
 		Moves: []storage.Move{
 			ledger.Reserved(merchant, live).Move(-amount - fee),
 			ledger.Available(merchant, live).Move(amount + fee),
@@ -200,24 +205,24 @@ func (in *Internal) release(tx *engine.Tx, k *transfer.Kind, found *storage.Obje
 	if err != nil {
 		return fmt.Errorf("payout: release: %w", err)
 	}
-	if err := in.countDailyTotal(tx, k, r.CreatedAt.Time, -amount); err != nil {
+	if err := in.countDailyTotal(tx, v, r.CreatedAt.Time, -amount); err != nil {
 		return err
 	}
-	return in.finish(tx, k, found)
+	return in.finish(tx, v, found)
 }
 
 // finish writes a transfer that has entered its final status.
-func (in *Internal) finish(tx *engine.Tx, k *transfer.Kind, found *storage.Object[record]) error {
+func (in *Internal) finish(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
 	r := &found.Value
 	r.Due = nil
 	if keep := in.config.NumberRetention; keep > 0 && !r.CreatedAt.Add(keep).After(tx.Now) {
 		r.To = nil // retention has already run for this transfer
 	}
-	if err := records(k).Replace(tx, found); err != nil {
-		return fmt.Errorf("payout: write %s: %w", k.Object, err)
+	if err := collection(v).Replace(tx, found); err != nil {
+		return fmt.Errorf("payout: write %s: %w", v.Object, err)
 	}
-	if err := dispatch.Transfers.Close(tx, r.ID); err != nil {
+	if err := dispatch.Transfers.IndexEnded(tx, r.ID); err != nil {
 		return err
 	}
-	return in.events.Record(tx, &r.Transfer, statusEvent(k, r.Status))
+	return in.events.Record(tx, &r.Transfer, statusEvent(v, r.Status))
 }

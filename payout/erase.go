@@ -54,8 +54,8 @@ func (p *Payee) MatchesShown(d *Destination) bool {
 // transfers still under way.
 func (in *Internal) FindPayee(ctx context.Context, within engine.Within, p Payee, ids map[string]bool) (open int, err error) {
 	under := map[string]bool{}
-	for _, k := range transfer.Kinds {
-		err := engine.Rewrite(ctx, in.engine, records(k), within, func(found *storage.Object[record]) (bool, error) {
+	for _, v := range transfer.Variants {
+		err := engine.Rewrite(ctx, in.engine, collection(v), within, func(found *storage.Object[record]) (bool, error) {
 			switch r := &found.Value; {
 			case !p.matches(&r.Destination, r.To):
 			case r.Status.final():
@@ -75,8 +75,8 @@ func (in *Internal) FindPayee(ctx context.Context, within engine.Within, p Payee
 // ErasePayee removes the name and number of the payee from transfers. Afterwards a search for the
 // payee finds nothing, so the caller erases the copies that go by these ids first.
 func (in *Internal) ErasePayee(ctx context.Context, within engine.Within, ids map[string]bool) error {
-	for _, k := range transfer.Kinds {
-		err := engine.Rewrite(ctx, in.engine, records(k), within, func(found *storage.Object[record]) (bool, error) {
+	for _, v := range transfer.Variants {
+		err := engine.Rewrite(ctx, in.engine, collection(v), within, func(found *storage.Object[record]) (bool, error) {
 			r := &found.Value
 			if !ids[r.ID] {
 				return false, nil

@@ -62,7 +62,7 @@ type Internal struct {
 	engine *engine.Engine
 	events *event.Internal
 	config Config
-	limits map[*transfer.Kind]bounds
+	limits map[*transfer.Variant]bounds
 }
 
 func newInternal(e *engine.Engine, c Config) (*Internal, error) {
@@ -84,7 +84,7 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 			return nil, err
 		}
 	}
-	in := &Internal{engine: e, events: c.Events, config: c, limits: map[*transfer.Kind]bounds{}}
+	in := &Internal{engine: e, events: c.Events, config: c, limits: map[*transfer.Variant]bounds{}}
 	var err error
 	if in.limits[transfer.Payout], err = c.PayoutLimits.bounds("PayoutLimits", minPayout, dailyPayouts); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 type preparedTransfer struct {
 	in        *Internal
 	live      bool
-	kind      *transfer.Kind
+	variant   *transfer.Variant
 	params    CreateParams
 	reference *string
 	amount    int64
@@ -109,11 +109,11 @@ type preparedTransfer struct {
 	target      *target
 }
 
-// Prepare checks a request. reference is nil for a kind that has none. Refusals:
+// Prepare checks a request. reference is nil for a variant that has none. Refusals:
 // amount_too_small, amount_too_large, invalid_phone_number, invalid_destination, invalid
 // parameters; and service_unavailable in live mode without a rail.
-func (in *Internal) Prepare(live bool, k *transfer.Kind, p CreateParams, reference *string) (*preparedTransfer, error) {
-	prepared, err := in.PrepareScanned(live, k, p, reference)
+func (in *Internal) Prepare(live bool, v *transfer.Variant, p CreateParams, reference *string) (*preparedTransfer, error) {
+	prepared, err := in.prepareCommon(live, v, p, reference)
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +126,15 @@ func (in *Internal) Prepare(live bool, k *transfer.Kind, p CreateParams, referen
 	return prepared, nil
 }
 
-// PrepareScanned is Prepare for a recipient that a scanned code names. The caller passes that
-// recipient to Create. It ignores the destination.
-func (in *Internal) PrepareScanned(live bool, k *transfer.Kind, p CreateParams, reference *string) (*preparedTransfer, error) {
+// PrepareScanned is Prepare for a request without a destination: its recipient follows from
+// a scanned code, and is given to Create. It has no fee.
+func (in *Internal) PrepareScanned(live bool, v *transfer.Variant, p CreateParams, reference *string) (*preparedTransfer, error) {
+	return in.prepareCommon(live, v, p, reference)
+}
+
+// prepareCommon checks all but the destination, and computes the fee from the destination's
+// type.
+func (in *Internal) prepareCommon(live bool, v *transfer.Variant, p CreateParams, reference *string) (*preparedTransfer, error) {
 	if err := check.Currency(p.Currency); err != nil {
 		return nil, err
 	}
@@ -143,23 +149,24 @@ func (in *Internal) PrepareScanned(live bool, k *transfer.Kind, p CreateParams, 
 	if err := check.Metadata(p.Metadata, false); err != nil {
 		return nil, err
 	}
-	amount, err := in.limits[k].check(p.Amount)
+	amount, err := in.limits[v].check(p.Amount)
 	if err != nil {
 		return nil, err
 	}
 	return &preparedTransfer{
-		in: in, live: live, kind: k, params: p, reference: reference,
+		in: in, live: live, variant: v, params: p, reference: reference,
 		amount: amount, fee: in.config.Fees.of(p.Destination.Type, amount),
 	}, nil
 }
 
-// CheckSize refuses an invalid amount before the fingerprint of an idempotency key writes it out.
-// No call with such an amount can have succeeded.
-func (in *Internal) CheckSize(k *transfer.Kind, amount decimal.Decimal) error {
+// CheckWritable refuses an amount like 1e999999999, whose digits would exhaust the memory.
+// Callers call it before the amount is marshalled for the fingerprint of an idempotency key.
+// No call with such an amount can have succeeded before, so there is no replay to answer.
+func (in *Internal) CheckWritable(v *transfer.Variant, amount decimal.Decimal) error {
 	if money.Writable(amount) {
 		return nil
 	}
-	_, err := in.limits[k].check(amount)
+	_, err := in.limits[v].check(amount)
 	return err
 }
 
@@ -188,10 +195,10 @@ func (in *Internal) CheckDestination(ctx context.Context, caller api.Caller, p *
 		if p.params.Destination.MatchName {
 			return fmt.Errorf("payout: match_account_name: %w", api.ErrNetworkInTx)
 		}
-		return nil // the refusal of a failed transfer names the problem
+		return nil // the rail refuses a wrong destination later, and the transfer fails
 	}
 	now := in.engine.Clock()
-	to := p.target.transfer()
+	to := p.target.providerTransfer()
 	to.Order = provider.Order{Live: caller.Live, Amount: p.amount, CreatedAt: now, Now: now}
 	to.Description = p.params.Description
 	err := in.checkWithRail(ctx, in.rail(caller.Live), to, numberParam(p.destination.Type))
@@ -220,13 +227,13 @@ func (p *preparedTransfer) Recipient(tx storage.ReadTx) (*account.Recipient, err
 func (in *Internal) Create(tx *engine.Tx, p *preparedTransfer, recipient *account.Recipient) (*Transfer, error) {
 	r := record{
 		Transfer: Transfer{
-			ID: tx.NewID("po_"), Object: p.kind.Object, Amount: api.Pesewas(p.amount), Currency: api.Currency,
+			ID: tx.NewID("po_"), Object: p.variant.Object, Amount: api.Pesewas(p.amount), Currency: api.Currency,
 			Fee: api.Pesewas(p.fee), Status: Created, Description: p.params.Description,
 			Reference: p.reference, Metadata: p.params.Metadata, CreatedAt: api.At(tx.Now),
 		},
-		Submission: dispatch.New(tx),
+		Submission: dispatch.NewSubmission(tx),
 	}
-	if err := in.countDailyTotal(tx, p.kind, tx.Now, p.amount); err != nil {
+	if err := in.countDailyTotal(tx, p.variant, tx.Now, p.amount); err != nil {
 		return nil, err
 	}
 	if recipient != nil {
@@ -246,12 +253,14 @@ func (in *Internal) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to 
 	if err != nil {
 		return nil, fmt.Errorf("payout: pay wallet: %w", err)
 	}
-	r.enter(Completed)
+	if err := r.enter(Completed); err != nil {
+		return nil, err
+	}
 	r.CompletedAt, r.Due = api.AtOrNil(tx.Now), nil
-	if _, err := records(p.kind).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
+	if _, err := collection(p.variant).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
 	}
-	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.kind, Created), statusEvent(p.kind, Completed)); err != nil {
+	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.variant, Created), statusEvent(p.variant, Completed)); err != nil {
 		return nil, err
 	}
 	return &r.Transfer, nil
@@ -269,41 +278,43 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	if err != nil {
 		return nil, fmt.Errorf("payout: reserve: %w", err)
 	}
-	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.kind, Created)); err != nil {
+	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.variant, Created)); err != nil {
 		return nil, err
 	}
-	r.enter(Pending)
-	if _, err := records(p.kind).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
+	if err := r.enter(Pending); err != nil {
+		return nil, err
+	}
+	if _, err := collection(p.variant).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
 	}
-	if err := dispatch.Transfers.Open(tx, ref(r), tx.Now); err != nil {
+	if err := dispatch.Transfers.IndexOpen(tx, ref(r), tx.Now); err != nil {
 		return nil, err
 	}
-	tx.WakeAfterCommit(records(p.kind).Kind())
-	return &r.Transfer, in.events.Record(tx, &r.Transfer, statusEvent(p.kind, Pending))
+	tx.Due(collection(p.variant).Kind())
+	return &r.Transfer, in.events.Record(tx, &r.Transfer, statusEvent(p.variant, Pending))
 }
 
-// Get returns one transfer of a kind.
-func (in *Internal) Get(ctx context.Context, caller api.Caller, k *transfer.Kind, id string) (*Transfer, error) {
-	return listing(k).Get(ctx, in.engine, caller, id)
+// Get returns one transfer of a variant.
+func (in *Internal) Get(ctx context.Context, caller api.Caller, v *transfer.Variant, id string) (*Transfer, error) {
+	return listing(v).Get(ctx, in.engine, caller, id)
 }
 
 // GetJSON writes to w the JSON of what Get returns.
-func (in *Internal) GetJSON(ctx context.Context, caller api.Caller, k *transfer.Kind, id string, w io.Writer) error {
-	return listing(k).GetJSON(ctx, in.engine, caller, id, w)
+func (in *Internal) GetJSON(ctx context.Context, caller api.Caller, v *transfer.Variant, id string, w io.Writer) error {
+	return listing(v).GetJSON(ctx, in.engine, caller, id, w)
 }
 
-// listing reads transfers.
-func listing(k *transfer.Kind) engine.Listing[record, Transfer] {
+// listing is how transfers are read.
+func listing(v *transfer.Variant) engine.Listing[record, Transfer] {
 	return engine.Listing[record, Transfer]{
-		Collection: records(k), Noun: k.Object, URL: "/v1/" + k.Table,
+		Collection: collection(v), Noun: v.Object, URL: "/v1/" + v.Table,
 		Show: func(r *record) Transfer { return r.Transfer },
 	}
 }
 
-// Transfer returns one transfer of a kind in a transaction.
-func (in *Internal) Transfer(tx storage.ReadTx, scope storage.Scope, k *transfer.Kind, id string) (*Transfer, error) {
-	found, err := engine.GetTx(tx, records(k), scope, id, k.Object)
+// Transfer returns one transfer of a variant in a transaction.
+func (in *Internal) Transfer(tx storage.ReadTx, scope storage.Scope, v *transfer.Variant, id string) (*Transfer, error) {
+	found, err := engine.GetTx(tx, collection(v), scope, id, v.Object)
 	if err != nil {
 		return nil, err
 	}
@@ -317,14 +328,14 @@ type ListParams struct {
 	Created api.Times `param:"created"`
 }
 
-// List returns transfers of a kind, newest first.
-func (in *Internal) List(ctx context.Context, caller api.Caller, k *transfer.Kind, p ListParams) (*api.List[Transfer], error) {
-	return listing(k).List(ctx, in.engine, p.query(caller), p.Page)
+// List returns transfers of a variant, newest first.
+func (in *Internal) List(ctx context.Context, caller api.Caller, v *transfer.Variant, p ListParams) (*api.List[Transfer], error) {
+	return listing(v).List(ctx, in.engine, p.query(caller), p.Page)
 }
 
 // ListJSON writes to w the JSON of what List returns.
-func (in *Internal) ListJSON(ctx context.Context, caller api.Caller, k *transfer.Kind, p ListParams, w io.Writer) error {
-	return listing(k).ListJSON(ctx, in.engine, p.query(caller), p.Page, w)
+func (in *Internal) ListJSON(ctx context.Context, caller api.Caller, v *transfer.Variant, p ListParams, w io.Writer) error {
+	return listing(v).ListJSON(ctx, in.engine, p.query(caller), p.Page, w)
 }
 
 func (p *ListParams) query(caller api.Caller) storage.Query {
@@ -335,19 +346,19 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 	}
 }
 
-// Cancel cancels a transfer that was not yet submitted to the rail. It refuses any other with the
-// kind's code.
-func (in *Internal) Cancel(ctx context.Context, caller api.Caller, k *transfer.Kind, id string) (*Transfer, error) {
-	call := engine.Operation{Name: k.Object + ".cancel", Params: id}
+// Cancel takes back a transfer that was not submitted to the rail yet. Any other is refused
+// with the variant's code.
+func (in *Internal) Cancel(ctx context.Context, caller api.Caller, v *transfer.Variant, id string) (*Transfer, error) {
+	call := engine.Call{Name: v.Object + ".cancel", Params: id}
 	return engine.Execute(ctx, in.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
-		found, err := engine.GetTx(tx, records(k), engine.Scope(caller), id, k.Object)
+		found, err := engine.GetTx(tx, collection(v), engine.Scope(caller), id, v.Object)
 		if err != nil {
 			return nil, err
 		}
-		if status := found.Value.Status; !found.Value.enter(Cancelled) {
-			return nil, api.Errorf(k.NotCancellable, "", "This %s is %s and can no longer be cancelled.", k.Object, status)
+		if status := found.Value.Status; found.Value.enter(Cancelled) != nil {
+			return nil, api.Errorf(v.NotCancellable, "", "This %s is %s and can no longer be cancelled.", v.Object, status)
 		}
-		if err := in.release(tx, k, found); err != nil {
+		if err := in.release(tx, v, found); err != nil {
 			return nil, err
 		}
 		return &found.Value.Transfer, nil
@@ -361,10 +372,10 @@ type dailyTotal struct {
 
 var dailyTotals = storage.NewCollection[dailyTotal]("payout_days", nil)
 
-// countDailyTotal adds a payout to the total of the day of its creation. A negative amount
-// removes one. Disbursements have no total.
-func (in *Internal) countDailyTotal(tx *engine.Tx, k *transfer.Kind, created time.Time, amount int64) error {
-	most := in.limits[k].daily
+// countDailyTotal adds a payout to the sum of the day of its creation, or, negative,
+// takes it off. Disbursements are not counted.
+func (in *Internal) countDailyTotal(tx *engine.Tx, v *transfer.Variant, created time.Time, amount int64) error {
+	most := in.limits[v].daily
 	if most == 0 {
 		return nil
 	}

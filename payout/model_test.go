@@ -35,11 +35,11 @@ import (
 
 var seeds = flag.Int("seeds", 0, "how many seeds the model test plays on each store; 0 for a few")
 
-// TestModel plays random lives of transfers and refunds. The rail and the charger lose requests
-// and answers, decide late and call back twice. The store fails between transactions, and the
-// process restarts. A model holds the expected state, and the test compares it after every step
-// and at the end.
-func TestModel(t *testing.T) {
+// TestRandomLivesMatchTheModel plays random lives of transfers and refunds against a rail and a charger
+// that lose requests and answers, decide late and call back twice, on a store that
+// fails between any two transactions and with restarts in between. What is known of
+// the truth is kept in a model, and compared after every step and at the end.
+func TestRandomLivesMatchTheModel(t *testing.T) {
 	stores := map[string]struct {
 		few  int
 		open func(t *testing.T) storage.Store

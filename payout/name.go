@@ -98,7 +98,7 @@ func (in *Internal) accountName(ctx context.Context, live bool, t Type, to *targ
 	if !ok {
 		return "", errNoNames
 	}
-	name, err := dispatch.Try(ctx, enquirer.AccountName, to.enquiry(live))
+	name, err := dispatch.CallHost(ctx, enquirer.AccountName, to.enquiry(live))
 	var refusal *provider.Refusal
 	if errors.As(err, &refusal) {
 		told := refusal.Filled()

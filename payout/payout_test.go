@@ -36,7 +36,7 @@ func bank(number string) payout.DestinationParams {
 	return payout.DestinationParams{Type: payout.BankTransfer, AccountNumber: number, BankCode: "300304"}
 }
 
-func TestFees(t *testing.T) {
+func TestFeeFollowsAmountAndDestination(t *testing.T) {
 	s := open(t, payments.Config{})
 	wallet := payout.DestinationParams{Type: payout.ServiceWallet, AccountID: s.Consumer.ID}
 	for _, c := range []struct {
@@ -147,7 +147,7 @@ func TestStuckTransferIsListed(t *testing.T) {
 	}
 }
 
-func TestNotify(t *testing.T) {
+func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	var log bytes.Buffer
 	s := open(t, payments.Config{Test: payments.Providers{Rail: quiet{err: errors.New("no answer from 0241234567")}}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	made := must.Get(s.disburse("5", momo("0241234567")))(t)

@@ -110,8 +110,8 @@ func TestNamesAreLookedUpWithinAQuota(t *testing.T) {
 	testkit.WantCode(t, "the next day", look(s.Caller), "")
 }
 
-// A lookup counts even if its answer is lost.
-func TestLostNamesAreCounted(t *testing.T) {
+// A lookup that fails counts against the quota, too.
+func TestFailedNameLookupsUseTheQuota(t *testing.T) {
 	s := open(t, payments.Config{NameQuota: payout.NameQuota{Hour: 1}})
 	for _, want := range []api.Code{api.Unavailable, api.RateLimited} {
 		testkit.WantCode(t, "a name", testkit.Err(s.Payouts.LookUpAccountName(t.Context(), s.Caller, payout.DestinationParams{PhoneNumber: "0241230905"})), want)

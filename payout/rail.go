@@ -27,7 +27,7 @@ func (in *Internal) checkWithRail(ctx context.Context, rail provider.Rail, t pro
 	if !ok {
 		return nil
 	}
-	_, err := dispatch.Try(ctx, func(ctx context.Context, t provider.Transfer) (struct{}, error) {
+	_, err := dispatch.CallHost(ctx, func(ctx context.Context, t provider.Transfer) (struct{}, error) {
 		return struct{}{}, checker.Check(ctx, t)
 	}, t)
 	var refusal *provider.Refusal

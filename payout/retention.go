@@ -14,19 +14,19 @@ import (
 // Retention returns the rules that remove the numbers of ended transfers, keep after their
 // creation. The masked form stays.
 func (in *Internal) Retention(keep time.Duration) []retention.Rule {
-	rules := make([]retention.Rule, len(transfer.Kinds))
-	for i, k := range transfer.Kinds {
-		rules[i] = retention.NewRule(records(k), keep, func(r *record) (api.Time, bool) {
+	rules := make([]retention.Rule, len(transfer.Variants))
+	for i, v := range transfer.Variants {
+		rules[i] = retention.NewRule(collection(v), keep, func(r *record) (api.Time, bool) {
 			return r.CreatedAt, r.Status.final() && r.To != nil
 		})
 		rules[i].Stays = true
 		rules[i].Remove = func(tx *engine.Tx, r storage.Record) (int, error) {
-			o, err := records(k).Get(tx, r.Scope, r.ID)
+			o, err := collection(v).Get(tx, r.Scope, r.ID)
 			if err != nil {
 				return 0, fmt.Errorf("payout: forget number: %w", err)
 			}
 			o.Value.To = nil
-			return 1, records(k).Replace(tx, o)
+			return 1, collection(v).Replace(tx, o)
 		}
 	}
 	return rules

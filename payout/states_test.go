@@ -13,7 +13,7 @@ func TestTransferStates(t *testing.T) {
 	for _, from := range all {
 		for _, to := range all {
 			r := record{Transfer: Transfer{Status: from}}
-			entered := r.enter(to)
+			entered := r.enter(to) == nil
 			if entered != allowed[[2]Status{from, to}] {
 				t.Errorf("from %s to %s: %t", from, to, entered)
 			}

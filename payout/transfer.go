@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -106,25 +107,25 @@ var (
 	disbursements = newCollection(transfer.Disbursement)
 )
 
-// records returns the collection that stores a kind's transfers.
-func records(k *transfer.Kind) *storage.Collection[record] {
-	if k == transfer.Payout {
+// collection returns the collection of a variant's transfers.
+func collection(v *transfer.Variant) *storage.Collection[record] {
+	if v == transfer.Payout {
 		return payouts
 	}
 	return disbursements
 }
 
-func newCollection(k *transfer.Kind) *storage.Collection[record] {
-	return storage.NewCollection(k.Table, []storage.Field[record]{
+func newCollection(v *transfer.Variant) *storage.Collection[record] {
+	return storage.NewCollection(v.Table, []storage.Field[record]{
 		storage.TextColumn("status", func(r *record) string { return string(r.Status) }).OneOf(statuses...).Indexed(),
 		storage.TimeColumn("created", func(r *record) time.Time { return r.CreatedAt.Time }).Indexed(),
 		dispatch.DueField((*record).submission),
 	}, storage.DueBy("due")).Passthrough(func(r *record) any { return &r.Transfer })
 }
 
-// statusEvent returns the event of a status. Both ways of ending well give payout.completed.
-// payout.canceled has the spelling of the events' lists.
-func statusEvent(k *transfer.Kind, s Status) event.Type {
+// statusEvent returns the event of a status: payout.completed for both ways of
+// ending well, payout.canceled in the spelling of the events' lists.
+func statusEvent(v *transfer.Variant, s Status) event.Type {
 	verb := string(s)
 	switch s {
 	case Succeeded:
@@ -132,17 +133,17 @@ func statusEvent(k *transfer.Kind, s Status) event.Type {
 	case Cancelled:
 		verb = "canceled"
 	}
-	return event.Type(k.Object + "." + verb)
+	return event.Type(v.Object + "." + verb)
 }
 
-// enter moves the transfer to another status. It returns false for a step that the table does not
-// allow.
-func (r *record) enter(to Status) bool {
+// enter moves the transfer to another status. It fails, and changes nothing, if the state
+// machine has no such transition.
+func (r *record) enter(to Status) error {
 	if !slices.Contains(transitions[to], r.Status) {
-		return false
+		return fmt.Errorf("payout: a %s that is %s cannot become %s", r.Object, r.Status, to)
 	}
 	r.Status = to
-	return true
+	return nil
 }
 
 // after is a time from now on.
@@ -151,8 +152,8 @@ func after(now time.Time, d time.Duration) *api.Time { return api.AtOrNil(now.Ad
 // Kinds are the kinds that this package stores.
 func Kinds() []*storage.Kind {
 	kinds := []*storage.Kind{dailyTotals.Kind(), otps.Kind(), nameCounts.Kind()}
-	for _, k := range transfer.Kinds {
-		kinds = append(kinds, records(k).Kind())
+	for _, v := range transfer.Variants {
+		kinds = append(kinds, collection(v).Kind())
 	}
 	return kinds
 }

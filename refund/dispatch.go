@@ -18,7 +18,7 @@ func ref(id string) dispatch.Ref { return dispatch.Ref{Object: "refund", ID: id,
 
 func (in *Internal) order(r *record) *dispatch.Order {
 	return &dispatch.Order{
-		Submission: &r.Submission, Ref: ref(r.ID), Flow: dispatch.Refunds, Records: refunds.Kind(),
+		Submission: &r.Submission, Ref: ref(r.ID), Type: dispatch.Refunds, Kind: refunds.Kind(),
 		Since: r.CreatedAt.Time, StuckAfter: in.config.StuckAfter,
 	}
 }
@@ -32,18 +32,20 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	}
 	r := &found.Value
 	order := in.order(r)
-	if r.ended() { // a callback arrived first
-		order.EndedBefore(ctx)
+	if r.ended() { // a callback was faster
+		order.ReportAlreadyEnded(ctx)
 		return nil, nil
 	}
 	rail := in.config.Invoices.RefundRail(tx.Caller.Live)
 	if rail == nil {
-		order.WaitForProvider(ctx, tx)
+		order.PostponeWithoutProvider(ctx, tx)
 		return nil, refunds.Replace(tx, found)
 	}
-	first := r.Submission.Begin(tx.Now)
+	first := r.Submission.CountAttempt(tx.Now)
 	if first {
-		r.enter(Processing) // merchants get no event for it
+		if err := r.enter(Processing); err != nil { // merchants get no event for it
+			return nil, err
+		}
 	}
 	if err := refunds.Replace(tx, found); err != nil {
 		return nil, fmt.Errorf("refund: write: %w", err)
@@ -61,26 +63,28 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 	if r.Reason != nil {
 		back.Reason = *r.Reason
 	}
-	return order.Call(tx, found.Version, first,
+	return order.NewCall(tx, found.Version, first,
 		func(ctx context.Context) (provider.Result, error) { return rail.Refund(ctx, back) },
 		func(ctx context.Context) (provider.Result, error) { return rail.RefundStatus(ctx, back) })
 }
 
-// Book books the charger's result for a refund, from an answer or a callback. The zero result
-// stands for a lost answer.
+// Book books a charger's result for a refund, from a call or from a callback. The zero result
+// stands for a call that failed.
 func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, result provider.Result) (dispatch.Decision, error) {
 	found, err := engine.GetTx(tx, refunds, engine.Scope(tx.Caller), ref.Record, "refund")
 	if err != nil {
-		return dispatch.Repeat, err
+		return 0, err
 	}
 	r := &found.Value
 	order := in.order(r)
 	if r.ended() {
 		return order.Decide(ctx, tx, dispatch.Booked{Outcome: r.outcome(), Status: string(r.Status)}, result)
 	}
-	defer r.Continue(tx)()
-	if r.MarkSubmitted(tx.Now) { // a callback or a test helper came before the worker
-		r.enter(Processing)
+	defer r.AttributeEvents(tx)()
+	if r.MarkSubmitted(tx.Now) { // a callback or a test helper was faster than the worker
+		if err := r.enter(Processing); err != nil {
+			return 0, err
+		}
 	}
 	if result.Reference != "" {
 		r.ProviderReference = new(dispatch.Truncate(result.Reference, dispatch.MaxReference))
@@ -88,9 +92,9 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	decision, err := order.Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
-	case decision == dispatch.Settle:
+	case decision == dispatch.Succeeded:
 		err = in.settle(tx, found)
-	case decision == dispatch.Release:
+	case decision == dispatch.Failed:
 		err = in.release(tx, found, result.Reason.Message)
 	default:
 		err = refunds.Replace(tx, found)
@@ -111,8 +115,8 @@ func (r *record) outcome() provider.Outcome {
 	return provider.NotFound
 }
 
-// Find names the order with that id. It does not read the refund: Book refuses a missing one.
-func (in *Internal) Find(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
+// FindOwnOrder returns the order of the caller's with that id. Book refuses one that is missing.
+func (in *Internal) FindOwnOrder(_ context.Context, _ api.Caller, id string) (dispatch.Ref, error) {
 	return ref(id), nil
 }
 
@@ -153,7 +157,9 @@ func (in *Internal) settle(tx *engine.Tx, o *storage.Object[record]) error {
 	if err != nil {
 		return fmt.Errorf("refund: settle: %w", err)
 	}
-	r.enter(Succeeded)
+	if err := r.enter(Succeeded); err != nil {
+		return err
+	}
 	if err := in.succeeded(tx, r, "", ""); err != nil {
 		return err
 	}
@@ -173,7 +179,9 @@ func (in *Internal) release(tx *engine.Tx, o *storage.Object[record], reason str
 	if err := in.config.Payments.RefundFailed(tx, r.Payment, r.Amount); err != nil {
 		return err
 	}
-	r.enter(Failed)
+	if err := r.enter(Failed); err != nil {
+		return err
+	}
 	if reason == "" {
 		reason = "The provider declined the refund."
 	}
@@ -187,7 +195,7 @@ func (in *Internal) finish(tx *engine.Tx, o *storage.Object[record]) error {
 	if err := refunds.Replace(tx, o); err != nil {
 		return fmt.Errorf("refund: write: %w", err)
 	}
-	if err := dispatch.Refunds.Close(tx, o.ID); err != nil {
+	if err := dispatch.Refunds.IndexEnded(tx, o.ID); err != nil {
 		return err
 	}
 	return in.config.Events.Record(tx, &o.Value.Refund, statusEvent[o.Value.Status])

@@ -150,10 +150,10 @@ func (c *contradictions) EndWork(_ context.Context, w payments.Work) {
 	}
 }
 
-// When a charger reports the opposite of the booked outcome, it gets an error, and the booking
-// stays as it is. The log and the observer hear of it. The refund stays in the list until a
-// person resolves it.
-func TestContradictions(t *testing.T) {
+// A charger that reports the opposite of what was booked is told so, whichever way
+// round, and nothing is booked. The log and the observer are told, and people find the
+// refund in the list until they have resolved it.
+func TestContradictionsBookNothing(t *testing.T) {
 	for first, then := range map[provider.Outcome]provider.Outcome{
 		provider.Paid: provider.Refused, provider.Refused: provider.Paid,
 	} {
@@ -219,7 +219,7 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-func TestNotify(t *testing.T) {
+func TestCallbacksBookTheOutcomeOnce(t *testing.T) {
 	var log bytes.Buffer
 	m := &moody{}
 	m.says(provider.Result{Outcome: provider.InProgress}, nil)

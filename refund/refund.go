@@ -1,6 +1,7 @@
 package refund
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -77,14 +78,14 @@ type record struct {
 	Charge string `json:"charge,omitempty"`
 }
 
-// enter moves the refund to another status. It returns false for a step that the table does not
-// allow.
-func (r *record) enter(to Status) bool {
+// enter moves the refund to another status. It fails, and changes nothing, if the state
+// machine has no such transition.
+func (r *record) enter(to Status) error {
 	if !slices.Contains(transitions[to], r.Status) {
-		return false
+		return fmt.Errorf("refund: a refund that is %s cannot become %s", r.Status, to)
 	}
 	r.Status = to
-	return true
+	return nil
 }
 
 func (r *record) ended() bool { return r.Status == Succeeded || r.Status == Failed }

@@ -50,8 +50,8 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	return &Service{engine: e, internal: in}, in
 }
 
-// Records returns the kind that stores refunds.
-func (in *Internal) Records() *storage.Kind { return refunds.Kind() }
+// Kind is what refunds are stored as.
+func (in *Internal) Kind() *storage.Kind { return refunds.Kind() }
 
 // CreateParams describe a refund.
 type CreateParams struct {
@@ -113,7 +113,7 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
 			Payment: paid.ID, QRCode: paid.QRCode, Invoice: paid.Invoice, PaymentMethod: paid.PaymentMethod,
 			Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
 		},
-		Submission: dispatch.New(tx),
+		Submission: dispatch.NewSubmission(tx),
 		Charge:     back.Source.Charge,
 	}
 	if p.Reason != "" {
@@ -227,7 +227,7 @@ func (in *Internal) reserve(tx *engine.Tx, r *record) (*Refund, error) {
 	if _, err := refunds.Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("refund: keep: %w", err)
 	}
-	if err := dispatch.Refunds.Open(tx, ref(r.ID), tx.Now); err != nil {
+	if err := dispatch.Refunds.IndexOpen(tx, ref(r.ID), tx.Now); err != nil {
 		return nil, err
 	}
 	tx.WakeAfterCommit(refunds.Kind())

@@ -23,51 +23,54 @@ const WorkLimit = 2*callTimeout + bookTimeout
 
 // The errors of a call. They leave out the value of a host's panic, which may quote numbers.
 var (
-	errPanicked = errors.New("dispatch: the host's code panicked")
-	errNoAnswer = errors.New("dispatch: the provider's answer is no outcome")
+	errPanicked       = errors.New("dispatch: the host's code panicked")
+	errInvalidOutcome = errors.New("dispatch: the provider's answer is no outcome")
 )
 
-// Ask asks a provider about one order.
-type Ask = func(context.Context) (provider.Result, error)
+// ProviderFunc calls a provider for one order: it submits the order, or asks for its status.
+type ProviderFunc = func(context.Context) (provider.Result, error)
 
-// Call is one attempt to learn the outcome of an order. It runs outside of any
-// transaction.
+// Call is one attempt at an order: it submits the order, or polls for its status. It runs
+// outside of any transaction.
 type Call struct {
 	Ref
-	word           string // the name of the order in the log
+	typeName       string // what the order is called in the log
 	first          bool   // the provider cannot know the order yet
-	submit, status Ask
-	// report is the attempt for the observer, without its outcome.
-	report  work.Outcome
-	release func() // ends the lease of the record
+	submit, status ProviderFunc
+	// report is what the observer gets for the attempt; Do adds the outcome.
+	report work.Outcome
+	// stopRenewal stops renewing the lease of the record.
+	stopRenewal func()
 }
 
-// Book books a provider's result for an order, in the caller's transaction. The zero result
-// stands for a lost answer.
+// Book books a provider's result for an order in the caller's transaction. The zero result
+// stands for a call that failed.
 type Book = func(context.Context, *engine.Tx, Ref, provider.Result) (Decision, error)
 
-// Do asks the provider and books the answer. Workers call it, and so does a merchant's call
-// that is answered with the outcome, so that both take the same steps.
+// Do submits the order, or polls for its status, and books the result. On the first attempt
+// this is the call that moves the money. Workers call it, and so does a merchant's call that
+// is answered with the outcome, so that both take the same steps.
 //
-// It returns the provider's result, which is zero if no answer came, and the decision. A
-// contradiction is the error provider.ErrContradicted. Do books the answer of a call even if ctx
-// ends meanwhile.
+// It returns the provider's result, which is zero if the call failed, and the decision. A
+// contradiction is the error provider.ErrContradicted. Do books the result even if ctx ends
+// after the provider was called.
 func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book Book) (provider.Result, Decision, error) {
-	result, failed := c.ask(ctx)
-	said := c.report
-	said.Name = string(result.Outcome)
-	if failed != nil { // the error may quote the number; the log must not
-		said.Name, said.Level, said.Err = "no_answer", slog.LevelWarn, failed
+	result, callErr := c.submitOrPoll(ctx)
+	report := c.report
+	report.Name = string(result.Outcome)
+	if callErr != nil { // the error may quote the number; the log must not
+		report.Name, report.Level, report.Err = "no_answer", slog.LevelWarn, callErr
 	}
 	booking, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookTimeout)
 	defer cancel()
-	caller.RequestID = said.RequestID
+	caller.RequestID = report.RequestID
 	decision, err := Apply(booking, e, caller, c.Ref, result, book)
 	if errors.Is(err, provider.ErrContradicted) {
-		said.Name, said.Level, said.Err = contradicted.Name, contradicted.Level, contradicted.Err
+		report.Name, report.Level, report.Err = contradictionReport.Name, contradictionReport.Level, contradictionReport.Err
 	}
-	if !work.SetReport(ctx, said) && failed != nil {
-		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, c.word, c.ID)
+	observed := work.Report(ctx, report)
+	if callErr != nil && !observed {
+		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, c.typeName, c.ID)
 	}
 	return result, decision, err
 }
@@ -79,33 +82,36 @@ func Apply(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r 
 		decision, err = book(ctx, tx, ref, r)
 		return err
 	})
-	if err == nil && decision == Contradict {
+	if err == nil && decision == Contradicted {
 		err = provider.ErrContradicted
 	}
 	return decision, err
 }
 
-// ask submits an order the first time. Later it asks for the status, and submits the order again
-// only if the provider does not know it. A panic is an error, and so is an answer without a valid
-// outcome. ask ends the lease of the record.
-func (c *Call) ask(ctx context.Context) (provider.Result, error) {
-	if c.release != nil {
-		defer c.release()
+// submitOrPoll submits the order on the first attempt. Later it polls for the status, and
+// submits the order again only if the provider has never seen it. A panic is an error, and
+// so is a result with an unknown outcome.
+//
+// It stops renewing the lease of the record. What is left of the lease, up to work.Lease,
+// covers the booking.
+func (c *Call) submitOrPoll(ctx context.Context) (provider.Result, error) {
+	if c.stopRenewal != nil {
+		defer c.stopRenewal()
 	}
 	if !c.first {
-		result, err := try(ctx, c.status)
+		result, err := callProvider(ctx, c.status)
 		switch {
 		case err != nil:
 			return provider.Result{}, err
 		case result.Outcome.Known():
 			return result, nil
 		case result.Outcome != provider.NotFound:
-			return provider.Result{}, errNoAnswer
+			return provider.Result{}, errInvalidOutcome
 		}
 	}
-	result, err := try(ctx, c.submit)
+	result, err := callProvider(ctx, c.submit)
 	if err == nil && !result.Outcome.Known() {
-		err = errNoAnswer
+		err = errInvalidOutcome
 	}
 	if err != nil {
 		return provider.Result{}, err
@@ -113,13 +119,13 @@ func (c *Call) ask(ctx context.Context) (provider.Result, error) {
 	return result, nil
 }
 
-func try(ctx context.Context, ask Ask) (provider.Result, error) {
-	return Try(ctx, func(ctx context.Context, _ struct{}) (provider.Result, error) { return ask(ctx) }, struct{}{})
+func callProvider(ctx context.Context, call ProviderFunc) (provider.Result, error) {
+	return CallHost(ctx, func(ctx context.Context, _ struct{}) (provider.Result, error) { return call(ctx) }, struct{}{})
 }
 
-// Try calls a host's code once, for at most 30 seconds. A panic is an error like any
+// CallHost calls a host's code once, for at most 30 seconds. A panic is an error like any
 // other.
-func Try[I, R any](ctx context.Context, do func(context.Context, I) (R, error), in I) (result R, err error) {
+func CallHost[I, R any](ctx context.Context, do func(context.Context, I) (R, error), in I) (result R, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer func() {

@@ -5,8 +5,9 @@
 // failed: the worker asks again, under the same id, until the answer is conclusive.
 //
 // The steps work in their caller's transaction, on the [Submission] that is part of the
-// caller's record and on the [Index] of orders. payout, refund and invoice call them
-// beside their own rules. Package providers, above those, runs the loop.
+// caller's record and on the index of orders, which holds an [Entry] for each. payout, refund
+// and invoice call them beside their own rules. Package providers, above those, runs the
+// loop.
 package dispatch
 
 import (
@@ -23,11 +24,12 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Flow is one of the flows of orders. It keeps the [Entry] of each order, which together are the
-// operator's index. A callback knows only the id, and finds the record through the index. The
-// index also lists the orders of all merchants.
-type Flow struct {
-	// Name is the name of an order in the log and in refusals.
+// OrderType is one of the three types of orders: transfers, refunds and charges. It holds
+// the operator's index, with an [Entry] for each order of the type. A callback knows only an
+// id, and finds the order's record through the index. The index also lists the orders of all
+// merchants together.
+type OrderType struct {
+	// Name is what an order is called in the log and in refusals.
 	Name provider.Flow
 	// Backoff is the wait after each inconclusive attempt. Its last entry stands for all later
 	// ones.
@@ -38,11 +40,11 @@ type Flow struct {
 	index *storage.Collection[Entry]
 }
 
-// The flows of orders.
+// The types of orders. The tables' names are of an earlier release.
 var (
-	Transfers = &Flow{Name: provider.Transfers, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("rail_orders")}
-	Refunds   = &Flow{Name: provider.Refunds, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("refund_orders")}
-	Charges   = &Flow{Name: provider.Charges, Backoff: ChargeBackoff, NoProvider: "no_charger", index: newIndex("charge_orders")}
+	Transfers = &OrderType{Name: provider.Transfers, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("rail_orders")}
+	Refunds   = &OrderType{Name: provider.Refunds, Backoff: pollBackoff, NoProvider: "no_rail", index: newIndex("refund_orders")}
+	Charges   = &OrderType{Name: provider.Charges, Backoff: ChargeBackoff, NoProvider: "no_charger", index: newIndex("charge_orders")}
 )
 
 // Kinds are the kinds of records that this package stores.
@@ -60,27 +62,30 @@ type Ref struct {
 	Record string
 }
 
-// Submission is the part of a record that tracks its order.
+// Submission is the state of an order's submission to its provider, as a part of the record.
 type Submission struct {
 	// Request and Key belong to the call that made the order. Later events name them.
 	Request string `json:"request,omitempty"`
 	Key     string `json:"key,omitempty"`
-	// Attempts counts the submissions and status requests.
+	// Attempts counts how often the order was submitted or polled for. Its stored name is
+	// of an earlier release.
 	Attempts int `json:"asked,omitempty"`
-	// SubmittedAt is the time of the first call of the provider.
+	// SubmittedAt is when the first attempt began, or when a callback came before that.
 	SubmittedAt *api.Time `json:"submitted_at,omitempty"`
-	// Stuck says that the log has a line about it.
+	// Stuck says that the log line about a stuck order was written.
 	Stuck bool `json:"stuck,omitempty"`
 	// Due is the time of the worker's next attempt; nil if nothing is left to do.
 	Due *api.Time `json:"due,omitempty"`
 }
 
-// New returns the submission of an order that the caller makes. It is due at once.
-func New(tx *engine.Tx) Submission {
+// NewSubmission returns the submission of an order that the caller makes. It is due at once.
+func NewSubmission(tx *engine.Tx) Submission {
 	return Submission{Request: tx.Caller.RequestID, Key: tx.Caller.IdempotencyKey, Due: api.AtOrNil(tx.Now)}
 }
 
-// MarkSubmitted notes that the provider has the order. It returns true the first time.
+// MarkSubmitted notes that the provider may have the order from now on. The caller commits
+// that before it calls the provider, or books a callback. first reports that it was not
+// noted before.
 func (s *Submission) MarkSubmitted(now time.Time) (first bool) {
 	if s.SubmittedAt != nil {
 		return false
@@ -89,17 +94,21 @@ func (s *Submission) MarkSubmitted(now time.Time) (first bool) {
 	return true
 }
 
-// Begin counts an attempt. first says that no attempt and no callback came before, so the
-// provider cannot know the order.
-func (s *Submission) Begin(now time.Time) (first bool) {
+// CountAttempt counts an attempt. first reports that no attempt and no callback came before:
+// the provider cannot know the order, so it is submitted without a poll.
+//
+// Attempts without SubmittedAt exist only in charges that an earlier release began. Package
+// invoice sets SubmittedAt when it adopts one; the second condition guards against one that
+// it missed.
+func (s *Submission) CountAttempt(now time.Time) (first bool) {
 	first = s.MarkSubmitted(now) && s.Attempts == 0
 	s.Attempts++
 	return first
 }
 
-// Continue lets the events of the transaction name the call that made the order, until
-// restore is called.
-func (s *Submission) Continue(tx *engine.Tx) (restore func()) {
+// AttributeEvents makes the events of the transaction name the call that made the order,
+// until restore is called.
+func (s *Submission) AttributeEvents(tx *engine.Tx) (restore func()) {
 	caller := tx.Caller
 	tx.Caller.RequestID, tx.Caller.IdempotencyKey = s.Request, s.Key
 	return func() { tx.Caller = caller }
@@ -114,21 +123,22 @@ func DueField[T any](submission func(*T) *Submission) storage.Field[T] {
 type Order struct {
 	*Submission
 	Ref
-	Flow *Flow
-	// Records is the kind that stores the record.
-	Records *storage.Kind
-	// Since is the time when the order was made.
+	Type *OrderType
+	// Kind is what the record is stored as.
+	Kind *storage.Kind
+	// Since is when the order was made.
 	Since time.Time
-	// StuckAfter is the time after which the log gets a line about the order.
+	// StuckAfter is how long an order may take before the log calls it stuck.
 	StuckAfter time.Duration
 }
 
-// Wait sets the next poll, from the provider's wish or from the backoff. It logs, once, an order
-// that takes too long.
-func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
+// SchedulePoll sets the time of the next poll: what the provider asked for, or by the
+// backoff. It writes one log line about an order that takes too long. The caller writes the
+// record.
+func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
 		// A callback may come before the first attempt.
-		pollAfter = o.Flow.Backoff.AfterOrLast(max(o.Attempts, 1))
+		pollAfter = o.Type.Backoff.AfterOrLast(max(o.Attempts, 1))
 	}
 	o.Due = api.AtOrNil(tx.Now.Add(pollAfter))
 	age := tx.Now.Sub(o.Since)
@@ -136,37 +146,38 @@ func (o *Order) Wait(ctx context.Context, tx *engine.Tx, pollAfter time.Duration
 		return
 	}
 	o.Stuck = true
-	word, id, attempts := string(o.Flow.Name), o.ID, o.Attempts
+	typeName, id, attempts := string(o.Type.Name), o.ID, o.Attempts
 	tx.OnCommit(func() {
-		tx.Log().ErrorContext(ctx, "a "+word+" is stuck: the provider has not decided", word, id, "age", age.String(), "attempts", attempts)
+		tx.Log().ErrorContext(ctx, "a "+typeName+" is stuck: the provider has not decided", typeName, id, "age", age.String(), "attempts", attempts)
 	})
 }
 
-// WaitForProvider sets the next attempt of an order without a configured provider, and logs it.
-func (o *Order) WaitForProvider(ctx context.Context, tx *engine.Tx) {
-	o.Wait(ctx, tx, providerWait)
-	word, id, live := string(o.Flow.Name), o.ID, tx.Caller.Live
-	work.SetReport(ctx, work.Report{Name: o.Flow.NoProvider, RequestID: o.Request})
+// PostponeWithoutProvider postpones an order for which the host has configured no provider,
+// and writes a log line. The caller writes the record.
+func (o *Order) PostponeWithoutProvider(ctx context.Context, tx *engine.Tx) {
+	o.SchedulePoll(ctx, tx, providerWait)
+	typeName, id, live := string(o.Type.Name), o.ID, tx.Caller.Live
+	work.Report(ctx, work.Outcome{Name: o.Type.NoProvider, RequestID: o.Request})
 	tx.OnCommit(func() {
-		tx.Log().ErrorContext(ctx, "a "+word+" waits, because no provider is configured for it", word, id, "live", live)
+		tx.Log().ErrorContext(ctx, "a "+typeName+" waits, because no provider is configured for it", typeName, id, "live", live)
 	})
 }
 
-// EndedBefore tells the observer that a callback came before the worker.
-func (o *Order) EndedBefore(ctx context.Context) {
-	work.SetReport(ctx, work.Report{Name: "ended_before", RequestID: o.Request})
+// ReportAlreadyEnded reports to the observer that a callback was faster than the worker.
+func (o *Order) ReportAlreadyEnded(ctx context.Context) {
+	work.Report(ctx, work.Outcome{Name: "ended_before", RequestID: o.Request})
 }
 
-// Call leases the record, which the caller has written at this version, and returns the call of
-// the provider.
-func (o *Order) Call(tx *engine.Tx, version int64, first bool, submit, status Ask) (*Call, error) {
-	release, err := tx.KeepLease(o.Records, o.Record, version)
+// NewCall leases the record, which the caller has written at this version, and returns the
+// call of the provider. The caller runs it with [Call.Do] after the commit.
+func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status ProviderFunc) (*Call, error) {
+	stopRenewal, err := tx.KeepLease(o.Kind, o.Record, version)
 	if err != nil {
-		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Flow.Name, err)
+		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Type.Name, err)
 	}
 	return &Call{
-		Ref: o.Ref, word: string(o.Flow.Name), first: first, submit: submit, status: status, release: release,
-		report: work.Report{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
+		Ref: o.Ref, typeName: string(o.Type.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
+		report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 // script is a provider that answers as written, and records how it was called.
 type script struct {
-	submit, status Ask
+	submit, status ProviderFunc
 	asked          string
 }
 
@@ -28,8 +28,8 @@ func (s *script) call(first bool) *Call {
 	}
 }
 
-func TestAskSubmitsOnce(t *testing.T) {
-	says := func(o provider.Outcome) Ask {
+func TestOrderIsSubmittedOnce(t *testing.T) {
+	says := func(o provider.Outcome) ProviderFunc {
 		return func(context.Context) (provider.Result, error) { return provider.Result{Outcome: o}, nil }
 	}
 	lost := func(context.Context) (provider.Result, error) {
@@ -38,7 +38,7 @@ func TestAskSubmitsOnce(t *testing.T) {
 	panics := func(context.Context) (provider.Result, error) { panic("0241234567") }
 	for name, test := range map[string]struct {
 		first          bool
-		submit, status Ask
+		submit, status ProviderFunc
 		asked          string
 		answer         provider.Outcome // no outcome stands for no answer
 	}{
@@ -56,13 +56,13 @@ func TestAskSubmitsOnce(t *testing.T) {
 		"again, never seen, then lost": {false, lost, says("not_found"), "?+", ""},
 	} {
 		s := &script{submit: test.submit, status: test.status}
-		answer, err := s.call(test.first).ask(t.Context())
+		answer, err := s.call(test.first).submitOrPoll(t.Context())
 		if answer.Outcome != test.answer || (err == nil) != (test.answer != "") || s.asked != test.asked {
 			t.Errorf("%s: asked %s, got %q, %v", name, s.asked, answer.Outcome, err)
 		}
 	}
-	// A host's panic value may be a number, so the error leaves it out.
-	if _, err := (&script{submit: panics}).call(true).ask(t.Context()); !errors.Is(err, errPanicked) {
+	// What a host's code panics with may be a number, and the error leaves it out.
+	if _, err := (&script{submit: panics}).call(true).submitOrPoll(t.Context()); !errors.Is(err, errPanicked) {
 		t.Errorf("a panic is %v", err)
 	}
 }

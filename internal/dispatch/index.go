@@ -14,7 +14,8 @@ import (
 
 // Entry is the operator's record of an order, over all merchants. Its id is the order's.
 type Entry struct {
-	// Object is the type of the order's record; see [Ref].
+	// Object is what the order's record is; see [Ref]. Its stored name, and that of
+	// RecordID, are of an earlier release.
 	Object   string `json:"noun"`
 	Merchant string `json:"merchant"`
 	// Open says that the order has no outcome yet.
@@ -47,7 +48,7 @@ func (e *Entry) Ref(id string) Ref {
 	return ref
 }
 
-// newIndex declares the index of a flow in a table of its own.
+// newIndex declares the index of an order type, in a table of its own.
 func newIndex(table string) *storage.Collection[Entry] {
 	return storage.NewCollection(table, []storage.Field[Entry]{
 		{
@@ -68,22 +69,22 @@ func newIndex(table string) *storage.Collection[Entry] {
 	})
 }
 
-// Open indexes an order of the caller that has been open since the given time.
-func (f *Flow) Open(tx *engine.Tx, ref Ref, since time.Time) error {
+// IndexOpen adds an order of the caller's to the index, as on its way since a time.
+func (t *OrderType) IndexOpen(tx *engine.Tx, ref Ref, since time.Time) error {
 	e := newEntry(tx, ref, since)
 	e.Open = true
-	if _, err := f.index.Insert(tx, storage.Scope{Live: tx.Caller.Live}, ref.ID, e); err != nil {
+	if _, err := t.index.Insert(tx, storage.Scope{Live: tx.Caller.Live}, ref.ID, e); err != nil {
 		return fmt.Errorf("dispatch: index order: %w", err)
 	}
 	return nil
 }
 
-// Close notes that an order has ended.
-func (f *Flow) Close(tx *engine.Tx, id string) error {
-	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+// IndexEnded notes in the index that an order has ended.
+func (t *OrderType) IndexEnded(tx *engine.Tx, id string) error {
+	o, err := t.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
 	if err == nil {
 		o.Value.Open = false
-		err = f.index.Replace(tx, o)
+		err = t.index.Replace(tx, o)
 	}
 	if err != nil {
 		return fmt.Errorf("dispatch: close order: %w", err)
@@ -91,12 +92,12 @@ func (f *Flow) Close(tx *engine.Tx, id string) error {
 	return nil
 }
 
-// Drop removes the entry of an open order that an earlier release kept under the id of its
-// record.
-func (f *Flow) Drop(tx *engine.Tx, id string) error {
-	o, err := f.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
+// RemoveFromIndex removes the entry of an open order that an earlier release kept under the
+// id of its record.
+func (t *OrderType) RemoveFromIndex(tx *engine.Tx, id string) error {
+	o, err := t.index.Get(tx, storage.Scope{Live: tx.Caller.Live}, id)
 	if err == nil {
-		err = f.index.Delete(tx, o)
+		err = t.index.Delete(tx, o)
 	}
 	if err != nil {
 		return fmt.Errorf("dispatch: drop order: %w", err)
@@ -104,15 +105,15 @@ func (f *Flow) Drop(tx *engine.Tx, id string) error {
 	return nil
 }
 
-// Find returns the entry of an order, and its merchant. word names the order in the refusal if
-// there is none.
-func (f *Flow) Find(ctx context.Context, e *engine.Engine, id, word string) (entry *Entry, caller api.Caller, err error) {
+// FindInIndex returns the entry of an order of any merchant, and that merchant as caller.
+// noun is what the order is called in the refusal when there is none.
+func (t *OrderType) FindInIndex(ctx context.Context, e *engine.Engine, id, noun string) (entry *Entry, caller api.Caller, err error) {
 	err = e.Store.View(ctx, func(tx storage.ReadTx) error {
-		found, err := f.index.Get(tx, storage.Scope{Live: true}, id)
+		found, err := t.index.Get(tx, storage.Scope{Live: true}, id)
 		if errors.Is(err, storage.ErrNotFound) {
-			found, err = f.index.Get(tx, storage.Scope{}, id)
+			found, err = t.index.Get(tx, storage.Scope{}, id)
 		}
-		if found, err = engine.OrMissing(found, err, word); err != nil {
+		if found, err = engine.OrMissing(found, err, noun); err != nil {
 			return err
 		}
 		entry, caller = &found.Value, api.Caller{Merchant: found.Value.Merchant, Live: found.Scope.Live}
@@ -125,15 +126,15 @@ func (f *Flow) Find(ctx context.Context, e *engine.Engine, id, word string) (ent
 // snapshot briefly.
 const orderPage = 200
 
-// Each calls do for every order of a mode that the query selects, newest first, each in a View
-// for its merchant.
-func (f *Flow) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+// Each calls do for every order of a mode that the query selects, newest first, each
+// in a View of its merchant's.
+func (t *OrderType) Each(ctx context.Context, e *engine.Engine, live bool, q storage.Query, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
 	q.Scope, q.Limit = storage.Scope{Live: live}, orderPage
 	for more := true; more; {
 		var page []*storage.Object[Entry]
 		err := e.Store.View(ctx, func(tx storage.ReadTx) error {
 			var err error
-			page, more, err = f.index.List(tx, q)
+			page, more, err = t.index.List(tx, q)
 			return err
 		})
 		if err != nil {
@@ -158,13 +159,13 @@ var openOnly = []storage.Equal{{Column: "open", Value: true}}
 // contradictedOnly selects the ended orders that were contradicted.
 var contradictedOnly = []storage.Equal{{Column: "open", Value: false}}
 
-// EachStuck calls do, as [Flow.Each] does, for the contradicted orders of a mode, and then for
-// those that have been open longer than after.
-func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
-	if err := f.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, do); err != nil {
+// EachStuck calls do, as [OrderType.Each] does, for the contradicted orders of a mode, and then
+// for those that have been open for so long.
+func (t *OrderType) EachStuck(ctx context.Context, e *engine.Engine, live bool, after time.Duration, do func(tx *engine.ReadTx, ref Ref, e *Entry) error) error {
+	if err := t.Each(ctx, e, live, storage.Query{Where: contradictedOnly}, do); err != nil {
 		return err
 	}
-	return f.Each(ctx, e, live, storage.Query{Where: openOnly}, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
+	return t.Each(ctx, e, live, storage.Query{Where: openOnly}, func(tx *engine.ReadTx, ref Ref, e *Entry) error {
 		if tx.Now.Sub(e.CreatedAt.Time) < after {
 			return nil
 		}
@@ -172,12 +173,12 @@ func (f *Flow) EachStuck(ctx context.Context, e *engine.Engine, live bool, after
 	})
 }
 
-// CountStuck counts the orders of a mode that are contradicted, or have been open longer than
-// after, up to limit. It reads contradicted orders, and then open ones, the oldest first. In live
-// mode it reads no more than the stuck ones. In test mode each merchant has its own clock, so it
-// reads up to limit open ones.
-func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
-	stuck, err := f.countContradicted(tx, live, limit)
+// CountStuck counts the orders of a mode that are contradicted, or have been open for so
+// long, up to limit. It reads what is contradicted, and then what is open, the oldest
+// first. In live mode it reads no more than what is stuck. Test mode has as many clocks as
+// merchants, so that up to limit open ones are looked at there.
+func (t *OrderType) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after time.Duration, limit int) (int, error) {
+	stuck, err := t.countContradicted(tx, live, limit)
 	if err != nil {
 		return 0, err
 	}
@@ -187,7 +188,7 @@ func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after 
 		Before: " ", Limit: orderPage, // before every id, so the page holds the oldest
 	}
 	for more := true; more && seen < limit; {
-		page, left, err := f.index.List(tx, q)
+		page, left, err := t.index.List(tx, q)
 		if err != nil {
 			return 0, fmt.Errorf("dispatch: count stuck orders: %w", err)
 		}
@@ -214,10 +215,10 @@ func (f *Flow) CountStuck(tx storage.ReadTx, e *engine.Engine, live bool, after 
 }
 
 // countContradicted counts the contradicted orders of a mode, up to limit.
-func (f *Flow) countContradicted(tx storage.ReadTx, live bool, limit int) (n int, err error) {
+func (t *OrderType) countContradicted(tx storage.ReadTx, live bool, limit int) (n int, err error) {
 	q := storage.Query{Scope: storage.Scope{Live: live}, Where: contradictedOnly, Limit: orderPage}
 	for more := true; more && n < limit; {
-		page, left, err := f.index.List(tx, q)
+		page, left, err := t.index.List(tx, q)
 		if err != nil {
 			return 0, fmt.Errorf("dispatch: count contradicted orders: %w", err)
 		}

@@ -122,7 +122,7 @@ func idOf(answer any) string {
 // Whichever operation of the store fails, in whichever call: the call says so, as
 // a fault and not as a refusal of the caller's, nothing of it is written, and the
 // same call succeeds as soon as nothing fails.
-func TestNoFailureOfTheStoreIsLost(t *testing.T) {
+func TestStoreFailuresReachTheCaller(t *testing.T) {
 	oneGoroutine(t)
 	onSubjects(t, func(t *testing.T, s *subject) {
 		for i, c := range s.calls {

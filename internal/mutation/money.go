@@ -116,7 +116,7 @@ var transferGuards = []guard{
 	},
 	{
 		"limit: a payout that failed counts for no day", "payout/dispatch.go",
-		"in.countDailyTotal(tx, k, r.CreatedAt.Time, -amount)", "in.countDailyTotal(tx, k, r.CreatedAt.Time, 0*amount)", "./payout", "TestDailyLimit|TestModel",
+		"in.countDailyTotal(tx, v, r.CreatedAt.Time, -amount)", "in.countDailyTotal(tx, v, r.CreatedAt.Time, 0*amount)", "./payout", "TestDailyLimit|TestRandomLivesMatchTheModel",
 	},
 	{
 		"limit: names of a day", "payout/namequota.go",
@@ -132,11 +132,11 @@ var transferGuards = []guard{
 	},
 	{
 		"fee: it is taken", "payout/internal.go",
-		"fee: in.config.Fees.of(p.Destination.Type, amount),", "fee: 0 * in.config.Fees.of(p.Destination.Type, amount),", "./payout", "TestFees",
+		"fee: in.config.Fees.of(p.Destination.Type, amount),", "fee: 0 * in.config.Fees.of(p.Destination.Type, amount),", "./payout", "TestFeeFollowsAmountAndDestination",
 	},
 	{
 		"fee: it has a cap", "payout/fee.go",
-		"if most := ghs(f.Cap); most > 0 {", "", "./payout", "TestFees",
+		"if most := ghs(f.Cap); most > 0 {", "", "./payout", "TestFeeFollowsAmountAndDestination",
 	},
 	{
 		"fee: it is from 0 to all", "payout/fee.go",
@@ -148,7 +148,7 @@ var transferGuards = []guard{
 	},
 	{
 		"states: a transfer is not cancelled once the rail knows it", "payout/transfer.go",
-		"{Created, Pending},", "{Created, Pending, Processing},", "./payout", "TestTransferStates|TestModel",
+		"{Created, Pending},", "{Created, Pending, Processing},", "./payout", "TestTransferStates|TestRandomLivesMatchTheModel",
 	},
 	{
 		"states: a name that must match does", "payout/internal.go",
@@ -156,27 +156,27 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: what has ended is booked once", "payout/dispatch.go",
-		"if r.Status.final() {\n\t\treturn order", "if false {\n\t\treturn order", "./payout", "TestNotify|TestContradictions",
+		"if r.Status.final() {\n\t\treturn order", "if false {\n\t\treturn order", "./payout", "TestCallbacksBookTheOutcomeOnce|TestContradictionsBookNothing",
 	},
 	{
 		"dispatch: what has ended is not sent", "payout/dispatch.go",
 		"if r.Status.final() { // a callback arrived first", "if false {", "./internal/faults", "TestACallbackAtAnyMoment/memory",
 	},
 	{
-		"dispatch: it asks before it submits again", "internal/dispatch/call.go",
-		"if !c.first {", "", "./internal/dispatch", "TestAskSubmitsOnce",
+		"dispatch: it polls before it submits again", "internal/dispatch/call.go",
+		"if !c.first {", "", "./internal/dispatch", "TestOrderIsSubmittedOnce",
 	},
 	{
 		"dispatch: no answer is no outcome", "internal/dispatch/call.go",
-		"case result.Outcome != provider.NotFound:", "", "./internal/dispatch", "TestAskSubmitsOnce",
+		"case result.Outcome != provider.NotFound:", "", "./internal/dispatch", "TestOrderIsSubmittedOnce",
 	},
 	{
 		"dispatch: an order is left alone while the rail is asked", "internal/dispatch/dispatch.go",
-		"release, err := tx.KeepLease(o.Records, o.Record, version)", "release, err := func() {}, error(nil)", "./internal/faults", "TestSlowRailIsAskedByOneWorker",
+		"stopRenewal, err := tx.KeepLease(o.Kind, o.Record, version)", "stopRenewal, err := func() {}, error(nil)", "./internal/faults", "TestSlowRailIsAskedByOneWorker",
 	},
 	{
 		"dispatch: a contradiction is noted", "internal/dispatch/decide.go",
-		"if paid && booked.Outcome != provider.Paid || refused && booked.Outcome != provider.Refused {", "", "./payout", "TestContradictions|TestNotify",
+		"if paid && booked.Outcome != provider.Paid || refused && booked.Outcome != provider.Refused {", "", "./payout", "TestContradictionsBookNothing|TestCallbacksBookTheOutcomeOnce",
 	},
 }
 
@@ -200,7 +200,7 @@ var refundGuards = []guard{
 	},
 	{
 		"refund: what failed may be refunded again", "refund/dispatch.go",
-		"in.config.Payments.RefundFailed(tx, r.Payment, r.Amount)", "error(nil)", "./refund", "TestRefundThroughCharger|TestNotify|TestLostRefund",
+		"in.config.Payments.RefundFailed(tx, r.Payment, r.Amount)", "error(nil)", "./refund", "TestRefundThroughCharger|TestCallbacksBookTheOutcomeOnce|TestLostRefund",
 	},
 	{
 		"refund: only of what was paid", "payment/refund.go",
@@ -209,7 +209,7 @@ var refundGuards = []guard{
 	{
 		"refund: a contradiction is noted", "internal/dispatch/decide.go",
 		"if paid && booked.Outcome != provider.Paid || refused && booked.Outcome != provider.Refused {", "",
-		"./refund", "TestContradictions|TestNotify",
+		"./refund", "TestContradictionsBookNothing|TestCallbacksBookTheOutcomeOnce",
 	},
 }
 

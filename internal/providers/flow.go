@@ -10,20 +10,21 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// flow is one of the flows of orders, with the rules of the package that makes its orders.
+// flow is a type of orders, with the package that makes them.
 type flow struct {
-	*dispatch.Flow
-	rules rules
-	// settle books a result for an order of the caller, under the caller's key.
-	settle func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error
+	*dispatch.OrderType
+	owner orderOwner
+	// simulate books a result that a test makes up, under the caller's idempotency key.
+	simulate func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error
 }
 
-// rules are the methods of the package that makes the orders.
-type rules interface {
-	// Find returns the caller's order with that id.
-	Find(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error)
-	// Begin counts an attempt for an object and returns the call of the provider, or nil if there
-	// is nothing to call.
+// orderOwner is the package that makes the orders of a flow: payout, refund or invoice. It
+// knows their rules.
+type orderOwner interface {
+	// FindOwnOrder returns the order of the caller's with that id.
+	FindOwnOrder(ctx context.Context, caller api.Caller, id string) (dispatch.Ref, error)
+	// Begin counts an attempt for an object and returns the call of the provider; nil where
+	// there is nothing to call.
 	Begin(ctx context.Context, tx *engine.Tx, object, id string) (*dispatch.Call, error)
 	// Book books a result of an order.
 	Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r provider.Result) (dispatch.Decision, error)
@@ -31,25 +32,25 @@ type rules interface {
 	Info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error)
 }
 
-// loading are the rules for orders that are part of objects of type T.
-type loading[T any] interface {
-	rules
+// ownerOf is the owner of orders that are part of objects of type T.
+type ownerOf[T any] interface {
+	orderOwner
 	// Load returns the object as hosts see it, and the word for its status.
 	Load(tx *engine.Tx, ref dispatch.Ref) (*T, string, error)
 }
 
-// newFlow returns a flow. params returns the value of which the engine makes the fingerprint of a
-// Settle call.
-func newFlow[T any](e *engine.Engine, of *dispatch.Flow, in loading[T], params func(string, provider.Result) settleParams) *flow {
-	return &flow{of, in, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
-		call := engine.Operation{Name: ref.Object + ".settle", Params: params(ref.ID, r)}
+// newFlow returns a flow. fingerprint returns what the fingerprint of a call of Settle is
+// computed from.
+func newFlow[T any](e *engine.Engine, t *dispatch.OrderType, owner ownerOf[T], fingerprint func(string, provider.Result) settleParams) *flow {
+	return &flow{t, owner, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
+		call := engine.Call{Name: ref.Object + ".settle", Params: fingerprint(ref.ID, r)}
 		_, err := engine.Execute(ctx, e, caller, call, func(tx *engine.Tx) (*T, error) {
-			decision, err := in.Book(ctx, tx, ref, r)
+			decision, err := owner.Book(ctx, tx, ref, r)
 			if err != nil {
 				return nil, err
 			}
-			object, status, err := in.Load(tx, ref)
-			if err == nil && decision == dispatch.Contradict { // the transaction was refused, so it noted nothing
+			object, status, err := owner.Load(tx, ref)
+			if err == nil && decision == dispatch.Contradicted { // the error rolls back what Book noted
 				err = api.Errorf(api.TransferSettled, "", "This %s is %s already.", ref.Object, status)
 			}
 			return object, err
@@ -60,7 +61,7 @@ func newFlow[T any](e *engine.Engine, of *dispatch.Flow, in loading[T], params f
 
 // info describes an order that has this entry.
 func (f *flow) info(tx *engine.ReadTx, ref dispatch.Ref, e *dispatch.Entry) (*provider.OrderInfo, error) {
-	info, err := f.rules.Info(tx, ref, e)
+	info, err := f.owner.Info(tx, ref, e)
 	if err != nil {
 		return nil, err
 	}

@@ -50,22 +50,22 @@ var _ provider.Service = (*Service)(nil)
 func New(e *engine.Engine, c Config) *Service {
 	return &Service{
 		engine: e, config: c,
-		transfers: newFlow[payout.Transfer](e, dispatch.Transfers, c.Payouts, transferSettling),
-		refunds:   newFlow[refund.Refund](e, dispatch.Refunds, c.Refunds, refundSettling),
-		charges:   newFlow[invoice.Invoice](e, dispatch.Charges, c.Invoices, transferSettling),
+		transfers: newFlow[payout.Transfer](e, dispatch.Transfers, c.Payouts, settleFingerprint),
+		refunds:   newFlow[refund.Refund](e, dispatch.Refunds, c.Refunds, legacyRefundFingerprint),
+		charges:   newFlow[invoice.Invoice](e, dispatch.Charges, c.Invoices, settleFingerprint),
 	}
 }
 
-// Jobs submit due orders to their providers, and poll for their outcomes.
+// Jobs submit the due orders to their providers, and poll for their outcomes.
 func (s *Service) Jobs() []work.Job {
 	const atATime, chargesAtATime = 64, 32 // most of the time goes to waiting for the provider
 	var jobs []work.Job
-	for _, k := range transfer.Kinds {
-		jobs = append(jobs, s.job(s.transfers, k.Object, s.config.Payouts.Records(k), atATime))
+	for _, v := range transfer.Variants {
+		jobs = append(jobs, s.job(s.transfers, v.Object, s.config.Payouts.Kind(v), atATime))
 	}
 	return append(jobs,
-		s.job(s.refunds, "refund", s.config.Refunds.Records(), atATime),
-		s.job(s.charges, "invoice", s.config.Invoices.Records(), chargesAtATime))
+		s.job(s.refunds, "refund", s.config.Refunds.Kind(), atATime),
+		s.job(s.charges, "invoice", s.config.Invoices.Kind(), chargesAtATime))
 }
 
 func (s *Service) job(f *flow, object string, kind *storage.Kind, atATime int) work.Job {
@@ -75,20 +75,24 @@ func (s *Service) job(f *flow, object string, kind *storage.Kind, atATime int) w
 	}
 }
 
-// send submits an order or asks for its status, and books the answer. It leases the record, which
-// stays due. If this process dies, another worker takes the record over.
+// send submits an order or polls for its status, and books the result. The record is leased
+// meanwhile: it stays due, and another worker takes it over if this process dies.
+//
+// There are two leases, one after the other. The worker's claim holds the first, and Begin's
+// write of the record ends it: its renewal then stops with a conflict, which is no error.
+// Begin takes the second in the same transaction, for the [dispatch.Call].
 func (s *Service) send(ctx context.Context, f *flow, object string, claimed storage.Record) error {
 	caller := api.Caller{Merchant: claimed.Scope.Merchant, Live: claimed.Scope.Live}
 	var call *dispatch.Call
 	err := s.engine.Update(ctx, caller, func(tx *engine.Tx) (err error) {
-		call, err = f.rules.Begin(ctx, tx, object, claimed.ID)
+		call, err = f.owner.Begin(ctx, tx, object, claimed.ID)
 		return err
 	})
 	if err != nil || call == nil {
 		return err
 	}
-	if _, _, err = call.Do(ctx, s.engine, caller, f.rules.Book); errors.Is(err, provider.ErrContradicted) {
-		return nil // the index has noted it, so do not retry
+	if _, _, err = call.Do(ctx, s.engine, caller, f.owner.Book); errors.Is(err, provider.ErrContradicted) {
+		return nil // it is on record, and not to be tried again
 	}
 	return err
 }
@@ -99,11 +103,11 @@ func (s *Service) Notify(ctx context.Context, id string, r provider.Result) erro
 		return api.Invalid("outcome", "outcome must be in_progress, paid or refused.")
 	}
 	f := s.flowOf(id)
-	entry, caller, err := f.Find(ctx, s.engine, id, string(f.Name))
+	entry, caller, err := f.FindInIndex(ctx, s.engine, id, string(f.Name))
 	if err != nil {
 		return err
 	}
-	if _, err = dispatch.Apply(ctx, s.engine, caller, entry.Ref(id), r, f.rules.Book); err == nil {
+	if _, err = dispatch.Apply(ctx, s.engine, caller, entry.Ref(id), r, f.owner.Book); err == nil {
 		s.engine.Log.InfoContext(ctx, "the provider has reported", string(f.Name), id, "merchant", caller.Merchant, "live", caller.Live, "outcome", r.Outcome)
 	}
 	return err

@@ -67,7 +67,7 @@ func (s *Service) findReferenced(ctx context.Context, live bool, p *provider.Rec
 		return nil, nil
 	}
 	var order *provider.OrderInfo
-	entry, owner, err := f.Find(ctx, s.engine, id, string(f.Name))
+	entry, owner, err := f.FindInIndex(ctx, s.engine, id, string(f.Name))
 	switch {
 	case api.CodeOf(err) == api.ResourceMissing, err == nil && owner.Live != live:
 		return nil, nil

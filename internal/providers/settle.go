@@ -8,27 +8,29 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// Settle implements [provider.Service].
+// Settle implements [provider.Service]: it simulates a provider's result in test mode.
 func (s *Service) Settle(ctx context.Context, caller api.Caller, id string, r provider.Result) error {
 	f := s.flowOf(id)
 	if caller.Live {
 		return api.Errorf(api.PermissionDenied, "", "A %s can be settled by hand in test mode only.", f.Name)
 	}
-	ref, err := f.rules.Find(ctx, caller, id)
+	ref, err := f.owner.FindOwnOrder(ctx, caller, id)
 	if err != nil {
 		return err
 	}
-	return f.settle(ctx, caller, ref, r)
+	return f.simulate(ctx, caller, ref, r)
 }
 
-// settleParams are the parameters of Settle in the form that fingerprints of stored idempotency
-// keys have.
+// settleParams are the parameters of a call of Settle, from which the fingerprint of its
+// idempotency key is computed. Keys are stored, so their form stays that of the release that
+// stored them.
 type settleParams struct {
 	ID     string `json:"id"`
 	Result any    `json:"result"`
 }
 
-func transferSettling(id string, r provider.Result) settleParams {
+// settleFingerprint is the form for transfers and charges.
+func settleFingerprint(id string, r provider.Result) settleParams {
 	return settleParams{id, struct {
 		Outcome   provider.Outcome
 		Reference string
@@ -37,7 +39,8 @@ func transferSettling(id string, r provider.Result) settleParams {
 	}{r.Outcome, r.Reference, r.Reason, r.PollAfter}}
 }
 
-func refundSettling(id string, r provider.Result) settleParams {
+// legacyRefundFingerprint is the form for refunds, in the words of an earlier release.
+func legacyRefundFingerprint(id string, r provider.Result) settleParams {
 	words := map[provider.Outcome]string{provider.Paid: "refunded", provider.Refused: "declined", provider.InProgress: "undecided", provider.NotFound: "unseen"}
 	return settleParams{id, struct {
 		Outcome, Reference, Reason string

@@ -4,9 +4,9 @@ package transfer
 
 import "github.com/seed-7082ffec/payments/api"
 
-// Kind is one of the two kinds of transfers.
-type Kind struct {
-	// Object is the name of the object, such as "payout". The names of its events begin with it.
+// Variant is one of the two variants of a transfer: a payout or a disbursement.
+type Variant struct {
+	// Object is the name of the object, as "payout". It begins the names of its events.
 	Object string
 	// Table is the name of the kind that stores the transfers, and the end of their path.
 	Table string
@@ -16,20 +16,21 @@ type Kind struct {
 	NotCancellable api.Code
 }
 
-// The kinds. Each has its own table, so its lists never contain the other's objects.
+// The variants. Each has a table of its own, so that one's list never meets the other's
+// objects.
 var (
-	Payout       = &Kind{Object: "payout", Table: "payouts", Done: "succeeded", NotCancellable: api.PayoutNotCancellable}
-	Disbursement = &Kind{Object: "disbursement", Table: "disbursements", Done: "completed", NotCancellable: api.DisbursementNotCancellable}
+	Payout       = &Variant{Object: "payout", Table: "payouts", Done: "succeeded", NotCancellable: api.PayoutNotCancellable}
+	Disbursement = &Variant{Object: "disbursement", Table: "disbursements", Done: "completed", NotCancellable: api.DisbursementNotCancellable}
 )
 
-// Kinds are both kinds.
-var Kinds = []*Kind{Payout, Disbursement}
+// Variants lists both.
+var Variants = []*Variant{Payout, Disbursement}
 
-// Of returns the kind of an object, or nil.
-func Of(object string) *Kind {
-	for _, k := range Kinds {
-		if k.Object == object {
-			return k
+// Of returns the variant of an object, or nil.
+func Of(object string) *Variant {
+	for _, v := range Variants {
+		if v.Object == object {
+			return v
 		}
 	}
 	return nil

@@ -113,8 +113,8 @@ func (s *Service) CreateCustomer(ctx context.Context, caller api.Caller, p Creat
 		return nil, err
 	}
 	p.Phone = made.Phone // so that two spellings of one number are the same request
-	call := engine.Call{Name: "customer.create", Params: p}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Customer, error) {
+	op := engine.Operation{Name: "customer.create", Params: p}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Customer, error) {
 		c := made
 		c.ID, c.CreatedAt = tx.NewID("cus_"), api.At(tx.Now)
 		if _, err := customers.Insert(tx, engine.Scope(caller), c.ID, c); err != nil {

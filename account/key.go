@@ -114,7 +114,7 @@ func (s *Service) CreateKey(ctx context.Context, caller api.Caller, p CreateKeyP
 
 // executeKey runs a call that makes a key with this secret. It returns the secret to the first
 // call. The stored answer has none.
-func (s *Service) executeKey(ctx context.Context, caller api.Caller, call engine.Call, fn func(tx *engine.Tx, secret string) (*Key, error)) (*Key, error) {
+func (s *Service) executeKey(ctx context.Context, caller api.Caller, op engine.Operation, fn func(tx *engine.Tx, secret string) (*Key, error)) (*Key, error) {
 	secret := newSecret(caller.Live)
 	var made *Key
 	key, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Key, error) {

@@ -172,8 +172,8 @@ func (s *Service) LookUpServiceID(ctx context.Context, caller api.Caller, id str
 		return found, err
 	}
 	// The call changes nothing, but a caller that gives a key gets the first answer again.
-	call := engine.Call{Name: "service_id.look_up", Params: id}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*ServiceIDLookup, error) {
+	op := engine.Operation{Name: "service_id.look_up", Params: id}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*ServiceIDLookup, error) {
 		return lookUpTx(tx, caller.Live, id)
 	})
 }

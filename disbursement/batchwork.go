@@ -25,7 +25,7 @@ var retrySchedule = retry.Schedule{
 func (in *Internal) Jobs() []work.Job {
 	const atATime = 16 // each may wait for the rail
 	// A row calls the rail at most twice, for 30 seconds each.
-	return []work.Job{{Kind: rows.Kind(), Timeout: 2 * time.Minute, Batch: atATime, Do: in.svc.makeRow}}
+	return []work.Job{{Kind: rows.Kind(), Timeout: 2 * time.Minute, Batch: atATime, RunOne: in.svc.makeRow}}
 }
 
 // makeRow makes the disbursement of a row. One transaction writes disbursement, row and counts,

@@ -67,7 +67,7 @@ func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreatePar
 	if err := s.payouts.CheckWritable(transfer.Disbursement, p.Amount); err != nil {
 		return nil, err
 	}
-	call := engine.Call{Name: "disbursement.create", Params: p}
+	call := engine.Operation{Name: "disbursement.create", Params: p}
 	prepared, prepareErr := s.payouts.Prepare(caller.Live, transfer.Disbursement, p.payoutParams(), &p.Reference)
 	run := func() (*payout.Transfer, error) {
 		if prepareErr != nil {

@@ -263,7 +263,7 @@ func (i *Internal) Resend(tx *engine.Tx, id string) (*Event, error) {
 		return nil, fmt.Errorf("event: note resend: %w", err)
 	}
 	if o.Value.Due != nil {
-		tx.Due(events.Kind()) // Replace ended the lease of its worker
+		tx.WakeAfterCommit(events.Kind()) // Replace ended the lease of its worker
 	}
 	o.Value.Event.Person = o.Value.Person
 	return &o.Value.Event, i.svc.countPending(tx, o.Scope, &o.Value)

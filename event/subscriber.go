@@ -91,7 +91,7 @@ func (s *Service) addNotifications(tx *engine.Tx, e *Event) error {
 // NotifySubscribers returns the job that calls the subscribers.
 func (i *Internal) NotifySubscribers() work.Job {
 	const atATime = 32
-	return work.Job{Kind: notifications.Kind(), Timeout: 2 * notifyTimeout, Batch: atATime, Do: i.svc.notify}
+	return work.Job{Kind: notifications.Kind(), Timeout: 2 * notifyTimeout, Batch: atATime, RunOne: i.svc.notify}
 }
 
 // notify calls a subscriber with one event, and deletes the notification or puts it off.
@@ -107,12 +107,12 @@ func (s *Service) notify(ctx context.Context, claimed storage.Record) error {
 	} else {
 		err = s.callSubscriber(ctx, fn, caller, o.Value.Event)
 	}
-	outcome := work.Outcome{Name: "told", Attempt: o.Value.Attempts + 1}
+	outcome := work.Report{Name: "told", Attempt: o.Value.Attempts + 1}
 	if err != nil {
 		// The host's error may quote anything; the log must not.
 		outcome.Name, outcome.Level, outcome.Err = "again", slog.LevelWarn, err
 	}
-	work.Report(ctx, outcome)
+	work.SetReport(ctx, outcome)
 	written := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 		if err == nil {
 			return notifications.Delete(tx, o)

@@ -19,7 +19,7 @@ import (
 // Internal is what siblings call in their transactions.
 type Internal struct{ svc *Service }
 
-// Kind is what invoices are stored as. An invoice is due when it is to be charged, and while
+// Kind is what invoices are stored as. An invoice is queued when it is to be charged, and while
 // its charge has no outcome.
 func (in *Internal) Kind() *storage.Kind { return invoices.Kind() }
 
@@ -34,30 +34,30 @@ func (in *Internal) RefundRail(live bool) provider.RefundRail {
 func (s *Service) order(r *record) *dispatch.Order {
 	c := r.OpenCharge
 	return &dispatch.Order{
-		Submission: &a.Submission, Ref: dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID},
-		Type: dispatch.Charges, Kind: invoices.Kind(), Since: a.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+		Submission: &c.Submission, Ref: dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID},
+		Type: dispatch.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
 	}
 }
 
-// start begins an attempt to charge an open invoice, and returns the call of the charger.
-func (s *Service) start(ctx context.Context, tx *engine.Tx, o *storage.Object[record], a *attempt) (*dispatch.Call, error) {
-	a.ID, a.Submission = tx.NewID("att_"), dispatch.NewSubmission(tx)
-	o.Value.Attempt = a
+// startCharge opens a charge of an open invoice, and returns the call of the charger.
+func (s *Service) startCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record], c *charge) (*dispatch.Call, error) {
+	c.ID, c.Submission = tx.NewID("att_"), dispatch.NewSubmission(tx)
+	o.Value.OpenCharge = c
 	o.Value.AttemptCount++
-	ref := dispatch.Ref{Object: "invoice", ID: a.ID, Record: o.ID}
+	ref := dispatch.Ref{Object: "invoice", ID: c.ID, Record: o.ID}
 	if err := dispatch.Charges.IndexOpen(tx, ref, tx.Now); err != nil {
 		return nil, err
 	}
 	return s.nextCall(ctx, tx, o, s.charger(tx.Caller.Live))
 }
 
-// call counts an attempt to learn the outcome of the open charge, and returns the call of
-// the charger.
-func (s *Service) call(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
-	r := &o.Value
-	first := r.Attempt.CountAttempt(tx.Now)
-	r.Attempt.Due = api.AtOrNil(tx.Now)
-	if err := s.replace(tx, o); err != nil {
+// nextCall counts one call of the charger for the open charge, and returns it for the caller
+// to run after the commit.
+func (s *Service) nextCall(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
+	r, c := &o.Value, o.Value.OpenCharge
+	first := c.CountAttempt(tx.Now)
+	c.Due = api.AtOrNil(tx.Now)
+	if err := s.save(tx, o); err != nil {
 		return nil, err
 	}
 	request := provider.Charge{
@@ -71,8 +71,8 @@ func (s *Service) call(ctx context.Context, tx *engine.Tx, o *storage.Object[rec
 		request.Customer = *r.Customer
 	}
 	return s.order(r).NewCall(tx, o.Version, first,
-		func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, c) },
-		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, c) })
+		func(ctx context.Context) (provider.Result, error) { return charger.Charge(ctx, request) },
+		func(ctx context.Context) (provider.Result, error) { return charger.ChargeStatus(ctx, request) })
 }
 
 // Begin does the queued work of an invoice: it polls for the outcome of the open charge, or
@@ -112,7 +112,7 @@ func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Obje
 		return s.nextCall(ctx, tx, o, charger)
 	}
 	s.order(&o.Value).PostponeWithoutProvider(ctx, tx)
-	return nil, s.replace(tx, o)
+	return nil, s.save(tx, o)
 }
 
 // indexLegacyCharge indexes an open charge that an earlier release began. That release
@@ -123,14 +123,14 @@ func (r *record) indexLegacyCharge(tx *engine.Tx) error {
 		return nil
 	}
 	since := tx.Now
-	if a.Undecided != nil {
-		since = a.Undecided.Time
+	if c.Undecided != nil {
+		since = c.Undecided.Time
 		if err := dispatch.Charges.RemoveFromIndex(tx, r.ID); err != nil {
 			return err
 		}
 	}
-	a.Undecided, a.SubmittedAt = nil, api.AtOrNil(since)
-	return dispatch.Charges.IndexOpen(tx, dispatch.Ref{Object: "invoice", ID: a.ID, Record: r.ID}, since)
+	c.Undecided, c.SubmittedAt = nil, api.AtOrNil(since)
+	return dispatch.Charges.IndexOpen(tx, dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID}, since)
 }
 
 // Book books the charger's result for a charge, from an answer or from a callback. The zero
@@ -153,12 +153,10 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		ended := &dispatch.Order{Ref: ref, Type: dispatch.Charges, Kind: invoices.Kind()}
 		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
 	}
-	defer r.Attempt.AttributeEvents(tx)()
-	caller := tx.Caller // of the call that began the charge
-	if r.Attempt.RequestContext != nil {
-		r.Attempt.RequestContext.apply(tx)
-	}
-	a := r.Attempt
+	c := r.OpenCharge
+	defer c.AttributeEvents(tx)()
+	caller := tx.Caller     // of the call that started the charge, under whose key the answer is stored
+	c.FinalizedBy.setOn(tx) // of an automatic charge, whose events name another request
 	decision, err := s.order(r).Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
@@ -200,7 +198,7 @@ func (r *record) clearPending(tx *engine.Tx) error {
 	if c == nil {
 		return nil
 	}
-	return dispatch.Charges.IndexEnded(tx, a.ID)
+	return dispatch.Charges.IndexEnded(tx, c.ID)
 }
 
 // outcomeOf returns what is booked of a charge that is no longer open: an invoice is paid

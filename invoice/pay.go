@@ -207,7 +207,7 @@ func (s *Service) runCharge(ctx context.Context, caller api.Caller, op engine.Op
 		return nil, err
 	case result.Outcome == provider.Paid:
 		if decision == dispatch.AlreadyBooked { // a worker has kept the answer
-			if kept, err := engine.Replay[Invoice](ctx, s.engine, caller, call); kept != nil && err == nil {
+			if kept, err := engine.Replay[Invoice](ctx, s.engine, caller, op); kept != nil && err == nil {
 				return kept, nil
 			}
 		}

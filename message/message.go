@@ -291,8 +291,8 @@ func (i *Internal) Send(ctx context.Context, m *Outgoing, attachment *Attachment
 		failed = i.send(ctx, caller, o, attachment)
 	}
 	o.Value.Attempts++
-	outcome := work.Outcome{Name: "sent", Attempt: o.Value.Attempts}
-	defer func() { work.Report(ctx, outcome) }()
+	outcome := work.Report{Name: "sent", Attempt: o.Value.Attempts}
+	defer func() { work.SetReport(ctx, outcome) }()
 	if wait, more := retrySchedule.After(o.Value.Attempts); failed != nil && more {
 		// The error may quote the number; the log must not.
 		outcome.Name, outcome.Level, outcome.Err = "again", slog.LevelWarn, failed

@@ -15,9 +15,9 @@ type Internal struct{ svc *Service }
 // NewID makes a payment's id. The caller's posting needs it too.
 func (*Internal) NewID(tx *engine.Tx) string { return tx.NewID("pay_") }
 
-// Completed stores a payment whose money moves in the same transaction, and records its events.
+// RecordCompleted stores a payment whose money moves in the same transaction, and records its events.
 // It sets object, currency, status, mode and time.
-func (i *Internal) Completed(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
+func (i *Internal) RecordCompleted(tx *engine.Tx, p Payment, from Source) (*Payment, error) {
 	p.Object, p.Currency, p.Status = "payment", api.Currency, Completed
 	p.Livemode, p.CreatedAt = tx.Caller.Live, api.At(tx.Now)
 	if _, err := payments.Insert(tx, engine.Scope(tx.Caller), p.ID, record{Payment: p, Source: from}); err != nil {

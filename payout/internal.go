@@ -290,7 +290,7 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	if err := dispatch.Transfers.IndexOpen(tx, ref(r), tx.Now); err != nil {
 		return nil, err
 	}
-	tx.Due(collection(p.variant).Kind())
+	tx.WakeAfterCommit(collection(p.variant).Kind())
 	return &r.Transfer, in.events.Record(tx, &r.Transfer, statusEvent(p.variant, Pending))
 }
 
@@ -349,7 +349,7 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 // Cancel takes back a transfer that was not submitted to the rail yet. Any other is refused
 // with the variant's code.
 func (in *Internal) Cancel(ctx context.Context, caller api.Caller, v *transfer.Variant, id string) (*Transfer, error) {
-	call := engine.Call{Name: v.Object + ".cancel", Params: id}
+	call := engine.Operation{Name: v.Object + ".cancel", Params: id}
 	return engine.Execute(ctx, in.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
 		found, err := engine.GetTx(tx, collection(v), engine.Scope(caller), id, v.Object)
 		if err != nil {

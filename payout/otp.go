@@ -155,8 +155,8 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 		return nil, err
 	}
 	// The fingerprint holds no secret, but must differ for another code. So it uses the MAC.
-	under := func(key []byte) engine.Call {
-		return engine.Call{Name: "otp.verify", Params: struct {
+	under := func(key []byte) engine.Operation {
+		return engine.Operation{Name: "otp.verify", Params: struct {
 			Purpose Purpose `json:"purpose"`
 			Code    []byte  `json:"code"`
 		}{purpose, otpMAC(key, engine.Scope(caller), purpose, "fingerprint", code)}}
@@ -182,7 +182,7 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 }
 
 // verifyOTP runs VerifyOTP for a call that is not a replay.
-func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.Call, purpose Purpose, code string) (*OTP, error) {
+func (s *Service) verifyOTP(ctx context.Context, caller api.Caller, call engine.Operation, purpose Purpose, code string) (*OTP, error) {
 	right, err := s.checkCode(ctx, caller, purpose, code)
 	if err != nil {
 		return nil, err

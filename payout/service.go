@@ -68,7 +68,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 }
 
 // create runs Create for a call that is not a replay.
-func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Call, p CreateParams) (*Transfer, error) {
+func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Operation, p CreateParams) (*Transfer, error) {
 	prepared, err := s.internal.Prepare(caller.Live, transfer.Payout, p, nil)
 	if err != nil {
 		return nil, err

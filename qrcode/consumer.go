@@ -131,8 +131,8 @@ func (s *Service) Resolve(ctx context.Context, caller api.Caller, text string) (
 		return r, err
 	}
 	// The call changes nothing, but a caller that gives a key gets the first answer again.
-	call := engine.Call{Name: "qr_code.resolve", Params: text}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Resolved, error) {
+	op := engine.Operation{Name: "qr_code.resolve", Params: text}
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Resolved, error) {
 		return s.resolve(tx, caller.Live, id, tx.Now)
 	})
 }

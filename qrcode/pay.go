@@ -93,7 +93,7 @@ func payOperation(code string, p PayParams) engine.Operation {
 }
 
 // pay runs Pay for a call that is not a replay.
-func (s *Service) pay(ctx context.Context, caller api.Caller, call engine.Call, id string, p PayParams) (*payment.Payment, error) {
+func (s *Service) pay(ctx context.Context, caller api.Caller, op engine.Operation, id string, p PayParams) (*payment.Payment, error) {
 	entry := account.PINEntry{PIN: p.PIN, From: p.From}
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {
 		// Refuse the call before it counts an attempt, if the PIN does not matter.

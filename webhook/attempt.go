@@ -76,12 +76,12 @@ func (s *Service) attemptFirst(ctx context.Context, m *outgoing) (err error) {
 // attempt makes one attempt of a delivery and writes its outcome. If the limiter has no
 // slot, or the endpoint is gone, it writes that instead.
 func (s *Service) attempt(ctx context.Context, m *outgoing) error {
-	report := work.Outcome{Attempt: len(m.Value.Attempts) + 1}
-	defer func() { work.Report(ctx, report) }()
+	report := work.Report{Attempt: len(m.Value.Attempts) + 1}
+	defer func() { work.SetReport(ctx, report) }()
 	limiter := &s.senderFor(m.caller.Live).limiter
 	defer limiter.done()
 	if ok, backoff := limiter.acquire(m.Value.Endpoint, m.reserved, s.engine.Clock()); !ok {
-		report = work.Outcome{Name: "put_off", Level: slog.LevelDebug}
+		report = work.Report{Name: "put_off", Level: slog.LevelDebug}
 		return s.write(&deliveryUpdate{outgoing: m, status: Pending, wait: backoff})
 	}
 	// The attempt releases its slot before it writes the outcome: the write takes nothing of
@@ -96,7 +96,7 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 		}
 	}
 	if m.endpoint == nil {
-		report = work.Outcome{Name: "not_wanted"}
+		report = work.Report{Name: "not_wanted"}
 		return s.write(&deliveryUpdate{outgoing: m, status: Failed})
 	}
 	result = s.post(ctx, m.caller.Live, m.endpoint.URL, m.Value.Event, m.body, m.endpoint.secrets(m.now))
@@ -141,7 +141,7 @@ func (s *Service) readOutgoing(members []*outgoing) error {
 		active := map[string]*endpointRecord{}
 		bodies := map[[2]string][]byte{}
 		for _, m := range members {
-			mine, err := tx.For(m.caller)
+			mine, err := tx.As(m.caller)
 			if err != nil {
 				return err
 			}
@@ -207,7 +207,7 @@ func (s *Service) writeUpdates(members []*deliveryUpdate) error {
 	return s.engine.Update(context.Background(), api.Caller{}, func(tx *engine.Tx) error {
 		healthy := map[string]bool{} // endpoints without FailingSince
 		for _, u := range members {
-			tx, err := tx.For(u.caller)
+			tx, err := tx.As(u.caller)
 			if err != nil {
 				return err
 			}
@@ -235,7 +235,7 @@ func (s *Service) writeOutcome(tx *engine.Tx, u *deliveryUpdate, healthy map[str
 	}
 	if u.status == Pending {
 		d.NextAttemptAt = api.AtOrNil(tx.Now.Add(u.wait))
-		tx.DueIn(s.deliveries.Kind(), u.wait)
+		tx.WakeAfter(s.deliveries.Kind(), u.wait)
 	}
 	put := s.deliveries.Replace
 	if u.leasedEvent != nil {

@@ -37,7 +37,7 @@ func newDelivery(tx *engine.Tx, id, endpoint, eventID string, name event.Type) *
 // enqueue stores a new delivery that is due after backoff.
 func (s *Service) enqueue(tx *engine.Tx, o *storage.Object[Delivery], backoff time.Duration) error {
 	o.Value.NextAttemptAt = api.AtOrNil(tx.Now.Add(backoff))
-	tx.DueIn(s.deliveries.Kind(), backoff)
+	tx.WakeAfter(s.deliveries.Kind(), backoff)
 	return s.insert(tx, o)
 }
 
@@ -187,8 +187,8 @@ func (s *Service) Ping(ctx context.Context, caller api.Caller, id string) (*Deli
 	if s.engine.Host != nil {
 		return nil, fmt.Errorf("webhook: ping: %w", api.ErrNetworkInTx)
 	}
-	call := engine.Call{Name: "webhook_endpoint.ping", Params: id}
-	return engine.Memoize(ctx, s.engine, caller, call, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
+	op := engine.Operation{Name: "webhook_endpoint.ping", Params: id}
+	return engine.Memoize(ctx, s.engine, caller, op, func() (*Delivery, error) { return s.ping(ctx, caller, id) })
 }
 
 func (s *Service) ping(ctx context.Context, caller api.Caller, id string) (*Delivery, error) {

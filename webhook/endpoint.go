@@ -147,8 +147,8 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	}
 	var secret string
 	caller = withReplayed(caller)
-	call := engine.Call{Name: "webhook_endpoint.create", Params: p}
-	made, err := engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Endpoint, error) {
+	op := engine.Operation{Name: "webhook_endpoint.create", Params: p}
+	made, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Endpoint, error) {
 		secret = newSecret()
 		r := endpointRecord{Endpoint: Endpoint{
 			ID: tx.NewID("we_"), Object: "webhook_endpoint", URL: p.URL, Active: true, Events: events,

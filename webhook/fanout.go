@@ -50,7 +50,7 @@ func (s *Service) fanOut(ctx context.Context, c storage.Claim) (done []storage.R
 	})
 	if len(done) > 0 {
 		s.avgEndpoints.Store(int64(max(1, planned/len(done))))
-		work.Report(ctx, work.Outcome{Name: "fanned_out", Level: slog.LevelDebug})
+		work.SetReport(ctx, work.Report{Name: "fanned_out", Level: slog.LevelDebug})
 	}
 	return done, more, err
 }
@@ -61,7 +61,7 @@ func (s *Service) fanOutLeased(ctx context.Context, claimed storage.Record) erro
 	if err != nil {
 		return err
 	}
-	work.Report(ctx, work.Outcome{Name: "fanned_out", RequestID: leased.Caller().RequestID, Level: slog.LevelDebug})
+	work.SetReport(ctx, work.Report{Name: "fanned_out", RequestID: leased.Caller().RequestID, Level: slog.LevelDebug})
 	err = s.engine.Update(ctx, api.Caller{}, func(tx *engine.Tx) error {
 		_, err := s.newFanoutTx().fanOutEvent(tx, leased.Clone())
 		return err

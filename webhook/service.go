@@ -72,8 +72,8 @@ func Kinds() []*storage.Kind {
 func (i *Internal) Jobs() []work.Job {
 	s := i.svc
 	return []work.Job{
-		{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, InTx: s.fanOut, Do: s.fanOutLeased},
+		{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, RunInTx: s.fanOut, RunOne: s.fanOutLeased},
 		// The timeout covers the wait for a slot, the attempt and the write of its outcome.
-		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: maxInFlight, MaxPerMerchant: maxClaimed, Do: s.attemptClaimed},
+		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: maxInFlight, MaxPerMerchant: maxClaimed, RunOne: s.attemptClaimed},
 	}
 }

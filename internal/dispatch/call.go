@@ -38,7 +38,7 @@ type Call struct {
 	first          bool   // the provider cannot know the order yet
 	submit, status ProviderFunc
 	// report is what the observer gets for the attempt; Do adds the outcome.
-	report work.Outcome
+	report work.Report
 	// stopRenewal stops renewing the lease of the record.
 	stopRenewal func()
 }
@@ -68,7 +68,7 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	if errors.Is(err, provider.ErrContradicted) {
 		report.Name, report.Level, report.Err = contradictionReport.Name, contradictionReport.Level, contradictionReport.Err
 	}
-	observed := work.Report(ctx, report)
+	observed := work.SetReport(ctx, report)
 	if callErr != nil && !observed {
 		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, c.typeName, c.ID)
 	}
@@ -92,7 +92,7 @@ func Apply(ctx context.Context, e *engine.Engine, caller api.Caller, ref Ref, r 
 // submits the order again only if the provider has never seen it. A panic is an error, and
 // so is a result with an unknown outcome.
 //
-// It stops renewing the lease of the record. What is left of the lease, up to work.Lease,
+// It stops renewing the lease of the record. What is left of the lease, up to work.LeaseDuration,
 // covers the booking.
 func (c *Call) submitOrPoll(ctx context.Context) (provider.Result, error) {
 	if c.stopRenewal != nil {

@@ -60,7 +60,7 @@ func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r prov
 }
 
 // contradictionReport is what the observer gets for a contradiction.
-var contradictionReport = work.Outcome{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
+var contradictionReport = work.Report{Name: "contradicted", Level: slog.LevelError, Err: provider.ErrContradicted}
 
 // contradict notes a contradiction. After the commit it writes a log line and reports to
 // the observer, unless ctx belongs to work that is reported anyway. Providers repeat their
@@ -78,8 +78,8 @@ func (o *Order) contradict(ctx context.Context, tx *engine.Tx, how string) error
 		}
 		report := contradictionReport
 		report.RequestID = caller.RequestID
-		if observed := work.Report(ctx, report); !observed {
-			tx.Observe(ctx, work.Work{Queue: queue, ID: id, Scope: engine.Scope(caller), Records: 1, Outcome: report})
+		if observed := work.SetReport(ctx, report); !observed {
+			tx.Observe(ctx, work.Work{Queue: queue, ID: id, Scope: engine.Scope(caller), Records: 1, Report: report})
 		}
 	})
 	return nil

@@ -157,7 +157,7 @@ func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.
 func (o *Order) PostponeWithoutProvider(ctx context.Context, tx *engine.Tx) {
 	o.SchedulePoll(ctx, tx, providerWait)
 	typeName, id, live := string(o.Type.Name), o.ID, tx.Caller.Live
-	work.Report(ctx, work.Outcome{Name: o.Type.NoProvider, RequestID: o.Request})
+	work.SetReport(ctx, work.Report{Name: o.Type.NoProvider, RequestID: o.Request})
 	tx.OnCommit(func() {
 		tx.Log().ErrorContext(ctx, "a "+typeName+" waits, because no provider is configured for it", typeName, id, "live", live)
 	})
@@ -165,7 +165,7 @@ func (o *Order) PostponeWithoutProvider(ctx context.Context, tx *engine.Tx) {
 
 // ReportAlreadyEnded reports to the observer that a callback was faster than the worker.
 func (o *Order) ReportAlreadyEnded(ctx context.Context) {
-	work.Report(ctx, work.Outcome{Name: "ended_before", RequestID: o.Request})
+	work.SetReport(ctx, work.Report{Name: "ended_before", RequestID: o.Request})
 }
 
 // NewCall leases the record, which the caller has written at this version, and returns the
@@ -177,7 +177,7 @@ func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status
 	}
 	return &Call{
 		Ref: o.Ref, typeName: string(o.Type.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
-		report: work.Outcome{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
+		report: work.Report{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }
 

@@ -101,7 +101,7 @@ func (e *Engine) MoveClock(ctx context.Context, caller api.Caller, op Operation,
 	if err != nil {
 		return nil, err
 	}
-	return Execute(ctx, e, caller, call, func(tx *Tx) (*api.Time, error) {
+	return Execute(ctx, e, caller, op, func(tx *Tx) (*api.Time, error) {
 		// Look the key up first, at the clock's present time. At the new time, the key may have
 		// expired.
 		if kept, err := lookUp[api.Time](tx, caller, tx.Now, digest); kept != nil || err != nil {
@@ -158,8 +158,8 @@ func AwakeClocks(ctx context.Context, store storage.Store, clock func() time.Tim
 func (e *Engine) RestClocks(kinds []*storage.Kind) work.Job {
 	return work.Job{
 		Kind: clocks.Kind(), Timeout: time.Minute, Batch: 16, // few, because other updates wait meanwhile
-		Run: func(ctx context.Context, records []storage.Record) error {
-			work.Report(ctx, work.Outcome{Name: "looked", Level: slog.LevelDebug})
+		RunBatch: func(ctx context.Context, records []storage.Record) error {
+			work.SetReport(ctx, work.Report{Name: "looked", Level: slog.LevelDebug})
 			woken := false
 			var next []time.Time
 			err := e.Store.Update(ctx, func(tx storage.Tx) error {

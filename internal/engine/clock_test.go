@@ -65,7 +65,7 @@ func TestMoveClockRules(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	b.Sandbox = false
-	testkit.WantCode(t, "outside of a sandbox", testkit.Err(b.MoveClock(t.Context(), caller, engine.Call{Name: "clock.move"}, to(begin.Add(200*year)))), api.PermissionDenied)
+	testkit.WantCode(t, "outside of a sandbox", testkit.Err(b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, to(begin.Add(200*year)))), api.PermissionDenied)
 }
 
 // AwakeClocks lists more clocks than one page holds.
@@ -192,8 +192,8 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 		return keys
 	}
 	job := b.ForgetKeys()
-	beside := job.Run
-	job.Run = func(ctx context.Context, records []storage.Record) error {
+	beside := job.RunBatch
+	job.RunBatch = func(ctx context.Context, records []storage.Record) error {
 		// A request uses one of the keys again between the claim and the work.
 		if _, err := b.make(t, api.Caller{Merchant: "mer_1", IdempotencyKey: "k2"}, "b", &made, nil); err != nil {
 			t.Error(err)

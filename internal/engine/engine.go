@@ -52,8 +52,8 @@ type ReadTx struct {
 	engine *Engine
 }
 
-// For returns the same snapshot for another caller.
-func (tx *ReadTx) For(caller api.Caller) (*ReadTx, error) {
+// As returns the same snapshot for another caller.
+func (tx *ReadTx) As(caller api.Caller) (*ReadTx, error) {
 	now, err := tx.engine.now(tx.ReadTx, caller)
 	return &ReadTx{ReadTx: tx.ReadTx, Caller: caller, Now: now, engine: tx.engine}, err
 }
@@ -86,16 +86,16 @@ func (a *commitHooks) rollBack() {
 	}
 }
 
-// dueWork is work in a scope, first due this long after the commit.
-type dueWork struct {
+// wake is a wake-up of the worker of a kind, for a scope, this long after the commit.
+type wake struct {
 	kind  *storage.Kind
 	scope storage.Scope
 	in    time.Duration
 }
 
-// For returns the same transaction for another caller, for workers that do the work of several
+// As returns the same transaction for another caller, for workers that do the work of several
 // merchants at once.
-func (tx *Tx) For(caller api.Caller) (*Tx, error) {
+func (tx *Tx) As(caller api.Caller) (*Tx, error) {
 	now, err := tx.engine.nowAwake(tx.Tx, caller)
 	return &Tx{Tx: tx.Tx, Caller: caller, Now: now, engine: tx.engine, hooks: tx.hooks}, err
 }
@@ -104,13 +104,13 @@ func (tx *Tx) For(caller api.Caller) (*Tx, error) {
 // process writes or the clocks of several agree. Package event guarantees the order for events.
 func (tx *Tx) NewID(prefix string) string { return tx.engine.NewID(prefix) }
 
-// Due says that the transaction writes due work of this kind for the caller. The engine wakes the
-// workers after the commit.
-func (tx *Tx) Due(k *storage.Kind) { tx.DueIn(k, 0) }
+// WakeAfterCommit wakes the worker of a kind after the commit, because the transaction writes a
+// record of the caller's that is due now. The record itself says when it is due.
+func (tx *Tx) WakeAfterCommit(k *storage.Kind) { tx.WakeAfter(k, 0) }
 
-// DueIn is Due for work that falls due d from now. Without it, the worker finds the work at its
-// next poll.
-func (tx *Tx) DueIn(k *storage.Kind, d time.Duration) {
+// WakeAfter is WakeAfterCommit for a record that is due d from now. Without it, the worker finds
+// the record at its next poll.
+func (tx *Tx) WakeAfter(k *storage.Kind, d time.Duration) {
 	scope := Scope(tx.Caller)
 	for i := range tx.hooks.wakes {
 		if known := &tx.hooks.wakes[i]; known.kind == k && known.scope == scope {
@@ -139,8 +139,8 @@ func (tx *Tx) Observe(ctx context.Context, w work.Work) {
 // RunAfterCommit has the workers of this process run do after the commit, without a claim, as the
 // work on a record that the transaction writes. It returns false if no slot is free. It also
 // returns false in a host's transaction: the engine does not see its rollback, and would lose the
-// slot. If it returns true, the transaction must call [Tx.KeepLease] for the record or its
-// origin.
+// slot. If it returns true, the transaction must call [Tx.KeepLease]: for the record, or
+// for the due record from which a worker makes this one again after a crash.
 func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context) error) bool {
 	if tx.engine.Host != nil {
 		return false
@@ -155,9 +155,9 @@ func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context
 }
 
 // KeepLease leases a record of the caller that the transaction has written, at this version. This
-// process renews the lease until the caller calls release, or until the record changes. release
-// may be called at any time, and does not wait.
-func (tx *Tx) KeepLease(k *storage.Kind, id string, version int64) (release func(), err error) {
+// process renews the lease until the caller calls stopRenewal, or until the record changes.
+// stopRenewal may be called at any time, and does not wait. What is left of the lease runs on.
+func (tx *Tx) KeepLease(k *storage.Kind, id string, version int64) (stopRenewal func(), err error) {
 	record := storage.Record{Scope: Scope(tx.Caller), ID: id, Version: version}
 	if err := tx.Lease(k, record.Scope, id, version, tx.engine.Clock().Add(work.LeaseDuration)); err != nil {
 		return nil, err
@@ -239,7 +239,7 @@ func (e *Engine) runCommitHooks(a *commitHooks) {
 }
 
 // Call names a mutating call and holds the data that identifies a repetition.
-type Call struct {
+type Operation struct {
 	// Name is the service method, such as "qr_code.create".
 	Name string
 	// Params are the parameters, without secrets such as PIN and one-time code. Equal parameters
@@ -254,8 +254,8 @@ type Call struct {
 // Most keys are used once, so Execute does not look for the record first. It finds the record
 // when it stores the answer. It also looks when fn refuses, because fn may refuse for the very
 // reason that the first call succeeded.
-func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func(*Tx) (*T, error)) (*T, error) {
-	digest, err := fingerprint(caller, call)
+func Execute[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func(*Tx) (*T, error)) (*T, error) {
+	digest, err := fingerprint(caller, op)
 	if err != nil {
 		return nil, err
 	}
@@ -292,8 +292,8 @@ var errReplayed = errors.New("engine: replayed")
 
 // Replay returns the answer of an earlier call with the caller's key, or nil. It is for calls
 // with a step before their transaction that a replay must skip, such as the check of a PIN.
-func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call) (*T, error) {
-	digest, err := fingerprint(caller, call)
+func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation) (*T, error) {
+	digest, err := fingerprint(caller, op)
 	if err != nil || digest == "" {
 		return nil, err
 	}
@@ -315,8 +315,8 @@ func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call)
 // ExecuteWithReplay runs a call with steps before its transaction, in fn. It answers a replay
 // without fn. It also looks for an answer when fn refuses: the first call may have succeeded
 // concurrently, so that a code is used up or an invoice paid.
-func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
-	if done, err := Replay[T](ctx, e, caller, call); done != nil || err != nil {
+func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func() (*T, error)) (*T, error) {
+	if done, err := Replay[T](ctx, e, caller, op); done != nil || err != nil {
 		return done, err
 	}
 	answer, err := fn()
@@ -336,7 +336,7 @@ func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller,
 // Memoize runs a call whose effects are in transactions of their own, in fn, and then stores its
 // answer under the caller's key. Repeating fn must do no harm: a process that dies before the
 // answer is stored leaves none, and concurrent calls may both run fn.
-func Memoize[T any](ctx context.Context, e *Engine, caller api.Caller, call Call, fn func() (*T, error)) (*T, error) {
+func Memoize[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func() (*T, error)) (*T, error) {
 	if caller.IdempotencyKey == "" {
 		return fn()
 	}

@@ -50,7 +50,7 @@ var keys = storage.NewCollection("idempotency_keys", []storage.Field[keyRecord]{
 }, storage.OneQueueBy("expires")).Verbatim(func(k *keyRecord) *json.RawMessage { return &k.Answer })
 
 // fingerprint returns a digest of the request, or "" if the caller gave no key.
-func fingerprint(caller api.Caller, call Call) (string, error) {
+func fingerprint(caller api.Caller, op Operation) (string, error) {
 	key := caller.IdempotencyKey
 	if key == "" {
 		return "", nil
@@ -146,8 +146,8 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 
 // StoreAnswer stores the answer of an earlier call under its key, in the transaction that found
 // the answer. If another request has taken the key meanwhile, its answer stays.
-func StoreAnswer(tx *Tx, caller api.Caller, call Call, answer any) error {
-	digest, err := fingerprint(caller, call)
+func StoreAnswer(tx *Tx, caller api.Caller, op Operation, answer any) error {
+	digest, err := fingerprint(caller, op)
 	if err == nil {
 		err = remember(tx, caller, digest, answer)
 	}

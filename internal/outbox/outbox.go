@@ -26,7 +26,7 @@ const renderTimeout = 15 * time.Second
 func Job(messages *message.Internal, invoices *invoice.Internal, log *slog.Logger) work.Job {
 	o := &outbox{messages, invoices, log}
 	const atATime = 32 // most of the time goes to waiting for the host's senders
-	return work.Job{Kind: messages.Kind(), Timeout: time.Minute, Batch: atATime, Do: o.send}
+	return work.Job{Kind: messages.Kind(), Timeout: time.Minute, Batch: atATime, RunOne: o.send}
 }
 
 type outbox struct {

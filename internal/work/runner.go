@@ -26,21 +26,21 @@ type Job struct {
 	Timeout time.Duration
 	// Batch is the largest number of records claimed at once.
 	Batch int
-	// MaxPerMerchant bounds the records of one merchant on which this process runs Do at once, in
+	// MaxPerMerchant bounds the records of one merchant on which this process runs RunOne at once, in
 	// each mode; zero means Batch. All merchants together have at most twice as many.
 	MaxPerMerchant int
-	// Run acts on a batch. The whole batch ends before the next claim. Its context ends with the
-	// timeout, and belongs to [Report]. An error is logged. Records that Run did not write come
-	// back after the lease.
-	Run func(ctx context.Context, records []storage.Record) error
-	// InTx, set together with Run or Do, does due work in its own transaction, whose claim takes
-	// no lease. It returns the records that it has done, and whether more are due. When it fails,
-	// the runner claims the records with a lease and gives them to Run or Do. So a failing record
-	// blocks no others.
-	InTx func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error)
-	// Do, set instead of Run, acts on one record. The runner works on several records at once, so
-	// a slow one blocks no other.
-	Do func(ctx context.Context, record storage.Record) error
+	// RunBatch acts on a batch. The whole batch ends before the next claim. Its context ends with
+	// the timeout, and belongs to [SetReport]. An error is logged. Records that RunBatch did not
+	// write come back after the lease.
+	RunBatch func(ctx context.Context, records []storage.Record) error
+	// RunInTx, set together with RunBatch or RunOne, does due work in its own transaction, whose
+	// claim takes no lease. It returns the records that it has done, and whether more are due.
+	// When it fails, the runner claims the records with a lease and gives them to RunBatch or
+	// RunOne. So a failing record blocks no others.
+	RunInTx func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error)
+	// RunOne, set instead of RunBatch, acts on one record. The runner works on several records at
+	// once, so a slow one blocks no other.
+	RunOne func(ctx context.Context, record storage.Record) error
 }
 
 // Runner runs jobs. All methods are safe for concurrent use.

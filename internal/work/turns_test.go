@@ -248,7 +248,7 @@ func TestWorkInTxTakesTurns(t *testing.T) {
 	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
 	r.Add(work.Job{
 		Kind: tasks.Kind(), Timeout: time.Minute, Batch: 10,
-		InTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
+		RunInTx: func(ctx context.Context, c storage.Claim) (done []storage.Record, more bool, err error) {
 			c.Limit = min(c.Limit, 4) // a job may take less
 			err = w.store.Update(ctx, func(tx storage.Tx) error {
 				if done, err = tx.Claim(tasks.Kind(), c); err != nil {

@@ -24,12 +24,11 @@ type Work struct {
 	// Duration is the time that the work took; 0 before its end. The observer hears of work in
 	// the claiming transaction once it has ended.
 	Duration time.Duration
-	// Outcome is the result that the job reported, or its error.
-	Outcome
+	Report
 }
 
-// Outcome is the result of a piece of work.
-type Outcome struct {
+// Report is what a job says of its work, and what the work failed with.
+type Report struct {
 	// Name is the result in one word, such as "delivered"; "done" if the job reported none.
 	Name string
 	// Attempt counts the attempts so far; 0 if the job does not count them.
@@ -51,9 +50,9 @@ type Observer interface {
 	EndWork(ctx context.Context, w Work)
 }
 
-// Report sets the outcome of the work of ctx. The last report counts. It returns false, and does
-// nothing, if ctx belongs to no work.
-func Report(ctx context.Context, o Outcome) bool {
+// SetReport sets the report of the work of ctx. The last report counts. It returns false, and
+// does nothing, if ctx belongs to no work.
+func SetReport(ctx context.Context, report Report) bool {
 	w, ok := ctx.Value(workKey{}).(*Work)
 	if ok {
 		w.Report = report
@@ -100,7 +99,7 @@ func (r *Runner) describe(q *queue, records []storage.Record) Work {
 
 // inTx runs the job's InTx, and reports the work afterwards, because the records are not known
 // before.
-func (r *Runner) inTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
+func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
 	now := &workContext{Context: context.WithoutCancel(ctx)}
 	start := time.Now()
 	err = protect(now, func(ctx context.Context, _ []storage.Record) (err error) {
@@ -136,8 +135,8 @@ func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record
 	r.report(ctx, &now.work, err)
 }
 
-// tellBegin tells the observer that work begins, and returns its context.
-func (r *Runner) tellBegin(now *workContext) (ctx context.Context) {
+// observeBegin tells the observer that work begins, and returns its context.
+func (r *Runner) observeBegin(now *workContext) (ctx context.Context) {
 	ctx = now
 	if r.Observer != nil {
 		r.guard(ctx, func() { ctx = r.Observer.BeginWork(now, now.work) })
@@ -159,8 +158,8 @@ func (r *Runner) observeEnd(ctx context.Context, w *Work) {
 	}
 }
 
-// tell reports the outcome of a piece of work to the log and the observer.
-func (r *Runner) tell(ctx context.Context, w *Work, failed error) {
+// report reports the outcome of a piece of work to the log and the observer.
+func (r *Runner) report(ctx context.Context, w *Work, failed error) {
 	if failed != nil {
 		w.Report = Report{Name: "error", Level: slog.LevelError, Err: failed, Attempt: w.Attempt, RequestID: w.RequestID}
 	} else if w.Name == "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 )
 
-// Now returns the time that governs the caller's objects: the real one, or, in
-// the test mode of a sandbox, that of the merchant's test clock.
+// Now returns the time that governs the caller's objects. In the test mode of a sandbox that is the
+// merchant's test clock, and otherwise the real time.
 func (s *Service) Now(ctx context.Context, caller api.Caller) (api.Time, error) {
 	var now api.Time
 	err := s.engine.View(ctx, caller, func(tx *engine.ReadTx) error {

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/qrcode"
 )
 
-// DefaultBaseURL is where the hosted pages are when the host says nothing.
+// DefaultBaseURL is the base URL when Config.BaseURL is empty.
 const DefaultBaseURL = "http://127.0.0.1:8080"
 
 // defaultPoll is how long a worker rests when nothing was due. Work that this
@@ -35,128 +35,122 @@ const defaultStuckAfter = time.Hour
 // minKey is the shortest server key, in bytes.
 const minKey = 32
 
-// Providers are the host's own providers of one mode. What is nil is missing in live mode
-// and simulated in test mode.
+// Providers holds the host's providers for one mode. In live mode a nil field means that there is
+// none. In test mode a nil Rail or Charger is simulated.
 type Providers struct {
-	// Rail carries payouts and disbursements to mobile money and banks. Without one, live
-	// mode refuses them with service_unavailable; those to wallets and floats need none.
-	// Test mode has [provider.Simulated].
+	// Rail sends payouts and disbursements to mobile money and banks. If it is nil, live mode
+	// refuses them with service_unavailable, and test mode uses [provider.Simulated]. Transfers to
+	// wallets and floats need no Rail.
 	Rail provider.Rail
-	// Charger takes the money of invoices. Without one, live mode has invoices paid on
-	// their hosted page only. One that is a [provider.RefundRail], too, can give the money
-	// back. Test mode has [provider.Simulated].
+	// Charger charges invoices. If it is nil, customers of live mode can pay only on the hosted
+	// page, and test mode uses [provider.Simulated]. A Charger that is also a [provider.RefundRail]
+	// can give money back.
 	Charger provider.Charger
-	// Texter sends SMS; without one live mode sends none. Test mode keeps SMS to be read,
-	// and New refuses a Texter there.
+	// Texter sends SMS. If it is nil, live mode sends none and refuses one-time codes with
+	// service_unavailable. Test mode only keeps SMS for reading, and New refuses a Texter there.
 	Texter message.Texter
-	// Mailer sends e-mail; without one live mode sends none. Test mode keeps e-mail to be
-	// read, and sends it, too, where it has a Mailer.
+	// Mailer sends e-mail. If it is nil, live mode sends none. Test mode keeps e-mail for reading,
+	// and also sends it if it has a Mailer.
 	Mailer message.Mailer
 }
 
-// Config is what the host brings. The zero value works: test mode in full, and
-// live mode as far as nothing outside is needed.
+// Config configures New. With the zero value, test mode works in full, and live mode works without
+// a provider's services.
 type Config struct {
-	// BaseURL is where the hosted pages (/pay/…, /invoice/…) are reached from
-	// outside, as "https://pay.example.com": no query, no slash at its end.
-	// DefaultBaseURL when empty.
+	// BaseURL is the public URL under which browsers reach the hosted pages (/pay/…, /invoice/…),
+	// such as "https://pay.example.com". It has no query. Empty means DefaultBaseURL.
 	BaseURL string
-	// Sandbox allows test clocks to be moved and the test helpers to be mounted.
-	// Live mode is untouched by it.
+	// Sandbox allows test clocks and test helpers, which create money in test mode. It does not
+	// affect live mode. Leave it off in production.
 	Sandbox bool
-	// Serial does due work one record after another, so that a test on a memory store
-	// replays. It costs throughput, and is for tests.
+	// Serial makes the workers do due work one record at a time, so that a test gives the same
+	// result each time. Use it in tests only.
 	Serial bool
-	// Key is the server's secret, at least 32 bytes. The library uses it for the payloads
-	// of consumers' codes, the seals of the ledger, one-time codes and PINs. A host sets it
-	// in production and keeps it outside the database: then a stolen database gives away
-	// no PIN. When Key is empty, New makes one at the first start and keeps it in the
-	// store, where a thief of the database finds it; see [StoredKey].
+	// Key is the server's secret, at least 32 bytes. The library uses it for the payloads of
+	// consumers' codes, the seals of the ledger, one-time codes and PINs. A host sets it in
+	// production and keeps it outside the database: then a stolen database reveals no PIN. If Key
+	// is empty, New makes one at the first start and keeps it in the store. A thief of the database
+	// then has the key too; see [StoredKey].
 	Key []byte
-	// FallbackKeys are accepted beside Key, and nothing new is made under them. To change
-	// Key, add the new key here in all processes, then make it Key and put the old one
-	// here. See docs/guide/keys.md for how long an old key must stay.
+	// FallbackKeys are accepted beside Key. The library makes nothing new with them. To change Key,
+	// add the new key here in all processes, then make it Key and put the old one here. See
+	// docs/guide/keys.md for how long an old key must stay.
 	FallbackKeys [][]byte
-	// Live and Test are what carries money and messages in each mode.
+	// Live and Test are the providers of each mode.
 	Live, Test Providers
-	// ConsumerCodec reads and writes the payloads of consumers' QR codes; the
-	// library's own when nil.
+	// ConsumerCodec reads and writes the payloads of consumers' QR codes. Nil means the library's
+	// own codec.
 	ConsumerCodec qrcode.ConsumerCodec
-	// Banks knows the banks that can be paid and their codes; sample data,
-	// [provider.SampleBanks], when nil.
+	// Banks lists the banks that can receive money, with their codes. Nil means
+	// [provider.SampleBanks], which is sample data.
 	Banks provider.BankDirectory
 	// Fees are those of external transfers; [payout.DefaultFees] when nil.
 	Fees *payout.Fees
-	// PayoutLimits default to GHS 1.00 to 20,000.00 for one and 50,000.00 for a
-	// day's, DisbursementLimits to GHS 0.01 to 20,000.00 for one.
+	// PayoutLimits bound each payout (default GHS 1.00 to 20,000.00) and a merchant's payouts of a
+	// day (default GHS 50,000.00). DisbursementLimits bound each disbursement (default GHS 0.01 to
+	// 20,000.00).
 	PayoutLimits, DisbursementLimits payout.Limits
-	// NameMatch decides whether the account_name of a transfer that demands it
-	// (match_account_name) stands for the registered one; with
-	// [payout.MatchNames] the host sets a tolerance. [payout.DefaultNameTolerance]
-	// percent of the letters may differ when nil.
+	// NameMatch compares the account_name of a transfer with match_account_name to the registered
+	// name. [payout.MatchNames] makes such a function. Nil means MatchNames with
+	// [payout.DefaultNameTolerance].
 	NameMatch payout.NameMatch
-	// NameQuota is how many names of bank and mobile-money accounts each merchant may look
-	// up in an hour and in a day; [payout.DefaultNameQuota] where it is zero.
+	// NameQuota bounds how many account names each merchant may look up per hour and per day. A
+	// zero field means that of [payout.DefaultNameQuota].
 	NameQuota payout.NameQuota
-	// StuckAfter is how long a transfer, a refund or a charge may be on its way before
-	// the log tells of it, and List of Providers lists it; one hour when zero.
+	// StuckAfter is how long a transfer, refund or charge may be under way before it counts as
+	// stuck. The log then reports it, and Providers.List lists it. Zero means one hour.
 	StuckAfter time.Duration
-	// SingleUseOTP makes a one-time code good for one payout, instead of for 10
-	// minutes.
+	// SingleUseOTP makes a verified one-time code valid for one payout only. Otherwise it is valid
+	// for any number of payouts in 10 minutes.
 	SingleUseOTP bool
-	// Customers is the host's own record of customers, from which invoices are
-	// filled; the library's own when nil.
+	// Customers is the host's own directory of customers, which fills invoices. Nil means the
+	// library's own customers.
 	Customers account.CustomerDirectory
 	// DefaultTax is the rate, in percent, of taxable invoice lines that give none;
 	// nil for no tax.
 	DefaultTax *decimal.Decimal
-	// InvoiceReminders are the days from the due date on which customers are reminded
-	// of open invoices, at nine in the morning: -3 is three days before, 0 the day
-	// itself, 7 a week later. Each reminder is sent once. Nobody is reminded when it is
-	// empty.
+	// InvoiceReminders are the days from the due date on which customers are reminded of open
+	// invoices, at 09:00 UTC: -3 is three days before, 0 the day itself, 7 a week later. Each
+	// reminder is sent once. An empty list sends none.
 	InvoiceReminders []int
-	// EventRetention is for how long events and their deliveries are kept from their
-	// creation on; zero for good. Ten days at least let every delivery end.
-	// DeliveryRetention removes deliveries that have ended before their events, an hour
-	// after their creation at the soonest; zero keeps them as long as the events.
+	// EventRetention is how long the store keeps events and their deliveries, counted from their
+	// creation. Zero means for ever. Use at least ten days, so that every delivery can end first.
+	// DeliveryRetention is how long the store keeps ended deliveries; it must be at least an hour.
+	// Zero keeps them as long as their events.
 	//
-	// These and MessageRetention hold for what is there already, too, whenever they are
-	// changed: a worker looks every hour for what is older, and removes it in small
-	// transactions. Processes over one database should have the same. They need a store
-	// whose transactions are [storage.Scanner], as those of this library are; New refuses
-	// them on another.
+	// A change of these or of MessageRetention also applies to existing records. A worker removes
+	// older records every hour, in small transactions. All processes over one database should have
+	// the same values. They need a store whose transactions implement [storage.Scanner], as this
+	// library's stores do; New refuses any other.
 	EventRetention, DeliveryRetention time.Duration
-	// MessageRetention is for how long the messages of test mode can be read; 30 days
-	// when zero. Those of live mode leave the store when they are delivered or given up.
+	// MessageRetention is how long test mode keeps messages for reading. Zero means 30 days. In
+	// live mode a message leaves the store when it is delivered or given up.
 	MessageRetention time.Duration
-	// IdempotencyRetention is for how long an idempotency key stands for its first
-	// request: 30 days when zero, which is promised to clients, and no less. A change is
-	// for the keys that are used from then on.
+	// IdempotencyRetention is how long the library remembers an idempotency key. Zero means 30
+	// days, which clients are promised; New refuses less. A change applies to keys that are first
+	// used after it.
 	IdempotencyRetention time.Duration
-	// NumberRetention is for how long the phone or account number of a payout or
-	// disbursement is kept from the creation on, once it has ended; zero for good. After
-	// that only the masked form is left. It holds as EventRetention does, for what is
-	// there already, too; a number that was removed does not come back.
+	// NumberRetention is how long an ended payout or disbursement keeps its phone or account
+	// number, counted from its creation. Zero means for ever. After that only the masked number is
+	// left. A change also applies to existing transfers. A removed number does not come back.
 	NumberRetention time.Duration
-	// WebhookAllow opens address ranges that are not public, such as loopback, to the
-	// webhook deliveries of test mode. Live mode delivers to public addresses only.
+	// WebhookAllow lets test mode deliver webhooks to further address ranges, such as loopback.
+	// Live mode delivers to public addresses only.
 	WebhookAllow []netip.Prefix
-	// Logger gets one line for each piece of background work, and what people should
-	// look at; slog.Default when nil. No secret, phone number or account number is
-	// logged, and nothing that the host's own code fails with, which may quote them.
+	// Logger receives one line for each piece of background work, and each problem that a person
+	// should look at. Nil means slog.Default(). No line holds a secret, a phone number or an
+	// account number. No line holds an error of the host's own code, because it may quote them.
 	Logger *slog.Logger
-	// Observer is told of the background work, for metrics and traces; nobody when
-	// nil.
+	// Observer observes the background work, for metrics and traces. Nil means none.
 	Observer Observer
-	// Clock is the real time, time.Now when nil. Tests inject their own.
+	// Clock returns the real time. Nil means time.Now. Tests may set their own.
 	Clock func() time.Time
-	// NewID makes ids with a given prefix, unique and ascending; the library's own
-	// when nil. Tests inject their own. The library's are moved on where the clock of
-	// another process is ahead, so that events are listed in the order of their commits;
-	// others must ascend over all processes for that.
+	// NewID makes unique, ascending ids with the given prefix. Nil means the library's own. Tests
+	// may set their own. Events are listed in the order of their commits only if ids ascend over
+	// all processes. The library's own ids do, even if clocks differ.
 	NewID func(prefix string) string
-	// Poll is how often workers look for due work that nobody told them of; one
-	// second when zero.
+	// Poll is how often idle workers look for due work. Zero means one second. Work of the same
+	// process starts at once.
 	Poll time.Duration
 }
 

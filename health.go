@@ -9,45 +9,42 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// HealthLimit is how far Health counts. A count that has reached it means that
-// many, or more.
+// HealthLimit is where Health stops counting. A count of HealthLimit means that many or more.
 const HealthLimit = 10_000
 
-// Health is how the service is doing, for a readiness probe and for alarms.
+// Health is the state of the service, for readiness probes and alarms.
 type Health struct {
 	At api.Time `json:"at"`
-	// Running says that the background work runs in this process.
+	// Running reports whether the background work runs in this process.
 	Running bool `json:"running"`
-	// Queues are all kinds of background work, in no certain order.
+	// Queues are all queues of background work, in no particular order.
 	Queues []Queue `json:"queues"`
-	// OldestDue is the longest past due time of all queues; nil when nothing is due.
+	// OldestDue is the earliest due time over all queues; nil if nothing is due.
 	OldestDue *api.Time `json:"oldest_due"`
-	// StuckLive and StuckTest count the transfers to mobile money and banks, the refunds
-	// and the charges of invoices that have been on their way for longer than StuckAfter
-	// of the configuration, or that the provider contradicted; List of Providers lists them.
+	// StuckLive and StuckTest count the external transfers, refunds and invoice charges that need a
+	// person. They have been under way for longer than Config.StuckAfter, or the provider
+	// contradicted itself. Providers.List lists them.
 	StuckLive int `json:"stuck_live"`
 	StuckTest int `json:"stuck_test"`
-	// OldestUnsealed is the time from which on entries of the ledger may be without a
-	// seal: each that was booked before has one. It is when the last pass over all
-	// accounts began that has sealed everything, so in an idle ledger it stands still
-	// for some minutes, too; nil when nothing was ever booked.
+	// OldestUnsealed is a time before which every ledger entry has a seal. It is the start of the
+	// last complete sealing pass. So it may stand still for some minutes, even in an idle ledger.
+	// It is nil if the ledger is empty.
 	OldestUnsealed *api.Time `json:"oldest_unsealed"`
 }
 
-// Queue is one kind of background work.
+// Queue is the state of one queue of background work.
 type Queue struct {
 	Name string `json:"name"`
-	// Due is how much work is due by the real time, what a worker has in hand
-	// included; not what is to be tried again later.
+	// Due counts the work that is due by the real time, including running work. It leaves out work
+	// that waits for a later retry. It stops at HealthLimit.
 	Due int `json:"due"`
-	// OldestDue is the longest past due time; nil when nothing is due.
+	// OldestDue is the earliest due time; nil if nothing is due.
 	OldestDue *api.Time `json:"oldest_due"`
 }
 
-// Lag is for how long the oldest due work has waited; 0 when nothing is due. Work
-// that a worker has in hand counts until it is done, for half a minute where an
-// endpoint or a provider does not answer. Above a minute, workers are too few,
-// stand still, or do not run at all.
+// Lag returns how long the oldest due work has waited; 0 if nothing is due. Running work counts
+// until it is done, which takes up to 30 seconds if an endpoint or provider does not answer. A lag
+// above a minute means that the workers are too few, blocked, or not running.
 func (h *Health) Lag() time.Duration {
 	if h.OldestDue == nil {
 		return 0
@@ -55,10 +52,9 @@ func (h *Health) Lag() time.Duration {
 	return max(0, h.At.Sub(h.OldestDue.Time))
 }
 
-// SealLag is the greatest age that an entry of the ledger without a seal can have; 0
-// when nothing was ever booked. Above [account.SealWithin], the sealing of entries
-// stands still, cannot keep up, or refuses an account whose entries were changed behind
-// their seals; Verify of the accounts says which.
+// SealLag returns the greatest possible age of an unsealed ledger entry; 0 if the ledger is empty.
+// Above [account.SealWithin], sealing has stopped, cannot keep up, or found entries that were
+// changed after they were sealed. Accounts.Verify says which.
 func (h *Health) SealLag() time.Duration {
 	if h.OldestUnsealed == nil {
 		return 0
@@ -66,10 +62,9 @@ func (h *Health) SealLag() time.Duration {
 	return max(0, h.At.Sub(h.OldestUnsealed.Time))
 }
 
-// Health looks at the work of all processes over this store. It reads indexes and
-// counts no further than HealthLimit, so that it may be called every few seconds,
-// however long the history. The error means that the store does not answer; give
-// ctx the time that an answer may take.
+// Health looks at the work of all processes over this store. It reads indexes and counts no further
+// than HealthLimit, so that it may be called every few seconds, however long the history. An error
+// means that the store does not answer. Give ctx a deadline.
 func (s *Service) Health(ctx context.Context) (*Health, error) {
 	var h *Health
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {

@@ -8,59 +8,56 @@ import (
 	"github.com/seed-7082ffec/payments/internal/work"
 )
 
-// Observer is told of the background work, for metrics and traces. Package
-// otelpayments, a module of its own, is one for OpenTelemetry; that of requests is
-// httpapi.Observer.
+// Observer observes the background work, for metrics and traces. Package otelpayments, a separate
+// module, implements it for OpenTelemetry. httpapi.Observer observes requests.
 //
-// Its methods are called by many goroutines at once, and hold up the work that they
-// are told of. A panic in them is logged and ends nothing.
+// Many goroutines call its methods at once, and the work waits for them. The library logs a panic
+// in them and goes on.
 type Observer interface {
-	// BeginWork is called before the work, which gets the returned context: what is
-	// put into it, as a span, reaches the host's Rail, Charger, Texter, Mailer and
-	// subscribers. It must come from ctx. Work that is one transaction of the store
-	// and no more, as the fan-out of events or the booking of a callback that contradicts
-	// an earlier one, is told of when it has ended, Duration and all.
+	// The library calls BeginWork before the work and passes the returned context to it. So a span
+	// in that context reaches the host's Rail, Charger, Texter, Mailer and subscribers. The context
+	// must derive from ctx. For work that is a single store transaction, such as the fan-out of
+	// events, the library calls BeginWork only after it has ended; w is then complete.
 	BeginWork(ctx context.Context, w Work) context.Context
-	// EndWork is called when the work has ended, with the context of BeginWork.
+	// The library calls EndWork after the work, with the context that BeginWork returned.
 	EndWork(ctx context.Context, w Work)
 }
 
-// Work is a piece of background work: carrying a transfer, delivering a webhook,
-// sending a message, charging an invoice, telling a subscriber. It holds ids, and
-// nothing of a person but what Err may quote.
+// Work is a piece of background work, such as submitting a transfer or delivering a webhook. It
+// holds ids. Only Err may hold personal data.
 type Work struct {
-	// Queue is what kind of work it is, as "webhook_deliveries"; see [Health].
+	// Queue is the name of the queue, such as "webhook_deliveries"; see [Health].
 	Queue string
-	// ID is of what is worked on, as "po_…"; empty for a batch.
+	// ID is the id of the object, such as "po_…"; empty for a batch.
 	ID string
-	// Merchant and Live say whose it is; they are of the first of a batch.
+	// Merchant and Live are those of the object; for a batch, those of its first object.
 	Merchant string
 	Live     bool
-	// Records is how many are worked on; 1 but for a batch.
+	// Records is the number of objects; 1 unless the work is a batch.
 	Records int
-	// Wait is for how long the work was due when it was begun, by the real time.
+	// Wait is how long the work had been due when it began, in real time.
 	Wait time.Duration
 
 	// What follows is known when the work has ended; see BeginWork.
 
-	// Duration is how long it took.
+	// Duration is how long the work took. It and the fields below are set when the work has ended.
 	Duration time.Duration
-	// Outcome is what became of it, in one word: "paid", "refused", "in_progress",
-	// "no_answer" of transfers, refunds and charges alike; "delivered", "again", "failed";
-	// "sent", "given_up"; "contradicted" where a provider reports the opposite of what it
-	// reported before, be it to a worker or in a callback; "told"; "error" for a fault of the
-	// store or of this library; "done" for all else. There may be more in later versions.
+	// Outcome is one word for the result. Transfers, refunds and charges have "paid", "refused",
+	// "in_progress" and "no_answer"; "contradicted" if the provider reports the opposite of an
+	// earlier report. Deliveries have "delivered", "again" (a retry follows) and "failed". Messages
+	// have "sent", "again" and "given_up". Subscribers have "told" and "again". "error" is a fault
+	// of the store or of this library. Other work has "done" or a word of its own. Later versions
+	// may add words.
 	Outcome string
-	// Attempt counts the tries so far; 0 where nobody counts.
+	// Attempt is the number of attempts so far; 0 if the library does not count them.
 	Attempt int
-	// RequestID is of the API call that caused the work; may be empty.
+	// RequestID is the id of the API request that caused the work; may be empty.
 	RequestID string
-	// Level is that of the line in the log: Info for what went as it should, Warn for
-	// what will be tried again, Error for what people should look at.
+	// Level is the level of the log line: Debug for housekeeping, Info for success, Warn for a
+	// coming retry, Error for a problem that needs a person.
 	Level slog.Level
-	// Err is what the work failed with; nil when it did not. Where it comes from the
-	// host's own code, as a Rail, it may quote what that was given, phone numbers
-	// included. It is not logged for that reason.
+	// Err is the error of failed work, or nil. An error of the host's own code, such as a Rail, may
+	// quote phone numbers. So the library does not log it.
 	Err error
 }
 

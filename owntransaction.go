@@ -7,18 +7,17 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Tx is the services inside one transaction of the host's own. It is for the life of that
-// transaction, and for one goroutine.
+// Tx holds the services inside one transaction of the host. Use it in one goroutine, and only until
+// that transaction ends.
 type Tx struct {
 	Services
 
 	service *Service
 }
 
-// InTx binds the services to a store that works inside the host's own open
-// transaction, as [postgres.Store.In] and [sqlite.Store.In] make it from the store
-// that New was given. What is called on them, the host's own rows, our objects,
-// money and events, is then committed by the host, all of it or nothing.
+// InTx binds the services to a store inside the host's own open transaction. [postgres.Store.In]
+// and [sqlite.Store.In] make that store from the one that New was given. The host then commits its
+// own rows and the library's objects, money and events together, or none of them.
 //
 //	tx, err := pool.Begin(ctx)
 //	defer tx.Rollback(ctx)
@@ -28,23 +27,20 @@ type Tx struct {
 //	err = tx.Commit(ctx)
 //	own.Wake()
 //
-// After an error that is [storage.ErrRetry] the host rolls back and begins again.
-// After any other, the call has left nothing, and the host decides about the rest.
+// After [storage.ErrRetry] the host rolls back and begins again. After any other error the failed
+// call has written nothing, and the host may go on or roll back.
 //
-// From the first call that writes until the host commits, everybody else who
-// writes waits: make it the last thing in the transaction. What must count a try
-// at once, whatever becomes of the transaction, is refused: nobody can enter a PIN
-// or a one-time code. A payout in it needs a code that VerifyOTP of the service
-// itself has confirmed before, and is made without OTPCode.
+// From the first call that writes until the host commits, all other writers wait. So make such
+// calls last in the transaction. A call that checks a PIN or a one-time code fails with
+// [api.ErrSecretInTx], because a rollback would undo its count of tries. For a payout, call
+// VerifyOTP on the Service first, and leave OTPCode empty.
 //
-// What asks somebody over the network is refused, too, because everybody would
-// wait for the answer, and it would stay done when the host rolls back: Pay of an
-// invoice, unless it was paid outside, Ping, LookUpAccountName, and a transfer whose
-// destination demands that its name is matched. A rail is not asked beforehand
-// whether it would take a transfer. All that is sent later is due work, and so
-// allowed: transfers, refunds, messages, webhooks, invoices that are charged
-// automatically. Customers of the Config, if the host has set it, are asked while
-// the transaction is open.
+// A call that uses the network fails with [api.ErrNetworkInTx]. All writers would wait for the
+// answer, and a rollback could not undo the effect. These calls are Invoices.Pay without
+// PaidOutOfBand, Ping, LookUpAccountName, and a transfer with MatchName. Calls that only queue work
+// are allowed: transfers, refunds, messages, webhooks and automatic charges. Inside the
+// transaction, the library does not call the rail's Check. It does call Config.Customers, if the
+// host has set it.
 //
 // [postgres.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/postgres#Store.In
 // [sqlite.Store.In]: https://pkg.go.dev/github.com/seed-7082ffec/payments/storage/sqlite#Store.In
@@ -60,7 +56,6 @@ func (s *Service) InTx(ctx context.Context, store storage.Store) (*Tx, error) {
 	return &Tx{Services: in.Services, service: in}, nil
 }
 
-// Wake tells the workers what there is to do, after the host has committed. Where
-// the host has rolled back, or forgets to call it, nothing is lost: the workers
-// look by themselves, a little later.
+// Wake tells the workers about the new work. Call it after the commit. Without Wake nothing is
+// lost: the workers find the work themselves, within Config.Poll.
 func (tx *Tx) Wake() { tx.service.engine.HostCommitted() }

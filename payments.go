@@ -1,14 +1,12 @@
-// Package payments lets a merchant in Ghana accept and send money. It is a
-// library: a host imports it, gives it a database, and mounts its routes in a
-// server it already runs, or calls its services from plain Go.
+// Package payments lets a merchant in Ghana accept and send money. A host imports it and gives it a
+// database. The host then mounts its routes in a server, or calls its services from Go.
 //
 //	store, err := sqlite.Open(ctx, "payments.db", sqlite.Config{})
 //	svc, err := payments.New(ctx, store, payments.Config{BaseURL: "https://pay.example.com"})
 //	code, err := svc.QRCodes.Create(ctx, caller, qrcode.CreateParams{Name: "Till 1"})
 //
-// Each noun of the interface has a package and, in [Service], a field. This
-// package wires them together and runs their background work; it has no rules of
-// its own. Package httpapi puts them on HTTP.
+// Each resource of the API, such as a payout, has a package and a field in [Service]. This package
+// connects them and runs their background work. Package httpapi puts them on HTTP.
 package payments
 
 import (
@@ -42,7 +40,7 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// Services are the services of all nouns.
+// Services holds one service for each resource of the API.
 type Services struct {
 	Accounts *account.Service
 	QRCodes  *qrcode.Service
@@ -58,8 +56,8 @@ type Services struct {
 	Providers     provider.Service
 }
 
-// Service is the whole library over one store. It is safe for concurrent use,
-// and several of them, in one process or many, may share a database.
+// Service is the whole library over one store. It is safe for concurrent use. Several Services, in
+// one process or many, may share a database.
 type Service struct {
 	Services
 
@@ -89,9 +87,8 @@ type internals struct {
 	erasure       *erasure.Service
 }
 
-// New wires the services over a store, in which it makes room for their kinds.
-// It starts no goroutine: due work is run by Start, or by Drain. Closing the
-// store, after Stop, is the host's business.
+// New returns the services over a store, and creates their tables in it. It starts no goroutine:
+// Start or Drain runs the background work. The host closes the store after Stop.
 func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -202,8 +199,8 @@ func (s *Service) wire(c Config, outer *Service) error {
 	return nil
 }
 
-// Kinds are all kinds that the library stores, for hosts who prepare a database
-// ahead of the first start.
+// Kinds returns all kinds of records that the library stores. A host passes them to
+// postgres.Migrate before the first start.
 func Kinds() []*storage.Kind {
 	var all []*storage.Kind
 	for _, kinds := range [][]*storage.Kind{
@@ -217,7 +214,7 @@ func Kinds() []*storage.Kind {
 	return all
 }
 
-// BaseURL is where the hosted pages are reached.
+// BaseURL returns the public base URL of the hosted pages, without a slash at its end.
 func (s *Service) BaseURL() string { return s.base }
 
 // Sandbox reports whether test clocks may be moved.
@@ -230,9 +227,9 @@ func (s *Service) NewID(prefix string) string { return s.engine.NewID(prefix) }
 // processes may run it over one database. Starting twice is fine.
 func (s *Service) Start(ctx context.Context) { s.runner.Start(ctx) }
 
-// Stop ends the background work and waits for what is under way, at most until
-// ctx ends. What was not done is done after the next Start, here or elsewhere.
-// Stopping twice is fine.
+// Stop ends the background work, and waits for running work until ctx ends. If ctx ends first, it
+// returns an error. The next Start, in any process, does the work that is left. Stopping twice is
+// fine.
 func (s *Service) Stop(ctx context.Context) error {
 	if err := s.runner.Stop(ctx); err != nil {
 		return err
@@ -250,27 +247,29 @@ func (s *Service) Stop(ctx context.Context) error {
 	}
 }
 
-// Drain does all work that is due now, and returns when there is no more. Tests
-// call it instead of Start.
+// Drain does all work that is due now, and returns when no more is due. Tests call it instead of
+// Start.
 func (s *Service) Drain(ctx context.Context) error { return s.runner.Drain(ctx) }
 
 // clockWait is how long MoveClock waits for what became due.
 const clockWait = 2 * time.Second
 
-// ClockParams say how far a test clock moves.
+// ClockParams says how far to move a test clock. If both fields are zero, the clock stays.
 type ClockParams struct {
-	// By is how much later the clock shows; when it is zero, the clock moves to the time To.
+	// By moves the clock forward by this much; it must not be negative. If By is zero, the clock
+	// moves to To.
 	By time.Duration `json:"by"`
 	To time.Time     `json:"to"`
 }
 
-// MoveClock sets the test clock of the caller's merchant forward and does the work that
-// became due by that, for at most two seconds; the rest runs on. It returns the time that
-// the clock then shows.
+// MoveClock moves the test clock of the caller's merchant forward, and does the work that became
+// due. It waits for at most two seconds; the rest goes on in the background. It returns the new
+// time of the clock.
 //
-// The clock governs the times of objects, expiries, limits and due times of that
-// merchant's test mode; it never goes back. It exists only in a sandbox. With an
-// idempotency key a repetition moves nothing, and returns what the first call did.
+// The clock governs the times of objects, expiries, limits and due times of that merchant's test
+// mode; it never goes back. With an idempotency key, a repeated call moves nothing and returns the
+// first call's time. Refusals: permission_denied in live mode or without Config.Sandbox;
+// parameter_invalid for a time before the clock's, or more than 100 years ahead.
 func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParams) (api.Time, error) {
 	op := engine.Operation{Name: "clock.move", Params: p}
 	now, err := s.engine.MoveClock(ctx, caller, op, func(now time.Time) (time.Time, error) {

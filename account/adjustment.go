@@ -30,7 +30,7 @@ type Adjustment struct {
 	CreatedAt api.Time `json:"created_at"`
 }
 
-// AdjustParams describe an adjustment.
+// AdjustParams describes an adjustment.
 type AdjustParams struct {
 	// Amount is in GHS, not zero: positive tops the balance up, negative takes from
 	// it.

@@ -86,7 +86,7 @@ func (s *Service) amount(ctx context.Context, a ledger.Account) (api.GHS, error)
 	return d, err
 }
 
-// DepositParams describe money that comes into the system from outside.
+// DepositParams describes money that comes into the system from outside.
 type DepositParams struct {
 	// To is a consumer's (acc_…), cash agent's (cag_…) or merchant's (mer_…) id.
 	To string

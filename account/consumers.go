@@ -8,8 +8,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// ListConsumers returns the consumers of the caller's mode, newest first. It is a call of
-// the operator's.
+// ListConsumers returns the consumers of the caller's mode, newest first. A caller with a Merchant
+// is refused with permission_denied.
 func (s *Service) ListConsumers(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Consumer], error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ var customers = storage.NewCollection("customers", []storage.Field[Customer]{
 type CreateCustomerParams struct {
 	Name     string       `json:"name,omitempty"`         // at most 255 characters
 	Email    string       `json:"email,omitempty"`        // one plain address
-	Phone    string       `json:"phone_number,omitempty"` // any way of writing a number of Ghana
+	Phone    string       `json:"phone_number,omitempty"` // a Ghanaian number in any common form
 	Address  string       `json:"address,omitempty"`      // at most 500 characters
 	Metadata api.Metadata `json:"metadata,omitempty"`
 }
@@ -186,8 +186,7 @@ var customerListing = engine.Listing[Customer, Customer]{
 // ListCustomersParams selects customers; zero values select all.
 type ListCustomersParams struct {
 	api.Page
-	// Email is a whole address, in upper or lower case. Phone is a number in any
-	// form.
+	// Email is a complete address; case does not matter. Phone is a number in any form.
 	Email   string    `param:"email"`
 	Phone   string    `param:"phone"`
 	Created api.Times `param:"created"`

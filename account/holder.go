@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// CreateHolderParams describe a new consumer or cash agent.
+// CreateHolderParams describes a new consumer or cash agent.
 type CreateHolderParams struct {
 	Name string // required
 	// Phone is required. Any way of writing a number of Ghana will do. No two open accounts of
@@ -205,7 +205,7 @@ func consumerExists(tx storage.ReadTx, live bool, id string) error {
 	return err
 }
 
-// UpdateHolderParams change a consumer or cash agent. Nil keeps a field.
+// UpdateHolderParams changes a consumer or cash agent. A nil field stays as it is.
 type UpdateHolderParams struct {
 	// Status says whether the wallet or float may be used. A closed account stays closed, since
 	// another person may have its number by now.

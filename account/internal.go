@@ -66,11 +66,11 @@ func (i *Internal) PayingAccount(tx storage.ReadTx, live bool, ref WalletRef) (s
 // the effect is refused.
 //
 // Five wrong entries in a day lock the PIN, for 15 minutes, an hour, 6 hours, 24 hours, and then
-// until [Service.UnlockPIN] or [Service.SetPIN]. A right entry starts anew. The holder gets an
+// until [Service.UnlockPIN] or [Service.SetPIN]. A right entry resets the count. The holder gets an
 // SMS at each lock. In test mode the lock affects only the merchant whose entries were wrong, and
 // runs by that merchant's clock.
 //
-// This process compares the tries for one account one at a time.
+// Each process compares one PIN of an account at a time.
 func (i *Internal) WithPIN(ctx context.Context, caller api.Caller, e PINEntry, effect func(*Proof) error) error {
 	return i.svc.withPIN(ctx, caller, e, effect)
 }

@@ -87,8 +87,8 @@ func (a Access) Allows(resource string, write bool) bool {
 	return a.Resources == nil || slices.Contains(a.Resources, resource)
 }
 
-// CreateKey makes a key for the caller's merchant and mode. The secret is in the answer and
-// can never be read again.
+// CreateKey makes a key for the caller's merchant and mode. Only this answer has the secret; it
+// cannot be read again.
 //
 // With an idempotency key a repetition makes no other key. It answers the same key without its
 // Secret: the store keeps only a hash, so a stolen database reveals no key. A caller that lost
@@ -178,10 +178,10 @@ func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, p R
 	})
 }
 
-// RevokeKey ends a key at once: when it returns, this process refuses the key. Another
-// process over the same database refuses it within a second. Inside a host's
-// transaction, both hold from the host's Wake, and without it within a second of the
-// commit. Revoking a key again changes nothing.
+// RevokeKey ends a key. When it returns, this process refuses the key. Other processes refuse it
+// within a second. Inside a host's transaction, this counts from Wake; without Wake, all processes
+// refuse the key within a second of the commit. Revoking a key again changes nothing. An unknown id
+// is resource_missing.
 func (s *Service) RevokeKey(ctx context.Context, caller api.Caller, id string) error {
 	return s.engine.Update(ctx, caller, func(tx *engine.Tx) error {
 		o, err := engine.GetTx(tx, apiKeys, engine.Scope(caller), id, "API key")

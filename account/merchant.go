@@ -41,7 +41,7 @@ var logos = storage.NewCollection[Logo]("merchant_logos", nil)
 
 const maxLogo = 256 << 10
 
-// CreateMerchantParams describe a merchant.
+// CreateMerchantParams describes a merchant.
 type CreateMerchantParams struct {
 	Name    string // required
 	Phone   string // any way of writing a number of Ghana

@@ -147,8 +147,8 @@ const maxStatementPDF = 20_000
 
 // PDF returns the statement as a document of A4 pages. A second call makes the same bytes.
 //
-// Refusals: parameter_invalid (created) for more than 20,000 entries; take a
-// shorter period, or the CSV.
+// Refusals: parameter_invalid (created) for more than 20,000 entries. Use a shorter period or CSV
+// instead.
 func (st *Statement) PDF(ctx context.Context) ([]byte, error) {
 	d, err := st.layOut(ctx)
 	if err != nil {

@@ -15,16 +15,14 @@ type paged[P any] interface {
 
 func (p *Page) setPage(to Page) { *p = to }
 
-// All goes through the objects that the parameters of a list select, newest first. It reads
-// page by page as it goes, and ignores the page of the parameters. It ends with the first
-// error, which it yields.
+// All iterates over the objects that the list parameters p select, newest first. It reads page by
+// page and ignores the Page in p. It yields the first error and then ends.
 //
 //	for t, err := range api.All(ctx, caller, payout.ListParams{}, svc.Payouts.List) { … }
 //
-// Objects that are made meanwhile are newer than the first page, so All does not yield them.
-// The loop may delete the objects that it is given: All reads the next page before it yields
-// the last object of one. It ends with resource_missing if another caller deletes the last
-// object of a page before that.
+// All does not yield objects that are created during the loop. The loop may delete the objects that
+// it gets. If another caller deletes the last object of a page before All reads the next page, All
+// ends with resource_missing.
 func All[T, P any, PP paged[P]](ctx context.Context, caller Caller, p P, list func(context.Context, Caller, P) (*List[T], error)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		PP(&p).setPage(Page{Limit: MaxLimit})

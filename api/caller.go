@@ -1,28 +1,26 @@
 package api
 
-// Caller says on whose behalf a service method runs. Every object belongs to
-// one merchant and one mode; what belongs to another does not exist for the
-// caller.
+// Caller says for which merchant and mode a service method runs. A caller cannot see objects of
+// another merchant or mode; they are resource_missing.
 //
-// The services trust it: whoever fills it in has authenticated the merchant,
-// as package httpapi does with API keys.
+// The services trust it. The host must authenticate the merchant before it fills in a Caller, as
+// package httpapi does with API keys.
 type Caller struct {
-	// Merchant is the merchant's id (mer_…).
+	// Merchant is the merchant's id (mer_…). It is empty for the operator, the host itself.
 	Merchant string
 	// Live is true for live mode, false for test mode.
 	Live bool
-	// RequestID (req_…) is kept with the events that the call causes. Optional.
+	// RequestID (req_…) is stored with the events that the call causes. Optional.
 	RequestID string
-	// IdempotencyKey makes a mutating call safe to repeat: a call with the same
-	// key and the same parameters returns the first call's result for 30 days and
-	// does nothing. 1 to 255 printable ASCII characters; empty for none.
+	// IdempotencyKey makes a mutating call safe to repeat: a call with the same key and parameters
+	// does nothing and returns the first call's result. This holds for 30 days or longer; see
+	// payments.Config. The key has 1 to 255 printable ASCII characters; empty means none.
 	IdempotencyKey string
-	// Replayed, where not nil, is set to true when the result is that of an
-	// earlier call with the same key.
+	// If Replayed is not nil, the library sets it to true when it returns an earlier call's result.
 	Replayed *bool
-	// Permissions are those of the caller's API key; nil allows everything. Services ask
-	// them about what a call shows or writes beside its own noun, as an event shows its
-	// object. Whether the call itself is allowed was decided before.
+	// Permissions are those of the caller's API key; nil allows everything. A service checks them
+	// only for other resources in an answer, such as the object in an event. The host, or package
+	// httpapi, checks the permission for the call itself before the call.
 	Permissions Permissions
 }
 
@@ -33,7 +31,7 @@ type Permissions interface {
 	Allows(resource string, write bool) bool
 }
 
-// MarkReplayed records that the result is an earlier call's.
+// MarkReplayed sets *Replayed to true, if Replayed is not nil.
 func (c Caller) MarkReplayed() {
 	if c.Replayed != nil {
 		*c.Replayed = true

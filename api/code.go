@@ -5,24 +5,23 @@ type ErrorType string
 
 // The types of errors.
 const (
-	// InvalidRequest: the request itself is at fault; mend it.
+	// InvalidRequest: a parameter is wrong, or the object does not exist or is in the wrong state.
 	InvalidRequest ErrorType = "invalid_request_error"
 	// Authentication: the key is missing or not valid.
 	Authentication ErrorType = "authentication_error"
-	// Permission: the key or the PIN does not allow it.
+	// Permission: the key lacks the permission, or the PIN is wrong or locked.
 	Permission ErrorType = "permission_error"
-	// Payment: well formed, but refused by the state of the world.
+	// Payment: the request is well formed, but the money cannot move now.
 	Payment ErrorType = "payment_error"
-	// Idempotency: the idempotency key stands for another request.
+	// Idempotency: the key belongs to another request, or its first request is still running.
 	Idempotency ErrorType = "idempotency_error"
 	// RateLimit: too many tries; wait.
 	RateLimit ErrorType = "rate_limit_error"
-	// Fault: our fault, or the surroundings'; try again later.
+	// Fault: the library, the database or a provider failed; try again later.
 	Fault ErrorType = "api_error"
 )
 
-// Code is what programs switch on. Codes are part of the interface and never
-// change their meaning.
+// Code identifies a refusal. Switch on it in programs. A code never changes its meaning.
 type Code string
 
 // Codes of requests.
@@ -54,7 +53,7 @@ const (
 	IdempotencyKeyInUse   Code = "idempotency_key_in_use"
 )
 
-// Codes of QR codes and of money that moves.
+// Codes of QR codes and wallet payments.
 const (
 	InvalidQR           Code = "invalid_qr"
 	InvalidConsumerQR   Code = "invalid_consumer_qr"
@@ -68,7 +67,7 @@ const (
 	InvalidPhoneNumber  Code = "invalid_phone_number"
 )
 
-// Codes of money that goes out.
+// Codes of payouts, disbursements and one-time codes.
 const (
 	InvalidDestination   Code = "invalid_destination"
 	RecipientUnavailable Code = "recipient_unavailable"
@@ -89,7 +88,7 @@ const (
 
 	PayoutNotCancellable       Code = "payout_not_cancellable"
 	DisbursementNotCancellable Code = "disbursement_not_cancellable"
-	// TransferSettled: a test helper was asked to settle what has ended otherwise.
+	// TransferSettled: the order that the test helper should settle has ended with another outcome.
 	TransferSettled Code = "transfer_settled"
 )
 
@@ -107,18 +106,17 @@ const (
 
 // Codes of refunds.
 const (
-	// PaymentNotRefundable: nothing can be given back, because nothing was taken
-	// through this service.
+	// PaymentNotRefundable: the payment took no money through this service, so it cannot be
+	// refunded.
 	PaymentNotRefundable Code = "payment_not_refundable"
-	// PaymentRefunded: all of it was given back already, or is about to be.
+	// PaymentRefunded: refunds have returned all of the payment, or are about to.
 	PaymentRefunded Code = "payment_already_refunded"
 )
 
-// WebhookURLInvalid: the address cannot be told events.
+// WebhookURLInvalid: webhooks cannot be delivered to this URL.
 const WebhookURLInvalid Code = "webhook_url_invalid"
 
-// Type returns the type that belongs to the code. Codes without an entry are
-// faults of the request.
+// Type returns the type of the code. An unknown code has the type InvalidRequest.
 func (c Code) Type() ErrorType {
 	if t, ok := types[c]; ok {
 		return t

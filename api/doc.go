@@ -1,7 +1,5 @@
-// Package api holds the conventions that every noun of the interface shares:
-// who calls ([Caller]), what a refusal looks like ([Error], [Code]), how lists
-// are paged ([Page], [List]), and the types whose JSON is the same everywhere
-// ([Time], [GHS], [Metadata]).
+// Package api holds what every resource of the API shares: the caller ([Caller]), errors ([Error],
+// [Code]), paging ([Page], [List]) and common JSON types ([Time], [GHS], [Metadata]).
 //
-// It knows no noun and no HTTP: package httpapi maps errors to statuses.
+// It knows no resource and no HTTP. Package httpapi maps errors to HTTP statuses.
 package api

@@ -7,17 +7,15 @@ import (
 	"time"
 )
 
-// Error is a refusal that the caller can act on. Every error of a service
-// method that is not an Error is a fault of the library or its surroundings,
-// and its text is not for the API's users.
+// Error is a refusal that the caller can act on. Any other error of a service method is a fault of
+// the library, the store or a provider. Do not show its text to the API's users.
 //
 //	var e *api.Error
 //	if errors.As(err, &e) && e.Code == api.InsufficientBalance { … }
 type Error struct {
 	Type ErrorType
 	Code Code
-	// Message says what is wrong and how to mend it, in one or two sentences
-	// that may be shown to the caller.
+	// Message says what is wrong and how to fix it. The caller may see it.
 	Message string
 	// Param names the parameter at fault as a dotted path
 	// (destination.phone_number, line_items[2].quantity), or is empty.
@@ -36,8 +34,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Code, e.Message)
 }
 
-// Unwrap returns what caused the refusal, or nil. It is for logs, not for the
-// API's users.
+// Unwrap returns the cause, or nil. Log it, but do not show it to the API's users.
 func (e *Error) Unwrap() error { return e.cause }
 
 // WithCause returns a copy that wraps the error which led to it.
@@ -47,9 +44,8 @@ func (e *Error) WithCause(err error) *Error {
 	return &c
 }
 
-// Under returns a copy for a caller whose parameter encloses that of e: under destination,
-// phone_number is destination.phone_number. The message names it so, too. A refusal
-// without a parameter gets the enclosing one.
+// Under returns a copy whose Param and Message have param as a prefix: phone_number becomes
+// destination.phone_number. An error without Param gets param itself.
 func (e *Error) Under(param string) *Error {
 	c := *e
 	if c.Param = param; e.Param != "" {
@@ -91,7 +87,7 @@ func NoSuch(object string) *Error {
 	return Errorf(ResourceMissing, "", "There is no such %s in this account and mode. Check the id, and whether the key is of the mode in which the object was created.", object)
 }
 
-// NoSuchCursor is NoSuch for the object a page is to start at.
+// NoSuchCursor is NoSuch for a paging cursor that names no object.
 func NoSuchCursor(param, object string) *Error {
 	return Errorf(ResourceMissing, param, "The parameter %s names no %s of this account and mode. Use the id of an object from the page before, or leave it out to begin anew.", param, object)
 }

@@ -2,13 +2,13 @@ package api
 
 import "errors"
 
-// These errors refuse a call inside a host's own transaction. A host recognises them
-// with errors.Is; no answer over HTTP has them.
+// These errors refuse a call inside the host's own transaction. Check for them with errors.Is. No
+// HTTP answer has them.
 var (
-	// ErrSecretInTx refuses a call that compares a PIN or a one-time code. The count of
-	// tries would go with the host's rollback, and with it the limit of guesses.
+	// ErrSecretInTx refuses a call that checks a PIN or a one-time code. The host's rollback would
+	// undo the count of tries, and so allow unlimited guesses.
 	ErrSecretInTx = errors.New("a PIN or a code is compared before the host's transaction, not inside it")
-	// ErrNetworkInTx refuses a call that asks a provider or an endpoint. Every writer
-	// would wait for the answer, and a rollback would not undo what was done outside.
+	// ErrNetworkInTx refuses a call that contacts a provider or a webhook endpoint. All writers
+	// would wait for the answer, and a rollback could not undo the effect outside.
 	ErrNetworkInTx = errors.New("it goes over the network, so call it on the service itself, before the host's transaction or after it")
 )

@@ -13,14 +13,13 @@ const (
 // Page asks for one page of a list, newest first. The zero value asks for the
 // ten newest.
 type Page struct {
-	// Limit is the largest number of objects wanted, 1 to 100; 0 stands for 10. Of large
-	// objects a page holds fewer, some 1 MiB; HasMore of the list says whether there are
-	// more.
+	// Limit is the largest number of objects wanted, 1 to 100; 0 stands for 10. A page of large
+	// objects may end earlier, at about 1 MiB. List.HasMore says whether more follow.
 	Limit int
-	// StartingAfter is an object's id; the page holds what is older.
+	// StartingAfter is an object's id. The page begins with the next older object.
 	StartingAfter string
-	// EndingBefore is an object's id; the page holds what is directly newer.
-	// Both at once are refused.
+	// EndingBefore is an object's id. The page holds the objects just newer than it. Setting both
+	// is refused with parameter_invalid.
 	EndingBefore string
 }
 
@@ -40,7 +39,7 @@ func NewList[T any](url string, data []T, more bool) *List[T] {
 	return &List[T]{Object: "list", Data: data, HasMore: more, URL: url}
 }
 
-// Check refuses a page that cannot be served.
+// Check returns parameter_invalid for a wrong limit or for two cursors.
 func (p Page) Check() error {
 	if p.Limit < 0 || p.Limit > MaxLimit {
 		return Invalid("limit", "limit must be an integer from 1 to %d.", MaxLimit)
@@ -59,8 +58,7 @@ func (p Page) Size() int {
 	return p.Limit
 }
 
-// Cursor returns the id at which the page starts, and the parameter's name;
-// both are empty for the first page.
+// Cursor returns the name and value of the cursor; both are empty for the first page.
 func (p Page) Cursor() (param, id string) {
 	if p.StartingAfter != "" {
 		return "starting_after", p.StartingAfter
@@ -77,5 +75,5 @@ type Times struct {
 	From, Until time.Time
 }
 
-// Empty reports that nothing is excluded.
+// Empty reports whether both ends are open, so that all times match.
 func (t Times) Empty() bool { return t.From.IsZero() && t.Until.IsZero() }

@@ -9,11 +9,10 @@ var resources = []string{
 	"payments", "payouts", "plans", "qr_codes", "refunds", "subscriptions", "test_helpers", "webhooks",
 }
 
-// Resources returns the nouns that the permissions of an API key name, in the order of
-// the alphabet.
+// Resources returns the resources that an API key's permissions can name, in alphabetical order.
 func Resources() []string { return slices.Clone(resources) }
 
-// IsResource reports whether the permissions of an API key can name a noun.
+// IsResource reports whether name is a resource that an API key's permissions can name.
 func IsResource(name string) bool { return slices.Contains(resources, name) }
 
 // Reads reports whether the caller may read a resource.

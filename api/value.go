@@ -20,10 +20,10 @@ type Time struct{ time.Time }
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// At returns t as it is stored and shown, rounded down to the millisecond.
+// At returns t rounded down to the millisecond, as the store keeps it.
 func At(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
 
-// AtOrNil returns nil for the zero time.
+// AtOrNil returns At(t), or nil for the zero time.
 func AtOrNil(t time.Time) *Time {
 	if t.IsZero() {
 		return nil
@@ -75,7 +75,7 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 // decimal is exact; no float is involved in either direction.
 type GHS struct{ decimal.Decimal }
 
-// Pesewas returns an amount given in pesewas, of which a cedi has 100.
+// Pesewas converts an amount in pesewas to GHS. A cedi has 100 pesewas.
 func Pesewas(n int64) GHS { return GHS{decimal.New(n, -2)} }
 
 // MarshalJSON implements json.Marshaler.

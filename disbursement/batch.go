@@ -43,7 +43,7 @@ type Batch struct {
 	Object string      `json:"object"` // always "disbursement_batch"
 	Status BatchStatus `json:"status"`
 	Counts Counts      `json:"counts"`
-	// Amount and Fee are the sums over all rows, in GHS.
+	// Amount and Fee are the sums over all rows, refused ones included, in GHS.
 	Amount      api.GHS      `json:"amount"`
 	Fee         api.GHS      `json:"fee"`
 	Currency    string       `json:"currency"`
@@ -113,7 +113,7 @@ type RowParams struct {
 	IdempotencyKey string `json:"idempotency_key,omitempty" param:",nonempty"`
 }
 
-// CreateBatchParams describe a batch.
+// CreateBatchParams describes a batch.
 type CreateBatchParams struct {
 	Rows        []RowParams  `json:"rows" param:",required"` // 1 to 1,000
 	Description string       `json:"description,omitempty"`  // at most 500 characters

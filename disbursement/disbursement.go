@@ -51,9 +51,9 @@ type CreateParams struct {
 	Metadata    api.Metadata             `json:"metadata,omitempty"`
 }
 
-// Create sends money out. A disbursement to a wallet or float is completed when
-// it returns; any other is pending, its amount and fee reserved, until the rail
-// has carried it. With an idempotency key it may be repeated safely.
+// Create sends money out. A disbursement to a wallet or float is completed when it returns; any
+// other is pending, with amount and fee reserved, until a worker submits it to the rail. With an
+// idempotency key it may be repeated safely.
 //
 // Refusals: those of [payout.Service.Create] but for one-time codes and the daily
 // limit.

@@ -1,4 +1,4 @@
-// Package event records what happened, and lets it be read back.
+// Package event records and lists events, such as payment.succeeded.
 //
 // It owns events, the catalogue of their types, and subscribers in the host's process. It
 // also owns subscriptions and deliveries, by which it counts the webhook endpoints that an
@@ -21,7 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Event is something that happened, with the object as it was then.
+// Event is a change of an object, with a snapshot of the object.
 type Event struct {
 	ID        string   `json:"id"`
 	Object    string   `json:"object"` // always "event"
@@ -103,9 +103,9 @@ func New(e *engine.Engine) (*Service, *Internal) {
 	return s, &Internal{s}
 }
 
-// RecordParams describe an event of the host's own.
+// RecordParams describes an event of the host.
 type RecordParams struct {
-	// Type is any listed type.
+	// Type is any type of [Types].
 	Type Type
 	// Object is what data.object will be. It must marshal to a JSON object of at most 64 KiB.
 	Object any

@@ -24,7 +24,8 @@ type Subscription struct {
 	URL string `json:"url,omitempty"`
 }
 
-// Match returns the type under which the endpoint gets an event; empty when it does not.
+// Match returns the type name under which the endpoint receives the event; empty if it does not
+// receive it.
 func (s *Subscription) Match(e *Event) Type {
 	if e.ID <= s.After {
 		return ""

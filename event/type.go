@@ -2,7 +2,7 @@ package event
 
 import "strings"
 
-// Type names what happened: noun.verb.
+// Type is the type of an event, such as "payment.succeeded".
 type Type string
 
 // The types that the library itself records.

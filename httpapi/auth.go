@@ -10,10 +10,10 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// Authenticator finds the merchant of a key. The handler calls it for every request under
-// /v1, from many goroutines at once. A key that is malformed, unknown or revoked is an
-// [api.Error] of type [api.Authentication], which all are answered alike; any
-// other error is a fault and answered 500 or 503.
+// Authenticator finds the merchant of a key. The handler calls it for every request under /v1, from
+// many goroutines at once. For a malformed, unknown or revoked key it returns an [api.Error] of
+// type [api.Authentication], and the handler answers 401. Any other error is a fault, and the
+// handler answers 500 or 503.
 type Authenticator func(ctx context.Context, key string) (Access, error)
 
 // Access says what a key may do.
@@ -28,7 +28,7 @@ type Access struct {
 	Allow func(resource string, write bool) bool
 }
 
-// Allows reports whether the key may read, or change, a resource.
+// Allows reports whether the key may read a resource or, if write is set, change it.
 func (a Access) Allows(resource string, write bool) bool {
 	return a.Allow == nil || a.Allow(resource, write)
 }

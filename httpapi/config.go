@@ -9,8 +9,8 @@ import (
 
 // Config configures the handler. The zero value works.
 type Config struct {
-	// Authenticate finds the merchant of a key. Nil stands for the service's own API keys;
-	// a host with keys of its own replaces it.
+	// Authenticate finds the merchant of a key. Nil means the service's own API keys. Set it if the
+	// host has its own keys or tokens.
 	Authenticate Authenticator
 	// Timeout is how long a request may take, from its headers to its answer; 0 stands for
 	// 30 seconds. The handler answers 503 after that, at most a second later, even while
@@ -29,11 +29,11 @@ type Config struct {
 	// stands for none, and the handler logs a warning once if a request has that header. An
 	// empty list stands for none without the warning.
 	TrustedProxies []netip.Prefix
-	// ClientIP returns the client's address, for the limits on bad keys and on the hosted
-	// pages. Nil stands for the address of the connection, see TrustedProxies. A host behind
-	// a proxy sets one of the two: otherwise all clients of the proxy count as one, and one
-	// client can keep the others from paying. In IPv6 the network of 64 bits counts; for
-	// PINs and requests in flight, that of 48 bits.
+	// ClientIP returns the client's address, for the limits on bad keys and on the hosted pages.
+	// Nil stands for the address of the connection, see TrustedProxies. A host behind a proxy sets
+	// one of the two: otherwise all clients of the proxy count as one, and one client can keep the
+	// others from paying. An IPv6 address counts by its /64 network; for PINs and requests in
+	// flight, by its /48 network.
 	ClientIP func(*http.Request) string
 	// Logger receives one line for each request and one for each internal error; nil stands
 	// for slog.Default(). No line holds a body, a query string, a key, or a path with ids.

@@ -17,8 +17,8 @@ type InFlight struct {
 	// Live and Test bound the requests of each merchant, in live mode (256) and in test
 	// mode (128).
 	Live, Test int
-	// Page bounds the requests without a key of each client address: 64. An address of
-	// IPv6 counts by its network of 48 bits.
+	// Page bounds the requests without a key of each client address: 64. An IPv6 address counts by
+	// its /48 network.
 	Page int
 	// All bounds all requests together: 1,024. Test mode gets at most a quarter of it, and
 	// requests without a key another quarter. So neither can stop the other or live mode.

@@ -30,9 +30,8 @@ const exampleURL = "http://127.0.0.1:8080"
 // httpapi/reference serves a page of it for people.
 func OpenAPI() []byte { return slices.Clone(openAPI) }
 
-// OpenAPIJSON returns the description of the interface as JSON, for a service
-// that is reached at baseURL, without a slash at its end; "" leaves the example
-// in its place.
+// OpenAPIJSON returns the OpenAPI description as JSON, with baseURL as the server's URL. baseURL
+// has no slash at its end. "" keeps the example URL.
 func OpenAPIJSON(baseURL string) []byte {
 	if baseURL == "" {
 		return slices.Clone(openAPIJSON)

@@ -25,11 +25,10 @@ const (
 	maxHeaderBytes = 32 << 10
 )
 
-// NewServer returns a server for h on addr, with every time and size bounded:
-// headers must be there within 10 seconds, the whole request within 40, the
-// answer must be taken within 60 after the headers; a connection may rest for
-// 120 seconds; headers have at most 32 KiB. A host that raises [Config].Timeout
-// raises ReadTimeout and WriteTimeout with it.
+// NewServer returns a server for h on addr with these limits: 10 seconds to read the headers, 40
+// seconds to read the request, 60 seconds from the headers to the end of the answer, 120 seconds
+// for an idle connection, and 32 KiB of headers. If you raise [Config].Timeout, raise ReadTimeout
+// and WriteTimeout too.
 func NewServer(addr string, h http.Handler) *http.Server {
 	return &http.Server{
 		Addr:              addr,

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Finalize makes a draft payable: it gets its date, the customer is told, and an
-// invoice that is charged automatically is charged.
+// Finalize opens a draft for payment. It sets the invoice date and queues an e-mail and an SMS to
+// the customer. A charge_automatically invoice is queued for its first charge.
 //
 // Refusals: invoice_not_draft, invoice_no_lines.
 func (s *Service) Finalize(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
@@ -48,7 +48,7 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 	return s.save(tx, o, event.InvoiceFinalized)
 }
 
-// Void ends an invoice that will not be paid. A draft is deleted instead.
+// Void cancels an open or uncollectible invoice. A draft is refused; delete it instead.
 //
 // Refusals: invoice_not_voidable, invoice_payment_in_progress.
 func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
@@ -67,7 +67,7 @@ func (s *Service) Void(ctx context.Context, caller api.Caller, id string) (*Invo
 	})
 }
 
-// MarkUncollectible gives up on an open invoice.
+// MarkUncollectible sets an open invoice to uncollectible: the merchant does not expect the money.
 //
 // Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress.
 func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
@@ -86,11 +86,11 @@ func (s *Service) MarkUncollectible(ctx context.Context, caller api.Caller, id s
 // sends bounds how often Send tells the customer of one invoice.
 var sends = pace.Limit{Hour: 5, Day: 20}
 
-// Send tells the customer of an invoice again, by e-mail and SMS, as far as it
-// has an address and a number: at most 5 times an hour and 20 times a day.
+// Send sends an invoice to the customer again, by e-mail and SMS if the invoice has the addresses.
+// It does so at most 5 times an hour and 20 times a day.
 //
 // Refusals: rate_limited, invoice_not_open (a draft), invoice_no_recipient; service_unavailable in
-// live mode where nothing carries what the customer can be reached by.
+// live mode without a Mailer or Texter that can reach the customer.
 func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.send", Params: id}
 	return s.change(ctx, caller, op, id, func(tx *engine.Tx, o *storage.Object[record]) error {
@@ -116,10 +116,9 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 	})
 }
 
-// Duplicate makes a new draft of any invoice: with its lines, customer, texts,
-// discount, collection method and metadata, and with a number and an address of its
-// own. It has no due date: the old one belongs to the old invoice. Of a customer who was
-// deleted it has nothing.
+// Duplicate makes a new draft of any invoice: with its lines, customer, texts, discount, collection
+// method and metadata, and with a number and an address of its own. It has no due date. If the
+// customer was deleted, it has no data of the customer.
 func (s *Service) Duplicate(ctx context.Context, caller api.Caller, id string) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.duplicate", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Invoice, error) {

@@ -10,21 +10,20 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// CreditNote is the document of a refund: it takes back a part of an invoice, which
-// stays as it is. There is one for each refund of an invoice that succeeded.
+// CreditNote is the document of a successful refund of an invoice. The invoice itself does not
+// change.
 type CreditNote struct {
 	Refund  string `json:"refund"` // the refund's id, re_…, and the note's own
 	Number  string `json:"number"` // CN-<year>-<6 digits>
 	Invoice string `json:"invoice"`
-	// Amount is in pesewas, and Before what earlier notes took back of the invoice.
+	// Amount is in pesewas. Before is the sum of the invoice's earlier credit notes, in pesewas.
 	Amount    int64    `json:"amount"`
 	Before    int64    `json:"before"`
 	Reason    string   `json:"reason,omitempty"`
 	CreatedAt api.Time `json:"created_at"`
 }
 
-// Address is where the note's PDF is found without a key, on the page of its
-// invoice.
+// Address returns the URL of the note's PDF. The URL needs no key.
 func (n *CreditNote) Address(v *Invoice) string { return v.HostedURL + "/credit_notes/" + n.Refund }
 
 // taxes are the parts of an invoice's taxes that a note takes back, and their sum.
@@ -62,14 +61,14 @@ func (in *Internal) Payment(tx storage.ReadTx, scope storage.Scope, id string) (
 	return *o.Value.Payment, nil
 }
 
-// RefundedParams are what an invoice is told of a refund that succeeded.
+// RefundedParams describes a successful refund of an invoice.
 type RefundedParams struct {
 	Refund  string // its id
 	Invoice string
 	Amount  int64 // pesewas
 	Reason  string
-	// Payer is the account that paid, Phone its number, which an SMS tells when the
-	// invoice has none; both may be empty.
+	// Payer is the account that paid. Phone is its number, for an SMS if the invoice has no phone
+	// number. Both may be empty.
 	Payer, Phone string
 }
 
@@ -169,7 +168,7 @@ func (in *Internal) CreditNoteAddress(ctx context.Context, caller api.Caller, re
 	return c.creditNote.Address(c.invoice), nil
 }
 
-// HostedCreditNote is CreditNotePDF for somebody who has the invoice's address.
+// HostedCreditNote is CreditNotePDF for the hosted page: token is the secret in the invoice's URL.
 func (s *Service) HostedCreditNote(ctx context.Context, token, refund string) (data []byte, name string, err error) {
 	h, err := s.Hosted(ctx, token)
 	if err != nil {

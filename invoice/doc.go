@@ -1,5 +1,4 @@
-// Package invoice asks customers to pay: drafts with lines, their totals, what
-// becomes of them, and how they are collected.
+// Package invoice makes invoices: their drafts and lines, totals, statuses and collection.
 //
 // It owns invoices, their charges, their reminders and credit notes. It
 // does not own payments (package payment), refunds (package refund), customers

@@ -25,9 +25,9 @@ type ExportParams struct {
 	Progress func(written int)
 }
 
-// Export writes the invoices that the parameters select as CSV, newest first,
-// each with the id of its payment; the page of the parameters is ignored. What a
-// spreadsheet would take for a formula is written with an apostrophe before it.
+// Export writes the invoices that the parameters select as CSV, newest first, each with the id of
+// its payment. It ignores p.Page. It writes an apostrophe before a text that a spreadsheet would
+// run as a formula.
 func (s *Service) Export(ctx context.Context, caller api.Caller, p ExportParams) error {
 	return spreadsheet.Write(p.Writer, exportColumns, func(after string) (*api.List[Invoice], error) {
 		p.Page = api.Page{Limit: api.MaxLimit, StartingAfter: after}

@@ -14,14 +14,14 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Fields are what a draft can be given, at creation and later. In an update nil
-// leaves what is there, and an empty text or a zero time clears it.
+// Fields holds the fields of a draft, for Create and Update. In an update, nil keeps a field, and
+// an empty text or a zero time clears it.
 type Fields struct {
-	// Customer is the id of a customer, whose e-mail, name, phone and address fill what is
-	// not given here; an API key that may not read customers is refused with
-	// permission_denied. A draft from which the customer is taken off keeps them until they
-	// are changed or the customer is deleted, which takes off all four unless one update has
-	// changed or cleared them all.
+	// Customer is the id of a customer. The customer's e-mail, name, phone and address fill the
+	// fields that are not set here. An API key without permission to read customers is refused with
+	// permission_denied. If an update clears Customer, the draft keeps the four fields. The
+	// deletion of the customer later clears them, unless one update has changed or cleared all
+	// four.
 	Customer         *string           `json:"customer,omitempty" param:",clear"`
 	Email            *string           `json:"customer_email,omitempty" param:",clear"`
 	Name             *string           `json:"customer_name,omitempty" param:",clear"`
@@ -29,15 +29,15 @@ type Fields struct {
 	Address          *string           `json:"customer_address,omitempty" param:",clear"`
 	Description      *string           `json:"description,omitempty" param:",clear"`
 	Footer           *string           `json:"footer,omitempty" param:",clear"`
-	Memo             *string           `json:"memo,omitempty" param:",clear"` // the customer never sees it
+	Memo             *string           `json:"memo,omitempty" param:",clear"` // never shown to the customer
 	DueDate          *time.Time        `json:"due_date,omitempty" param:",clear"`
 	CollectionMethod *CollectionMethod `json:"collection_method,omitempty"`
 	// Metadata is merged in an update: a key set to nil or "" is dropped.
 	Metadata api.Metadata `json:"metadata,omitempty"`
 	// Lines, when not nil, replace all lines; at most 250.
 	Lines []LineParams `json:"line_items,omitzero"`
-	// Discount, in pesewas, is taken off the whole; Coupon names why. Go callers
-	// only.
+	// Discount, in pesewas, reduces the total. Coupon names its reason. Only Go callers can set
+	// them.
 	Discount *int64  `json:"discount,omitempty" param:"-"`
 	Coupon   *string `json:"coupon,omitempty" param:"-"`
 }

@@ -16,17 +16,18 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Hosted is what somebody sees who has an invoice's address.
+// Hosted holds what the hosted page of an invoice shows.
 type Hosted struct {
 	Invoice  Invoice
 	Merchant account.Merchant
-	// CreditNotes are those of the invoice, the newest first, at most a hundred.
+	// CreditNotes are the invoice's newest credit notes, newest first, at most 100.
 	CreditNotes []CreditNote
 	// Caller stands for the merchant, for the call of PayFromWallet.
 	Caller api.Caller
 }
 
-// Hosted finds an invoice by the secret in its address. A draft is not shown.
+// Hosted finds an invoice by the secret in its URL. A draft or an unknown secret is
+// resource_missing.
 func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 	h, err := s.findHosted(ctx, token)
 	if err != nil {
@@ -35,7 +36,7 @@ func (s *Service) Hosted(ctx context.Context, token string) (*Hosted, error) {
 	if h.Invoice.Status == Draft {
 		return nil, api.NoSuch("invoice")
 	}
-	h.Invoice.Memo = nil // the customer never sees it
+	h.Invoice.Memo = nil // never shown to the customer
 	return h, nil
 }
 
@@ -79,10 +80,10 @@ type PayFromWalletParams struct {
 	From string `json:"-"`
 }
 
-// PayFromWallet pays what is due of an open invoice from a consumer's wallet. The
-// caller stands for the merchant; see [Hosted]. With an idempotency key it may be
-// repeated safely; a repetition does not look at the PIN. An invoice of which nothing is
-// due is paid without wallet, PIN and payment.
+// PayFromWallet pays the amount due of an open invoice from a consumer's wallet. caller is the
+// merchant; see [Hosted]. With an idempotency key it may be repeated safely; a repeated call
+// ignores the PIN. If nothing is due, it marks the invoice paid without a wallet, a PIN or a
+// payment.
 //
 // Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
 // account_not_found (of an account id; a phone number or service ID without an open
@@ -163,8 +164,8 @@ type pdf struct {
 
 var pdfs = storage.NewCollection[pdf]("invoice_pdfs", nil)
 
-// PDF returns the address of an invoice's document, and notes it in the invoice, unless
-// the caller may only read.
+// PDF returns the URL of an invoice's PDF. It also sets Invoice.PDF, unless the caller may only
+// read.
 func (s *Service) PDF(ctx context.Context, caller api.Caller, id string) (string, error) {
 	v, err := s.Get(ctx, caller, id)
 	if err != nil {
@@ -205,8 +206,8 @@ func (s *Service) PDFFile(ctx context.Context, caller api.Caller, id string) (da
 	return s.HostedPDF(ctx, token)
 }
 
-// HostedPDF returns the PDF of the invoice with that secret in its address, and
-// the name of the file. It is made once for each state of the invoice, and kept.
+// HostedPDF returns the PDF of the invoice with that secret in its URL, and the file name. It makes
+// the PDF once for each state of the invoice, and caches it.
 func (s *Service) HostedPDF(ctx context.Context, token string) (data []byte, name string, err error) {
 	h, err := s.findHosted(ctx, token)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Status is where an invoice stands.
+// Status is the state of an invoice.
 type Status string
 
 // The statuses of invoices.
@@ -31,14 +31,15 @@ var transitions = map[Status][]Status{
 	Uncollectible: {Open},
 }
 
-// CollectionMethod is how an invoice is collected.
+// CollectionMethod says how the merchant collects an invoice.
 type CollectionMethod string
 
 // The methods of collection.
 const (
-	// SendInvoice asks the customer to pay.
+	// SendInvoice sends the invoice to the customer, who then pays.
 	SendInvoice CollectionMethod = "send_invoice"
-	// ChargeAutomatically charges at finalization, and again on a schedule.
+	// ChargeAutomatically charges at finalization and, after a failure, 1, 3 and 5 days later.
+	// After the last failure the invoice is uncollectible.
 	ChargeAutomatically CollectionMethod = "charge_automatically"
 )
 
@@ -56,23 +57,23 @@ type Invoice struct {
 	// Subtotal is the sum of the lines' amounts, Total is Subtotal + Tax - Discount.
 	Subtotal int64 `json:"subtotal"`
 	Tax      int64 `json:"tax"`
-	// TaxPercent is the one rate that all taxable lines share, else nil.
+	// TaxPercent is the tax rate if all taxable lines have the same, and otherwise nil.
 	TaxPercent *api.Number `json:"tax_percent"`
 	Discount   int64       `json:"discount"`
 	Total      int64       `json:"total"`
 	AmountPaid int64       `json:"amount_paid"`
-	// AmountDue is what is left to pay; 0 when paid or void.
+	// AmountDue is the amount left to pay; 0 if paid or void.
 	AmountDue   int64     `json:"amount_due"`
 	Currency    string    `json:"currency"`
 	Coupon      *string   `json:"coupon"`
 	Description *string   `json:"description"`
 	Footer      *string   `json:"footer"`
-	Memo        *string   `json:"memo"` // the customer never sees it
+	Memo        *string   `json:"memo"` // never shown to the customer
 	InvoiceDate api.Time  `json:"invoice_date"`
 	DueDate     *api.Time `json:"due_date"`
 	PaidAt      *api.Time `json:"paid_at"`
-	// Payment is the id of the payment, once paid; nil where no money moved here: nothing
-	// was due, or it was paid outside.
+	// Payment is the id of the payment. It is nil until the invoice is paid, and if it was paid
+	// without a payment: nothing was due, or it was paid out of band.
 	Payment            *string          `json:"payment"`
 	CollectionMethod   CollectionMethod `json:"collection_method"`
 	HostedURL          string           `json:"hosted_invoice_url"`
@@ -89,18 +90,17 @@ type Invoice struct {
 	// What follows is shown on page and document, not over /v1, where the shape of an
 	// invoice is fixed.
 
-	// PaidOutOfBand says how an invoice was paid outside of the service, as "cash": empty
-	// when that was not said, nil when it was not paid so.
+	// PaidOutOfBand says how the invoice was paid outside this service, such as "cash". It is empty
+	// if the merchant did not say how, and nil if it was not paid outside.
 	PaidOutOfBand *string `json:"-"`
 	// AmountRefunded is how much was given back, in pesewas. The invoice stays paid.
 	AmountRefunded int64 `json:"-"`
-	// Unlinked is the customer that a draft was filled from and no longer names, while it
-	// keeps the e-mail, name, phone or address; empty for none.
+	// Unlinked is the id of a customer whose data a draft still has but whose id it no longer
+	// names; empty for none.
 	Unlinked string `json:"-"`
 }
 
-// PersonID returns the customer whose data the invoice has without naming the customer.
-// Copies of the invoice are found by it when the customer is deleted.
+// PersonID returns Unlinked. The deletion of a customer finds copies of the invoice by it.
 func (v *Invoice) PersonID() string { return v.Unlinked }
 
 // record is what is kept of an invoice.

@@ -194,7 +194,7 @@ func (s layout) table(v *Invoice) {
 	s.Space(8)
 }
 
-// Sum is a row of the totals, as page and document show them.
+// Sum is a row of the totals on the hosted page and the PDF.
 type Sum struct {
 	Name   string
 	Amount int64 // pesewas

@@ -24,12 +24,12 @@ type Line struct {
 	Currency   string      `json:"currency"`
 	Taxable    bool        `json:"taxable"`
 	TaxPercent *api.Number `json:"tax_percent"`
-	// Discount is taken off before the tax.
+	// Discount reduces the amount before the tax.
 	Discount int64        `json:"discount_amount"`
 	Product  *string      `json:"product"`
 	Metadata api.Metadata `json:"metadata"`
-	// Taxes are what TaxPercent is made of, where the host has said so. They are
-	// shown on page and document, not over /v1.
+	// Taxes are the parts of TaxPercent, if the host has set them. The hosted page and the PDF show
+	// them; /v1 does not.
 	Taxes []Tax `json:"-"`
 }
 
@@ -52,20 +52,20 @@ func GhanaVAT() []Tax {
 // LineParams describe a line.
 type LineParams struct {
 	Description string `json:"description"` // required, at most 500 characters
-	// Quantity is above zero and at most 1,000,000, with at most six decimals; 1 when
-	// nil.
+	// Quantity is above 0 and at most 1,000,000, with at most six decimals. Nil means 1.
 	Quantity *decimal.Decimal `json:"quantity,omitempty" param:",rate"`
 	// UnitAmount is in pesewas, 0 or more; required.
 	UnitAmount *int64 `json:"unit_amount" param:",pesewas"`
 	Product    string `json:"product,omitempty"`
 	Taxable    bool   `json:"taxable,omitempty"`
-	// TaxPercent is from 0 to 100 with at most six decimals. A taxable line without
-	// one has the configured rate, if there is any.
+	// TaxPercent is from 0 to 100 with at most six decimals. For a taxable line, nil means
+	// payments.Config.DefaultTax.
 	TaxPercent *decimal.Decimal `json:"tax_percent,omitempty" param:",rate"`
 	Metadata   api.Metadata     `json:"metadata,omitempty"`
 	// Discount, in pesewas, is taken off before the tax; Go callers only.
 	Discount int64 `json:"discount,omitempty" param:"-"`
-	// Taxes make up the rate, in place of TaxPercent; Go callers only.
+	// Taxes are the parts of the rate; set them instead of TaxPercent. Only Go callers can set
+	// them.
 	Taxes []Tax `json:"taxes,omitempty" param:"-"`
 }
 
@@ -254,16 +254,15 @@ func sameRate(a, b *api.Number) bool {
 	return a.Equal(b.Decimal)
 }
 
-// TaxRow is a tax as page and document show it.
+// TaxRow is a tax on the hosted page and the PDF.
 type TaxRow struct {
 	Name    string
 	Percent decimal.Decimal
 	Amount  int64 // pesewas
 }
 
-// TaxRows returns the taxes of the invoice in the order in which its lines have
-// them. They add up to Tax: what rounding leaves over goes to the first part of
-// each line's tax.
+// TaxRows returns the taxes of the invoice in the order in which its lines have them. They add up
+// to Tax: any rounding difference goes to the first tax of each line.
 func (v *Invoice) TaxRows() []TaxRow {
 	var rows []TaxRow
 	add := func(name string, percent decimal.Decimal, amount int64) {

@@ -17,17 +17,17 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// PayParams say how an invoice is charged.
+// PayParams says how to charge an invoice.
 type PayParams struct {
 	// PaymentMethod is passed on to the [provider.Charger]. With PaidOutOfBand it says how the
 	// money came, as "cash" or "bank", in at most 50 characters, and may be empty.
 	PaymentMethod string `json:"payment_method,omitempty"`
-	// Source is a phone number to which the receipt goes when the invoice has none.
+	// Source is a phone number for the receipt if the invoice has no phone number.
 	Source     string `json:"source,omitempty"`
 	OffSession bool   `json:"off_session,omitempty"`
-	// PaidOutOfBand says that the merchant has the money already, from outside of this
-	// service. Nothing is charged and no money moves here: the invoice is paid, without
-	// a payment, and its document says so.
+	// PaidOutOfBand says that the merchant already has the money, from outside this service. Pay
+	// then charges nothing and moves no money. The invoice is paid without a payment, and its PDF
+	// says so.
 	PaidOutOfBand bool `json:"paid_outside,omitempty"`
 }
 

@@ -17,8 +17,8 @@ import (
 // maxReminderDays is how far from the due date a reminder may be.
 const maxReminderDays = 365
 
-// CheckReminders refuses days on which nobody can be reminded once each: more than
-// 365 from the due date, or given twice.
+// CheckReminders returns an error if a day is more than 365 days from the due date, or is given
+// twice.
 func CheckReminders(days []int) error {
 	seen := map[int]bool{}
 	for _, d := range days {

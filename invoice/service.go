@@ -28,16 +28,16 @@ type Config struct {
 	Payments *payment.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// Charger takes money in live mode; without one pay is refused there with
-	// payment_failed. TestCharger is that of test mode, [provider.Simulated] when nil.
+	// Charger charges customers in live mode. If it is nil, Pay is refused there with
+	// payment_failed. TestCharger charges in test mode; nil means [provider.Simulated].
 	Charger, TestCharger provider.Charger
 	// Customers is the host's record of customers; the library's own when nil.
 	Customers account.CustomerDirectory
-	// DefaultTax is the rate of taxable lines that give none; nil for no tax.
+	// DefaultTax is the tax rate, in percent, of taxable lines without a rate; nil means no tax.
 	DefaultTax *decimal.Decimal
-	// Reminders are the days from the due date on which customers are reminded of
-	// open invoices: -3 is three days before, 0 the day itself, 7 a week later. Nobody
-	// is reminded when it is empty. [CheckReminders] says what is allowed.
+	// Reminders are the days from the due date on which customers are reminded of open invoices: -3
+	// is three days before, 0 the day itself, 7 a week later. An empty list sends no reminders. See
+	// [CheckReminders] for what is allowed.
 	Reminders []int
 	// StuckAfter is how long a charge may be undecided before it counts as stuck.
 	StuckAfter time.Duration
@@ -64,11 +64,11 @@ func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	return s, &Internal{s}
 }
 
-// Create makes an invoice: a draft with the next number of its year, finalized at
-// once if that is asked for.
+// Create makes a draft with the next number of its year. With p.AutoFinalize it also finalizes the
+// draft.
 //
-// Refusals: wrong parameters, resource_missing (customer), invoice_no_lines when
-// it is to be finalized without any.
+// Refusals: wrong parameters, resource_missing (customer), invoice_no_lines if p.AutoFinalize is
+// set and there are no lines.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.create", Params: p}
 	if err := p.check(); err != nil {
@@ -213,7 +213,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, op engine.Opera
 	})
 }
 
-// Update changes a draft; any other is invoice_not_draft.
+// Update changes a draft. Any other invoice is invoice_not_draft.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f UpdateParams) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.update", Params: struct {
 		ID string `json:"id"`
@@ -237,8 +237,8 @@ func (s *Service) Update(ctx context.Context, caller api.Caller, id string, f Up
 	})
 }
 
-// AddLine adds a line to a draft and returns the invoice; any other is
-// invoice_not_draft. A line beyond the 250th is parameter_invalid.
+// AddLine adds a line to a draft and returns the invoice. Refusals: invoice_not_draft,
+// resource_missing, parameter_invalid (also for more than 250 lines).
 func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p LineParams) (*Invoice, error) {
 	op := engine.Operation{Name: "invoice.add_line", Params: struct {
 		ID string `json:"id"`
@@ -266,8 +266,7 @@ func (s *Service) AddLine(ctx context.Context, caller api.Caller, id string, p L
 	})
 }
 
-// Delete removes a draft; any other is invoice_not_draft. Its number is not used
-// again.
+// Delete removes a draft. Any other invoice is invoice_not_draft. Its number is not used again.
 func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*api.Deleted, error) {
 	op := engine.Operation{Name: "invoice.delete", Params: id}
 	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*api.Deleted, error) {

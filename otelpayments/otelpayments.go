@@ -1,14 +1,12 @@
-// Package otelpayments tells OpenTelemetry of requests and of background work.
+// Package otelpayments reports requests and background work to OpenTelemetry.
 //
 //	observer, err := otelpayments.New(otelpayments.Config{})
 //	svc, err := payments.New(ctx, store, payments.Config{Observer: observer})
 //	handler := httpapi.New(svc, httpapi.Config{Observer: observer})
 //	stop, err := observer.WatchHealth(svc)
 //
-// It is a module of its own, so that a host without OpenTelemetry gets none of its
-// modules: not in its binary, nor in its go.sum, nor in the list that its security
-// people read. A package inside the module of the library would keep them out of
-// the binary only. The library knows two small interfaces, which this implements.
+// It is a separate module, so that a host without OpenTelemetry gets none of OpenTelemetry's
+// modules in its go.sum. It implements payments.Observer and httpapi.Observer.
 //
 // # Metrics
 //
@@ -17,21 +15,19 @@
 //     payments.live. Its count is the count of requests.
 //   - payments.work.duration, a histogram in seconds by payments.queue,
 //     payments.outcome and payments.live: carrying transfers, delivering webhooks,
-//     sending messages. payments.work.wait is how late the work was begun.
+//     sending messages. payments.work.wait, a histogram in seconds, is the delay from the due time to the start.
 //   - with WatchHealth: payments.queue.due and payments.queue.lag by payments.queue,
-//     payments.transfers.stuck by payments.live, and payments.seals.lag. Any process
-//     can tell them, and all tell the same; alarms take the maximum.
+//     payments.transfers.stuck by payments.live, and payments.seals.lag. Every process reports the same values, so an alarm should take the maximum, not the sum.
 //
 // All attributes have few values. Merchants and ids are in traces, not in metrics.
 //
 // # Traces
 //
-// Background work is a span named after its queue, which is the parent of what the
-// host's Rail, Charger, Texter, Mailer and subscribers begin. A request is the span
-// that the host's middleware began, as otelhttp's, and is given its route's name and
-// the ids of request and merchant; without such middleware there is none. Nothing
-// personal is told, and no text of an error, which may quote a phone number: a span
-// carries the error's type.
+// Background work is a span named after its queue, which is the parent of what the host's Rail,
+// Charger, Texter, Mailer and subscribers begin. A request has a span only if the host's
+// middleware, such as otelhttp, begins one. The Observer then sets the span's name to the route,
+// and adds the ids of request and merchant. Spans hold no personal data. They hold the type of an
+// error and not its text, which may quote a phone number.
 package otelpayments
 
 import (
@@ -53,7 +49,7 @@ import (
 // scope names who tells.
 const scope = "github.com/seed-7082ffec/payments/otelpayments"
 
-// Config is where to tell. The zero value works.
+// Config says where to report. The zero value works.
 type Config struct {
 	// MeterProvider gets the metrics, TracerProvider the traces; the global ones when
 	// nil. Those of the packages metric/noop and trace/noop switch them off.
@@ -176,8 +172,8 @@ func (o *Observer) EndWork(ctx context.Context, w payments.Work) {
 	}
 }
 
-// WatchHealth tells of [payments.Service.Health] whenever metrics are collected,
-// until stop is called. A store that does not answer is an error of the collection.
+// WatchHealth reports payments.Service.Health at each collection of metrics, until the caller calls
+// stop. If the store does not answer, the collection fails.
 func (o *Observer) WatchHealth(svc *payments.Service) (stop func() error, err error) {
 	due, err := o.meter.Int64ObservableGauge("payments.queue.due", metric.WithUnit("{record}"),
 		metric.WithDescription("How much background work is due."))

@@ -44,7 +44,8 @@ type Payment struct {
 	Currency       string `json:"currency"`
 	Status         Status `json:"status"`
 	PaymentMethod  string `json:"payment_method"`
-	// Provider is the payer's provider; nil for a wallet.
+	// Provider is the mobile-money network that took the money, such as "mtn"; nil for a wallet and
+	// if it is unknown.
 	Provider *string `json:"provider"`
 	// Phone is the payer's number, masked.
 	Phone *string `json:"phone"`

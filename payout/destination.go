@@ -23,8 +23,8 @@ const (
 // DestinationParams name the recipient of a transfer.
 type DestinationParams struct {
 	Type Type `json:"type"`
-	// PhoneNumber is required for mobile money, in any way of writing a number of
-	// Ghana; for a service wallet it is one of three ways to name the recipient.
+	// PhoneNumber is a Ghanaian number in any common form. It is required for mobile money. For a
+	// service wallet it is one of three ways to name the recipient.
 	PhoneNumber string `json:"phone_number,omitempty"`
 	// Provider is mtn, telecel or airteltigo. If empty, it follows from the number's prefix. The
 	// number may have been ported to another provider since.
@@ -48,8 +48,7 @@ type DestinationParams struct {
 // Destination is the recipient as callers see it, with phone and account numbers masked.
 type Destination struct {
 	Type Type `json:"type"`
-	// Provider is the mobile-money provider, or the code of the bank; nil for a
-	// service wallet.
+	// Provider is the mobile-money network, or the bank's code; nil for a service wallet.
 	Provider *string `json:"provider"`
 	// Number is the masked number; for a service wallet the recipient's account id.
 	Number string `json:"number"`

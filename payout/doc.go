@@ -1,11 +1,10 @@
 // Package payout sends a merchant's money out: to mobile money, to a bank
 // account, or to a wallet or float of the service.
 //
-// It owns payouts and the one-time codes they need, and what payouts share with
-// disbursements: destinations, fees, the life of a [Transfer] and its booking. It does not
-// own who holds money (package account), the [provider.Rail] that carries a transfer
-// outside, which the host plugs in, nor the loop that calls the rail until it is conclusive
-// (internal/providers).
+// It owns payouts and their one-time codes. It also owns what payouts share with disbursements:
+// destinations, fees, the life of a [Transfer] and its booking. Package account owns the accounts.
+// The host implements the [provider.Rail]. Package internal/providers calls the rail until it gives
+// a final outcome.
 //
 // # The life of a transfer
 //

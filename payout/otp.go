@@ -85,8 +85,8 @@ func errTooManyGuesses(wait time.Duration) *api.Error {
 	return e
 }
 
-// RequestOTP sends a new code to the merchant's registered phone. It takes the
-// place of any earlier one.
+// RequestOTP sends a new code by SMS to the merchant's registered phone. The new code replaces any
+// earlier one, and must be verified within 10 minutes.
 //
 // Refusals: parameter_missing and parameter_invalid (purpose), rate_limited after
 // 5 codes in 10 minutes, otp_attempts_exceeded after 10 wrong entries in a day,
@@ -141,8 +141,8 @@ type OTPParams struct {
 	Purpose Purpose `json:"purpose" param:",required"`
 }
 
-// VerifyOTP confirms that the merchant has received the code, which may then be
-// used for 10 minutes. Verifying it once more changes nothing.
+// VerifyOTP checks a code that the merchant has entered. A verified code may be used for 10
+// minutes. Verifying it again changes nothing.
 //
 // Refusals: parameter_missing of the purpose, parameter_invalid, otp_invalid, otp_expired,
 // otp_attempts_exceeded. A wrong code stays counted, whatever the request's result.

@@ -35,16 +35,15 @@ type CreateParams struct {
 	Amount      decimal.Decimal   `json:"amount" param:",required"`
 	Currency    string            `json:"currency,omitempty"` // GHS when empty
 	Destination DestinationParams `json:"destination" param:",required"`
-	// OTPCode is a verified one-time code.
+	// OTPCode is a verified one-time code. It must be empty inside a host's transaction.
 	OTPCode     string       `json:"-"`
 	Description string       `json:"description,omitempty"` // at most 500 characters
 	Metadata    api.Metadata `json:"metadata,omitempty"`
 }
 
-// Create sends money out. A payout to a wallet or float is completed when it
-// returns; any other is pending, its amount and fee reserved, until the rail has
-// carried it. With an idempotency key it may be repeated safely; a repetition
-// needs no one-time code.
+// Create sends money out. A payout to a wallet or float is completed when it returns; any other is
+// pending, with amount and fee reserved, until a worker submits it to the rail. With an idempotency
+// key it may be repeated safely; a repeated call needs no one-time code.
 //
 // Refusals: those of a wrong parameter, amount_too_small, amount_too_large,
 // invalid_phone_number, invalid_destination, invalid_service_id,

@@ -32,7 +32,7 @@ var statuses = []string{
 	string(Completed), string(Failed), string(Cancelled),
 }
 
-// Statuses are the statuses of payouts, for filters. A disbursement has all but
+// Statuses returns the statuses of payouts, for filters. Disbursements have all of them but
 // Succeeded.
 func Statuses() []Status {
 	return []Status{Created, Pending, Processing, Succeeded, Completed, Failed, Cancelled}
@@ -73,7 +73,7 @@ type Transfer struct {
 	// Reference is the caller's own; nil on a payout, which has none.
 	Reference *string      `json:"reference,omitempty"`
 	Metadata  api.Metadata `json:"metadata"`
-	// ProviderReference is the rail's; nil for wallets, and until the rail gives it.
+	// ProviderReference is the rail's reference; nil for wallets, and until the rail returns one.
 	ProviderReference *string `json:"provider_reference"`
 	// FailureReason says why a transfer failed.
 	FailureReason *string  `json:"failure_reason"`

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// Bank is a bank that can be paid.
+// Bank is a bank that can receive money.
 type Bank struct {
 	Object   string `json:"object"` // always "bank"
 	Code     string `json:"code"`
@@ -17,14 +17,13 @@ type Bank struct {
 	Active   bool   `json:"active"`
 }
 
-// BankDirectory knows the banks of the account's banking partner, and their
-// codes there. It must be safe for concurrent use and must answer at once: it is
-// asked while a transfer is being checked. A host whose partner is asked over a
-// network keeps a copy.
+// BankDirectory lists the banks that the host's banking partner can pay, with the partner's codes.
+// It must be safe for concurrent use and must not use the network, because the library calls it
+// while it checks a transfer.
 type BankDirectory interface {
 	// Banks lists all, by name.
 	Banks() []Bank
-	// Bank returns the one with that code.
+	// Bank returns the bank with that code, and whether there is one.
 	Bank(code string) (Bank, bool)
 }
 
@@ -57,10 +56,9 @@ func (d directory) Bank(code string) (Bank, bool) {
 	return b, ok
 }
 
-// SampleBanks is a directory of institutions that take part in Ghana's interbank
-// payments (GhIPSS), with codes in the six-digit form of its instant pay service.
-// It is sample data: a banking partner has codes and banks of its own, and its
-// list is what a host plugs in.
+// SampleBanks is a directory of institutions that take part in Ghana's interbank payments (GhIPSS),
+// with codes in the six-digit form of its instant pay service. It is sample data. In production use
+// your banking partner's own list and codes.
 func SampleBanks() BankDirectory {
 	names := []struct{ code, name string }{
 		{"300302", "Standard Chartered Bank"},

@@ -2,20 +2,20 @@ package provider
 
 import "context"
 
-// Charger takes money from a customer's payment method. A host plugs in its provider.
+// Charger takes money from a customer's payment method. The host implements it for its provider.
 //
 // A Charger carries out two calls of Charge with one id as one charge, and answers the
 // second with the outcome of the first. It must be safe for concurrent use. The library
 // calls it outside of any transaction, with a context that ends after 30 seconds.
 //
-// An error means that nothing is known: the money may have been taken or not. Only a
-// [Result] is an answer. So a Charger must not answer Refused for a time-out, a broken
-// connection or a server error of its provider.
+// An error means that the outcome is unknown: the provider may have taken the money or not. Only a
+// [Result] is an answer. So a Charger must not answer Refused for a time-out, a broken connection
+// or a server error of its provider.
 type Charger interface {
 	// Charge takes the money.
 	Charge(ctx context.Context, c Charge) (Result, error)
-	// ChargeStatus asks what became of a charge, which may never have arrived. Of one that
-	// the provider has never seen it answers NotFound, after which Charge is called again.
+	// ChargeStatus returns the state of a charge that may never have arrived. If the provider has
+	// never seen the charge, it answers NotFound, and the library calls Charge again.
 	ChargeStatus(ctx context.Context, c Charge) (Result, error)
 }
 
@@ -30,23 +30,23 @@ type Charge struct {
 	Invoice, Number, Customer string
 }
 
-// RefundRail is what a [Charger] may also be: it gives money back that it took. Without
-// it, refunds of what it charged are refused with service_unavailable.
+// RefundRail is an optional interface of a [Charger]: it gives back money that the Charger took.
+// Without it, refunds of charges are refused with service_unavailable.
 //
 // A RefundRail carries out two calls of Refund with one id as one refund, and answers the
 // second with the outcome of the first. It must be safe for concurrent use. The library
 // calls it outside of any transaction, with a context that ends after 30 seconds.
 //
-// An error means that nothing is known: the money may be on its way back or not. Only a
+// An error means that the outcome is unknown: the money may be on its way back or not. Only a
 // [Result] is an answer. So a RefundRail must not answer Refused for a time-out, a broken
-// connection or a server error of its provider, and must not return an error for what the
-// provider has conclusively refused.
+// connection or a server error of its provider, and must not return an error for what the provider
+// has conclusively refused.
 type RefundRail interface {
-	// Refund gives money back. Paid means that the customer has it, or will without fail.
+	// Refund gives money back. Paid means that the customer has the money or will certainly get it.
 	Refund(ctx context.Context, r Refund) (Result, error)
-	// RefundStatus asks what became of a refund. Of one that the provider has never seen
-	// it answers NotFound, after which Refund is called again. A provider that cannot tell
-	// "not yet seen" from "never seen" answers InProgress.
+	// RefundStatus returns the state of a refund. If the provider has never seen it, RefundStatus
+	// answers NotFound, and the library calls Refund again. A provider that cannot tell "not yet
+	// seen" from "never seen" answers InProgress.
 	RefundStatus(ctx context.Context, r Refund) (Result, error)
 }
 

@@ -1,6 +1,5 @@
-// Package provider says what a payment provider must be. A host implements [Rail] to send
-// money out and [Charger] to take it, and hands both to the library as
-// payments.Providers.
+// Package provider defines the interfaces to a payment provider. A host implements [Rail] to send
+// money and [Charger] to take money, and passes both in payments.Providers.
 //
 // All three flows, transfers, refunds and charges, share one [Order] and one [Result].
 // The id of an order makes it safe: a provider carries out two calls with one id as one
@@ -17,29 +16,29 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// ErrContradicted means that the provider reports the opposite of what it reported before.
-// What was booked stays. The log and the observer are told ("contradicted"), and the order
-// is listed until a person has looked into it and resolved it.
+// ErrContradicted means that the provider reports the opposite of an earlier report. The booking
+// stays. The library logs it, tells the Observer ("contradicted"), and lists the order until the
+// host calls Resolve.
 var ErrContradicted = errors.New("payments: the provider contradicts what it reported before")
 
 // Order is what transfers, charges and refunds have in common.
 type Order struct {
-	// ID is ours: po_… of a transfer, att_… of a charge, re_… of a refund. The provider
-	// books the order under it. It is empty in Check, which comes before the transfer.
+	// ID is the library's id of the order: po_… (payout or disbursement), att_… (charge) or re_…
+	// (refund). Submit it to the provider as the order's unique reference. It is empty in Check.
 	ID   string
 	Live bool
-	// Amount is in pesewas, without our fee.
+	// Amount is in pesewas, without the library's fee.
 	Amount    int64
 	CreatedAt time.Time
-	// SubmittedAt is when the order was first submitted, and Now the present. Both follow
-	// the merchant's clock, which in test mode may run ahead.
+	// SubmittedAt is when the library first submitted the order, and Now is the current time. Both
+	// follow the merchant's clock, which may run ahead in test mode.
 	SubmittedAt time.Time
 	Now         time.Time
 	// Attempts counts the calls for this order, this one included.
 	Attempts int
 }
 
-// Outcome is what a provider knows of an order.
+// Outcome is the state of an order at the provider.
 type Outcome string
 
 // The outcomes.
@@ -50,8 +49,8 @@ const (
 	Paid Outcome = "paid"
 	// Refused means that the money has not moved and never will for this id.
 	Refused Outcome = "refused"
-	// NotFound means that the provider has never seen the order. Only the calls that ask
-	// for a status answer it.
+	// NotFound means that the provider has never seen the order. Only Status, ChargeStatus and
+	// RefundStatus may answer it.
 	NotFound Outcome = "not_found"
 )
 
@@ -61,22 +60,22 @@ func (o Outcome) Known() bool { return o == InProgress || o == Paid || o == Refu
 // Result is what a provider answers, or what its callback reports.
 type Result struct {
 	Outcome Outcome
-	// Reference is the provider's; may be empty.
+	// Reference is the provider's reference; may be empty.
 	Reference string
-	// Reason says why an order was refused. The merchant sees its text.
+	// Reason says why the provider refused the order. The merchant sees its text.
 	Reason Refusal
-	// PollAfter is when the provider wants to be asked next about an order in progress.
-	// Zero leaves it to the library.
+	// PollAfter is how long to wait before the library asks again about an order in progress. Zero
+	// means the library's own schedule.
 	PollAfter time.Duration
 	// Network is the mobile-money network that took the money of a charge, as "mtn"; may
 	// be empty.
 	Network string
 }
 
-// Refusal is why a provider does not carry out an order.
+// Refusal says why a provider does not carry out an order.
 type Refusal struct {
 	// Code is api.RecipientUnavailable, api.InvalidDestination or a provider's own;
-	// api.RecipientUnavailable when empty. Transfers alone show it.
+	// api.RecipientUnavailable when empty. Only transfers show the code.
 	Code    api.Code
 	Message string
 	// Verbatim makes Message alone the failure_reason of a transfer, without the code.

@@ -2,39 +2,39 @@ package provider
 
 import "context"
 
-// Rail carries transfers to mobile money and banks. A host plugs in its provider; package
-// provider/railtest is what it must hold, as a test suite.
+// Rail carries transfers to mobile money and banks. The host implements it for its provider.
+// Package provider/railtest is a test suite for this contract.
 //
 // A Rail carries out two submissions with one id as one transfer, and answers the second
 // with the state of the first. It must be safe for concurrent use. The library calls it
 // outside of any transaction, with a context that ends after 30 seconds.
 //
-// An error means that nothing is known: the transfer may have been carried out or not.
-// Only a [Result] is an answer. So a Rail must not answer Refused for a time-out, a broken
-// connection or a server error of its provider, and must not return an error for what the
-// provider has conclusively refused.
+// An error means that the outcome is unknown: the provider may have carried out the transfer or
+// not. Only a [Result] is an answer. So a Rail must not answer Refused for a time-out, a broken
+// connection or a server error of its provider, and must not return an error for what the provider
+// has conclusively refused.
 type Rail interface {
 	// Submit hands a transfer to the provider.
 	Submit(ctx context.Context, t Transfer) (Result, error)
-	// Status asks what became of a transfer. Of one that the provider has never seen it
-	// answers NotFound, after which the library submits the transfer again. A provider
-	// that cannot tell "not yet seen" from "never seen" answers InProgress.
+	// Status returns the state of a transfer. If the provider has never seen it, Status answers
+	// NotFound, and the library submits the transfer again. A provider that cannot tell "not yet
+	// seen" from "never seen" answers InProgress.
 	Status(ctx context.Context, t Transfer) (Result, error)
 }
 
-// Checker is what a Rail may also be: it looks at a destination before the library
-// reserves anything. It returns nil, or a *[Refusal]. Any other error means that it could
-// not tell, and the transfer goes on.
+// Checker is an optional interface of a [Rail]. The library calls Check before it reserves money.
+// Check returns nil or a *[Refusal]. Any other error means that the result is unknown, and the
+// transfer goes on.
 type Checker interface {
 	Check(ctx context.Context, t Transfer) error
 }
 
-// NameEnquirer is what a Rail may also be: it tells in whose name an account is
-// registered. The library calls it outside of any transaction, with a context that ends
-// after 30 seconds. Neither number nor name must reach a log.
+// NameEnquirer is an optional interface of a [Rail]. It returns the registered name of an account.
+// The library calls it outside of any transaction, with a context that ends after 30 seconds. The
+// implementation must log neither number nor name.
 //
-// AccountName returns the name, or a *[Refusal] for an account that does not exist or
-// cannot be paid. Any other error means that it could not tell.
+// AccountName returns the name, or a *[Refusal] for an account that does not exist or cannot be
+// paid. Any other error means that the name is not available now.
 type NameEnquirer interface {
 	AccountName(ctx context.Context, e Enquiry) (string, error)
 }
@@ -56,15 +56,15 @@ type Transfer struct {
 	Network string
 	// Bank is the bank's code; empty for mobile money.
 	Bank string
-	// Number is unmasked: +233XXXXXXXXX, or the digits of a bank account. It must reach no
-	// log.
+	// Number is unmasked: +233XXXXXXXXX, or the digits of a bank account. The implementation must
+	// not log it.
 	Number string
 	// Name is the recipient's, as the merchant gave it; may be empty.
 	Name        string
 	Description string
 }
 
-// Enquiry is an account whose name is asked for.
+// Enquiry names an account for [NameEnquirer].
 type Enquiry struct {
 	Live    bool
 	Channel Channel

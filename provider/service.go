@@ -7,31 +7,32 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// Service is what a host tells the library about its providers' orders, and what it learns
-// of them: transfers, refunds and charges alike. payments.Service has one as Providers.
+// Service manages the orders at the host's providers: transfers, refunds and charges alike. It is
+// the field Providers of payments.Service.
 type Service interface {
-	// Notify books what a provider's callback reports of the order with that id. The same
-	// report may come again, late, and while the provider is being asked. The host has made
-	// sure that the callback is its provider's.
+	// Notify books the result that a provider's callback reports for the order with that id.
+	// Reports may be repeated, late or concurrent with a status query. The host must verify the
+	// callback's signature first.
 	//
 	// It fails with resource_missing for an unknown id, and with ErrContradicted when the
 	// opposite was booked before.
 	Notify(ctx context.Context, id string, r Result) error
-	// Settle plays the provider in test mode: it books the result for an order of the
-	// caller's. One that has ended otherwise is refused with transfer_settled.
+	// Settle plays the provider in test mode: it books the result for an order of the caller's. An
+	// order that has ended with another outcome is refused with transfer_settled. Live mode is
+	// refused with permission_denied.
 	Settle(ctx context.Context, caller api.Caller, id string, r Result) error
-	// List lists the orders of the caller's mode that need a person: first those that the
-	// provider contradicted, then those that are stuck, the newest first. They are asked
-	// about as before. A caller without merchant lists those of all merchants.
+	// List lists the orders of the caller's mode that need a person: first those that the provider
+	// contradicted, then those that are stuck, the newest first. The library goes on asking the
+	// provider about stuck orders. A caller without Merchant lists the orders of all merchants.
 	List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[OrderInfo], error)
 	// Resolve takes an order that the provider contradicted off the list, once a person has
 	// found out what happened. It books nothing; account.Service.Adjust books what is
 	// missing or too much on a balance. An id that is not contradicted is resource_missing.
 	Resolve(ctx context.Context, id string) error
-	// Reconcile compares a provider's statement with the orders that the provider was
-	// given, over all merchants of the caller's mode. It changes nothing: people look into
-	// the differences, and Notify books them. It reads in small steps beside traffic, and
-	// remembers the references of the statement. An error of the reader ends it.
+	// Reconcile compares a provider's statement with the orders that the provider was given, over
+	// all merchants of the caller's mode. It changes nothing: a person must look into the
+	// differences, and Notify books them. It reads in small steps beside traffic, and keeps the
+	// statement's references in memory. It returns an error of p.Rows.
 	Reconcile(ctx context.Context, caller api.Caller, p ReconcileParams) (*Reconciliation, error)
 }
 
@@ -45,11 +46,11 @@ const (
 	Charges   Flow = "charge"
 )
 
-// ListParams select orders; zero values select all that need a person.
+// ListParams selects orders that need a person; zero values select all of them.
 type ListParams struct {
 	api.Page
 	Flow Flow
-	// Contradicted leaves out the orders that are merely stuck.
+	// Contradicted selects only contradicted orders, without the stuck ones.
 	Contradicted bool
 }
 
@@ -67,8 +68,8 @@ type OrderInfo struct {
 	// Outcome is what is booked: Paid or Refused; InProgress while the provider has the
 	// order; NotFound if the provider never got it.
 	Outcome Outcome
-	// Contradiction says what is booked and what the provider reported afterwards, as
-	// "failed, and now paid"; empty for an order that is merely stuck.
+	// Contradiction says what is booked and what the provider reported later, such as "failed, and
+	// now paid". It is empty for a stuck order.
 	Contradiction string
 	// Attempts counts how often the order was submitted or asked about.
 	Attempts  int

@@ -12,7 +12,7 @@ import (
 // Simulated is the provider of test mode: a [Rail], a [Charger] and a [RefundRail]. It
 // moves nothing.
 //
-// It answers for a transfer by the last four digits of the phone or account number:
+// The last four digits of the phone or account number decide about a transfer:
 //
 //	0000–0899  succeeds at once
 //	0901       fails, recipient_unavailable
@@ -34,7 +34,7 @@ import (
 // but …0901 and …0906 are recipient_unavailable, …0902 is invalid_destination, and
 // …0905 does not answer.
 //
-// It answers for a charge and its refunds by the first letters of the payment method:
+// The first characters of the payment method decide about a charge and its refunds:
 //
 //	pm_fail_         the charge is refused
 //	pm_refund_fail_  charged; a refund is refused

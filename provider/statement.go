@@ -29,34 +29,34 @@ type RowReader interface {
 	Read() (Row, error)
 }
 
-// ReconcileParams say what a statement covers.
+// ReconcileParams describes a provider's statement.
 type ReconcileParams struct {
 	// Rows are the statement; see [CSV].
 	Rows RowReader
 	// Flows are the flows of orders that the statement covers; all when empty. Rows of
 	// other flows are MissingHere.
 	Flows []Flow
-	// From and Until bound when the orders of the statement were created: an order that the
-	// provider got in this time and that the statement does not have is reported. A zero
-	// time leaves that end open.
+	// From and Until bound the creation time of the orders that the statement must contain. An
+	// order of this period that is not in the statement is in MissingThere. A zero time leaves that
+	// end open.
 	From, Until time.Time
-	// Outcomes translates the provider's words into outcomes. Those known without it,
-	// in any case of letters: succeeded, success, successful, completed, paid;
-	// failed, failure, rejected, refused, reversed; pending, processing,
-	// in_progress.
+	// Outcomes translates the provider's words into outcomes. These words need no entry, in upper
+	// or lower case: succeeded, success, successful, completed, paid; failed, failure, rejected,
+	// refused, reversed; pending, processing, in_progress.
 	Outcomes map[string]Outcome
 }
 
-// Difference is a row that does not agree with an order of ours, or one without the other.
+// Difference is a row that disagrees with an order, a row without an order, or an order without a
+// row.
 type Difference struct {
 	Row   Row        // zero for an order that the statement does not have
-	Order *OrderInfo // nil for a row that is none of ours
+	Order *OrderInfo // nil for a row without an order of the library
 }
 
 // Reconciliation is the outcome of comparing a statement with our orders.
 type Reconciliation struct {
 	Matched int
-	// MissingHere are rows whose reference is none of ours.
+	// MissingHere are rows whose reference is no order of the library.
 	MissingHere []Difference
 	// MissingThere are orders that the provider got and the statement does not have.
 	MissingThere []Difference
@@ -74,7 +74,7 @@ var knownOutcomes = map[string]Outcome{
 	"pending": InProgress, "processing": InProgress, "in_progress": InProgress,
 }
 
-// Outcome translates a word of the provider's; empty for one that is not known.
+// Outcome translates a word of the provider; it returns "" for an unknown word.
 func (p *ReconcileParams) Outcome(word string) Outcome {
 	if outcome, ok := p.Outcomes[word]; ok {
 		return outcome

@@ -11,10 +11,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// ConsumerCodec turns a consumer code into the payload that the consumer's app
-// shows as a QR code, and back. A host whose wallets have payloads of their own
-// plugs in its codec. It must be safe for concurrent use and must not go to the
-// network.
+// ConsumerCodec converts the id of a consumer code to the payload in the QR code, and back. A host
+// whose wallets have their own payload format implements it. It must be safe for concurrent use and
+// must not use the network.
 type ConsumerCodec interface {
 	// Encode returns the payload for the consumer code with that id.
 	Encode(live bool, id string) (string, error)

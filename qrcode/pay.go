@@ -69,10 +69,10 @@ type PayParams struct {
 //
 // The caller stands for the code's merchant; see [Hosted].
 //
-// Refusals: resource_missing, qr_limit_reached, qr_inactive, qr_expired,
-// amount_required, account_not_found (of an account id; a phone number or service ID
-// without an open wallet is pin_invalid, so that strangers do not learn who has one),
-// pin_invalid, pin_locked, wallet_not_active, insufficient_balance.
+// Refusals: resource_missing, qr_limit_reached, qr_inactive, qr_expired, amount_required,
+// account_not_found (for an account id; a phone number or service ID without an open wallet is
+// pin_invalid, so that strangers cannot find out which numbers have a wallet), pin_invalid,
+// pin_locked, wallet_not_active, insufficient_balance.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*payment.Payment, error) {
 	if p.Amount != nil {
 		if err := checkPesewas(*p.Amount); err != nil {

@@ -119,7 +119,8 @@ func checkPesewas(amount int64) error {
 	return nil
 }
 
-// Create makes a code.
+// Create makes a code. With an idempotency key it may be repeated safely. Refusals:
+// parameter_invalid, currency_not_supported.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*QRCode, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -235,8 +236,8 @@ func (p *UpdateParams) check() error {
 	return check.Metadata(p.Metadata, true)
 }
 
-// Update changes a code. A used-up dynamic code can be activated again, but not
-// paid.
+// Update changes a code. A dynamic code at its usage limit can be activated, but payments stay
+// refused with qr_limit_reached. Refusals: resource_missing, parameter_invalid.
 func (s *Service) Update(ctx context.Context, caller api.Caller, id string, p UpdateParams) (*QRCode, error) {
 	if err := p.check(); err != nil {
 		return nil, err

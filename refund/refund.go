@@ -56,8 +56,8 @@ type Refund struct {
 	// PaymentMethod is the payment's, and the destination of the money.
 	PaymentMethod string  `json:"payment_method"`
 	Reason        *string `json:"reason"` // the merchant's; the customer sees it on the credit note
-	// CreditNote is the number of the credit note; nil until the refund of an invoice
-	// has succeeded, and for all others.
+	// CreditNote is the number of the credit note. It is set once the refund of an invoice has
+	// succeeded, and nil otherwise.
 	CreditNote *string `json:"credit_note"`
 	// ProviderReference is the provider's; nil for wallets, and until it gives one.
 	ProviderReference *string `json:"provider_reference"`

@@ -55,8 +55,7 @@ func (in *Internal) Kind() *storage.Kind { return refunds.Kind() }
 
 // CreateParams describe a refund.
 type CreateParams struct {
-	// Payment is the id of the payment, or Invoice that of a paid invoice. One of them
-	// is enough.
+	// Payment is the id of a payment. Invoice is the id of a paid invoice. Set one of them.
 	Payment string `json:"payment,omitempty"`
 	Invoice string `json:"invoice,omitempty"`
 	// Amount is in pesewas; nil refunds the rest.
@@ -280,8 +279,7 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 	return q
 }
 
-// CreditNote returns the address of the PDF of a refund's credit note, which needs
-// no key.
+// CreditNote returns the URL of the PDF of a refund's credit note. The URL needs no key.
 //
 // Refusals: resource_missing, also for a refund without a credit note: one that has not
 // succeeded, or that is not of an invoice.

@@ -72,12 +72,13 @@ func UniqueGlobally(name string, columns ...string) func(*Kind) {
 	return func(k *Kind) { k.Keys = append(k.Keys, Key{Name: name, Columns: columns, Global: true}) }
 }
 
-// DueBy names the column by which records are claimed.
+// DueBy makes a time column the due column of a kind: workers claim records when that time has
+// come.
 func DueBy(column string) func(*Kind) {
 	return func(k *Kind) { k.Due = column }
 }
 
-// OneQueueBy is DueBy for a kind that is [Kind.OneQueue].
+// OneQueueBy is DueBy and sets [Kind].OneQueue.
 func OneQueueBy(column string) func(*Kind) {
 	return func(k *Kind) { k.Due, k.OneQueue = column, true }
 }
@@ -112,9 +113,9 @@ func (c *Collection[T]) Find(tx ReadTx, key string, s Scope, values ...any) (*Ob
 	return c.Decode(r)
 }
 
-// List returns one page, newest first, and whether there is more in the
-// direction of the query. With q.Bytes its documents have at most so many together,
-// or there is one only.
+// List returns one page, newest first, and whether there is more in the direction of the query.
+// With q.Bytes the documents of a page have at most that many bytes in total, or the page has one
+// record.
 func (c *Collection[T]) List(tx ReadTx, q Query) (page []*Object[T], more bool, err error) {
 	records, more, err := c.Records(tx, q)
 	if err != nil {

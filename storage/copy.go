@@ -51,10 +51,9 @@ const copyBatch = 500
 // larger ledger reads accounts again.
 var maxCopyAccounts = 1 << 20
 
-// Copy copies one store into another, for hosts who grow: memory to SQLite, SQLite to
-// PostgreSQL, or back. kinds are the kinds of src: payments.Kinds() for the library. Copy
-// defines them in dst, which must be empty; so call payments.New afterwards. progress, if
-// not nil, is called after each transaction.
+// Copy copies one store into another, for example SQLite to PostgreSQL or back. kinds are the kinds
+// of src: payments.Kinds() for the library. Copy defines them in dst, which must be empty; so call
+// payments.New afterwards. progress, if not nil, is called after each transaction.
 //
 // Stop everything that writes to src first, the background work included. Copy reads src
 // in many short Views, so that its database need not keep an old state for hours. At the
@@ -63,10 +62,9 @@ var maxCopyAccounts = 1 << 20
 // src. Later writes to src are missing in it. Copy needs the same memory for any size of
 // store.
 //
-// Copy books every posting anew, in an order that gives each entry its number and
-// balance. A posting that does not fit the entries before it, and balances that differ at
-// the end, are errors. Versions begin with 1 again and leases end. If a copy fails or is
-// interrupted, drop dst and begin again.
+// Copy books every posting again, in an order that keeps each entry's number and balance. It fails
+// if a posting does not fit the earlier entries, or if balances differ at the end. Versions begin
+// at 1 again, and leases end. If Copy fails, drop dst and begin again.
 func Copy(ctx context.Context, dst, src Store, kinds []*Kind, progress func(Progress)) error {
 	if progress == nil {
 		progress = func(Progress) {}

@@ -5,8 +5,8 @@ import "slices"
 // EntriesReader is an optional interface of a ReadTx, for stores that wait for a network at each
 // call. It reads the entries of many accounts at once.
 type EntriesReader interface {
-	// FirstEntries returns the entries of some accounts with a number up to one, by
-	// ascending name, those of an account by ascending number.
+	// FirstEntries returns the entries of the accounts with numbers up to upTo, by ascending
+	// account name and number.
 	FirstEntries(accounts []string, upTo int64) ([]Entry, error)
 }
 

@@ -29,10 +29,10 @@ type stamp struct {
 	shown *jsonShape   // its members
 }
 
-// Passthrough says that callers see a part of T unchanged, and that T is encoded with the
-// members of this part first: T embeds it as its first field, or it is T. in returns a
-// pointer to it. [Shown] then finds its JSON in a document. Passthrough panics
-// if the members do not come first. It returns c, and is called where c is declared.
+// Passthrough declares the part of T that callers see unchanged. in returns a pointer to that part,
+// which is T itself or the first, embedded field of T. [Shown] can then return the part's JSON
+// without decoding. Passthrough panics if the part's members do not come first in the JSON. Call it
+// where c is declared; it returns c.
 //
 // It spares a list the decoding and encoding of its objects; see docs/performance.md.
 func (c *Collection[T]) Passthrough(in func(*T) any) *Collection[T] {
@@ -58,9 +58,9 @@ func (c *Collection[T]) Passthrough(in func(*T) any) *Collection[T] {
 	return c
 }
 
-// Shown returns the members of the JSON of the O in a value, without braces, if O is what
-// c's Passthrough names. It returns nil if the caller must decode the document. The result
-// shares the document's memory.
+// Shown returns the JSON members of the part O of a document, without the outer braces. It works if
+// O is the part that c.Passthrough declares. Otherwise it returns nil, and the caller must decode
+// the document. The result shares the document's memory.
 func Shown[O, T any](c *Collection[T], document []byte) []byte {
 	if c.stamp == nil || c.stamp.of != reflect.TypeFor[O]() {
 		return nil

@@ -1,8 +1,8 @@
 // Package storage defines the database of a payment engine: objects, money, sequences
 // and due work, in one serializable transaction.
 //
-// It owns the contract ([Store], [ReadTx], [Tx]), the description of records ([Kind]) and
-// the typed view of them ([Collection]). It knows no merchant's rules and no SQL.
+// It owns the contract ([Store], [ReadTx], [Tx]), the description of records ([Kind]) and the typed
+// view of them ([Collection]). It knows no business rules and no SQL.
 package storage
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The errors of a store. They are compared with errors.Is; backends wrap them
-// with detail. None of them names a value that was stored.
+// The errors of a store. Compare them with errors.Is: backends wrap them with details. No error
+// text holds a stored value.
 var (
 	// ErrNotFound: no such record in that scope.
 	ErrNotFound = errors.New("storage: not found")
@@ -30,14 +30,12 @@ var (
 	ErrInvalid = errors.New("storage: invalid call")
 	// ErrClosed: the store was closed, or the transaction has ended.
 	ErrClosed = errors.New("storage: closed")
-	// ErrRetry: another transaction has interfered, and the store cannot rerun a
-	// transaction of the host. The host rolls back and begins again.
+	// ErrRetry: another transaction has interfered, and the store cannot rerun the host's
+	// transaction. The host must roll it back and begin again.
 	ErrRetry = errors.New("storage: run the whole transaction again")
-	// ErrUnavailable: the database cannot be reached, or takes no writes now, and the
-	// store's own attempts have failed. Nothing was written, except where the error is
-	// also the one that a backend documents for a commit whose answer was lost. The same
-	// call may succeed later; a caller that may have written repeats it with the same
-	// idempotency key.
+	// ErrUnavailable: the database cannot be reached or takes no writes now, and the store's own
+	// retries have failed. Nothing was written, unless the error is also postgres.ErrUnknown. The
+	// call may succeed later; repeat it with the same idempotency key.
 	ErrUnavailable = errors.New("storage: unavailable")
 	// ErrNewer: the database was written by a newer version of the library.
 	ErrNewer = errors.New("storage: database is from a newer version")
@@ -52,10 +50,9 @@ type Scope struct {
 
 // Store is a database. All methods are safe for concurrent use.
 //
-// Committed transactions are as if they had run one after another, in the
-// order in which Update returned for those that did not overlap. A transaction
-// whose Update returned nil survives a crash of the process, and, where the
-// backend writes to disk, of the machine.
+// Committed transactions are serializable: they have the effect of running one after another. If
+// one Update returned before another began, it comes first. A transaction whose Update returned nil
+// survives a crash of the process, and, where the backend writes to disk, of the machine.
 //
 // The backends are storage/memory, storage/sqlite and storage/postgres. To write another,
 // implement Store, and run [storagetest.Run] against it until it passes. The doc comments of
@@ -78,25 +75,23 @@ type Store interface {
 	//     older program: ErrNewer.
 	//   - Any other difference is ErrInvalid. Backfill is not compared.
 	//
-	// From then on the methods of transactions take this Kind, the very pointer, and
-	// fail with ErrInvalid for a Kind that was not defined through this store, or
-	// that declares what Define has since replaced.
+	// Transactions then accept exactly this pointer. They fail with ErrInvalid for a Kind that was
+	// not defined through this store, or whose declaration a later Define has replaced.
 	Define(ctx context.Context, kinds ...*Kind) error
 
 	// View runs fn on one unchanging snapshot that includes every Update that
 	// returned before View was called. It never waits for a writer's fn.
 	View(ctx context.Context, fn func(ReadTx) error) error
 
-	// Update runs fn and commits what it wrote, all of it or, when fn returns an
-	// error or panics, nothing. fn may run more than once and must have no
-	// effect outside tx; it must not call the store again, and must not keep tx.
-	// Only the last run counts: a backend may let an Insert pass, find the key taken
-	// when it commits, and run fn again, in which the Insert is ErrExists.
+	// Update runs fn and commits what it wrote, all of it or, when fn returns an error or panics,
+	// nothing. fn may run more than once and must have no effect outside tx; it must not call the
+	// store again, and must not keep tx. Only the last run counts. For example, a backend may find
+	// a taken key only at the commit; it then runs fn again, and the Insert returns ErrExists.
 	//
-	// When ctx ends before fn has returned, nothing is written and the context's
-	// error comes back. From then on the outcome is awaited, so that an error
-	// of Update always means that nothing was written, except where a backend
-	// documents a commit whose answer was lost.
+	// When ctx ends before fn has returned, nothing is written and the context's error comes back.
+	// After fn has returned, Update waits for the outcome of the commit, even if ctx ends. So an
+	// error always means that nothing was written, unless a backend documents a lost answer
+	// (postgres.ErrUnknown).
 	Update(ctx context.Context, fn func(Tx) error) error
 
 	// Close waits for running transactions and releases the store. Calls that
@@ -110,9 +105,8 @@ type Store interface {
 // The caller owns results and arguments, and may change both after the call. A cancelled
 // context makes every method fail with the context's error.
 //
-// Ids, names and texts are UTF-8 without the character zero. A store that cannot keep
-// any other finds nothing by it, and refuses to write it with ErrInvalid. Documents
-// are any bytes.
+// Ids, names and texts are UTF-8 without NUL characters. If a store cannot keep another text, it
+// refuses to write it with [ErrInvalid] and finds nothing for it. A document may be any bytes.
 type ReadTx interface {
 	// Get returns the record with that id, or ErrNotFound.
 	Get(k *Kind, s Scope, id string) (Record, error)
@@ -121,19 +115,18 @@ type ReadTx interface {
 	// ErrNotFound. For a key that is [Key.Global] the scope is ignored.
 	Find(k *Kind, key string, s Scope, values ...any) (Record, error)
 
-	// List returns at most q.Limit records of one scope, newest first, that is
-	// by descending id, compared bytewise. A cursor need not exist. A condition on a
-	// column that is not [Column.Indexed] may have it read every record of the scope; it
-	// ends soon after its context, also then.
+	// List returns at most q.Limit records of one scope, newest first, that is by descending id,
+	// compared bytewise. The record of a cursor need not exist. A condition on a column without an
+	// index may read every record of the scope. List must return soon after its context ends, even
+	// then.
 	List(k *Kind, q Query) ([]Record, error)
 
 	// Balance returns an account's balance and number of entries; the zero Balance
 	// for an account that was never posted to.
 	Balance(account string) (Balance, error)
 
-	// Balances returns at most limit accounts with a name after the given one,
-	// in ascending bytewise order. Here, and in Entries and Postings, a limit below
-	// 1 gives none.
+	// Balances returns at most limit accounts with a name after the given one, in ascending
+	// bytewise order. Balances, Entries and Postings return nothing for a limit below 1.
 	Balances(after string, limit int) ([]Balance, error)
 
 	// Entries returns at most limit entries of one account with a number below
@@ -147,10 +140,8 @@ type ReadTx interface {
 	// ascending bytewise order.
 	Postings(after string, limit int) ([]Booked, error)
 
-	// Backlog counts the records of a kind, of all scopes, whose due time has come,
-	// those that a worker holds included. It counts up to limit, at least 1, and
-	// reads an index and no more rows than that, so that it is cheap beside a long
-	// history.
+	// Backlog counts the due records of a kind over all scopes, also those with a lease. It stops
+	// at limit, which is at least 1. It must read only an index, and at most limit rows.
 	Backlog(k *Kind, due time.Time, limit int) (Backlog, error)
 
 	// NextDue says when scopes of one mode next have work: the earliest due time of each,
@@ -216,9 +207,9 @@ type Query struct {
 	After, Before string
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int
-	// Bytes, if it is above 0, ends the list early: with its second record or a later
-	// one, as soon as the documents have more bytes than that together. Of a page before a
-	// cursor, those nearest to the cursor are listed then, as with Limit.
+	// Bytes, if above 0, ends the list after the record that brings the documents above that many
+	// bytes; the list has at least two records if so many exist. A page with Before keeps the
+	// records nearest to the cursor, as with Limit.
 	Bytes int
 	// Bare says that the caller does not use the Columns of the records. A store may then
 	// leave them out.
@@ -246,9 +237,10 @@ type Range struct {
 	From, Until time.Time
 }
 
-// Claim selects due work of one mode. The work of the other mode is not even read.
+// Claim selects due work of one mode. It does not read work of the other mode.
 type Claim struct {
-	// Live is the mode. The records of the operator are of test mode, as their Scope says.
+	// Live is the mode. The operator's records have a Scope in which Live is false, so they count
+	// as test mode.
 	Live bool
 	// Due is the time up to which records of all scopes of the mode are due, inclusive.
 	// It is zero if Clocks are given.
@@ -257,13 +249,13 @@ type Claim struct {
 	// own time in place of Due. Each scope is of the mode, and has one clock. Records come
 	// scope by scope in the order of Clocks, those of one in the order of their due times.
 	Clocks []Clock
-	// Now is the time by which leases are judged, which is the real time, also where a
-	// test clock runs ahead.
+	// Now is the real time, which decides whether a lease has ended, even if a test clock runs
+	// ahead.
 	Now time.Time
 	// Lease is how long the records stay with this worker.
 	Lease time.Duration
-	// InTx, instead of a lease, says that the work is done in this transaction,
-	// beside which no other one writes.
+	// InTx means that the caller does the work in this transaction and needs no lease. No other
+	// transaction writes meanwhile.
 	InTx bool
 	// Limit is the largest number of records wanted, at least 1.
 	Limit int
@@ -305,6 +297,6 @@ type Record struct {
 	Data []byte
 }
 
-// Instant rounds a time down to the millisecond, in UTC and without a monotonic reading,
-// as a store keeps it.
+// Instant returns t as a store keeps it: in UTC, rounded down to the millisecond, without a
+// monotonic reading.
 func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

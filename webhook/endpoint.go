@@ -119,7 +119,7 @@ const (
 	maxPerURL    = 10
 )
 
-// CreateParams describe a new endpoint.
+// CreateParams describes a new endpoint.
 type CreateParams struct {
 	URL    string       `json:"url" param:",required"`    // https in live mode
 	Events []event.Type `json:"events" param:",required"` // at least one, or "*"

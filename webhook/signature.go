@@ -26,7 +26,8 @@ const (
 	maxSignatures           = 16
 )
 
-// DefaultTolerance is how far a delivery's time may be from the receiver's.
+// DefaultTolerance is the largest accepted difference between the delivery's time and the
+// receiver's clock.
 const DefaultTolerance = 300 * time.Second
 
 // The errors of Verify.

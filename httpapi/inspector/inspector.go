@@ -69,8 +69,8 @@ type Inspector struct {
 	close   func()
 }
 
-// New returns the inspector of a service. It answers every request with 404 if the service
-// is no sandbox.
+// New returns the inspector of a service. It answers every request with 404 unless
+// payments.Config.Sandbox is set.
 func New(svc *payments.Service, c Config) *Inspector {
 	in := &Inspector{
 		svc: svc, config: c, log: c.Logger, cross: http.NewCrossOriginProtection(),

@@ -22,8 +22,8 @@
 //	shop.Work()                                  // the simulated rail decides by the number
 //	shop.Settle(sent.ID, provider.Result{…})       // or the test does
 //
-// An error in a helper fails the test. A Shop is for the goroutine of its
-// test; the service in it, and the server, are for any.
+// An error in a helper fails the test. Use a Shop only in the goroutine of its test. Its service
+// and server are safe for concurrent use.
 package paymentstest
 
 import (
@@ -78,9 +78,10 @@ func New(tb testing.TB) *Shop {
 	return NewWithStore(tb, memory.New(), payments.Config{WebhookAllow: Loopback()})
 }
 
-// NewWithStore is New with an empty store and a configuration. It closes the store when the
-// test ends. It sets Sandbox and BaseURL, and a Logger that discards if there is none. Set
-// WebhookAllow to Loopback to call Receive. PINs are hashed fast, and weakly, from then on.
+// NewWithStore is New with an empty store and a configuration. It closes the store when the test
+// ends. It sets Sandbox and BaseURL, and a Logger that discards if there is none. Set WebhookAllow
+// to Loopback to call Receive. From then on the whole process hashes PINs fast and weakly, so use
+// it in tests only.
 func NewWithStore(tb testing.TB, store storage.Store, config payments.Config) *Shop {
 	tb.Helper()
 	pin.Weaken()
@@ -115,7 +116,7 @@ func NewWithStore(tb testing.TB, store storage.Store, config payments.Config) *S
 	return s
 }
 
-// NewConsumer makes a consumer with the shop's PIN and so many GHS.
+// NewConsumer makes a consumer with the shop's PIN and ghs cedis.
 func (s *Shop) NewConsumer(name, phone string, ghs int64) *account.Consumer {
 	s.tb.Helper()
 	c, err := s.Accounts.CreateConsumer(s.tb.Context(), api.Caller{}, account.CreateHolderParams{Name: name, Phone: phone, PIN: s.PIN})
@@ -126,7 +127,7 @@ func (s *Shop) NewConsumer(name, phone string, ghs int64) *account.Consumer {
 	return c
 }
 
-// Fund credits a merchant, consumer or cash agent with GHS from nowhere.
+// Fund credits a merchant, consumer or cash agent with ghs cedis.
 func (s *Shop) Fund(to string, ghs int64) {
 	s.tb.Helper()
 	s.check(s.Accounts.Deposit(s.tb.Context(), api.Caller{}, account.DepositParams{To: to, Amount: decimal.NewFromInt(ghs), Source: "test"}))
@@ -145,8 +146,8 @@ func (s *Shop) Pay(code string, pesewas int64) *payment.Payment {
 	return paid
 }
 
-// Refund gives back a payment; pesewas is 0 for all that is left of it. What came
-// from a wallet is back when it returns, anything else after Drain.
+// Refund gives back a payment; pesewas is 0 for all that is left of it. Money from a wallet is back
+// when Refund returns. Any other refund needs Work.
 func (s *Shop) Refund(payment string, pesewas int64) *refund.Refund {
 	s.tb.Helper()
 	p := refund.CreateParams{Payment: payment}

@@ -18,8 +18,8 @@ func (s *Shop) Work() {
 	s.check(s.Drain(s.tb.Context()))
 }
 
-// Advance moves the test clock of the merchant forward, does what became due by
-// that, and returns the time it then shows.
+// Advance moves the merchant's test clock forward, does the work that became due, and returns the
+// clock's new time.
 func (s *Shop) Advance(by time.Duration) time.Time {
 	s.tb.Helper()
 	now, err := s.MoveClock(s.tb.Context(), s.Caller, payments.ClockParams{By: by})
@@ -52,8 +52,7 @@ func (s *Shop) OTP() string {
 	return code
 }
 
-// Sent returns what the person with that phone number or e-mail address was sent,
-// newest first, at most 100.
+// Sent returns the newest messages to a phone number or e-mail address, newest first, at most 100.
 func (s *Shop) Sent(to string) []message.Message {
 	s.tb.Helper()
 	list, err := s.Messages.List(s.tb.Context(), s.Caller, message.ListParams{To: to, Page: api.Page{Limit: api.MaxLimit}})

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// Loopback is the address ranges of this machine, to which no webhook is delivered
-// unless payments.Config.WebhookAllow has them.
+// Loopback returns the address ranges of this machine. Set payments.Config.WebhookAllow to it to
+// receive webhooks in a test.
 func Loopback() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
@@ -65,8 +65,8 @@ func (s *Shop) Inbox(types ...event.Type) *Inbox {
 	return in
 }
 
-// Events does what is due, and returns the events that were delivered so far, with
-// verified signatures, each once, in the order in which they happened.
+// Events does the due work and returns all events delivered so far, each once, in the order of
+// their commits. It fails the test if a signature is wrong.
 func (in *Inbox) Events() []event.Event {
 	in.shop.tb.Helper()
 	in.shop.Work()

@@ -1,6 +1,6 @@
-// Package reference is the reference of the interface for people: one page, made
-// from the description that package httpapi serves to programs. It needs no key,
-// no script and no other server, and holds nothing of any merchant.
+// Package reference serves the API reference as one HTML page, made from httpapi's OpenAPI
+// description. The page needs no key and no JavaScript, loads nothing from other servers, and holds
+// no merchant's data.
 //
 //	docs := reference.New(reference.Config{BaseURL: svc.BaseURL()})
 //	mux.Handle("/docs/", http.StripPrefix("/docs", docs))
@@ -18,7 +18,7 @@ import (
 	"github.com/seed-7082ffec/payments/httpapi"
 )
 
-// Config is what the page says of this host. The zero value works.
+// Config configures the page. The zero value works.
 type Config struct {
 	// BaseURL is where the interface is reached, without a slash at its end; it
 	// stands in the examples. Empty stands for an address on this machine.

@@ -10,10 +10,9 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// Chaos is a rail at its worst that still keeps its one promise, one transfer for
-// one id: it loses requests and answers, decides late or not at all, and calls
-// back twice and too late. One seed gives one game for one order of calls. It is
-// safe for concurrent use.
+// Chaos is a faulty rail that still keeps the contract: one transfer for one id. It loses requests
+// and answers, decides late or never, and repeats and delays callbacks. The same seed and the same
+// order of calls give the same behaviour. It is safe for concurrent use.
 type Chaos struct {
 	mu        sync.Mutex
 	dice      *rand.Rand
@@ -102,9 +101,8 @@ func (c *Chaos) result(id string) provider.Result {
 	return r
 }
 
-// Callbacks returns what the provider reports by now, and has not reported
-// before: late, out of order, and some of it twice. The test hands it to
-// [payout.Service.Notify].
+// Callbacks returns the provider's new callbacks: late, out of order, and some of them twice. The
+// test passes them to Notify of [provider.Service].
 func (c *Chaos) Callbacks() []Callback {
 	c.mu.Lock()
 	defer c.mu.Unlock()

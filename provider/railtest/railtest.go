@@ -1,12 +1,12 @@
-// Package railtest is what a [provider.Rail] must hold, as a test suite. A host runs
-// it against its own rail, with a fake of its provider behind it:
+// Package railtest tests a [provider.Rail] against its contract. A host runs it on its own rail,
+// with a fake of its provider behind it:
 //
 //	func TestRail(t *testing.T) {
 //		railtest.Run(t, func(t *testing.T) railtest.Rig { … })
 //	}
 //
-// It owns no rail. [Chaos] is one for other tests: it keeps the promises and
-// breaks everything else.
+// [Chaos] is a rail for other tests. It keeps the contract and otherwise behaves as badly as it
+// can.
 package railtest
 
 import (
@@ -24,21 +24,19 @@ import (
 	"github.com/seed-7082ffec/payments/provider"
 )
 
-// Rig is a rail with what the suite must know, and do, behind it. A hook that
-// the host's fake cannot offer stays nil; what needs it is skipped.
+// Rig is a rail, with destinations and hooks of the fake provider behind it. Leave a hook nil if
+// the fake cannot offer it. Run then skips the tests that need it.
 type Rig struct {
 	Rail provider.Rail
-	// Paid, Refused and Slow are destinations of which the provider makes that.
-	// Slow ones stay undecided while the suite runs. Number is empty for those that
-	// it cannot do.
+	// Paid and Refused are destinations with that outcome. A transfer to Slow stays in progress
+	// while the suite runs. Leave Number empty for an outcome that the fake cannot produce.
 	Paid, Refused, Slow Destination
-	// Name is in whose name Paid is registered; empty where the rail is no
-	// [provider.NameEnquirer], or the name is not known.
+	// Name is the registered name of Paid. It is empty if the rail is no [provider.NameEnquirer] or
+	// the name is unknown.
 	Name string
 	// Moved returns how often money was sent for the order with that id.
 	Moved func(id string) int
-	// Received returns the amount in GHS and the number that the provider was told
-	// of an order.
+	// Received returns the amount, in GHS, and the number that the provider received for an order.
 	Received func(id string) (amount decimal.Decimal, number string)
 	// LoseRequest makes the next call fail before the provider has seen it,
 	// LoseAnswer makes it fail after the provider has done everything.
@@ -65,7 +63,7 @@ type rig struct {
 	orders int
 }
 
-// Run checks every promise on a rig of its own.
+// Run tests the rail. It calls open for a new rig in each test.
 func Run(t *testing.T, open func(t *testing.T) Rig) {
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {

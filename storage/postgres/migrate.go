@@ -21,14 +21,14 @@ var migrationFiles embed.FS
 
 var migrations = sqlstore.ReadMigrations(migrationFiles)
 
-// Migrate creates a schema or brings it up to date, and makes the tables of the given
-// kinds in it: those of payments.Kinds() for the library. It may run in several processes
-// at once, beside programs that read and write, and be killed anywhere: the next run goes
-// on. Tables that hold rows change in steps: columns are filled in batches, indexes are
-// made concurrently, constraints are validated last. No step waits long for a table that
-// others read; it tries again until ctx ends. An older program writes until the end, and
-// then fails with [storage.ErrNewer]; it goes on reading. A concurrent index waits for
-// all transactions that began before it.
+// Migrate creates a schema or brings it up to date, and makes the tables of the given kinds in it:
+// those of payments.Kinds() for the library. It may run in several processes at once, beside
+// programs that read and write, and be killed anywhere: the next run goes on. Tables that hold rows
+// change in steps: columns are filled in batches, indexes are made concurrently, constraints are
+// validated last. No step waits long for a table that others read; it tries again until ctx ends.
+// An older program can write until the migration ends. Then its writes fail with
+// [storage.ErrNewer], and its reads go on. A concurrent index waits for all transactions that began
+// before it.
 //
 // [Open] and [Store.Define] do the same. Migrate is for hosts whose servers may not
 // change tables. It fails with [storage.ErrNewer] if a newer version of the library wrote

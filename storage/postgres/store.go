@@ -7,10 +7,9 @@
 // host's pool.
 //
 // Updates run one after another, over all processes, and share commits (see
-// storage/internal/sqlstore). Functions run again more often where several processes
-// write at the same time. Reads of single records share round trips (see reads.go). Views
-// read a snapshot and wait for no writer. The pool must allow at least two connections,
-// one to write and one to read.
+// storage/internal/sqlstore). If several processes write at the same time, functions run again more
+// often. Reads of single records share round trips. Views read a snapshot and wait for no writer.
+// The pool must allow at least two connections, one to write and one to read.
 //
 // A pool made by [Connect], or from [PoolConfig], detects a server that is dead, frozen
 // or read-only, and finds its successor, within seconds; a pool of pgxpool.New may wait
@@ -59,10 +58,10 @@ type Config struct {
 	MigrationProgress func(storage.Progress)
 }
 
-// ErrUnknown says that a commit's answer was lost, and that the store could not ask the
-// database within 15 seconds whether the commit happened. After this error alone, an
-// Update may have written. A caller with an idempotency key repeats the call to find out.
-// It is a [storage.ErrUnavailable].
+// ErrUnknown says that a commit's answer was lost, and that the store could not ask the database
+// within 15 seconds whether the commit happened. After this error alone, an Update may have
+// written. A caller with an idempotency key repeats the call to find out. errors.Is(err,
+// storage.ErrUnavailable) is true for it too.
 var ErrUnknown = fmt.Errorf("postgres: it is not known whether the commit happened: %w", storage.ErrUnavailable)
 
 // Store is a database in a schema of PostgreSQL. It implements [storage.Store].
@@ -92,10 +91,9 @@ type Stats struct {
 	// Resolved counts the commits whose answer was lost and whose outcome the store found
 	// out.
 	Resolved int64
-	// LostHistory counts how often the database had lost a commit that this process knew
-	// of, through a failover to a replica that lagged or through a recovery. The store
-	// then clears its cache, runs again what is under way, and logs an error. It cannot
-	// restore the lost commits.
+	// LostHistory counts how often the database had lost a commit that this process knew of,
+	// through a failover to a replica that lagged or through a recovery. The store then clears its
+	// cache, reruns the running updates, and logs an error. It cannot restore the lost commits.
 	LostHistory int64
 }
 

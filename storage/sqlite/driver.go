@@ -55,9 +55,8 @@ func (s *Store) ensureConn(ctx context.Context) error {
 	return nil
 }
 
-// ErrReplaced is the error of every Update once the path leads to another file, such as a
-// backup that was moved there, or to none. Writes would go to the file that has lost its
-// name.
+// ErrReplaced is the error of every Update once the path has another file, such as a restored
+// backup, or no file. Close the store and open it again.
 var ErrReplaced = errors.New("sqlite: the database file was replaced or removed; close the store and open it again")
 
 // checkSameFile returns ErrReplaced if the path does not lead to the opened file any

@@ -5,10 +5,10 @@
 // postings; constraints of the database check them once more. SQLite itself is
 // modernc.org/sqlite, which needs no C compiler.
 //
-// One connection writes. Waiting updates share a commit, its sync to disk and its
-// statements (see storage/internal/sqlstore). Readers have connections of their own and
-// never wait for a writer. Several processes may use one file on a local disk; SQLite
-// then takes their batches in turn. A network file system is not a place for the file.
+// One connection writes. Waiting updates share a commit, its sync to disk and its statements (see
+// storage/internal/sqlstore). Readers have connections of their own and never wait for a writer.
+// Several processes may use one file on a local disk; SQLite then takes their batches in turn. Do
+// not put the file on a network file system.
 //
 // A write transaction of the host on the same file (see [Store.In]) has no time limit.
 // Updates wait until it ends or their contexts do, also in other processes.
@@ -22,11 +22,11 @@
 // SQLite's locks, and another program that opens the database may then destroy commits
 // that Update has acknowledged.
 //
-// To restore a backup, close every store on the file first, and put the backup in its
-// place without the old -wal and -shm beside it. The store notices a file that is moved
-// into the place of an open one ([ErrReplaced]). It does not notice one that is copied
-// over it, which damages the database. A restore by SQLite itself, such as .restore of
-// its shell, is another process's commit to the store, which then reads everything anew.
+// To restore a backup, close every store on the file first, and put the backup in its place without
+// the old -wal and -shm beside it. The store notices a file that is moved into the place of an open
+// one ([ErrReplaced]). It does not notice a file that is copied over the open one; that damages the
+// database. A restore by SQLite itself, such as .restore of its shell, is another process's commit
+// to the store, which then reads everything anew.
 package sqlite
 
 import (
@@ -46,8 +46,7 @@ import (
 
 // Config adjusts a store. Its zero value is a good choice.
 type Config struct {
-	// Logger gets the errors that no caller sees: failed checkpoints. Default:
-	// slog.Default().
+	// Logger receives errors that no call returns: failed checkpoints. Nil means slog.Default().
 	Logger *slog.Logger
 	// Readers bounds how many Views run at once; others wait. Default: the number of
 	// processors, at least 4.
@@ -163,11 +162,10 @@ func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 // Define implements [storage.Store]. It prepares all kinds in one transaction, beside
 // which no other update runs.
 //
-// A later release may add a column at the end, a key, a due column, and values at the end
-// of OneOf, which are [storage.ErrNewer] to the program before it; and an index, which is
-// not. Any other change of a declaration is [storage.ErrInvalid]. New values of OneOf
-// check each row. A column makes the table anew within the transaction; so does the first
-// new value in a table of the first releases.
+// A later release may add a column at the end, a key, a due column, and values at the end of OneOf,
+// which are [storage.ErrNewer] to the program before it; and an index, which is not. Any other
+// change of a declaration is [storage.ErrInvalid]. A new value of OneOf makes SQLite check each
+// row. A new column makes it rewrite the table in the transaction.
 //
 // If an older program has the file open, its updates wait for the change and then fail
 // with [storage.ErrNewer]. It goes on reading.

@@ -1,6 +1,5 @@
-// Package storagetest is the contract of package storage as a test suite. The library can
-// be trusted to run on a backend that passes all of it. The stores of this module do, and
-// a host's own can:
+// Package storagetest tests a store against the contract of package storage. The library runs on
+// any backend that passes. The stores of this module do, and a host's own can:
 //
 //	func TestContract(t *testing.T) {
 //		var dir string
@@ -9,9 +8,9 @@
 //			storagetest.Reopens(func(t *testing.T) storage.Store { return mystore.Open(dir) }))
 //	}
 //
-// A store that does not keep its data after Close says so with [InMemory]; without either
-// option Run fails. The suite cannot see how much a store reads for an answer. A
-// backend's own tests should check its plans: claims and lists must not read all records.
+// A store that does not keep its data after Close says so with [InMemory]; without either option
+// Run fails. The suite cannot see how many rows a store reads. Check your backend's query plans in
+// its own tests: claims and lists must not read all records.
 //
 // The suite uses only the public interface. It waits only for what it started, and needs
 // the backend to be right, not fast.

@@ -87,6 +87,29 @@ func TestNotifyBooksACharge(t *testing.T) {
 	}
 }
 
+// A result of an earlier charge books nothing on the charge that is open now.
+func TestLateResultLeavesTheOpenChargeAlone(t *testing.T) {
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: undecided()}})
+	v, first := s.openCharge()
+	notify := func(charge string, o provider.Outcome) error {
+		return s.Providers.Notify(t.Context(), charge, provider.Result{Outcome: o})
+	}
+	must.Do(t, notify(first, provider.Refused))
+	caller := s.Caller
+	caller.IdempotencyKey = "second"
+	testkit.WantCode(t, "in progress", testkit.Err(s.Invoices.Pay(t.Context(), caller, v.ID, invoice.PayParams{})), api.Unavailable)
+
+	must.Do(t, notify(first, provider.Refused)) // repeated
+	testkit.WantCode(t, "the second charge is open", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.InvoicePaymentInProgress)
+	if err := notify(first, provider.Paid); !errors.Is(err, provider.ErrContradicted) {
+		t.Errorf("paid after all: %v", err)
+	}
+	if got := must.Get(s.Invoices.Get(t.Context(), s.Caller, v.ID))(t); got.Status != invoice.Open || got.AttemptCount != 2 {
+		t.Errorf("the invoice is %s after %d charges", got.Status, got.AttemptCount)
+	}
+	s.Verified()
+}
+
 // A test helper ends a charge of the caller's own, once.
 func TestSettleBooksACharge(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: undecided()}})

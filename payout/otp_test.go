@@ -99,6 +99,7 @@ func TestOTPLife(t *testing.T) {
 	s.Pass(time.Millisecond)
 	ask("too late", code, api.OTPVerificationRequired)
 	testkit.WantCode(t, "too late", s.verify(code), api.OTPExpired)
+	testkit.WantCode(t, "wrong, and too late", s.verify(wrong(code)), api.OTPExpired)
 
 	late := s.request()
 	s.Pass(10 * time.Minute)

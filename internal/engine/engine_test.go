@@ -110,6 +110,34 @@ func (b *bench) count(t *testing.T, caller api.Caller) int {
 	return n
 }
 
+// A replay is answered without the steps before the transaction, until its key ends.
+func TestExecuteWithReplayRunsTheStepsOnce(t *testing.T) {
+	b := newBench(t)
+	caller := api.Caller{Merchant: "mer_1", IdempotencyKey: "k"}
+	op := engine.Operation{Name: "thing.create", Params: map[string]string{"name": "a"}}
+	steps := 0
+	call := func() *thing {
+		t.Helper()
+		return must.Get(engine.ExecuteWithReplay(t.Context(), b.Engine, caller, op, func() (*thing, error) {
+			steps++
+			return engine.Execute(t.Context(), b.Engine, caller, op, func(tx *engine.Tx) (*thing, error) {
+				v := thing{ID: tx.NewID("th_"), Name: "a"}
+				_, err := things.Insert(tx, engine.Scope(caller), v.ID, v)
+				return &v, err
+			})
+		}))(t)
+	}
+	first := call()
+	b.now = b.now.Add(engine.KeyLife - time.Millisecond)
+	if again := call(); *again != *first || steps != 1 {
+		t.Errorf("a replay answers %+v after %d runs of the steps, want %+v after one", again, steps, first)
+	}
+	b.now = b.now.Add(time.Millisecond)
+	if next := call(); next.ID == first.ID || steps != 2 {
+		t.Errorf("after the key's end: %+v after %d runs of the steps", next, steps)
+	}
+}
+
 func TestExecuteReplays(t *testing.T) { synctest.Test(t, testExecuteReplays) }
 
 func testExecuteReplays(t *testing.T) {

@@ -241,6 +241,6 @@ var batchGuards = []guard{
 	},
 	{
 		"batch: a settled row keeps no number", "disbursement/batchwork.go",
-		"r.Params, r.Due, r.DisbursementID, r.Status = nil, nil, made, RowMade", "r.Due, r.Made, r.Status = nil, made, RowMade", "./disbursement", "TestSettledRowsKeepNoNumbers",
+		"r.Params, r.Due, r.DisbursementID, r.Status = nil, nil, made, RowMade", "r.Due, r.DisbursementID, r.Status = nil, made, RowMade", "./disbursement", "TestSettledRowsKeepNoNumbers",
 	},
 }

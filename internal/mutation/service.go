@@ -95,12 +95,12 @@ var keyGuards = []guard{
 	},
 	{
 		"idempotency: a key ends", "internal/engine/key.go",
-		"if !now.Before(o.Value.Expires.Time) {", "", "./internal/engine", "TestExpiredKeysAreForgotten|TestExecuteReplays",
+		"if !now.Before(o.Value.Expires.Time) {", "", "./internal/engine", "TestExecuteWithReplayRunsTheStepsOnce",
 	},
 	{
 		"idempotency: a repetition goes nowhere again", "internal/engine/engine.go",
 		"if done, err := Replay[T](ctx, e, caller, op); done != nil || err != nil {", "if done, err := Replay[T](ctx, e, caller, op); err != nil {",
-		"./payout", "TestReplayNeedsNoOTP",
+		"./internal/engine", "TestExecuteWithReplayRunsTheStepsOnce",
 	},
 	{
 		"idempotency: a key is short", "internal/engine/key.go",
@@ -170,7 +170,7 @@ var chargeGuards = []guard{
 	},
 	{
 		"invoice: a charge is booked once", "invoice/dispatch.go",
-		"if r.OpenCharge == nil || r.OpenCharge.ID != ref.ID {", "if r.OpenCharge == nil {", "./invoice", "Charge|Attempt|Contradict",
+		"if r.OpenCharge == nil || r.OpenCharge.ID != ref.ID {", "if r.OpenCharge == nil {", "./invoice", "TestLateResultLeavesTheOpenChargeAlone",
 	},
 	{
 		"invoice: it moves by its table", "invoice/invoice.go",

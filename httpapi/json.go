@@ -121,8 +121,8 @@ func (p *jsonParser) space() {
 	}
 }
 
-// next skips white space and returns the byte that follows, or 0 at the end: a
-// zero byte stands nowhere outside a string, so nobody takes one for the other.
+// next skips white space and returns the byte that follows, or 0 at the end. JSON has no zero
+// byte outside a string, so the two cannot be confused.
 func (p *jsonParser) next() byte {
 	if p.space(); p.at < len(p.data) {
 		return p.data[p.at]

@@ -36,27 +36,7 @@ import (
 // the turns; a percentile is that of all requests of all turns. cpu-us/op is the processor
 // time of this process for each disbursement, load-us/op that of the other.
 //
-// Where the time goes, on two processors: a disbursement holds the writer's baton for some
-// 100 µs, the next one gets it 11 µs later, and a commit takes 0.7 ms for ten with 16
-// connections, 1.1 ms for thirty with 64, which is 70 and 38 µs each; for 10 to 20 µs
-// nobody waits for the baton. The bare loop takes 65 to 90 in all. HTTP takes place on the
-// other processor: net/http some 20 µs, package httpapi 15 (BenchmarkRouter: 5 where
-// nothing else is in the caches), the load 25. With 16 connections half are being
-// answered while the other half write, so that a group has ten, not sixteen, and what is
-// spared there comes back as larger groups.
-//
-// It is the processors that are waited for, not the disk. With no sync and no checkpoint
-// at all, for once, 16 connections reached 0.48 to 0.51 of the loop, which has both, and
-// their 99th percentile was what it is with them. A server, the load and the collector
-// of both want two processors at the same time, and whoever holds the baton is now and
-// then set aside for theirs.
-//
-// Nor can the 99th percentile be a fifth of that without grouping where a sync takes 0.3
-// ms: sixteen that wait for each other take sixteen batons and a commit, 2.3 ms, and
-// those with a commit each 8 ms in the middle and 12 at the 99th percentile. Above
-// the median there is also the log being begun anew while the baton is held, 4 to 10 ms
-// each time, and syncs that wait for those of a checkpoint. A log four times as long, or
-// checkpoints a quarter as often, change it by less than two runs differ.
+// docs/performance.md says where the time goes and what was tried.
 func BenchmarkDisbursement(b *testing.B) {
 	for _, connections := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint("connections=", connections), func(b *testing.B) {

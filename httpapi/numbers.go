@@ -101,8 +101,8 @@ const wantTime = `a time of ISO 8601 with its offset, such as "2026-01-31T08:15:
 
 var errTime = errors.New("not " + wantTime)
 
-// The times that are read: later ones would not fit four digits of a year, and
-// earlier ones, which nobody means, include the zero time.
+// The times that a request may have. The year of a later one has more than four digits. The
+// earlier ones include the zero time.
 var (
 	minTime = time.Unix(0, 0)
 	maxTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)

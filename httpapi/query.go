@@ -9,10 +9,9 @@ import (
 	"github.com/seed-7082ffec/payments/api"
 )
 
-// query reads the query parameters by their types, as fields does a body: an
-// absent one gives the zero value, the first error is kept until err is asked
-// for, and what nobody asks for is ignored. A parameter that is given twice, or
-// is empty, is refused.
+// query reads the query parameters by their types. An absent one gives the zero value. err
+// returns the first error. It ignores unknown parameters, and refuses one that is given twice
+// or is empty.
 type query struct {
 	values   url.Values
 	firstErr error

@@ -159,7 +159,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		if deleted {
 			return api.NoSuch("customer").Under("customer")
 		}
-		// A host's own record may hold what nobody could be reached by; it is left out.
+		// The host's record may hold an address or a number that is none; the invoice leaves it out.
 		r.Email, r.Name, r.Phone = nil, textOrNil(c.Name), nil
 		if check.Email("", c.Email) == nil {
 			r.Email = textOrNil(c.Email)

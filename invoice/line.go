@@ -107,7 +107,8 @@ func checkLines(lines []Line) error {
 // places is how many decimals quantities and rates may have.
 const places = 6
 
-// checkSize refuses numbers that nobody can write out, before anybody does.
+// checkSize refuses a number whose digits would fill the memory. It is called before anything
+// formats the number.
 func (p *LineParams) checkSize() error {
 	if p.Quantity != nil && !money.Writable(*p.Quantity) {
 		return api.Invalid("quantity", "quantity must be above 0 and at most 1,000,000, with at most six decimals.")
@@ -203,7 +204,7 @@ func (l *Line) tax() int64 {
 // round rounds pesewas half up. Amounts of lines are never negative.
 func round(pesewas decimal.Decimal) int64 {
 	if pesewas.GreaterThan(decimal.NewFromInt(money.Max)) {
-		return money.Max + 1 // refused by whoever asks; IntPart would overflow silently
+		return money.Max + 1 // every caller refuses it; IntPart would overflow silently
 	}
 	return pesewas.Round(0).IntPart()
 }

@@ -73,8 +73,8 @@ func (r *reminder) pass(days []int, now time.Time) (come *int, more bool) {
 	return come, false
 }
 
-// scheduleReminders plans the reminders of an invoice that was finalized. One that is charged
-// automatically has none, nor one that nobody could be told of.
+// scheduleReminders plans the reminders of an invoice that was finalized. An invoice that is
+// charged automatically has none, nor has one without an address and a number.
 func (s *Service) scheduleReminders(tx *engine.Tx, r *record) error {
 	if r.DueDate == nil || r.CollectionMethod != SendInvoice || r.Phone == nil && r.Email == nil {
 		return nil

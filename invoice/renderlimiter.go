@@ -2,8 +2,8 @@ package invoice
 
 import "context"
 
-// renderLimiter bounds how many documents are made at a time, whoever asks for them: a logo's
-// picture alone may take tens of megabytes.
+// renderLimiter bounds how many documents all callers make at a time: a logo's picture alone
+// may take tens of megabytes.
 type renderLimiter chan struct{}
 
 // run runs fn when there is a place, or returns the error of the context that ends

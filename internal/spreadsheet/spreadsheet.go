@@ -15,7 +15,7 @@ import (
 )
 
 // Write writes a head and the rows of all pages of a list, page by page, so that
-// it takes little memory and holds up nobody. id names the object after which the
+// it takes little memory and blocks no other caller. id names the object after which the
 // next page begins. progress, unless it is nil, is told after each page how many
 // rows are written.
 func Write[T any](

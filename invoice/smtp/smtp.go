@@ -27,7 +27,7 @@ type Config struct {
 	// From is the address that e-mails come from, as "invoices@example.com". The
 	// name beside it is the merchant's.
 	From string
-	// Username and Password log in; without a username nobody does.
+	// Username and Password log in. Without a username the client does not log in.
 	Username, Password string
 	// Insecure allows a connection without TLS: for a server on the same machine.
 	Insecure bool

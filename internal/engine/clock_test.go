@@ -21,7 +21,7 @@ import (
 func TestMoveClockRules(t *testing.T) {
 	b := newBench(t)
 	caller := api.Caller{Merchant: "mer_1"}
-	begin := storage.Instant(b.now)
+	begin := storage.Instant(b.now())
 	const year = 365 * 24 * time.Hour
 	planned := errors.New("planned")
 	to := func(at time.Time) func(time.Time) (time.Time, error) {
@@ -79,7 +79,7 @@ func TestAllClocksAreListed(t *testing.T) {
 	clocks := must.Get(b.awakeClocks(t.Context()))(t)
 	seen := map[storage.Scope]time.Duration{}
 	for _, c := range clocks {
-		seen[c.Scope] = c.Now.Sub(storage.Instant(b.now))
+		seen[c.Scope] = c.Now.Sub(storage.Instant(b.now()))
 	}
 	if len(clocks) != merchants || len(seen) != merchants {
 		t.Errorf("%d clocks of %d merchants are listed", len(clocks), len(seen))
@@ -167,7 +167,7 @@ func testTransactionMayRunAgain(t *testing.T) {
 	for want := time.Hour; want <= 2*time.Hour; want += time.Hour {
 		caller.IdempotencyKey = "for " + want.String()
 		now, err := b.MoveClock(t.Context(), caller, engine.Operation{Name: "clock.move"}, func(now time.Time) (time.Time, error) { return now.Add(time.Hour), nil })
-		if err != nil || now.Sub(storage.Instant(b.now)) != want {
+		if err != nil || now.Sub(storage.Instant(b.now())) != want {
 			t.Errorf("moved to %s, %v; want %s ahead", now, err, want)
 		}
 	}
@@ -205,11 +205,11 @@ func TestExpiredKeysAreForgotten(t *testing.T) {
 	drain := func() {
 		must.Do(t, runner.Drain(t.Context()))
 	}
-	b.now = b.now.Add(30*24*time.Hour - time.Second)
+	b.advance(30*24*time.Hour - time.Second)
 	if drain(); len(kept()) != 3 {
 		t.Errorf("a second too early %v are kept", kept())
 	}
-	b.now = b.now.Add(time.Second)
+	b.advance(time.Second)
 	if drain(); len(kept()) != 1 || !kept()["k2"] {
 		t.Errorf("after a month %v are kept, want k2", kept())
 	}

@@ -36,20 +36,27 @@ var things = storage.NewCollection("things", []storage.Field[thing]{{
 
 type bench struct {
 	*engine.Engine
-	now time.Time
+	time atomic.Pointer[time.Time] // the worker reads it while a test moves it
+}
+
+func (b *bench) now() time.Time { return *b.time.Load() }
+
+func (b *bench) advance(by time.Duration) {
+	now := b.now().Add(by)
+	b.time.Store(&now)
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{now: time.Date(2026, 1, 31, 12, 0, 0, 999_999, time.UTC)}
+	b := new(bench)
+	b.time.Store(new(time.Date(2026, 1, 31, 12, 0, 0, 999_999, time.UTC)))
 	store := memory.New()
 	must.Do(t, store.Define(t.Context(), append(engine.Kinds(), things.Kind(), chores.Kind())...))
-	clock := func() time.Time { return b.now }
 	b.Engine = &engine.Engine{
-		Store: store, Clock: clock, NewID: ids.New(clock, nil).Make, Sandbox: true,
+		Store: store, Clock: b.now, NewID: ids.New(b.now, nil).Make, Sandbox: true,
 		Log: slog.New(slog.DiscardHandler),
 	}
-	b.Runner = &work.Runner{Store: store, Clock: clock, Log: b.Log, Poll: time.Hour}
+	b.Runner = &work.Runner{Store: store, Clock: b.now, Log: b.Log, Poll: time.Hour}
 	return b
 }
 
@@ -128,11 +135,11 @@ func TestExecuteWithReplayRunsTheStepsOnce(t *testing.T) {
 		}))(t)
 	}
 	first := call()
-	b.now = b.now.Add(engine.KeyLife - time.Millisecond)
+	b.advance(engine.KeyLife - time.Millisecond)
 	if again := call(); *again != *first || steps != 1 {
 		t.Errorf("a replay answers %+v after %d runs of the steps, want %+v after one", again, steps, first)
 	}
-	b.now = b.now.Add(time.Millisecond)
+	b.advance(time.Millisecond)
 	if next := call(); next.ID == first.ID || steps != 2 {
 		t.Errorf("after the key's end: %+v after %d runs of the steps", next, steps)
 	}
@@ -188,7 +195,7 @@ func testExecuteReplays(t *testing.T) {
 	testkit.WantCode(t, "Replay of another request", testkit.Err(replay(caller, "b")), api.IdempotencyKeyReused)
 
 	// An expired key starts anew, even before the job has removed it.
-	b.now = b.now.Add(30 * 24 * time.Hour)
+	b.advance(30 * 24 * time.Hour)
 	if v, err := b.make(t, caller, "b", &made, nil); err != nil || v.Name != "b" {
 		t.Errorf("after a month: %+v, %v", v, err)
 	}
@@ -246,7 +253,7 @@ func TestCallTimeIsTheMerchants(t *testing.T) {
 			at = tx.Now
 			return nil
 		}))
-		return at.Sub(storage.Instant(b.now))
+		return at.Sub(storage.Instant(b.now()))
 	}
 	for name, want := range map[string]struct {
 		caller api.Caller
@@ -259,7 +266,7 @@ func TestCallTimeIsTheMerchants(t *testing.T) {
 		}
 	}
 	clocks, err := b.awakeClocks(t.Context())
-	if err != nil || len(clocks) != 1 || clocks[0].Scope != engine.Scope(ahead) || !clocks[0].Now.Equal(storage.Instant(b.now).Add(time.Hour)) {
+	if err != nil || len(clocks) != 1 || clocks[0].Scope != engine.Scope(ahead) || !clocks[0].Now.Equal(storage.Instant(b.now()).Add(time.Hour)) {
 		t.Errorf("clocks %+v, %v", clocks, err)
 	}
 	b.Sandbox = false

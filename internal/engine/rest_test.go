@@ -95,12 +95,12 @@ func TestRestingClocksCostNothing(t *testing.T) {
 	if n := awake(t, b); n != 1000 {
 		t.Errorf("%d clocks are awake after they were moved", n)
 	}
-	b.now = b.now.Add(2 * time.Second)
+	b.advance(2 * time.Second)
 	look()
 	if n := awake(t, b); n != 0 {
 		t.Errorf("%d clocks are awake, with nothing to do", n)
 	}
-	b.now = b.now.Add(time.Hour)
+	b.advance(time.Hour)
 	if with := look(); with != without {
 		t.Errorf("a look with resting clocks takes %d transactions, without any %d", with, without)
 	}
@@ -121,7 +121,7 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 	}
 	rest := func() {
 		t.Helper()
-		b.now = b.now.Add(2 * time.Second)
+		b.advance(2 * time.Second)
 		if look(); awake(t, b) != 0 {
 			t.Error("the clock is awake, with nothing to do")
 		}
@@ -139,11 +139,11 @@ func TestRestingClocksWakeInTime(t *testing.T) {
 	advance(t, b, caller.Merchant, ahead)
 	rest()
 	// Five seconds before the chore is due by the clock, the worker leaves it.
-	b.now = b.now.Add(life - ahead - 5*time.Second)
+	b.advance(life - ahead - 5*time.Second)
 	if look(); kept() != 1 {
 		t.Error("the chore was done too early")
 	}
-	b.now = b.now.Add(5 * time.Second)
+	b.advance(5 * time.Second)
 	if look(); kept() != 0 {
 		t.Error("the chore was not done when it was due by the clock")
 	}
@@ -192,7 +192,7 @@ func TestKeysAreForgottenByTheRealClock(t *testing.T) {
 	if kept(1); awake(t, b) != 1 {
 		t.Error("the clock rests as soon as it was moved")
 	}
-	b.now = b.now.Add(2 * time.Second)
+	b.advance(2 * time.Second)
 	if kept(1); awake(t, b) != 0 {
 		t.Error("the clock is awake for a key")
 	}
@@ -200,8 +200,8 @@ func TestKeysAreForgottenByTheRealClock(t *testing.T) {
 		t.Errorf("after the key has expired: %v", err)
 	}
 	testkit.WantCode(t, "the key stands for the expired request", use("a"), api.IdempotencyKeyReused)
-	b.now = b.now.Add(life - time.Second)
+	b.advance(life - time.Second)
 	kept(1)
-	b.now = b.now.Add(time.Second)
+	b.advance(time.Second)
 	kept(0)
 }

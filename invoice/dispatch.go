@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
@@ -97,7 +98,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
 		r.FinalizedBy.setOn(tx)
 		r.AttemptCount++
-		return nil, s.bookFailed(tx, o)
+		return nil, s.bookFailed(tx, o, tx.Now)
 	}
 	return s.startCharge(ctx, tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: r.FinalizedBy})
 }
@@ -170,7 +171,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		}
 	case decision == dispatch.Failed:
 		if err = r.clearPending(tx); err == nil {
-			err = s.bookFailed(tx, o)
+			err = s.bookFailed(tx, o, c.SubmittedAt.Time)
 		}
 	default:
 		err = s.save(tx, o)
@@ -179,12 +180,14 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 }
 
 // bookFailed writes an invoice after a charge that took nothing. After the last scheduled one
-// it is uncollectible.
-func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record]) error {
+// it is uncollectible. A charge that started before the scheduled time was a call of Pay, and
+// leaves the schedule as it is.
+func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started time.Time) error {
 	r := &o.Value
 	types := []event.Type{event.InvoicePaymentFailed}
-	r.NextWorkAt = nil
-	if r.NextPaymentAttempt != nil && !r.scheduleNext() {
+	next := r.NextPaymentAttempt
+	r.NextWorkAt = next
+	if next != nil && !started.Before(next.Time) && !r.scheduleNext() {
 		r.enter(Uncollectible)
 		types = append(types, event.InvoiceMarkedUncollectible)
 	}

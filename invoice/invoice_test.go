@@ -349,6 +349,32 @@ func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
 	}
 }
 
+// A failed call of Pay leaves the schedule of the automatic charges as it is.
+func TestFailedPayLeavesTheSchedule(t *testing.T) {
+	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
+		return provider.Result{Outcome: provider.Refused}, nil
+	}}
+	s := open(t, memory.New(), payments.Config{Test: payments.Providers{Charger: m}})
+	method := invoice.ChargeAutomatically
+	v := s.openInvoice(invoice.Fields{CollectionMethod: &method})
+	s.pass(0)
+	s.pass(time.Hour)
+	for range 4 {
+		testkit.WantCode(t, "refused", testkit.Err(s.Invoices.Pay(t.Context(), s.Caller, v.ID, invoice.PayParams{})), api.PaymentFailed)
+	}
+	s.pass(0)
+	begin := v.FinalizedAt.Time
+	if is := s.get(v.ID); is.Status != invoice.Open || is.AttemptCount != 5 || !is.NextPaymentAttempt.Equal(begin.Add(24*time.Hour)) {
+		t.Fatalf("%s after %d charges, the next at %v", is.Status, is.AttemptCount, is.NextPaymentAttempt)
+	}
+	for i, day := range []int{1, 3, 5} {
+		s.pass(begin.AddDate(0, 0, day).Sub(s.Now()))
+		if is := s.get(v.ID); is.AttemptCount != 6+i || (day == 5) != (is.Status == invoice.Uncollectible) {
+			t.Errorf("day %d: %s after %d charges", day, is.Status, is.AttemptCount)
+		}
+	}
+}
+
 func TestAutomaticCharges(t *testing.T) {
 	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
 		return provider.Result{Outcome: provider.Refused}, nil

@@ -31,7 +31,7 @@ func (in *Internal) RefundRail(live bool) provider.RefundRail {
 }
 
 // order returns the open charge of an invoice as package dispatch drives it. SubmittedAt is
-// set: by Begin in the transaction that opens the charge, or by indexLegacyCharge.
+// set: by nextCall in the transaction that opens the charge, or by indexLegacyCharge.
 func (s *Service) order(r *record) *dispatch.Order {
 	c := r.OpenCharge
 	return &dispatch.Order{

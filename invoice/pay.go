@@ -84,12 +84,14 @@ func payOperation(id string, p PayParams) engine.Operation {
 	}{id, p}}
 }
 
-// Pay charges an open invoice through the [provider.Charger], unless it was paid out of band: the
-// merchant is credited, the payment written, the receipts queued. An invoice of which
-// nothing is due is paid without a charge and without a payment. With an idempotency key it may be
-// repeated safely. A charger that does not answer leaves the outcome open: the
-// call fails with service_unavailable, the invoice can be neither paid nor voided
-// meanwhile, and a worker finds out.
+// Pay charges an open invoice through the [provider.Charger]. It credits the merchant, writes the
+// payment and queues the receipts. With PaidOutOfBand it marks the invoice paid, and neither
+// charges nor credits anything. Nor does it for an invoice of which nothing is due. With an
+// idempotency key it may be repeated safely.
+//
+// A charger that does not answer leaves the outcome open: the call fails with
+// service_unavailable, and a worker asks the charger later. Until then the invoice can be neither
+// paid nor voided.
 //
 // Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
 // idempotency_key_in_use, payment_failed.

@@ -42,8 +42,9 @@ type outgoing struct {
 	reserved bool
 	// leasedEvent is set if the delivery is not stored yet; its first outcome inserts it.
 	leasedEvent *leasedEvent
-	// releaseLease ends the lease of a delivery that the fan-out stored and leased.
-	releaseLease func()
+	// stopRenewal stops renewing the lease of a delivery that the fan-out stored. What is left of
+	// the lease covers the write of the outcome.
+	stopRenewal func()
 }
 
 // attemptClaimed attempts a stored delivery that the runner has claimed.
@@ -55,14 +56,14 @@ func (s *Service) attemptClaimed(ctx context.Context, claimed storage.Record) er
 	return s.attempt(ctx, &outgoing{Object: o, caller: api.Caller{Merchant: o.Scope.Merchant, Live: o.Scope.Live}})
 }
 
-// attemptFirst makes the first attempt of a delivery that the fan-out started, and ends the
-// lease. The last delivery of a leased event closes the event. If a write failed, the lease
+// attemptFirst makes the first attempt of a delivery that the fan-out started, and stops
+// renewing its lease. The last delivery of a leased event closes the event. If a write failed, the lease
 // of the event runs out, and a worker fans the event out again.
 func (s *Service) attemptFirst(ctx context.Context, m *outgoing) (err error) {
 	written := false
 	defer func() { // also when it panics
-		if m.releaseLease != nil {
-			m.releaseLease()
+		if m.stopRenewal != nil {
+			m.stopRenewal()
 		}
 		if m.leasedEvent != nil && m.leasedEvent.settle(written) {
 			err = s.write(&deliveryUpdate{outgoing: m, closeEvent: true})

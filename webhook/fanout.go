@@ -81,7 +81,7 @@ type leasedEvent struct {
 }
 
 // settle notes that the first attempt of a delivery has ended, and whether its outcome is
-// written. The last one ends the lease of the event. settle reports whether to close the
+// written. The last one stops the renewal of the event's lease. settle reports whether to close the
 // event: all deliveries are written.
 func (l *leasedEvent) settle(written bool) (closable bool) {
 	if !written {
@@ -209,7 +209,7 @@ func (s *fanoutTx) start(tx *engine.Tx, m *outgoing, leased *leasedEvent) (start
 	if err := s.insert(tx, m.Object); err != nil {
 		return false, 0, err
 	}
-	m.releaseLease, err = tx.KeepLease(s.deliveries.Kind(), m.ID, m.Version)
+	m.stopRenewal, err = tx.KeepLease(s.deliveries.Kind(), m.ID, m.Version)
 	return true, 0, err
 }
 

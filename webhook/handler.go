@@ -41,7 +41,7 @@ const maxDelivery = 1 << 20
 //
 // It answers 200 once fn has handled the event, now or before; 400 if the delivery does not
 // verify; 500 when fn fails; and 503 while it handles another delivery of the event, or if
-// the secret is empty. After any answer but 200 the sender delivers the event again. A panic
+// the secret is empty. After any answer but a 2xx the sender delivers the event again. A panic
 // of fn counts as a failure and goes on to the server.
 //
 // The sender waits for 15 seconds. fn may take longer: its context does not end when the

@@ -140,7 +140,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	s.runner.Add(s.internal.providers.Jobs()...)
 	s.runner.Add(s.internal.disbursements.Jobs()...)
 	s.runner.Add(s.internal.webhooks.Jobs()...)
-	s.runner.Add(s.internal.events.NotifySubscribers())
+	s.runner.Add(s.internal.events.CallSubscribers())
 	s.runner.Add(s.internal.invoices.Jobs()...)
 	s.runner.Add(s.internal.accounts.Jobs()...)
 	s.runner.Add(s.internal.erasure.Job())

@@ -69,9 +69,10 @@ func (r *endpointRecord) secrets(now time.Time) []string {
 	return []string{r.Current}
 }
 
-// resubscribe writes the subscription of an endpoint, or removes it.
-func (s *Service) resubscribe(tx *engine.Tx, e *endpointRecord, subscribe bool) error {
-	if !subscribe {
+// updateSubscription writes the subscription of an endpoint, or removes it if the endpoint is
+// off.
+func (s *Service) updateSubscription(tx *engine.Tx, e *endpointRecord) error {
+	if !e.Active {
 		return s.events.DeleteSubscription(tx, e.ID)
 	}
 	return s.events.PutSubscription(tx, event.Subscription{Endpoint: e.ID, Events: e.Events, After: e.After, URL: e.URL})
@@ -163,7 +164,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 		if _, err := endpoints.Insert(tx, engine.Scope(caller), r.ID, r); err != nil {
 			return nil, fmt.Errorf("webhook: create endpoint: %w", err)
 		}
-		return &r.Endpoint, s.resubscribe(tx, &r, true)
+		return &r.Endpoint, s.updateSubscription(tx, &r)
 	})
 	return s.reveal(caller, made, secret, err)
 }
@@ -349,7 +350,7 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 		if err := endpoints.Replace(tx, o); err != nil {
 			return nil, fmt.Errorf("webhook: write endpoint: %w", err)
 		}
-		return &o.Value.Endpoint, s.resubscribe(tx, &o.Value, o.Value.Active)
+		return &o.Value.Endpoint, s.updateSubscription(tx, &o.Value)
 	})
 }
 
@@ -381,6 +382,6 @@ func (s *Service) Delete(ctx context.Context, caller api.Caller, id string) (*ap
 		if err := endpoints.Delete(tx, o); err != nil {
 			return nil, fmt.Errorf("webhook: delete endpoint: %w", err)
 		}
-		return &api.Deleted{ID: id, Object: "webhook_endpoint", Deleted: true}, s.resubscribe(tx, &o.Value, false)
+		return &api.Deleted{ID: id, Object: "webhook_endpoint", Deleted: true}, s.events.DeleteSubscription(tx, id)
 	})
 }

@@ -171,7 +171,7 @@ func (o *Order) ReportAlreadyEnded(ctx context.Context) {
 // NewCall leases the record, which the caller has written at this version, and returns the
 // call of the provider. The caller runs it with [Call.Do] after the commit.
 func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status ProviderFunc) (*Call, error) {
-	stopRenewal, err := tx.KeepLease(o.Kind, o.Record, version)
+	stopRenewal, err := tx.LeaseAndRenew(o.Kind, o.Record, version)
 	if err != nil {
 		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Type.Name, err)
 	}

@@ -139,7 +139,7 @@ func (tx *Tx) Observe(ctx context.Context, w work.Work) {
 // RunAfterCommit has the workers of this process run do after the commit, without a claim, as the
 // work on a record that the transaction writes. It returns false if no slot is free. It also
 // returns false in a host's transaction: the engine does not see its rollback, and would lose the
-// slot. If it returns true, the transaction must call [Tx.KeepLease]: for the record, or
+// slot. If it returns true, the transaction must call [Tx.LeaseAndRenew]: for the record, or
 // for the due record from which a worker makes this one again after a crash.
 func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context) error) bool {
 	if tx.engine.Host != nil {
@@ -154,10 +154,10 @@ func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context
 	return true
 }
 
-// KeepLease leases a record of the caller that the transaction has written, at this version. This
-// process renews the lease until the caller calls stopRenewal, or until the record changes.
+// LeaseAndRenew leases a record of the caller that the transaction has written, at this version.
+// This process renews the lease until the caller calls stopRenewal, or until the record changes.
 // stopRenewal may be called at any time, and does not wait. What is left of the lease runs on.
-func (tx *Tx) KeepLease(k *storage.Kind, id string, version int64) (stopRenewal func(), err error) {
+func (tx *Tx) LeaseAndRenew(k *storage.Kind, id string, version int64) (stopRenewal func(), err error) {
 	record := storage.Record{Scope: Scope(tx.Caller), ID: id, Version: version}
 	if err := tx.Lease(k, record.Scope, id, version, tx.engine.Clock().Add(work.LeaseDuration)); err != nil {
 		return nil, err

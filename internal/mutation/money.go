@@ -172,7 +172,7 @@ var transferGuards = []guard{
 	},
 	{
 		"dispatch: an order is left alone while the rail is asked", "internal/dispatch/dispatch.go",
-		"stopRenewal, err := tx.KeepLease(o.Kind, o.Record, version)", "stopRenewal, err := func() {}, error(nil)", "./internal/faults", "TestSlowRailIsAskedByOneWorker",
+		"stopRenewal, err := tx.LeaseAndRenew(o.Kind, o.Record, version)", "stopRenewal, err := func() {}, error(nil)", "./internal/faults", "TestSlowRailIsAskedByOneWorker",
 	},
 	{
 		"dispatch: a contradiction is noted", "internal/dispatch/decide.go",

@@ -52,7 +52,7 @@ type Batch struct {
 	Metadata    api.Metadata `json:"metadata"`
 	Livemode    bool         `json:"livemode"`
 	CreatedAt   api.Time     `json:"created_at"`
-	// CompletedAt is the time when the worker settled the last row; nil until then.
+	// CompletedAt is the time when the last row ended; nil until then.
 	CompletedAt *api.Time `json:"completed_at"`
 }
 
@@ -132,13 +132,13 @@ type rowRecord struct {
 	Row
 	// DisbursementID is the id of the disbursement.
 	DisbursementID string `json:"made,omitempty"`
-	// Params is the request, with unmasked numbers; nil once the row is settled.
+	// Params is the request, with unmasked numbers; nil once the row has ended.
 	Params *CreateParams `json:"params,omitempty"`
 	// Request belongs to the call that created the batch.
 	Request string `json:"request,omitempty"`
 	// Attempts counts the attempts that ended without a decision.
 	Attempts int `json:"tries,omitempty"`
-	// Due is the time of the worker's next attempt; nil once the row is settled.
+	// Due is the time of the worker's next attempt; nil once the row has ended.
 	Due *api.Time `json:"due,omitempty"`
 }
 
@@ -178,7 +178,7 @@ func Kinds() []*storage.Kind { return []*storage.Kind{batches.Kind(), rows.Kind(
 // Refusals: those of [Service.Create] that need neither the rail nor the balance.
 func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBatchParams) (*Batch, error) {
 	for i := range p.Rows {
-		if err := s.payouts.CheckWritable(transfer.Disbursement, p.Rows[i].Amount); err != nil {
+		if err := s.payouts.CheckDigits(transfer.Disbursement, p.Rows[i].Amount); err != nil {
 			return nil, underRow(i, err)
 		}
 	}

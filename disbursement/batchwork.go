@@ -36,7 +36,7 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 		return err
 	}
 	if o.Value.Params == nil {
-		return nil // already settled
+		return nil // already ended
 	}
 	var replayed bool
 	caller := api.Caller{

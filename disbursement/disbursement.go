@@ -64,7 +64,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 // createWith makes the disbursement and runs also, if not nil, in the same transaction. It
 // does not run also when it answers a repetition.
 func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
-	if err := s.payouts.CheckWritable(transfer.Disbursement, p.Amount); err != nil {
+	if err := s.payouts.CheckDigits(transfer.Disbursement, p.Amount); err != nil {
 		return nil, err
 	}
 	call := engine.Operation{Name: "disbursement.create", Params: p}

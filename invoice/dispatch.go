@@ -36,7 +36,7 @@ func (s *Service) order(r *record) *dispatch.Order {
 	c := r.OpenCharge
 	return &dispatch.Order{
 		Submission: &c.Submission, Ref: dispatch.Ref{Object: "invoice", ID: c.ID, Record: r.ID},
-		Type: dispatch.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
+		Flow: dispatch.Charges, Kind: invoices.Kind(), Since: c.SubmittedAt.Time, StuckAfter: s.config.StuckAfter,
 	}
 }
 
@@ -92,11 +92,11 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		r.NextWorkAt = nil
 		return nil, s.save(tx, o)
 	case r.AmountDue == 0:
-		r.FinalizedBy.setOn(tx)
+		r.FinalizedBy.attributeEvents(tx)
 		return nil, s.markPaid(tx, o, nil, payer{})
 	case s.charger(tx.Caller.Live) == nil:
 		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
-		r.FinalizedBy.setOn(tx)
+		r.FinalizedBy.attributeEvents(tx)
 		r.AttemptCount++
 		return nil, s.bookFailed(tx, o, tx.Now)
 	}
@@ -151,13 +151,13 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		if err != nil {
 			return 0, err
 		}
-		ended := &dispatch.Order{Ref: ref, Type: dispatch.Charges, Kind: invoices.Kind()}
+		ended := &dispatch.Order{Ref: ref, Flow: dispatch.Charges, Kind: invoices.Kind()}
 		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
 	}
 	c := r.OpenCharge
 	defer c.AttributeEvents(tx)()
 	caller := tx.Caller     // of the call that started the charge, under whose key the answer is stored
-	c.FinalizedBy.setOn(tx) // of an automatic charge, whose events name another request
+	c.FinalizedBy.attributeEvents(tx) // of an automatic charge, whose events name another request
 	decision, err := s.order(r).Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:

@@ -174,7 +174,7 @@ func (r *record) payable(key string) error {
 		return api.Errorf(api.InvoiceAlreadyPaid, "", "This invoice is paid.")
 	case r.Status != Open:
 		return notOpen(r.Status)
-	case r.OpenCharge != nil && key != "" && r.OpenCharge.Key == key:
+	case r.OpenCharge != nil && key != "" && r.OpenCharge.IdempotencyKey == key:
 		e := api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.")
 		e.RetryAfter = retryAfter
 		return e

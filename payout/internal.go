@@ -159,11 +159,11 @@ func (in *Internal) prepareCommon(live bool, v *transfer.Variant, p CreateParams
 	}, nil
 }
 
-// CheckWritable refuses an amount like 1e999999999, whose digits would exhaust the memory.
-// Callers call it before the amount is marshalled for the fingerprint of an idempotency key.
-// No call with such an amount can have succeeded before, so there is no replay to answer.
-func (in *Internal) CheckWritable(v *transfer.Variant, amount decimal.Decimal) error {
-	if money.Writable(amount) {
+// CheckDigits refuses an amount like 1e999999999, whose digits would exhaust the memory. Callers
+// call it before they marshal the amount for the fingerprint of an idempotency key. No call with
+// such an amount can have succeeded before, so none is replayed.
+func (in *Internal) CheckDigits(v *transfer.Variant, amount decimal.Decimal) error {
+	if money.FewDigits(amount) {
 		return nil
 	}
 	_, err := in.limits[v].check(amount)

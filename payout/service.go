@@ -57,7 +57,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 			return nil, err
 		}
 	}
-	if err := s.internal.CheckWritable(transfer.Payout, p.Amount); err != nil {
+	if err := s.internal.CheckDigits(transfer.Payout, p.Amount); err != nil {
 		return nil, err
 	}
 	call := engine.Operation{Name: "payout.create", Params: p}

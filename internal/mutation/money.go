@@ -128,7 +128,7 @@ var transferGuards = []guard{
 	},
 	{
 		"limit: digits of an amount", "payout/internal.go",
-		"if money.Writable(amount) {", "if true || money.Writable(amount) {", "./internal/faults", "TestHugeExponents",
+		"if money.FewDigits(amount) {", "if true || money.FewDigits(amount) {", "./internal/faults", "TestHugeExponents",
 	},
 	{
 		"fee: it is taken", "payout/internal.go",

@@ -121,7 +121,7 @@ func New(ctx context.Context, store storage.Store, c Config) (*Service, error) {
 	}
 	s.engine = &engine.Engine{
 		Store: store, Clock: c.Clock, NewID: newID, Log: c.Logger, Runner: s.runner,
-		Sandbox: c.Sandbox, KeyRetention: c.IdempotencyRetention,
+		Sandbox: c.Sandbox, IdempotencyRetention: c.IdempotencyRetention,
 	}
 
 	if err := s.wire(c, nil); err != nil {
@@ -267,7 +267,7 @@ type ClockParams struct {
 // time of the clock.
 //
 // The clock governs the times of objects, expiries, limits and due times of that merchant's test
-// mode; it never goes back. With an idempotency key, a repeated call moves nothing and returns the
+// mode; it never goes back. With an idempotency key, a replay moves nothing and returns the
 // first call's time. Refusals: permission_denied in live mode or without Config.Sandbox;
 // parameter_invalid for a time before the clock's, or more than 100 years ahead.
 func (s *Service) MoveClock(ctx context.Context, caller api.Caller, p ClockParams) (api.Time, error) {

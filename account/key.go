@@ -90,7 +90,7 @@ func (a Access) Allows(resource string, write bool) bool {
 // CreateKey makes a key for the caller's merchant and mode. Only this answer has the secret; it
 // cannot be read again.
 //
-// With an idempotency key a repetition makes no other key. It answers the same key without its
+// With an idempotency key a replay makes no other key. It answers the same key without its
 // Secret: the store keeps only a hash, so a stolen database reveals no key. A caller that lost
 // the first answer revokes the key and creates another.
 //
@@ -154,7 +154,7 @@ type RollKeyParams struct {
 // RollKey makes a new key with the old one's rights. The old key works until the overlap ends, so
 // that the merchant has time to deploy the new one. In other processes an overlap under a second
 // may last a second, see [Service.RevokeKey]. RollKey refuses an ended key with
-// parameter_invalid. With an idempotency key, a repetition answers as in CreateKey.
+// parameter_invalid. With an idempotency key, a replay answers as in CreateKey.
 func (s *Service) RollKey(ctx context.Context, caller api.Caller, id string, p RollKeyParams) (*Key, error) {
 	if p.Overlap < 0 {
 		return nil, api.Invalid("overlap", "The overlap must not be negative.")

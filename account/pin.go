@@ -130,7 +130,7 @@ type noAnswer struct{}
 
 // SetPIN gives an account of the caller's mode a new PIN and unlocks it. Live mode refuses
 // repeated and sequential digits with parameter_invalid. Only the operator calls it. With an
-// idempotency key a repetition changes nothing, whatever its PIN: the library stores no PIN to
+// idempotency key a replay changes nothing, whatever its PIN: the library stores no PIN to
 // compare.
 func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string, p SetPINParams) error {
 	if err := operatorOnly(caller); err != nil {
@@ -304,7 +304,7 @@ func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 		undo := s.engine.Update(context.WithoutCancel(ctx), caller, func(tx *engine.Tx) error {
 			return s.confirm(tx, proof)
 		})
-		if undo != nil && api.CodeOf(undo) == "" {
+		if undo != nil && !api.IsRefusal(undo) {
 			s.engine.Log.ErrorContext(ctx, "a try of a PIN could not be given back", "account", e.Account, "error", undo)
 		}
 	}

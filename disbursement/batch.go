@@ -107,7 +107,7 @@ type RowError struct {
 // RowParams describe one row.
 type RowParams struct {
 	CreateParams
-	// IdempotencyKey makes repetitions of the row safe, in this batch, in another, or alone. It
+	// IdempotencyKey makes it safe to repeat the row, in this batch, in another, or alone. It
 	// is the key of [Service.Create], so one key makes one disbursement. If empty, it is the
 	// batch's id and the row's number.
 	IdempotencyKey string `json:"idempotency_key,omitempty" param:",nonempty"`
@@ -280,7 +280,7 @@ func (s *Service) prepareBatch(live bool, p *CreateBatchParams) ([]preparedRow, 
 		if r.IdempotencyKey == "" {
 			continue
 		}
-		if err := engine.CheckKey(r.IdempotencyKey); err != nil {
+		if err := engine.CheckIdempotencyKey(r.IdempotencyKey); err != nil {
 			return nil, api.Invalid(rowParam(i, "idempotency_key"), "%s must have 1 to 255 printable ASCII characters.", rowParam(i, "idempotency_key"))
 		}
 		if same, ok := keys[r.IdempotencyKey]; ok {

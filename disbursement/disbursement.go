@@ -62,7 +62,7 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 }
 
 // createWith makes the disbursement and runs also, if not nil, in the same transaction. It
-// does not run also when it answers a repetition.
+// does not run also when it answers a replay.
 func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
 	if err := s.payouts.CheckDigits(transfer.Disbursement, p.Amount); err != nil {
 		return nil, err
@@ -89,9 +89,9 @@ func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreatePar
 		})
 	}
 	if prepareErr == nil && !prepared.External() {
-		return run() // Execute answers a repetition, and there is no rail to call before it
+		return run() // Execute answers a replay, and there is no rail to call before it
 	}
-	// ExecuteWithReplay looks for the key before it calls run. So a repetition is answered
+	// ExecuteWithReplay looks for the stored answer before it calls run. So a replay is answered
 	// though limits, banks or the rail have changed since and Prepare fails now. Nor is the
 	// rail called again.
 	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, run)

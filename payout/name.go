@@ -40,7 +40,7 @@ func (s *Service) LookUpAccountName(ctx context.Context, caller api.Caller, p De
 	}
 	call := engine.Operation{Name: "account_name.look_up", Params: p}
 	// The call changes nothing, but a caller that gives a key gets the first answer again.
-	return engine.Memoize(ctx, s.engine, caller, call, func() (*AccountName, error) {
+	return engine.RunAndStoreAnswer(ctx, s.engine, caller, call, func() (*AccountName, error) {
 		return s.lookUpName(ctx, caller, p)
 	})
 }

@@ -43,7 +43,7 @@ type CreateParams struct {
 
 // Create sends money out. A payout to a wallet or float is completed when it returns; any other is
 // pending, with amount and fee reserved, until a worker submits it to the rail. With an idempotency
-// key it may be repeated safely; a repeated call needs no one-time code.
+// key it may be repeated safely; a replay needs no one-time code.
 //
 // Refusals: those of a wrong parameter, amount_too_small, amount_too_large,
 // invalid_phone_number, invalid_destination, invalid_service_id,
@@ -85,7 +85,7 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Ope
 	default:
 		right, err = s.checkCode(ctx, caller, ForPayout, p.OTPCode)
 	}
-	if api.CodeOf(err) != "" {
+	if api.IsRefusal(err) {
 		return nil, errNotVerified().WithCause(err)
 	}
 	if err != nil {

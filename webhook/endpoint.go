@@ -78,7 +78,7 @@ func (s *Service) updateSubscription(tx *engine.Tx, e *endpointRecord) error {
 	return s.events.PutSubscription(tx, event.Subscription{Endpoint: e.ID, Events: e.Events, After: e.After, URL: e.URL})
 }
 
-// checkEvents refuses an empty list and unknown types, and drops repetitions.
+// checkEvents refuses an empty list and unknown types, and drops duplicates.
 func checkEvents(list []event.Type) ([]event.Type, error) {
 	if len(list) == 0 {
 		return nil, api.Errorf(api.ParameterMissing, "events", "events must name at least one type of event, or *.")
@@ -127,7 +127,7 @@ type CreateParams struct {
 }
 
 // Create registers an endpoint, which gets the events from now on. Only this answer has the
-// secret; a repetition of the call does not.
+// secret; a replay does not.
 //
 // Refusals: parameter_missing, webhook_url_invalid, event_type_unknown, and
 // parameter_invalid (url) for more than 100 active endpoints, or 10 with one url, and
@@ -216,8 +216,8 @@ func canonicalURL(address string) string {
 	return u.String()
 }
 
-// reveal puts a secret into the answer of the call that made it. A repetition, which gets
-// the stored answer, shows none.
+// reveal puts a secret into the answer of the call that made it. A replay, which gets the
+// stored answer, shows none.
 func (s *Service) reveal(caller api.Caller, e *Endpoint, secret string, err error) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
@@ -228,8 +228,8 @@ func (s *Service) reveal(caller api.Caller, e *Endpoint, secret string, err erro
 	return e, nil
 }
 
-// withReplayed returns a caller who learns whether the call is a repetition, which reveal
-// must know: a repetition may have made a secret that was rolled back.
+// withReplayed returns a caller who learns whether the call is a replay, which reveal must
+// know: a replay may have made a secret that was rolled back.
 func withReplayed(caller api.Caller) api.Caller {
 	if caller.Replayed == nil {
 		caller.Replayed = new(bool)

@@ -19,18 +19,19 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// KeyLife is the shortest time for which the engine keeps an idempotency key, as the API
-// promises.
-const KeyLife = 30 * 24 * time.Hour
+// IdempotencyKeyLife is the shortest time for which the engine keeps an idempotency key, as the
+// API promises.
+const IdempotencyKeyLife = 30 * 24 * time.Hour
 
 // clockApart is the lead of a test clock above which a key expires by that clock and is removed
 // by the real one.
 const clockApart = time.Minute
 
-// maxKey is the longest idempotency key, in characters.
-const maxKey = 255
+// maxIdempotencyKey is the longest idempotency key, in characters.
+const maxIdempotencyKey = 255
 
-// keyRecord is the first request and answer of an idempotency key. Its id is the key.
+// keyRecord holds the first request of an idempotency key, and its stored answer. Its id is the
+// key.
 type keyRecord struct {
 	Fingerprint string          `json:"fingerprint"`
 	Answer      json.RawMessage `json:"answer"`
@@ -49,13 +50,12 @@ var keys = storage.NewCollection("idempotency_keys", []storage.Field[keyRecord]{
 	storage.TextColumn("person", func(k *keyRecord) string { return k.Person }).Nullable().Indexed(),
 }, storage.OneQueueBy("expires")).Verbatim(func(k *keyRecord) *json.RawMessage { return &k.Answer })
 
-// fingerprint returns a digest of the request, or "" if the caller gave no key.
-func fingerprint(caller api.Caller, op Operation) (string, error) {
-	key := caller.IdempotencyKey
+// fingerprint returns a digest of the request, or "" if it has no idempotency key.
+func fingerprint(key string, op Operation) (string, error) {
 	if key == "" {
 		return "", nil
 	}
-	if err := CheckKey(key); err != nil {
+	if err := CheckIdempotencyKey(key); err != nil {
 		return "", err
 	}
 	params, err := json.Marshal(op.Params)
@@ -69,10 +69,10 @@ func fingerprint(caller api.Caller, op Operation) (string, error) {
 	return base64.RawStdEncoding.EncodeToString(h.Sum(nil)), nil
 }
 
-// CheckKey refuses text that cannot be an idempotency key, with idempotency_key_invalid.
-func CheckKey(key string) error {
-	if key == "" || len(key) > maxKey {
-		return api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has at most %d characters.", maxKey)
+// CheckIdempotencyKey refuses text that cannot be an idempotency key, with idempotency_key_invalid.
+func CheckIdempotencyKey(key string) error {
+	if key == "" || len(key) > maxIdempotencyKey {
+		return api.Errorf(api.IdempotencyKeyInvalid, "", "An idempotency key has at most %d characters.", maxIdempotencyKey)
 	}
 	for i := range len(key) {
 		if key[i] < ' ' || key[i] > '~' {
@@ -82,8 +82,8 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// lookUp returns the answer stored under the caller's key, or nil.
-func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest string) (*T, error) {
+// storedAnswer returns the answer stored under the caller's idempotency key, or nil.
+func storedAnswer[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest string) (*T, error) {
 	if digest == "" {
 		return nil, nil
 	}
@@ -102,14 +102,14 @@ func lookUp[T any](tx storage.ReadTx, caller api.Caller, now time.Time, digest s
 	}
 	answer := new(T)
 	if err := json.Unmarshal(o.Value.Answer, answer); err != nil {
-		return nil, fmt.Errorf("engine: decode kept answer: %w", err)
+		return nil, fmt.Errorf("engine: decode stored answer: %w", err)
 	}
 	return answer, nil
 }
 
-// remember stores the answer under the key of caller, which the transaction's own caller may
-// differ from. It fails with ErrExists if the key already has an answer.
-func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
+// storeAnswer stores an answer under an idempotency key of the caller's. It fails with ErrExists
+// if the key already has an answer.
+func storeAnswer(tx *Tx, key, digest string, answer any) error {
 	if digest == "" {
 		return nil
 	}
@@ -117,12 +117,12 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 	if err != nil {
 		return fmt.Errorf("engine: encode answer: %w", err)
 	}
-	scope, key := Scope(caller), caller.IdempotencyKey
+	scope := Scope(tx.Caller)
 	data, person, err := pii.Copy(tx, scope, answer, data)
 	if err != nil {
-		return fmt.Errorf("engine: keep answer: %w", err)
+		return fmt.Errorf("engine: store answer: %w", err)
 	}
-	life := max(KeyLife, tx.engine.KeyRetention)
+	life := max(IdempotencyKeyLife, tx.engine.IdempotencyRetention)
 	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(life)), Person: person}
 	if at := api.At(tx.engine.Clock().Add(life)); at.Add(clockApart).Before(record.Expires.Time) {
 		record.Forget = &at
@@ -139,17 +139,18 @@ func remember(tx *Tx, caller api.Caller, digest string, answer any) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("engine: keep idempotency key: %w", err)
+		return fmt.Errorf("engine: store idempotency key: %w", err)
 	}
 	return nil
 }
 
-// StoreAnswer stores the answer of an earlier call under its key, in the transaction that found
-// the answer. If another request has taken the key meanwhile, its answer stays.
-func StoreAnswer(tx *Tx, caller api.Caller, op Operation, answer any) error {
-	digest, err := fingerprint(caller, op)
+// StoreAnswer stores the answer of an earlier call under the idempotency key of that call, in the
+// transaction that found the answer. If another request has taken the key meanwhile, its answer
+// stays.
+func StoreAnswer(tx *Tx, key string, op Operation, answer any) error {
+	digest, err := fingerprint(key, op)
 	if err == nil {
-		err = remember(tx, caller, digest, answer)
+		err = storeAnswer(tx, key, digest, answer)
 	}
 	if errors.Is(err, storage.ErrExists) {
 		return nil
@@ -182,12 +183,12 @@ func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) 
 // EraseObjects removes the personal data of objects from stored answers.
 func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]bool) error {
 	return Rewrite(ctx, e, keys, in, func(o *storage.Object[keyRecord]) (bool, error) {
-		kept, is, err := pii.RedactObject(o.Value.Answer, ids)
+		redacted, is, err := pii.RedactObject(o.Value.Answer, ids)
 		if err != nil || !is {
 			return false, err
 		}
-		changed := !bytes.Equal(kept, o.Value.Answer)
-		o.Value.Answer = kept
+		changed := !bytes.Equal(redacted, o.Value.Answer)
+		o.Value.Answer = redacted
 		return changed, nil
 	})
 }

@@ -97,7 +97,7 @@ func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	return work
 }
 
-// inTx runs the job's InTx, and reports the work afterwards, because the records are not known
+// runInTx runs the job's RunInTx, and reports the work afterwards, because the records are not known
 // before.
 func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
 	now := &workContext{Context: context.WithoutCancel(ctx)}

@@ -349,7 +349,7 @@ func (s *Service) digestAddress(from string) string {
 
 // keyedDigest returns a digest that depends on the server's key.
 func (s *Service) keyedDigest(text string) []byte {
-	h := hmac.New(sha256.New, s.key)
+	h := hmac.New(sha256.New, s.digestKey)
 	h.Write([]byte(text))
 	return h.Sum(nil)
 }

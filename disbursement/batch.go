@@ -384,7 +384,7 @@ func (s *Service) ListRows(ctx context.Context, caller api.Caller, batch string,
 			if id == "" {
 				continue
 			}
-			if list.Data[i].Disbursement, err = s.payouts.Transfer(tx, engine.Scope(caller), transfer.Disbursement, id); err != nil {
+			if list.Data[i].Disbursement, err = s.payouts.GetTx(tx, engine.Scope(caller), transfer.Disbursement, id); err != nil {
 				return err
 			}
 		}

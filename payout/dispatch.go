@@ -143,7 +143,7 @@ func (in *Internal) FindOwnOrder(ctx context.Context, caller api.Caller, id stri
 
 // Load returns a transfer as hosts see it, and its status as a word.
 func (in *Internal) Load(tx *engine.Tx, ref dispatch.Ref) (*Transfer, string, error) {
-	t, err := in.Transfer(tx, engine.Scope(tx.Caller), transfer.Of(ref.Object), ref.Record)
+	t, err := in.GetTx(tx, engine.Scope(tx.Caller), transfer.Of(ref.Object), ref.Record)
 	if err != nil {
 		return nil, "", err
 	}

@@ -27,9 +27,9 @@ type Config struct {
 	Accounts *account.Internal
 	Events   *event.Internal
 	Messages *message.Internal
-	// Keys are the server's secrets. The first authenticates new one-time codes; the package also
-	// accepts codes of the others.
-	Keys [][]byte
+	// ServerKeys are the server's secrets. The first authenticates new one-time codes; the package
+	// also accepts codes of the others.
+	ServerKeys [][]byte
 	// SingleUse makes a one-time code good for one payout. Otherwise a code is good for 10
 	// minutes.
 	SingleUse bool
@@ -109,7 +109,8 @@ type preparedTransfer struct {
 	target      *target
 }
 
-// Prepare checks a request. reference is nil for a variant that has none. Refusals:
+// Prepare checks a request. It reads and writes nothing. reference is nil for a variant that has
+// none. Refusals:
 // amount_too_small, amount_too_large, invalid_phone_number, invalid_destination, invalid
 // parameters; and service_unavailable in live mode without a rail.
 func (in *Internal) Prepare(live bool, v *transfer.Variant, p CreateParams, reference *string) (*preparedTransfer, error) {
@@ -260,6 +261,8 @@ func (in *Internal) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to 
 	if _, err := collection(p.variant).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
 		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
 	}
+	// One event for each status entered. The transfer is made in its final status, so both show it
+	// completed.
 	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.variant, Created), statusEvent(p.variant, Completed)); err != nil {
 		return nil, err
 	}
@@ -312,8 +315,8 @@ func listing(v *transfer.Variant) engine.Listing[record, Transfer] {
 	}
 }
 
-// Transfer returns one transfer of a variant in a transaction.
-func (in *Internal) Transfer(tx storage.ReadTx, scope storage.Scope, v *transfer.Variant, id string) (*Transfer, error) {
+// GetTx is Get in a transaction.
+func (in *Internal) GetTx(tx storage.ReadTx, scope storage.Scope, v *transfer.Variant, id string) (*Transfer, error) {
 	found, err := engine.GetTx(tx, collection(v), scope, id, v.Object)
 	if err != nil {
 		return nil, err

@@ -121,7 +121,7 @@ func (s *Service) RequestOTP(ctx context.Context, caller api.Caller, purpose Pur
 		}
 		digits := sixDigits()
 		o.Code, o.VerifyBy = tx.NewID("otp_"), api.At(tx.Now.Add(otpVerifyWithin))
-		o.MAC = otpMAC(s.internal.config.Keys[0], engine.Scope(caller), purpose, o.Code, digits)
+		o.MAC = otpMAC(s.internal.config.ServerKeys[0], engine.Scope(caller), purpose, o.Code, digits)
 		o.ValidUntil, o.Used, o.Guesses = nil, false, 0
 		if err := otps.Put(tx, found); err != nil {
 			return nil, fmt.Errorf("payout: keep code: %w", err)
@@ -161,13 +161,13 @@ func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams)
 			Code    []byte  `json:"code"`
 		}{purpose, otpMAC(key, engine.Scope(caller), purpose, "fingerprint", code)}}
 	}
-	call := under(s.internal.config.Keys[0])
+	call := under(s.internal.config.ServerKeys[0])
 	verified, err := engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*OTP, error) {
 		return s.verifyOTP(ctx, caller, call, purpose, code)
 	})
 	if api.CodeOf(err) == api.IdempotencyKeyReused {
 		// The server's key may have changed since the first call.
-		for _, key := range s.internal.config.Keys[1:] {
+		for _, key := range s.internal.config.ServerKeys[1:] {
 			if done, _ := engine.Replay[OTP](ctx, s.engine, caller, under(key)); done != nil {
 				return done, nil
 			}
@@ -355,7 +355,7 @@ func (o *otp) countSend(now time.Time) error {
 
 // matchesCode reports whether the digits are a code's, under any of the server's keys.
 func (s *Service) matchesCode(o *otp, scope storage.Scope, purpose Purpose, digits string) bool {
-	for _, key := range s.internal.config.Keys {
+	for _, key := range s.internal.config.ServerKeys {
 		if hmac.Equal(o.MAC, otpMAC(key, scope, purpose, o.Code, digits)) {
 			return true
 		}

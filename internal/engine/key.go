@@ -23,16 +23,16 @@ import (
 // API promises.
 const IdempotencyKeyLife = 30 * 24 * time.Hour
 
-// clockApart is the lead of a test clock above which a key expires by that clock and is removed
+// clockApart is the lead of a test clock above which an idempotency key expires by that clock and is removed
 // by the real one.
 const clockApart = time.Minute
 
 // maxIdempotencyKey is the longest idempotency key, in characters.
 const maxIdempotencyKey = 255
 
-// keyRecord holds the first request of an idempotency key, and its stored answer. Its id is the
+// idempotencyRecord holds the first request of an idempotency key, and its stored answer. Its id is the
 // key.
-type keyRecord struct {
+type idempotencyRecord struct {
 	Fingerprint string          `json:"fingerprint"`
 	Answer      json.RawMessage `json:"answer"`
 	Expires     api.Time        `json:"expires"`
@@ -42,13 +42,13 @@ type keyRecord struct {
 	Forget *api.Time `json:"forget,omitempty"`
 }
 
-// A key is due at its removal time, by the real clock, even if it expires by a test clock. An
-// expired key has no effect, and a new call overwrites it. So all keys are one queue, which saves
-// an index.
-var keys = storage.NewCollection("idempotency_keys", []storage.Field[keyRecord]{
-	storage.NullTimeColumn("expires", func(k *keyRecord) *api.Time { return cmp.Or(k.Forget, &k.Expires) }),
-	storage.TextColumn("person", func(k *keyRecord) string { return k.Person }).Nullable().Indexed(),
-}, storage.OneQueueBy("expires")).Verbatim(func(k *keyRecord) *json.RawMessage { return &k.Answer })
+// An idempotency key is due at its removal time, by the real clock, even if it expires by a test
+// clock. An expired key has no effect, and a new call overwrites it. So all keys are one queue,
+// which saves an index.
+var idempotencyKeys = storage.NewCollection("idempotency_keys", []storage.Field[idempotencyRecord]{
+	storage.NullTimeColumn("expires", func(k *idempotencyRecord) *api.Time { return cmp.Or(k.Forget, &k.Expires) }),
+	storage.TextColumn("person", func(k *idempotencyRecord) string { return k.Person }).Nullable().Indexed(),
+}, storage.OneQueueBy("expires")).Verbatim(func(k *idempotencyRecord) *json.RawMessage { return &k.Answer })
 
 // fingerprint returns a digest of the request, or "" if it has no idempotency key.
 func fingerprint(key string, op Operation) (string, error) {
@@ -87,7 +87,7 @@ func storedAnswer[T any](tx storage.ReadTx, caller api.Caller, now time.Time, di
 	if digest == "" {
 		return nil, nil
 	}
-	o, err := keys.Get(tx, Scope(caller), caller.IdempotencyKey)
+	o, err := idempotencyKeys.Get(tx, Scope(caller), caller.IdempotencyKey)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}
@@ -123,19 +123,19 @@ func storeAnswer(tx *Tx, key, digest string, answer any) error {
 		return fmt.Errorf("engine: store answer: %w", err)
 	}
 	life := max(IdempotencyKeyLife, tx.engine.IdempotencyRetention)
-	record := keyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(life)), Person: person}
+	record := idempotencyRecord{Fingerprint: digest, Answer: data, Expires: api.At(tx.Now.Add(life)), Person: person}
 	if at := api.At(tx.engine.Clock().Add(life)); at.Add(clockApart).Before(record.Expires.Time) {
 		record.Forget = &at
 	}
-	_, err = keys.Insert(tx, scope, key, record)
+	_, err = idempotencyKeys.Insert(tx, scope, key, record)
 	if errors.Is(err, storage.ErrExists) {
-		old, getErr := keys.Get(tx, scope, key)
+		old, getErr := idempotencyKeys.Get(tx, scope, key)
 		switch {
 		case getErr != nil:
 			err = getErr
 		case !tx.Now.Before(old.Value.Expires.Time): // expired, but not yet removed
 			old.Value = record
-			err = keys.Replace(tx, old)
+			err = idempotencyKeys.Replace(tx, old)
 		}
 	}
 	if err != nil {
@@ -163,7 +163,7 @@ func StoreAnswer(tx *Tx, key string, op Operation, answer any) error {
 func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) error {
 	q := storage.Query{Scope: Scope(caller), Where: Where(nil, "person", customer), Limit: api.MaxLimit}
 	return e.UpdateWhile(ctx, caller, func(tx *Tx) (bool, error) {
-		page, more, err := keys.List(tx, q)
+		page, more, err := idempotencyKeys.List(tx, q)
 		if err != nil {
 			return false, fmt.Errorf("engine: list answers: %w", err)
 		}
@@ -172,7 +172,7 @@ func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) 
 				return false, err
 			}
 			o.Value.Person = ""
-			if err := keys.Replace(tx, o); err != nil {
+			if err := idempotencyKeys.Replace(tx, o); err != nil {
 				return false, fmt.Errorf("engine: redact answer: %w", err)
 			}
 		}
@@ -182,7 +182,7 @@ func (e *Engine) Erase(ctx context.Context, caller api.Caller, customer string) 
 
 // EraseObjects removes the personal data of objects from stored answers.
 func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]bool) error {
-	return Rewrite(ctx, e, keys, in, func(o *storage.Object[keyRecord]) (bool, error) {
+	return Rewrite(ctx, e, idempotencyKeys, in, func(o *storage.Object[idempotencyRecord]) (bool, error) {
 		redacted, is, err := pii.RedactObject(o.Value.Answer, ids)
 		if err != nil || !is {
 			return false, err
@@ -193,15 +193,15 @@ func (e *Engine) EraseObjects(ctx context.Context, in Within, ids map[string]boo
 	})
 }
 
-// ForgetKeys is the job that removes expired keys.
-func (e *Engine) ForgetKeys() work.Job {
+// ForgetIdempotencyKeys is the job that removes expired idempotencyKeys.
+func (e *Engine) ForgetIdempotencyKeys() work.Job {
 	return work.Job{
-		Kind: keys.Kind(), Timeout: time.Minute, Batch: 500,
+		Kind: idempotencyKeys.Kind(), Timeout: time.Minute, Batch: 500,
 		RunBatch: func(ctx context.Context, records []storage.Record) error {
 			work.SetReport(ctx, work.Report{Name: "forgotten", Level: slog.LevelDebug})
 			return e.Store.Update(ctx, func(tx storage.Tx) error {
 				for _, r := range records {
-					err := tx.Delete(keys.Kind(), r.Scope, r.ID, r.Version)
+					err := tx.Delete(idempotencyKeys.Kind(), r.Scope, r.ID, r.Version)
 					if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
 						return fmt.Errorf("engine: forget idempotency key: %w", err)
 					}

@@ -123,9 +123,9 @@ type CreateBatchParams struct {
 
 type batchRecord struct {
 	Batch
-	// Request and Key belong to the call that created the batch. Later events name them.
-	Request string `json:"request,omitempty"`
-	Key     string `json:"key,omitempty"`
+	// Request and IdempotencyKey belong to the call that created the batch. Later events name them.
+	Request        string `json:"request,omitempty"`
+	IdempotencyKey string `json:"key,omitempty"`
 }
 
 type rowRecord struct {
@@ -182,16 +182,16 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 			return nil, underRow(i, err)
 		}
 	}
-	call := engine.Operation{Name: "disbursement_batch.create", Params: p}
+	op := engine.Operation{Name: "disbursement_batch.create", Params: p}
 	prepared, err := s.prepareBatch(caller.Live, &p)
 	if err != nil {
 		// A replay gets its answer even if limits, banks or the rail have changed since.
-		if done, replayErr := engine.Replay[Batch](ctx, s.engine, caller, call); done != nil || replayErr != nil {
+		if done, replayErr := engine.Replay[Batch](ctx, s.engine, caller, op); done != nil || replayErr != nil {
 			return done, replayErr
 		}
 		return nil, err
 	}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Batch, error) {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Batch, error) {
 		b := batchRecord{
 			Batch: Batch{
 				ID: tx.NewID("bat_"), Object: "disbursement_batch", Status: BatchPending,
@@ -199,7 +199,7 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 				Description: p.Description, Reference: p.Reference, Metadata: p.Metadata,
 				Livemode: caller.Live, CreatedAt: api.At(tx.Now),
 			},
-			Request: caller.RequestID, Key: caller.IdempotencyKey,
+			Request: caller.RequestID, IdempotencyKey: caller.IdempotencyKey,
 		}
 		var amount, fee int64
 		// Lists show the newest first. Inserting the last row first makes them show the rows in

@@ -153,6 +153,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 		if err != nil {
 			return 0, err
 		}
+		// An ended order needs no Submission: Decide schedules nothing for it.
 		ended := &dispatch.Order{Ref: ref, Flow: dispatch.Charges, Kind: invoices.Kind()}
 		return ended.Decide(ctx, tx, dispatch.Booked{Outcome: outcome, Status: string(outcome)}, result)
 	}

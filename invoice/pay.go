@@ -268,15 +268,15 @@ func (s *Service) bookPaid(tx *engine.Tx, o *storage.Object[record], p payer) er
 	return s.markPaid(tx, o, &id, p)
 }
 
-// markPaid marks an invoice paid: by a payment, or with nil out of band, or because its
-// amount due was zero. The receipt goes to the payer when the invoice has no number.
-func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], by *string, p payer) error {
+// markPaid marks an invoice paid. paymentID is nil for one that was paid out of band or whose
+// amount due was zero. The receipt goes to the payer when the invoice has no phone number.
+func (s *Service) markPaid(tx *engine.Tx, o *storage.Object[record], paymentID *string, p payer) error {
 	r := &o.Value
 	r.AmountPaid += r.AmountDue
 	if err := r.enter(Paid); err != nil {
 		return err
 	}
-	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), by
+	r.PaidAt, r.Payment = api.AtOrNil(tx.Now), paymentID
 	r.NextPaymentAttempt = nil
 	if err := r.endCharge(tx); err != nil {
 		return err

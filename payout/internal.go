@@ -259,7 +259,7 @@ func (in *Internal) payWallet(tx *engine.Tx, p *preparedTransfer, r *record, to 
 	}
 	r.CompletedAt, r.Due = api.AtOrNil(tx.Now), nil
 	if _, err := collection(p.variant).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
-		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
+		return nil, fmt.Errorf("payout: write %s: %w", r.Object, err)
 	}
 	// One event for each status entered. The transfer is made in its final status, so both show it
 	// completed.
@@ -288,7 +288,7 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 		return nil, err
 	}
 	if _, err := collection(p.variant).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
-		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
+		return nil, fmt.Errorf("payout: write %s: %w", r.Object, err)
 	}
 	if err := dispatch.Transfers.IndexOpen(tx, ref(r), tx.Now); err != nil {
 		return nil, err
@@ -352,8 +352,8 @@ func (p *ListParams) query(caller api.Caller) storage.Query {
 // Cancel takes back a transfer that was not submitted to the rail yet. Any other is refused
 // with the variant's code.
 func (in *Internal) Cancel(ctx context.Context, caller api.Caller, v *transfer.Variant, id string) (*Transfer, error) {
-	call := engine.Operation{Name: v.Object + ".cancel", Params: id}
-	return engine.Execute(ctx, in.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
+	op := engine.Operation{Name: v.Object + ".cancel", Params: id}
+	return engine.Execute(ctx, in.engine, caller, op, func(tx *engine.Tx) (*Transfer, error) {
 		found, err := engine.GetTx(tx, collection(v), engine.Scope(caller), id, v.Object)
 		if err != nil {
 			return nil, err

@@ -60,21 +60,21 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	if err := s.internal.CheckDigits(transfer.Payout, p.Amount); err != nil {
 		return nil, err
 	}
-	call := engine.Operation{Name: "payout.create", Params: p}
-	return engine.ExecuteWithReplay(ctx, s.engine, caller, call, func() (*Transfer, error) {
-		return s.create(ctx, caller, call, p)
+	op := engine.Operation{Name: "payout.create", Params: p}
+	return engine.ExecuteWithReplay(ctx, s.engine, caller, op, func() (*Transfer, error) {
+		return s.create(ctx, caller, op, p)
 	})
 }
 
 // create runs Create for a call that is not a replay.
-func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Operation, p CreateParams) (*Transfer, error) {
+func (s *Service) create(ctx context.Context, caller api.Caller, op engine.Operation, p CreateParams) (*Transfer, error) {
 	prepared, err := s.internal.Prepare(caller.Live, transfer.Payout, p, nil)
 	if err != nil {
 		return nil, err
 	}
 	// Only a caller with a valid code may learn whether the recipient exists. So the transaction
 	// checks the code first.
-	var right string
+	var codeID string
 	switch {
 	case s.engine.Host != nil:
 		if p.OTPCode != "" {
@@ -83,7 +83,7 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Ope
 	case p.OTPCode == "":
 		return nil, errNotVerified()
 	default:
-		right, err = s.checkCode(ctx, caller, ForPayout, p.OTPCode)
+		codeID, err = s.checkCode(ctx, caller, ForPayout, p.OTPCode)
 	}
 	if api.IsRefusal(err) {
 		return nil, errNotVerified().WithCause(err)
@@ -94,8 +94,8 @@ func (s *Service) create(ctx context.Context, caller api.Caller, call engine.Ope
 	if err := s.internal.CheckDestination(ctx, caller, prepared); err != nil {
 		return nil, err
 	}
-	return engine.Execute(ctx, s.engine, caller, call, func(tx *engine.Tx) (*Transfer, error) {
-		if err := s.requireOTP(tx, right); err != nil {
+	return engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*Transfer, error) {
+		if err := s.requireOTP(tx, codeID); err != nil {
 			return nil, err
 		}
 		var recipient *account.Recipient

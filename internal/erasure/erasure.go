@@ -74,7 +74,7 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 		return fmt.Errorf("erasure: events: %w", err)
 	}
 	if err := s.engine.Erase(ctx, caller, o.ID); err != nil {
-		return fmt.Errorf("erasure: kept answers: %w", err)
+		return fmt.Errorf("erasure: stored answers: %w", err)
 	}
 	if err := s.config.Messages.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: messages: %w", err)
@@ -145,7 +145,7 @@ func (s *Service) erasePayee(ctx context.Context, in engine.Within, p payout.Pay
 		return fmt.Errorf("erasure: events: %w", err)
 	}
 	if err := s.engine.EraseObjects(ctx, in, ids); err != nil {
-		return fmt.Errorf("erasure: kept answers: %w", err)
+		return fmt.Errorf("erasure: stored answers: %w", err)
 	}
 	if err := s.config.Payouts.ErasePayee(ctx, in, ids); err != nil {
 		return fmt.Errorf("erasure: payee: %w", err)

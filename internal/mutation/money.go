@@ -92,7 +92,7 @@ var codeGuards = []guard{
 	},
 	{
 		"otp: a newer code takes the place of one that was guessed", "payout/otp.go",
-		"o.Code != right || o.Guesses", "o.Guesses", "./payout", "TestNewerCodeReplaces",
+		"o.Code != codeID || o.Guesses", "o.Guesses", "./payout", "TestNewerCodeReplaces",
 	},
 	{
 		"otp: a used idempotency key guesses for nothing", "payout/otp.go",

@@ -43,8 +43,8 @@ type ownerOf[T any] interface {
 // computed from.
 func newFlow[T any](e *engine.Engine, of *dispatch.Flow, owner ownerOf[T], fingerprint func(string, provider.Result) settleParams) *flow {
 	return &flow{of, owner, func(ctx context.Context, caller api.Caller, ref dispatch.Ref, r provider.Result) error {
-		call := engine.Operation{Name: ref.Object + ".settle", Params: fingerprint(ref.ID, r)}
-		_, err := engine.Execute(ctx, e, caller, call, func(tx *engine.Tx) (*T, error) {
+		op := engine.Operation{Name: ref.Object + ".settle", Params: fingerprint(ref.ID, r)}
+		_, err := engine.Execute(ctx, e, caller, op, func(tx *engine.Tx) (*T, error) {
 			decision, err := owner.Book(ctx, tx, ref, r)
 			if err != nil {
 				return nil, err

@@ -137,7 +137,7 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 		t.Fatalf("claimed %+v", first)
 	}
 	o, err := pii.Erasures.Decode(first[0])
-	if err != nil || o.Value.Request != "req_1" || o.Value.Key != "k" {
+	if err != nil || o.Value.Request != "req_1" || o.Value.IdempotencyKey != "k" {
 		t.Errorf("queued %+v, %v", o, err)
 	}
 	// The worker finishes the erasure.

@@ -20,9 +20,10 @@ func eventRequestOf(c api.Caller) *eventRequest {
 	return &eventRequest{c.RequestID, c.IdempotencyKey}
 }
 
-// attributeEvents makes the events of the transaction name this request, if it is not nil.
+// attributeEvents makes the events of the rest of the transaction name this request, if it is
+// not nil.
 func (q *eventRequest) attributeEvents(tx *engine.Tx) {
 	if q != nil {
-		tx.Caller.RequestID, tx.Caller.IdempotencyKey = q.Request, q.IdempotencyKey
+		tx.AttributeEvents(q.Request, q.IdempotencyKey)
 	}
 }

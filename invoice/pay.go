@@ -167,14 +167,15 @@ func (s *Service) payWithoutCharge(ctx context.Context, caller api.Caller, op en
 	})
 }
 
-// payable refuses what cannot be paid now.
-func (r *record) payable(key string) error {
+// payable refuses what cannot be paid now. idempotencyKey is that of a call of Pay; empty for
+// other calls.
+func (r *record) payable(idempotencyKey string) error {
 	switch {
 	case r.Status == Paid:
 		return api.Errorf(api.InvoiceAlreadyPaid, "", "This invoice is paid.")
 	case r.Status != Open:
 		return notOpen(r.Status)
-	case r.OpenCharge != nil && key != "" && r.OpenCharge.IdempotencyKey == key:
+	case r.OpenCharge != nil && idempotencyKey != "" && r.OpenCharge.IdempotencyKey == idempotencyKey:
 		e := api.Errorf(api.IdempotencyKeyInUse, "", "The first request with this idempotency key has not ended yet. Repeat it in a moment.")
 		e.RetryAfter = retryAfter
 		return e

@@ -105,12 +105,9 @@ func (s *Submission) CountAttempt(now time.Time) (first bool) {
 	return first
 }
 
-// AttributeEvents makes the events of the transaction name the call that made the order, with
-// its request id and idempotency key, until the caller calls restore.
+// AttributeEvents makes the events of the transaction name the call that made the order.
 func (s *Submission) AttributeEvents(tx *engine.Tx) (restore func()) {
-	caller := tx.Caller
-	tx.Caller.RequestID, tx.Caller.IdempotencyKey = s.Request, s.IdempotencyKey
-	return func() { tx.Caller = caller }
+	return tx.AttributeEvents(s.Request, s.IdempotencyKey)
 }
 
 // DueField is the column by which workers claim records of type T.

@@ -129,6 +129,14 @@ func (tx *Tx) OnCommit(fn func()) { tx.hooks.onCommit = append(tx.hooks.onCommit
 // OnRollback runs fn if the transaction is rolled back, and not after a commit.
 func (tx *Tx) OnRollback(fn func()) { tx.hooks.onRollback = append(tx.hooks.onRollback, fn) }
 
+// AttributeEvents makes the events of the transaction name another call than the caller's, by its
+// request id and idempotency key, until restore is called.
+func (tx *Tx) AttributeEvents(requestID, idempotencyKey string) (restore func()) {
+	caller := tx.Caller
+	tx.Caller.RequestID, tx.Caller.IdempotencyKey = requestID, idempotencyKey
+	return func() { tx.Caller = caller }
+}
+
 // Log is the log of the engine.
 func (tx *Tx) Log() *slog.Logger { return tx.engine.Log }
 

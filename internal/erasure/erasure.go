@@ -65,7 +65,7 @@ func (s *Service) eraseCustomer(ctx context.Context, claimed storage.Record) err
 		return err
 	}
 	caller := api.Caller{
-		Merchant: o.Scope.Merchant, Live: o.Scope.Live, RequestID: o.Value.Request, IdempotencyKey: o.Value.Key,
+		Merchant: o.Scope.Merchant, Live: o.Scope.Live, RequestID: o.Value.Request, IdempotencyKey: o.Value.IdempotencyKey,
 	}
 	if err := s.config.Invoices.Erase(ctx, caller, o.ID); err != nil {
 		return fmt.Errorf("erasure: invoices: %w", err)

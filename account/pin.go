@@ -289,7 +289,7 @@ func (s *Service) withPIN(ctx context.Context, caller api.Caller, e PINEntry, ef
 	case refusal != nil:
 		return refusal
 	case !right:
-		s.notifyLocked(ctx, caller, proof)
+		s.textLocked(ctx, caller, proof)
 		return api.Errorf(api.PINInvalid, "pin", "The PIN is wrong. Check the number of the wallet, too. %d wrong entries lock a PIN.", maxPINAttempts)
 	}
 	if s.hasher.Stale(proof.hash) {
@@ -354,10 +354,10 @@ func (s *Service) keyedDigest(text string) []byte {
 	return h.Sum(nil)
 }
 
-// notifyLocked sends the holder an SMS if the wrong entry of the proof has locked the PIN. A
-// missing wallet, or one without PIN, gets no message. notifyLocked writes its record again
+// textLocked sends the holder an SMS if the wrong entry of the proof has locked the PIN. A
+// missing wallet, or one without PIN, gets no message. textLocked writes its record again
 // instead, so that the time does not distinguish it from others.
-func (s *Service) notifyLocked(ctx context.Context, caller api.Caller, p *Proof) {
+func (s *Service) textLocked(ctx context.Context, caller api.Caller, p *Proof) {
 	if last := len(p.attempts.Recent) - 1; s.messages == nil || last < 0 || p.attempts.Recent[last].Lock == p.attempts.Locks {
 		return
 	}

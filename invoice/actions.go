@@ -41,7 +41,7 @@ func (s *Service) finalize(tx *engine.Tx, o *storage.Object[record]) error {
 		r.scheduleNext()
 		tx.WakeAfterCommit(invoices.Kind())
 	}
-	if _, err := s.notifyCustomer(tx, r); err != nil {
+	if _, err := s.queueInvoiceMessages(tx, r); err != nil {
 		return err
 	}
 	if err := s.scheduleReminders(tx, r); err != nil {
@@ -102,11 +102,11 @@ func (s *Service) Send(ctx context.Context, caller api.Caller, id string) (*Invo
 		if r.Status == Draft {
 			return api.Errorf(api.InvoiceNotOpen, "", "This invoice is a draft. Finalize it before it is sent.")
 		}
-		told, err := s.notifyCustomer(tx, r)
+		queued, err := s.queueInvoiceMessages(tx, r)
 		if err != nil {
 			return err
 		}
-		if !told {
+		if !queued {
 			return api.Errorf(api.InvoiceNoRecipient, "", "This invoice has neither customer_email nor customer_phone.")
 		}
 		messages := s.config.Messages

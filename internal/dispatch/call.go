@@ -35,8 +35,9 @@ type ProviderFunc = func(context.Context) (provider.Result, error)
 // transaction.
 type Call struct {
 	Ref
-	flowName       string // see [Flow.Name]
-	first          bool   // the provider cannot know the order yet
+	worker         api.Caller // for whom a worker books the result
+	flowName       string     // see [Flow.Name]
+	first          bool       // the provider cannot know the order yet
 	submit, status ProviderFunc
 	// report is what the observer gets for the attempt; Do adds the outcome.
 	report work.Report
@@ -74,6 +75,16 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, c.flowName, c.ID)
 	}
 	return result, decision, err
+}
+
+// Work is Do for a worker, in the order's scope. A contradiction is no error: it is on record,
+// and not to be tried again.
+func (c *Call) Work(ctx context.Context, e *engine.Engine, book Book) error {
+	_, _, err := c.Do(ctx, e, c.worker, book)
+	if errors.Is(err, provider.ErrContradicted) {
+		return nil
+	}
+	return err
 }
 
 // Apply books a result in its own transaction for the caller. It notes a contradiction, and

@@ -172,7 +172,7 @@ func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status
 		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Flow.Name, err)
 	}
 	return &Call{
-		Ref: o.Ref, flowName: string(o.Flow.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
+		Ref: o.Ref, worker: api.Caller{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live}, flowName: string(o.Flow.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
 		report: work.Report{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }

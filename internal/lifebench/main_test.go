@@ -1,0 +1,22 @@
+package lifebench
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/httpload"
+)
+
+func TestMain(m *testing.M) {
+	if httpload.IsChild() {
+		os.Exit(httpload.Main())
+	}
+	os.Exit(m.Run())
+}
+
+// median returns the middle one of the measurements.
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}

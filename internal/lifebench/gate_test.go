@@ -14,10 +14,10 @@ import (
 // cannot grow. It is an observer of the background work, from which it learns the ends of lives.
 type gate struct {
 	handler http.Handler
-	// queue and outcome are those of the work that ends a life.
-	queue, outcome string
 
 	mu sync.Mutex
+	// queue and outcome are those of the work that ends a life.
+	queue, outcome string
 	turn
 }
 
@@ -50,6 +50,11 @@ func (g *gate) result() turn {
 
 // ServeHTTP implements [http.Handler].
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.request(1, func() { g.handler.ServeHTTP(w, r) })
+}
+
+// request makes a request that begins so many lives.
+func (g *gate) request(lives int, do func()) {
 	g.mu.Lock()
 	if g.first.IsZero() {
 		g.first = time.Now()
@@ -57,15 +62,22 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for g.open >= g.limit {
 		g.room.Wait()
 	}
-	g.open++
+	g.open += lives
 	g.peak = max(g.peak, g.open)
 	g.mu.Unlock()
 	begun := time.Now()
-	g.handler.ServeHTTP(w, r)
+	do()
 	took := time.Since(begun)
 	g.mu.Lock()
 	g.took = append(g.took, took)
 	g.mu.Unlock()
+}
+
+// watch says which work ends a life.
+func (g *gate) watch(queue, outcome string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.queue, g.outcome = queue, outcome
 }
 
 // BeginWork implements [payments.Observer].
@@ -73,7 +85,10 @@ func (g *gate) BeginWork(ctx context.Context, _ payments.Work) context.Context {
 
 // EndWork implements [payments.Observer].
 func (g *gate) EndWork(_ context.Context, w payments.Work) {
-	if w.Queue == g.queue && w.Outcome == g.outcome {
+	g.mu.Lock()
+	ends := w.Queue == g.queue && w.Outcome == g.outcome
+	g.mu.Unlock()
+	if ends {
 		g.end(w.Records)
 	}
 }

@@ -1,6 +1,7 @@
 package lifebench
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -11,6 +12,13 @@ import (
 func TestMain(m *testing.M) {
 	if httpload.IsChild() {
 		os.Exit(httpload.Main())
+	}
+	if config := os.Getenv(processEnv); config != "" {
+		if err := serveProcess(config); err != nil {
+			fmt.Fprintln(os.Stderr, "server:", err)
+			os.Exit(1)
+		}
+		return
 	}
 	os.Exit(m.Run())
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
@@ -32,8 +33,8 @@ type server struct {
 	// merchant pays with key.
 	merchant, key string
 	phones        []string
-	// wallets are the service ids of consumers.
-	wallets []string
+	// consumers have no money. wallets are their service ids.
+	consumers, wallets []string
 	// stop ends the server and its workers. It may be called again.
 	stop func()
 }
@@ -44,7 +45,7 @@ func openServer(b testing.TB, db *database) *server {
 	s := &server{database: db, rail: &slowRail{}, gate: &gate{queue: "disbursements", outcome: "paid"}}
 	s.gate.reset(1<<30, 0)
 	s.svc = must.Get(payments.New(b.Context(), db.store, payments.Config{
-		Logger: slog.New(slog.DiscardHandler), Test: payments.Providers{Rail: s.rail}, Observer: s.gate,
+		Logger: slog.New(slog.DiscardHandler), Test: payments.Providers{Rail: s.rail}, Observer: s.gate, WebhookAllow: paymentstest.Loopback(),
 	}))(b)
 	ctx := b.Context()
 	s.merchant = must.Get(s.svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar", Phone: "0301000000"}))(b).ID
@@ -55,7 +56,8 @@ func openServer(b testing.TB, db *database) *server {
 	for i := range 64 {
 		phone := fmt.Sprintf("024%07d", 100+i)
 		c := must.Get(s.svc.Accounts.CreateConsumer(ctx, api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: phone}))(b)
-		s.phones, s.wallets = append(s.phones, phone), append(s.wallets, c.ServiceID)
+		s.phones = append(s.phones, phone)
+		s.consumers, s.wallets = append(s.consumers, c.ID), append(s.wallets, c.ServiceID)
 	}
 	s.gate.handler = httpapi.New(s.svc, inFlight)
 	var closeHTTP func()
@@ -115,15 +117,22 @@ func (l *lives) each() float64 { return float64(l.last.Sub(l.first)) / float64(l
 // live sends a load, and waits until all of its lives have ended.
 func (s *server) live(b testing.TB, l httpload.Load, limit int) *lives {
 	b.Helper()
-	done := s.gate.reset(limit, l.Requests)
+	var load httpload.Load
+	result := s.await(b, l.Requests, limit, func() { load = run(b, l) })
+	result.load = load
+	return result
+}
+
+// await calls begin, which begins n lives, and waits until all have ended.
+func (s *server) await(b testing.TB, n, limit int, begin func()) *lives {
+	b.Helper()
+	done := s.gate.reset(limit, n)
 	cpu := httpload.CPUTime()
-	result := &lives{load: run(b, l)}
+	begin()
 	select {
 	case <-done:
 	case <-time.After(2 * time.Minute):
-		b.Fatalf("%d of %d lives have ended", s.gate.result().ended, l.Requests)
+		b.Fatalf("%d of %d lives have ended", s.gate.result().ended, n)
 	}
-	result.cpu = httpload.CPUTime() - cpu
-	result.turn = s.gate.result()
-	return result
+	return &lives{cpu: httpload.CPUTime() - cpu, turn: s.gate.result()}
 }

@@ -39,6 +39,9 @@ type Load struct {
 	Addresses []string
 	// Requests is how many requests the child sends, over so many Connections.
 	Connections, Requests int
+	// Limit, if it is not 0, ends the load early: no request begins later. Durations then has
+	// fewer elements.
+	Limit time.Duration
 	// Keys are the API keys, and Wallets the service ids to disburse to, in turn.
 	Keys, Wallets []string
 	// Phones are numbers to disburse to by mobile money, in turn. If there are any, Wallets
@@ -122,6 +125,9 @@ func run(in io.Reader, out io.Writer) error {
 			var request []byte
 			for n := next.Add(1); n <= int64(l.Requests) && failed[i] == nil; n = next.Add(1) {
 				sent := time.Now()
+				if l.Limit > 0 && sent.Sub(begun) > l.Limit {
+					break
+				}
 				request = l.request(request[:0], name, int(n))
 				if _, failed[i] = conn.Write(request); failed[i] == nil {
 					failed[i] = skipAnswer(from)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-7082ffec/payments/internal/must"
 )
@@ -92,6 +93,15 @@ func TestConnectionsUseSeveralServersInTurn(t *testing.T) {
 	a, b := first.seen["POST to a phone Bearer sk_1"], second.seen["POST to a phone Bearer sk_1"]
 	if a == 0 || b == 0 || a+b != 40 {
 		t.Errorf("sent %v and %v", first.seen, second.seen)
+	}
+}
+
+func TestLimitEndsLoad(t *testing.T) {
+	_, l := serve(t, http.StatusOK)
+	l.Requests, l.Limit = 1<<30, 50*time.Millisecond
+	done := must.Get(Run(t.Context(), l))(t)
+	if len(done.Durations) == 0 || done.Elapsed < l.Limit {
+		t.Errorf("%d requests in %v", len(done.Durations), done.Elapsed)
 	}
 }
 

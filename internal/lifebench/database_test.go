@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -66,7 +67,20 @@ func openSQLite(b testing.TB) *database {
 
 func openPostgres(b testing.TB) *database {
 	b.Helper()
+	postgresURL(b)
 	return openSchema(b, pgtest.Pool(b, poolSize), pgtest.Schema(b))
+}
+
+var fillLog sync.Once
+
+// postgresURL returns the address of PostgreSQL, ready to be measured, or skips the test.
+func postgresURL(b testing.TB) string {
+	b.Helper()
+	url := pgtest.URL(b)
+	if _, ok := b.(*testing.B); ok {
+		fillLog.Do(func() { benchbase.FillLog(b, url) })
+	}
+	return url
 }
 
 func openSchema(b testing.TB, pool *pgxpool.Pool, schema string) *database {

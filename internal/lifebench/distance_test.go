@@ -40,7 +40,7 @@ func BenchmarkDistance(b *testing.B) {
 // openPostgresAt returns a database with a round trip of so long.
 func openPostgresAt(b testing.TB, roundTrip time.Duration) *database {
 	b.Helper()
-	config := must.Get(postgres.PoolConfig(newDelayProxy(b, pgtest.URL(b), roundTrip)))(b)
+	config := must.Get(postgres.PoolConfig(newDelayProxy(b, postgresURL(b), roundTrip)))(b)
 	config.MaxConns = poolSize
 	pool := must.Get(pgxpool.NewWithConfig(b.Context(), config))(b)
 	b.Cleanup(pool.Close)

@@ -83,19 +83,29 @@ func benchmarkTransfer(b *testing.B, ours *server, limit *bareTransfers, thin *t
 	var cpu time.Duration
 	peak := 0
 	commits := ours.commits()
-	for range turns {
+	for turn := range turns {
+		var bare, theirs float64
+		limits := func() {
+			bare = limit.run(b, share)
+			l := ours.load(connections, share)
+			l.Address, l.Keys = thin.address, []string{thin.key}
+			theirs = float64(run(b, l).Elapsed) / float64(share)
+		}
+		if turn%2 == 1 { // so that neither is always the one after the other
+			limits()
+		}
 		done := ours.live(b, ours.load(connections, share), open)
+		if turn%2 == 0 {
+			limits()
+		}
 		life := done.each()
 		each, cpu, peak = append(each, life), cpu+done.cpu, max(peak, done.peak)
 		took = slices.Concat(took, done.took)
 		posts = append(posts, float64(share)/done.load.Elapsed.Seconds())
-		ofBare = append(ofBare, limit.run(b, share)/life)
-		l := ours.load(connections, share)
-		l.Address, l.Keys = thin.address, []string{thin.key}
-		ofThin = append(ofThin, float64(run(b, l).Elapsed)/float64(share)/life)
+		ofBare, ofThin = append(ofBare, bare/life), append(ofThin, theirs/life)
 	}
-	total := float64(turns * share)
 	commits = ours.commits() - commits
+	total := float64(turns * share)
 	b.ReportMetric(median(each), "ns/op")
 	b.ReportMetric(median(ofBare), "of-bare")
 	b.ReportMetric(median(ofThin), "of-thin")

@@ -12,16 +12,16 @@ import (
 // group is how many lives the bare loop writes in one commit.
 const group = 32
 
-// transferLife is what a disbursement to a mobile number writes: when it is made, and with its
-// outcome. The amount is GHS 0.01, and the fee GHS 0.10.
+// transferLife is what a disbursement to a mobile number writes: when it is made and submitted, and
+// with its outcome. The amount is GHS 0.01, and the fee GHS 0.10.
 var transferLife = benchbase.Life{Commits: []benchbase.Commit{
 	{
-		Insert: []string{"disbursements", "rail_orders", "events", "events", "idempotency_keys"},
-		Set:    map[string]any{"disbursements.status": "pending", "disbursements.due": int64(1), "rail_orders.open": true},
+		Insert: []string{"disbursements", "rail_orders", "events", "events", "events", "idempotency_keys"},
+		Set:    map[string]any{"disbursements.status": "processing", "disbursements.due": int64(1), "rail_orders.open": true},
 		Moves:  []benchbase.Move{{Account: "/available", Amount: -11}, {Account: "/reserved", Amount: 11}},
 	},
 	{
-		Insert:  []string{"events", "events"},
+		Insert:  []string{"events"},
 		Rewrite: []string{"disbursements", "rail_orders"},
 		Moves:   []benchbase.Move{{Account: "/reserved", Amount: -11}, {Account: "/clearing/rail", Amount: 1}, {Account: "/operator/fees", Amount: 10}},
 	},

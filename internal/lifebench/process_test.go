@@ -35,6 +35,7 @@ type process struct {
 	address string
 	input   io.Closer // the process ends with its input
 	cmd     *exec.Cmd
+	stopped bool
 }
 
 // startProcesses returns so many processes that answer. They end with the test.
@@ -48,7 +49,7 @@ func startProcesses(b testing.TB, c processConfig, n int) (all []*process) {
 		p := &process{cmd: cmd, input: must.Get(cmd.StdinPipe())(b)}
 		outputs = append(outputs, must.Get(cmd.StdoutPipe())(b))
 		must.Do(b, cmd.Start())
-		b.Cleanup(func() { p.stop(b) })
+		b.Cleanup(func() { p.stop(b) }) // if it was not stopped before
 		all = append(all, p)
 	}
 	for i, p := range all {
@@ -60,6 +61,10 @@ func startProcesses(b testing.TB, c processConfig, n int) (all []*process) {
 
 func (p *process) stop(b testing.TB) {
 	b.Helper()
+	if p.stopped {
+		return
+	}
+	p.stopped = true
 	if err := errors.Join(p.input.Close(), p.cmd.Wait()); err != nil {
 		b.Error(err)
 	}

@@ -21,8 +21,7 @@ import (
 
 const (
 	processMerchants = 5000
-	warmKeys         = 32  // of processMerchants; the other keys are cold
-	coldKeys         = 500 // of a turn, at most
+	warmKeys         = 32 // of processMerchants; the other keys are cold
 	processCallers   = 64
 	// processLimit ends each measurement of a turn, so that slow ones do not take minutes.
 	processLimit = 2 * time.Second
@@ -30,42 +29,36 @@ const (
 
 // BenchmarkProcesses disburses to wallets over HTTP with 64 callers, to one, two and four server
 // processes in turn, with round trips to PostgreSQL of several lengths. The round trip is that of
-// a proxy of the benchmark's own. The processes that get no load run all the same.
+// a proxy of the benchmark's own.
 //
 // An op is a transfer with a warm key: each process has seen the key before. of-one is the rate as
-// a share of that of one process, with which the processes take turns. cold-of-warm is the rate
-// with keys, and so merchants, that no process has seen. The median of the turns counts.
+// a share of that of one process alone, with which the processes take turns. cold-of-warm is the
+// rate with keys, and so merchants, that each process sees for the first time. The processes start
+// anew for each turn, and the median of the turns counts.
 func BenchmarkProcesses(b *testing.B) {
 	m := newMerchants(b)
 	for _, roundTrip := range []time.Duration{0, 2800 * time.Microsecond, 8 * time.Millisecond} {
 		b.Run(fmt.Sprint("roundtrip=", roundTrip), func(b *testing.B) {
-			f := &fleet{merchants: m, cold: m.keys[warmKeys:]}
 			m.URL = newDelayProxy(b, postgresURL(b), roundTrip)
-			f.processes = startProcesses(b, m.processConfig, 4)
 			for _, processes := range []int{1, 2, 4} {
-				b.Run(fmt.Sprint("processes=", processes), func(b *testing.B) { benchmarkProcesses(b, f, processes) })
+				b.Run(fmt.Sprint("processes=", processes), func(b *testing.B) { benchmarkProcesses(b, m, processes) })
 			}
 		})
 	}
 }
 
-func benchmarkProcesses(b *testing.B, f *fleet, processes int) {
-	turns := 3
-	if b.N == 1 { // a trial
-		turns = 1
+func benchmarkProcesses(b *testing.B, m *merchants, processes int) {
+	if b.N == 1 {
+		return // a trial; each start takes seconds
 	}
+	const turns = 3
 	share := max(b.N/turns, processCallers)
-	coldShare := min(share, coldKeys)
 	var each, ofOne, ofWarm []float64
 	for range turns {
-		f.rate(b, processes, f.keys[:warmKeys], 4*warmKeys*processes)
-		warm := f.rate(b, processes, f.keys[:warmKeys], share)
-		cold := f.rate(b, processes, f.cold[:coldShare], coldShare)
-		f.cold = f.cold[coldShare:]
+		warm, cold := m.rates(b, processes, share, min(share, processMerchants-warmKeys))
 		one := warm
 		if processes > 1 {
-			f.rate(b, 1, f.keys[:warmKeys], 4*warmKeys)
-			one = f.rate(b, 1, f.keys[:warmKeys], share)
+			one, _ = m.rates(b, 1, share, 0)
 		}
 		each = append(each, 1e9/warm)
 		ofOne = append(ofOne, warm/one)
@@ -76,24 +69,27 @@ func benchmarkProcesses(b *testing.B, f *fleet, processes int) {
 	b.ReportMetric(median(ofWarm), "cold-of-warm")
 }
 
-// fleet is several server processes on one schema of PostgreSQL.
-type fleet struct {
-	*merchants
-	processes []*process
-	// cold are the keys that no process has seen.
-	cold []string
-}
-
-// rate sends n requests with the keys to the first processes in turn, and returns how many they
-// answer in a second.
-func (f *fleet) rate(b *testing.B, processes int, keys []string, n int) float64 {
+// rates starts so many processes, and returns the transfers per second that they answer together:
+// warmRequests with warm keys, and then coldRequests with a cold key each.
+func (m *merchants) rates(b *testing.B, processes, warmRequests, coldRequests int) (warm, cold float64) {
 	b.Helper()
-	load := httpload.Load{Connections: processCallers, Requests: n, Wallets: f.wallets, Keys: keys, Limit: processLimit}
-	for _, p := range f.processes[:processes] {
+	load := httpload.Load{Connections: processCallers, Wallets: m.wallets, Keys: m.keys[:warmKeys], Limit: processLimit}
+	for _, p := range startProcesses(b, m.processConfig, processes) {
+		defer p.stop(b)
 		load.Addresses = append(load.Addresses, p.address)
 	}
-	done := run(b, load)
-	return float64(len(done.Durations)) / done.Elapsed.Seconds()
+	rate := func(n int) float64 {
+		load.Requests = n
+		done := run(b, load)
+		return float64(len(done.Durations)) / done.Elapsed.Seconds()
+	}
+	rate(4 * warmKeys * processes)
+	warm = rate(warmRequests)
+	if coldRequests > 0 {
+		load.Keys = m.keys[warmKeys:]
+		cold = rate(coldRequests)
+	}
+	return warm, cold
 }
 
 // merchants are thousands of merchants with money and a key, in a schema of PostgreSQL.

@@ -48,10 +48,10 @@ func maxOpen(connections int, rail time.Duration) int {
 // which writes what one request must write in one commit, under the same load. All take turns, and
 // the median of the turns counts.
 //
-// p50-ms and p99-ms are for the request alone, from the gate. posts/s is the rate of requests while they
-// were sent. backlog is the largest number of open transfers, commits/op are those of the store,
-// and cpu-us/op is the processor time of this process for each life. bare-cpu-us/op is that of the
-// bare loop: other work on the machine changes it less than the time.
+// p50-ms and p99-ms are for the request alone, from the gate. posts/s is the rate of requests while
+// the load sends them. backlog is the largest number of open transfers, commits/op are those of the
+// store, and cpu-us/op is the processor time of this process for each life. bare-cpu-us/op is that
+// of the bare loop: other work on the machine changes it less than the time.
 func BenchmarkTransfer(b *testing.B) {
 	for _, backend := range backends {
 		b.Run("store="+backend.name, func(b *testing.B) {

@@ -79,23 +79,14 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Cloc
 			q.scheduler.claimed(q.Batch, &c, clocks != nil, done, more)
 			return len(done), turn, err
 		}
-		r.Log.WarnContext(ctx, "due work is done one by one, because together it failed", "kind", q.Kind.Name, "error", err)
+		r.logOneByOne(ctx, q, err)
 	}
 	c, err := r.nextClaim(ctx, q, clocks, q.RunOne != nil)
 	if err != nil || c.Limit == 0 {
 		return 0, false, err
 	}
 	turn = clocks == nil && len(c.Clocks) > 0
-	var records []storage.Record
-	err = r.Store.Update(ctx, func(tx storage.Tx) error {
-		var err error
-		c.Now, c.Lease = r.Clock(), LeaseDuration
-		records, err = tx.Claim(q.Kind, c)
-		return err
-	})
-	if err != nil {
-		records = nil // the claim was rolled back
-	}
+	records, begun, err := r.claim(ctx, q, c)
 	if q.RunOne != nil {
 		q.assign(c.Limit, records)
 	}
@@ -106,25 +97,63 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Cloc
 		q.slots.noBacklog()
 	}
 	q.scheduler.claimed(q.Batch, &c, clocks != nil, records, len(records) == c.Limit)
-	r.start(ctx, q, records)
+	r.start(ctx, q, records, begun)
 	return len(records), turn, nil
 }
 
-// start runs claimed records.
-func (r *Runner) start(ctx context.Context, q *queue, records []storage.Record) {
+// claim claims records. If it has begun the work on them, it returns the rest of it.
+func (r *Runner) claim(ctx context.Context, q *queue, c storage.Claim) (records []storage.Record, begun []Begun, err error) {
+	if q.BeginInTx != nil {
+		c := c
+		c.InTx = true
+		err := protect(context.WithoutCancel(ctx), func(ctx context.Context, _ []storage.Record) (err error) {
+			begun, err = q.BeginInTx(ctx, c)
+			return err
+		}, nil)
+		if err == nil || errors.Is(err, storage.ErrClosed) {
+			for i := range begun {
+				records = append(records, begun[i].Record)
+			}
+			return records, begun, err
+		}
+		r.logOneByOne(ctx, q, err)
+	}
+	err = r.Store.Update(ctx, func(tx storage.Tx) error {
+		var err error
+		c.Now, c.Lease = r.Clock(), LeaseDuration
+		records, err = tx.Claim(q.Kind, c)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err // the claim was rolled back
+	}
+	return records, nil, nil
+}
+
+// logOneByOne logs that records together could not be worked on.
+func (r *Runner) logOneByOne(ctx context.Context, q *queue, err error) {
+	r.Log.WarnContext(ctx, "due work is done one by one, because together it failed", "kind", q.Kind.Name, "error", err)
+}
+
+// start runs claimed records. begun is the rest of the work on each, if it has begun.
+func (r *Runner) start(ctx context.Context, q *queue, records []storage.Record, begun []Begun) {
 	if q.RunOne == nil {
 		if len(records) > 0 {
 			r.runTask(ctx, q, records, q.RunBatch)
 		}
 		return
 	}
-	for _, record := range records {
+	for i, record := range records {
+		run := q.RunOne
+		if begun != nil {
+			record.Version = 0 // its lease is in the hands of Run
+			run = func(ctx context.Context, _ storage.Record) error { return begun[i].Run(ctx) }
+		}
 		q.begin()
 		do := func() {
 			defer q.end()
 			defer q.freeSlot(record.Scope.Merchant)
-			run := func(ctx context.Context, records []storage.Record) error { return q.RunOne(ctx, records[0]) }
-			r.runTask(ctx, q, []storage.Record{record}, run)
+			r.runTask(ctx, q, []storage.Record{record}, func(ctx context.Context, records []storage.Record) error { return run(ctx, records[0]) })
 		}
 		if r.Serial {
 			do()

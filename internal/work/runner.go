@@ -41,6 +41,17 @@ type Job struct {
 	// RunOne, set instead of RunBatch, acts on one record. The runner works on several records at
 	// once, so a slow one blocks no other.
 	RunOne func(ctx context.Context, record storage.Record) error
+	// BeginInTx, set together with RunOne, claims due records and begins the work on them in one
+	// transaction, which leases them. When it fails, the runner claims the records with a lease
+	// and gives them to RunOne.
+	BeginInTx func(ctx context.Context, c storage.Claim) ([]Begun, error)
+}
+
+// Begun is a record on which the work has begun.
+type Begun struct {
+	Record storage.Record
+	// Run does the rest of the work. The transaction that began it keeps the lease.
+	Run func(context.Context) error
 }
 
 // Runner runs jobs. All methods are safe for concurrent use.

@@ -61,6 +61,13 @@ func SetReport(ctx context.Context, report Report) bool {
 	return ok
 }
 
+// CollectReport returns a context by which [SetReport] sets the report, for work that begins
+// before the runner has its own context for it.
+func CollectReport(ctx context.Context) (context.Context, *Report) {
+	collected := &workContext{Context: ctx}
+	return collected, &collected.work.Report
+}
+
 // HalfOver reports whether half of a job's limit is over. It is for work in steps that stores its
 // place between runs: the other half is left for the running step and the write. It reads
 // the deadline of ctx, and returns false if there is none.
@@ -122,7 +129,7 @@ func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done [
 func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record, run func(context.Context, []storage.Record) error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.Timeout)
 	defer cancel()
-	if records[0].Version > 0 { // the writer of a Slot's record has leased it
+	if records[0].Version > 0 { // else the writer of the record has leased it
 		renewer := NewLeaseRenewer(r.Store, r.Clock, q.Kind, records...)
 		renewer.Start()
 		defer renewer.Stop()

@@ -35,8 +35,10 @@ func (r slowRail) Status(ctx context.Context, o provider.Transfer) (provider.Res
 // A callback that comes between any two transactions of the worker settles the
 // transfer, once, and the rail is not asked about it any more.
 func TestACallbackAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	for _, backend := range testkit.Backends {
 		t.Run(backend.Name, func(t *testing.T) {
+			t.Parallel()
 			inner := backend.Open(t)
 			defer func() { must.Do(t, inner.Close()) }()
 			store, now, asked := faultstore.New(inner), time.Date(2026, 3, 6, 12, 0, 0, 0, time.UTC), &atomic.Int64{}

@@ -18,6 +18,7 @@ import (
 
 // Behind a proxy that pools by transaction, no prepared statement outlives its transaction.
 func TestStoreWorksBehindTransactionPooling(t *testing.T) {
+	t.Parallel() // it mostly waits
 	server := pgtest.NewServer(t)
 	bouncer := server.Bouncer(t)
 	const mode = "&default_query_exec_mode="

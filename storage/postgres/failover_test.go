@@ -209,6 +209,7 @@ func hosts(servers ...*pgtest.Server) string {
 func outage() { time.Sleep(1500 * time.Millisecond) }
 
 func TestPrimaryKilledAndStandbyPromoted(t *testing.T) {
+	t.Parallel() // it mostly waits
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
 	l := newLoad(t, hosts(primary, standby))
@@ -220,6 +221,7 @@ func TestPrimaryKilledAndStandbyPromoted(t *testing.T) {
 }
 
 func TestPrimaryFrozenAndStandbyPromoted(t *testing.T) {
+	t.Parallel() // it mostly waits
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
 	l := newLoad(t, hosts(primary, standby))
@@ -233,6 +235,7 @@ func TestPrimaryFrozenAndStandbyPromoted(t *testing.T) {
 
 // The address leads to another server while the connections to the frozen one stay open.
 func TestAddressMovesFromFrozenServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
 	address := newTCPProxy(t, primary.Addr())
@@ -248,6 +251,7 @@ func TestAddressMovesFromFrozenServer(t *testing.T) {
 
 // The address leads to a standby for a while. Connections made then keep working afterwards.
 func TestAddressComesBackFromReadOnlyServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	primary := pgtest.NewServer(t)
 	standby := primary.Standby(t)
 	address := newTCPProxy(t, primary.Addr())
@@ -261,6 +265,7 @@ func TestAddressComesBackFromReadOnlyServer(t *testing.T) {
 }
 
 func TestServerTroubleIsUnavailableAndPasses(t *testing.T) {
+	t.Parallel() // it mostly waits
 	server := pgtest.NewServer(t, "max_connections=12", "superuser_reserved_connections=1")
 	l := newLoad(t, server.URL())
 	t.Run("sessions ended", func(t *testing.T) {

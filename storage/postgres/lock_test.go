@@ -40,6 +40,7 @@ func insertNote(t *testing.T, store *postgres.Store, id string) error {
 // A client sends half of a batch that takes the lock, and then nothing. Its connection stays
 // open, so the server waits for the rest.
 func TestHalfSentBatchDoesNotHoldTheLock(t *testing.T) {
+	t.Parallel() // it mostly waits
 	schema := pgtest.Schema(t)
 	store := openNotes(t, pgtest.Pool(t, 4), schema)
 	silent := must.Get(pgconn.Connect(t.Context(), pgtest.URL(t)))(t)
@@ -164,6 +165,7 @@ func userOf(t *testing.T) (user, password, database string) {
 // After the host's limits on waiting, the store waits again, and a host's transaction must begin
 // again.
 func TestTimeoutsWhileWaitingForTheLock(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, setting := range []string{"lock_timeout", "statement_timeout"} {
 		t.Run(setting, func(t *testing.T) {
 			schema := pgtest.Schema(t)

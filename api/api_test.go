@@ -28,9 +28,9 @@ func ExampleError() {
 }
 
 func ExamplePesewas() {
-	text, _ := json.Marshal([]api.GHS{api.Pesewas(15050), api.Pesewas(100), api.Pesewas(1), api.Pesewas(-250)})
+	text, _ := json.Marshal([]api.GHS{api.Pesewas(15050), api.Pesewas(100), api.Pesewas(1), api.Pesewas(-250), api.Pesewas(999_999_99), api.Pesewas(115)})
 	fmt.Println(string(text))
-	// Output: [150.5,1,0.01,-2.5]
+	// Output: [150.5,1,0.01,-2.5,999999.99,1.15]
 }
 
 func ExampleMetadata_Merge() {

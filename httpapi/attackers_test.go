@@ -218,39 +218,6 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// However many guess a PIN at once, at most five guesses are compared, and then
-// the right one is refused, too.
-func TestBruteForceOfAPIN(t *testing.T) {
-	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
-		code := newCode(t, s, `{"amount":100}`)
-		var mu sync.Mutex
-		answers := map[string]int{}
-		var all sync.WaitGroup
-		for guess := range 24 {
-			all.Go(func() {
-				body := fmt.Sprintf(`{"account_id":%q,"pin":"%04d"}`, s.Consumer.ID, 5000+guess)
-				response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", body)
-				mu.Lock()
-				defer mu.Unlock()
-				answers[fmt.Sprint(response.StatusCode, " ", field(t, data, "error.code"))]++
-			})
-		}
-		all.Wait()
-		if answers["403 pin_invalid"] != 5 || answers["403 pin_locked"] != 19 {
-			t.Errorf("the guesses were answered %v", answers)
-		}
-		response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", payBody(s.Consumer.ID, "1234"))
-		wants(t, "the right PIN, too late", response, data, 403, "pin_locked", "pin")
-		nobody := *s
-		nobody.Key = ""
-		form := url.Values{"wallet": {"0241000001"}, "pin": {"1234"}, "token": {strings.Repeat("a", 22)}}
-		response, _ = nobody.Do("POST", "/pay/"+code, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
-		if response.StatusCode != 403 {
-			t.Errorf("the right PIN on the page, too late: %d", response.StatusCode)
-		}
-	})
-}
-
 // Who tries secrets of hosted pages, or one PIN on many wallets, is soon told to
 // wait, whatever is in the headers by which a proxy would name a client.
 func TestBruteForceOfHostedPages(t *testing.T) {
@@ -279,41 +246,5 @@ func TestBruteForceOfHostedPages(t *testing.T) {
 		if stopped == 0 {
 			t.Errorf("%s: 200 tries were answered", name)
 		}
-	}
-}
-
-// No spelling of an address inside becomes a webhook endpoint of live mode, and
-// where test mode takes one, nothing is sent there.
-func TestSSRFSpellings(t *testing.T) {
-	s := paymentstest.New(t)
-	live := newVictim(t, nil)
-	inside := *live.Shop
-	inside.Key = live.live
-	for _, host := range []string{
-		"127.0.0.1", "127.1", "127.0.1", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1", "127.0.0.1.", "localhost", "LOCALHOST", "localhost.", "a.localhost",
-		"0", "0.0.0.0", "[::]", "[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fe80::1%25eth0]", "[fc00::1]",
-		"10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254", "0xa9fea9fe", "[::ffff:a9fe:a9fe]", "metadata.google.internal", "printer.local",
-		"224.0.0.1", "255.255.255.255", "198.18.0.1", "192.0.2.1", "１２７.0.0.1", "127。0。0。1", "intranet", "127.0.0.1:22", "user@127.0.0.1", "example.com@127.0.0.1", "127.0.0.1\\@example.com",
-		"%31%32%37.0.0.1", "127.0.0.1%2eexample.com", "[::1", "", " 127.0.0.1", "example.com#@127.0.0.1", "example.com:0", "example.com:99999",
-	} {
-		address := "https://" + host + "/h"
-		response, data := inside.Do("POST", "/v1/webhooks", map[string]any{"url": address, "events": []string{"*"}})
-		if host == "" {
-			address = "https:///h"
-		}
-		wants(t, address, response, data, 400, "webhook_url_invalid", "url")
-
-		response, data = s.Do("POST", "/v1/webhooks", map[string]any{"url": "http://" + host + "/h", "events": []string{"*"}})
-		if response.StatusCode != 200 {
-			continue // refused at once
-		}
-		_, pinged := s.Do("POST", "/v1/webhooks/"+field(t, data, "id")+"/ping", nil)
-		if status := field(t, pinged, "status"); status != "failed" {
-			t.Errorf("%s was reached: %s", address, pinged)
-		}
-	}
-	for _, scheme := range []string{"http", "ftp", "file", "gopher", "javascript", "data", "unix", "HTTPS+x"} {
-		response, data := inside.Do("POST", "/v1/webhooks", map[string]any{"url": scheme + "://example.com/h", "events": []string{"*"}})
-		wants(t, scheme, response, data, 400, "webhook_url_invalid", "url")
 	}
 }

@@ -173,19 +173,3 @@ func TestBodies(t *testing.T) {
 		golden(t, name, response, text)
 	}
 }
-
-// Amounts that binary fractions get wrong come back as they went in.
-func TestAmountsAreExact(t *testing.T) {
-	s := paymentstest.New(t)
-	for _, amount := range []string{"1.15", "4.35", "19.99", "8.41", "0.01", "0.1", "999999.99", "150", "150.5"} {
-		_, consumer := s.Do("POST", "/v1/test_helpers/consumers", `{"name":"A","balance":`+amount+`}`)
-		if got := field(t, consumer, "balance"); got != amount {
-			t.Errorf("balance %s came back as %s", amount, got)
-		}
-		_, code := s.Do("POST", "/v1/test_helpers/consumer_qrs", fmt.Sprintf(`{"account_id":%q,"amount":%s}`, field(t, consumer, "account_id"), amount))
-		_, resolved := s.Do("POST", "/v1/qr_codes/resolve", map[string]string{"qr_payload": field(t, code, "qr_payload")})
-		if got := field(t, resolved, "amount"); got != amount {
-			t.Errorf("amount %s was resolved as %s", amount, got)
-		}
-	}
-}

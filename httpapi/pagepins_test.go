@@ -59,18 +59,24 @@ func lockPIN(t *testing.T, s *paymentstest.Shop) {
 // An address that has entered four wrong PINs for a wallet, on whatever pages, is refused
 // for that wallet, and the wallet is not locked for its holder.
 func TestAStrangerOnPagesLocksNoWallet(t *testing.T) {
-	s := paymentstest.New(t)
-	for n, pin := range []string{"0000", "0001", "0002", "0003", "1234"} {
-		response, _ := browse(t, "POST", s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), entry(n, "", "0241000001", pin))
-		if response.StatusCode != 403 {
-			t.Errorf("PIN %s: status %d", pin, response.StatusCode)
+	for name, page := range map[string]func(*paymentstest.Shop) string{
+		"code": func(s *paymentstest.Shop) string { return s.Server.URL + "/pay/" + newCode(t, s, `{"amount":100}`) },
+		"invoice": func(s *paymentstest.Shop) string {
+			_, address := newInvoice(t, s, `{"auto_finalize":true,`+oneLine+`}`)
+			return address
+		},
+	} {
+		s := paymentstest.New(t)
+		for n, pin := range []string{"0000", "0001", "0002", "0003", "1234"} {
+			if response, _ := browse(t, "POST", page(s), entry(n, "", "0241000001", pin)); response.StatusCode != 403 {
+				t.Errorf("%s: PIN %s: status %d", name, pin, response.StatusCode)
+			}
 		}
-	}
-	response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
-	wants(t, "the holder, elsewhere", response, data, 200, "", "")
-	response, _ = browse(t, "POST", s.Server.URL+"/pay/"+newCode(t, s, `{"amount":100}`), entry(5, "", "0241000001", "1234"))
-	if response.StatusCode != http.StatusSeeOther {
-		t.Errorf("after a right entry: status %d", response.StatusCode)
+		response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+newCode(t, s, `{"amount":100}`)+"/pay", payBody(s.Consumer.ID, "1234"))
+		wants(t, "the holder, elsewhere", response, data, 200, "", "")
+		if response, _ = browse(t, "POST", page(s), entry(5, "", "0241000001", "1234")); response.StatusCode != http.StatusSeeOther {
+			t.Errorf("%s: after a right entry: status %d", name, response.StatusCode)
+		}
 	}
 }
 

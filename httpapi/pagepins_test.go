@@ -54,6 +54,8 @@ func lockPIN(t *testing.T, s *paymentstest.Shop) {
 		response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", payBody(s.Consumer.ID, "0000"))
 		wants(t, "a wrong PIN", response, data, 403, "pin_invalid", "pin")
 	}
+	response, data := s.Do("POST", "/v1/test_helpers/qr_codes/"+code+"/pay", payBody(s.Consumer.ID, "1234"))
+	wants(t, "the right PIN", response, data, 403, "pin_locked", "pin")
 }
 
 // An address that has entered four wrong PINs for a wallet, on whatever pages, is refused

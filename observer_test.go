@@ -17,6 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/disbursement"
 	"github.com/seed-7082ffec/payments/event"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/invoice"
 	"github.com/seed-7082ffec/payments/message"
@@ -165,9 +166,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("the disbursement is told as %+v", w)
 	}
 	for _, who := range []string{"rail", "charger", "mailer", "subscriber"} {
-		if !l.passed[who] {
-			t.Errorf("the %s was not called in the observer's context", who)
-		}
+		expect.True(t, l.passed[who], "the %s was not called in the observer's context", who)
 	}
 
 	host.fails = false
@@ -184,13 +183,9 @@ func TestObserver(t *testing.T) {
 		}
 	}
 	for outcome := range got {
-		if strings.Contains(outcome, "failed") || strings.Contains(outcome, "error") {
-			t.Errorf("told of %s", outcome)
-		}
+		expect.True(t, !strings.Contains(outcome, "failed") && !strings.Contains(outcome, "error"), "told of %s", outcome)
 	}
-	if got["events fanned_out 0 DEBUG"] == 0 {
-		t.Errorf("no event was fanned out: %v", got)
-	}
+	expect.True(t, got["events fanned_out 0 DEBUG"] != 0, "no event was fanned out: %v", got)
 }
 
 // hostCharger keeps the two meanings of Status apart.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
 func TestBatchBodies(t *testing.T) {
@@ -44,9 +45,7 @@ func TestBatchBodies(t *testing.T) {
 	// The row's key is the disbursement's own.
 	alone := `{"amount":150.5,"destination":{"type":"mobile_money","phone_number":"0241234567","account_name":"Kofi Mensah"},"reference":"staff-1"}`
 	response, data := s.Do("POST", "/v1/disbursements", alone, "Idempotency-Key", "salary-1")
-	if field(t, data, "id") != field(t, rows, "data.0.disbursement.id") || response.Header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("alone: %s", data)
-	}
+	expect.True(t, field(t, data, "id") == field(t, rows, "data.0.disbursement.id") && response.Header.Get("Idempotent-Replayed") == "true", "alone: %s", data)
 	verified(t, s)
 }
 

@@ -12,9 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -62,9 +61,7 @@ func golden(t *testing.T, name string, response *http.Response, body []byte) {
 	if err != nil {
 		t.Fatalf("%v; run go test ./httpapi -update once", err)
 	}
-	if diff := cmp.Diff(string(want), pretty.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
+	expect.Same(t, pretty.String(), string(want), "%s", name)
 }
 
 // field returns a field of a JSON object, by its path with dots.

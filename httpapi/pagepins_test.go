@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -30,9 +31,7 @@ func TestPagesDoNotRevealWallets(t *testing.T) {
 		}
 		must.Do(t, s.Accounts.UnlockPIN(t.Context(), api.Caller{}, s.Consumer.ID))
 		want := answer("0241000001", "0000")
-		if !strings.HasPrefix(want, "403") {
-			t.Errorf("%s: a wrong PIN is answered %s", name, want)
-		}
+		expect.True(t, strings.HasPrefix(want, "403"), "%s: a wrong PIN is answered %s", name, want)
 		for what, wallet := range map[string]string{"no wallet": "0249999999", "no service id": "SVC999", "the merchant": "SVC1000001"} {
 			if got := answer(wallet, "0000"); got != want {
 				t.Errorf("%s: %s is answered\n%s\na wrong PIN\n%s", name, what, got, want)
@@ -118,9 +117,7 @@ func TestAmountsAreCheckedBeforeThePIN(t *testing.T) {
 	for n := range 12 {
 		for _, amount := range []string{"1000000", "0", "-1", "0.001"} {
 			response, page := browse(t, "POST", address, entry(n, amount, "0241000001", "0000"))
-			if response.StatusCode != 400 {
-				t.Errorf("%s: status %d", amount, response.StatusCode)
-			}
+			expect.Equal(t, response.StatusCode, 400, "%s: status", amount)
 			holds(t, amount, page, "Enter the amount in cedis")
 		}
 	}

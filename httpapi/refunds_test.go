@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 )
 
@@ -74,9 +75,7 @@ func TestHostedPageShowsRefunds(t *testing.T) {
 	_, _, page := get(address)
 	_, token, _ := strings.Cut(address, "/invoice/")
 	for _, want := range []string{"Paid. Thank you.", "Refunded", "GHS 10.00 refunded", `href="` + token + "/credit_notes/" + refund + `"`, "CN-"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %q on %s", want, page)
-		}
+		expect.True(t, strings.Contains(page, want), "no %q on %s", want, page)
 	}
 	if status, kind, body := get(address + "/credit_notes/" + refund); status != 200 || kind != "application/pdf" || !strings.HasPrefix(body, "%PDF-") {
 		t.Errorf("the credit note: %d %s", status, kind)

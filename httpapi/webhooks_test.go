@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/httpapi/paymentstest"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
@@ -19,9 +20,7 @@ func TestWebhookBodies(t *testing.T) {
 		if err == nil {
 			err = described(t).CheckDelivery(r, body)
 		}
-		if err != nil {
-			t.Errorf("a delivery of %s: %v", body, err)
-		}
+		expect.NoError(t, err, "a delivery of %s", body)
 		_, _ = io.WriteString(w, `{"received":true}`)
 	}))
 	defer receiver.Close()

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/event"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
 	"github.com/seed-7082ffec/payments/invoice"
@@ -39,9 +40,7 @@ func TestLinesAreBounded(t *testing.T) {
 	refused := func(what string, err error) {
 		t.Helper()
 		var refusal *api.Error
-		if !errors.As(err, &refusal) || refusal.Code != api.ParameterInvalid || refusal.Param != "line_items" {
-			t.Errorf("%s: %v", what, err)
-		}
+		expect.True(t, errors.As(err, &refusal) && refusal.Code == api.ParameterInvalid && refusal.Param == "line_items", "%s: %v", what, err)
 	}
 	_, err := s.Invoices.Create(ctx, s.Caller, invoice.CreateParams{Fields: invoice.Fields{Lines: lines(251)}})
 	refused("create", err)
@@ -53,9 +52,7 @@ func TestLinesAreBounded(t *testing.T) {
 		t.Errorf("it has %d lines", n)
 	}
 	copied := must.Get(s.Invoices.Duplicate(ctx, s.Caller, full.ID))(t)
-	if len(copied.Lines.Data) != 250 || copied.Lines.HasMore {
-		t.Errorf("the duplicate has %d lines", len(copied.Lines.Data))
-	}
+	expect.True(t, len(copied.Lines.Data) == 250 && !copied.Lines.HasMore, "the duplicate has %d lines", len(copied.Lines.Data))
 }
 
 // A few long lines are as bad as many.
@@ -69,9 +66,7 @@ func TestBytesOfLinesAreBounded(t *testing.T) {
 	v := s.draft(invoice.Fields{Lines: slices.Repeat([]invoice.LineParams{long}, 9)})
 	testkit.WantCode(t, "a tenth long line", testkit.Err(s.Invoices.AddLine(t.Context(), s.Caller, v.ID, long)), api.ParameterInvalid)
 	v = must.Get(s.Invoices.AddLine(t.Context(), s.Caller, v.ID, line(1)))(t)
-	if len(v.Lines.Data) != 10 {
-		t.Errorf("it has %d lines", len(v.Lines.Data))
-	}
+	expect.Equal(t, len(v.Lines.Data), 10, "it has %d lines", len(v.Lines.Data))
 	// What the largest invoice is told of can be received: see webhook.Handler.
 	if _, size := s.newest(event.InvoiceUpdated); size > 400<<10 {
 		t.Errorf("its event has %d bytes", size)

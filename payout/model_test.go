@@ -60,9 +60,7 @@ func TestRandomLivesMatchTheModel(t *testing.T) {
 				store := on.open(t)
 				play(t, uint64(seed), store)
 				must.Do(t, store.Close())
-				if t.Failed() {
-					t.Fatalf("seed %d", seed)
-				}
+				must.True(t, !t.Failed(), "seed %d", seed)
 			}
 		})
 	}

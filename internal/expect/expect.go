@@ -3,6 +3,7 @@
 package expect
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,6 +44,14 @@ func NoError(t T, err error, what string, args ...any) {
 	t.Helper()
 	if err != nil {
 		t.Error(fmt.Sprintf(what, args...) + ": " + err.Error())
+	}
+}
+
+// ErrorIs reports an error that is not the wanted one, as [errors.Is] finds it.
+func ErrorIs(t T, err, want error, what string, args ...any) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Error(fmt.Sprintf(what, args...) + fmt.Sprintf(": got %v, want %v", err, want))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/disbursement"
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/faultstore"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/internal/testkit"
@@ -66,9 +67,7 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 				if before == 0 {
 					early++
 				}
-				if before != told {
-					t.Errorf("at transaction %d: the rail is asked about a settled transfer", k)
-				}
+				expect.Equal(t, before, told, "at transaction %d: the rail is asked about a settled transfer", k)
 				for range 3 {
 					now = now.Add(time.Hour)
 					must.Do(t, svc.Drain(t.Context()))
@@ -77,13 +76,9 @@ func TestACallbackAtAnyMoment(t *testing.T) {
 					t.Errorf("at transaction %d: a settled transfer is asked about %d times more", k, after-before)
 				}
 				is := must.Get(svc.Disbursements.Get(t.Context(), caller, made.ID))(t)
-				if is.Status != payout.Completed {
-					t.Errorf("at transaction %d: %s", k, is.Status)
-				}
+				expect.Equal(t, is.Status, payout.Completed, "at transaction %d", k)
 			}
-			if early == 0 {
-				t.Error("no callback came before the rail was asked")
-			}
+			expect.True(t, early != 0, "no callback came before the rail was asked")
 			if v, err := svc.Accounts.Verify(t.Context()); err != nil || len(v.Problems) > 0 {
 				t.Errorf("Verify: %+v, %v", v, err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
 	"github.com/seed-7082ffec/payments/storage/postgres"
@@ -64,9 +65,7 @@ func newLoad(t *testing.T, url string) *load {
 	}
 	t.Cleanup(func() {
 		l.end()
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, store.Close(), "Close")
 	})
 	l.answered(time.Now())
 	time.Sleep(300 * time.Millisecond) // so that all connections are in use

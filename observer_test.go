@@ -39,18 +39,14 @@ type workLog struct {
 
 func (l *workLog) BeginWork(ctx context.Context, w payments.Work) context.Context {
 	ended := w.Outcome != "" || w.Duration != 0
-	if ended != (w.Queue == "events") || w.Queue == "" || w.Records < 1 {
-		l.t.Errorf("begun: %+v", w)
-	}
+	expect.True(l.t, ended == (w.Queue == "events") && w.Queue != "" && w.Records >= 1, "begun: %+v", w)
 	return context.WithValue(ctx, begun{}, w.Queue)
 }
 
 func (l *workLog) EndWork(ctx context.Context, w payments.Work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if ctx.Value(begun{}) != any(w.Queue) || w.Duration <= 0 {
-		l.t.Errorf("ended: %+v", w)
-	}
+	expect.True(l.t, ctx.Value(begun{}) == any(w.Queue) && w.Duration > 0, "ended: %+v", w)
 	failed := ""
 	if w.Err != nil {
 		failed = " failed"

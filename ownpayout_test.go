@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/seed-7082ffec/payments"
@@ -100,7 +99,7 @@ func TestOwnTransactionLeavesNothing(t *testing.T) {
 		before, heard := testkit.Contents(t, db.all, s.Caller.Merchant), told.Load()
 		inHost(t, s, db, rollback, do)
 		s.Work()
-		expect.Equal(t, cmp.Diff(before, testkit.Contents(t, db.all, s.Caller.Merchant)), "", "it left")
+		expect.Same(t, testkit.Contents(t, db.all, s.Caller.Merchant), before, "it left")
 		if told.Load() != heard || db.count() != 0 {
 			t.Errorf("%d events were told, and there are %d rows", told.Load()-heard, db.count())
 		}
@@ -250,7 +249,7 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 				}
 			}
 		})
-		expect.Equal(t, cmp.Diff(before, testkit.Contents(t, db.all, s.Caller.Merchant)), "", "what was refused left")
+		expect.Same(t, testkit.Contents(t, db.all, s.Caller.Merchant), before, "what was refused left")
 		// What is paid already, or sent later, asks nobody.
 		inHost(t, s, db, commit, func(own *payments.Tx) {
 			must.Get(own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"}))(t)

@@ -428,7 +428,7 @@ func TestOneKeyCreatesOneHolder(t *testing.T) {
 	}
 	all.Wait()
 	for _, c := range made[1:] {
-		expect.Equal(t, cmp.Diff(made[0], c), "", "two accounts (-first +other)")
+		expect.Same(t, c, made[0], "two accounts")
 	}
 	kofi := ama
 	kofi.Name = "Kofi"

@@ -64,6 +64,16 @@ func golden(t *testing.T, name string, response *http.Response, body []byte) {
 	expect.Same(t, pretty.String(), string(want), "%s", name)
 }
 
+// steps returns a call that compares its answer with the golden file of its name.
+func steps(t *testing.T, s *paymentstest.Shop) func(name, method, path string, body any, headers ...string) []byte {
+	return func(name, method, path string, body any, headers ...string) []byte {
+		t.Helper()
+		response, data := s.Do(method, path, body, headers...)
+		golden(t, name, response, data)
+		return data
+	}
+}
+
 // field returns a field of a JSON object, by its path with dots.
 func field(t testing.TB, body []byte, path string) string {
 	t.Helper()
@@ -97,12 +107,7 @@ func field(t testing.TB, body []byte, path string) string {
 // what it was when somebody last looked at it.
 func TestBodies(t *testing.T) {
 	s := paymentstest.New(t)
-	step := func(name, method, path string, body any, headers ...string) []byte {
-		t.Helper()
-		response, data := s.Do(method, path, body, headers...)
-		golden(t, name, response, data)
-		return data
-	}
+	step := steps(t, s)
 
 	static := field(t, step("qr_code_create_static", "POST", "/v1/qr_codes", `{}`), "id")
 	full := field(t, step("qr_code_create_dynamic", "POST", "/v1/qr_codes", `{"type":"dynamic","amount":1250.0,

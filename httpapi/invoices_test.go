@@ -26,12 +26,7 @@ func newInvoice(t *testing.T, s *paymentstest.Shop, body string) (id, address st
 
 func TestInvoiceBodies(t *testing.T) {
 	s := paymentstest.New(t)
-	step := func(name, method, path string, body any) []byte {
-		t.Helper()
-		response, data := s.Do(method, path, body)
-		golden(t, name, response, data)
-		return data
-	}
+	step := steps(t, s)
 	_, data := s.Do("POST", "/v1/test_helpers/customers", `{"name":"Akua","email":"akua@example.com","phone_number":"0201112223"}`)
 	customer := field(t, data, "id")
 

@@ -14,12 +14,7 @@ import (
 
 func TestRefundBodies(t *testing.T) {
 	s := paymentstest.New(t)
-	step := func(name, method, path string, body any, headers ...string) []byte {
-		t.Helper()
-		response, data := s.Do(method, path, body, headers...)
-		golden(t, name, response, data)
-		return data
-	}
+	step := steps(t, s)
 	paid := s.Pay(newCode(t, s, `{"reference":"order-1001"}`), 1250)
 	body := fmt.Sprintf(`{"payment":%q,"amount":500.0,"reason":"One juice <was> warm","metadata":{"ticket":7}}`, paid.ID)
 	id := field(t, step("refund_create", "POST", "/v1/refunds", body, "X-Idempotency-Key", "refund-1"), "id")

@@ -202,7 +202,7 @@ func TestAnswerHeaders(t *testing.T) {
 	}
 	expect.Same(t, get.Body.String(), body, "body")
 	head := serve(rt, newRequest("HEAD", "/v1/payouts/po_<&>", ""))
-	expect.Equal(t, cmp.Diff(get.Header(), head.Header()), "", "HEAD has other headers than GET (-GET +HEAD)")
+	expect.Same(t, head.Header(), get.Header(), "HEAD has other headers than GET")
 	expect.Equal(t, head.Body.Len(), 0, "HEAD has a body: %q", head.Body)
 }
 

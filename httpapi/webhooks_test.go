@@ -24,12 +24,7 @@ func TestWebhookBodies(t *testing.T) {
 		_, _ = io.WriteString(w, `{"received":true}`)
 	}))
 	defer receiver.Close()
-	step := func(name, method, path string, body any, headers ...string) []byte {
-		t.Helper()
-		response, data := s.Do(method, path, body, headers...)
-		golden(t, name, response, data)
-		return data
-	}
+	step := steps(t, s)
 	create := `{"url":"` + receiver.URL + `","events":["qr_code.created","payment.completed","qr_code.created"]}`
 	id := field(t, step("webhook_create", "POST", "/v1/webhooks", create, "X-Idempotency-Key", "k"), "id")
 	step("webhook_create_replayed", "POST", "/v1/webhooks", create, "X-Idempotency-Key", "k")

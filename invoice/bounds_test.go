@@ -25,9 +25,7 @@ func lines(n int) []invoice.LineParams { return slices.Repeat([]invoice.LinePara
 func (s *shop) newest(t event.Type) (*invoice.Invoice, int) {
 	s.t.Helper()
 	list := must.Get(s.Events.List(s.t.Context(), s.Caller, event.ListParams{Type: t}))(s.t)
-	if len(list.Data) == 0 {
-		s.t.Fatalf("there is no %s", t)
-	}
+	must.True(s.t, len(list.Data) != 0, "there is no %s", t)
 	var v invoice.Invoice
 	must.Do(s.t, json.Unmarshal(list.Data[0].Data.Object, &v))
 	return &v, len(list.Data[0].Data.Object)

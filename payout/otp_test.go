@@ -39,9 +39,7 @@ var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 func (s *shop) request() string {
 	s.t.Helper()
 	sent := must.Get(s.Payouts.RequestOTP(s.t.Context(), s.Caller, payout.ForPayout))(s.t)
-	if sent.Status != "sent" || sent.Phone != "030****000" || !sent.ExpiresAt.Equal(s.Now().Add(10*time.Minute)) {
-		s.t.Errorf("sent %+v", sent)
-	}
+	expect.True(s.t, sent.Status == "sent" && sent.Phone == "030****000" && sent.ExpiresAt.Equal(s.Now().Add(10*time.Minute)), "sent %+v", sent)
 	list := must.Get(s.Messages.List(s.t.Context(), s.Caller, message.ListParams{To: "0301000000"}))(s.t)
 	return sixDigits.FindString(list.Data[0].Text)
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -126,7 +124,7 @@ func sameStores(t *testing.T, src, dst storage.Store) {
 		}))
 		return all
 	}
-	expect.Equal(t, cmp.Diff(read(src), read(dst)), "", "(-source +copy)")
+	expect.Same(t, read(dst), read(src), "the copy")
 }
 
 // A copy is right with more accounts than it remembers.

@@ -5,6 +5,7 @@ package expect
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -55,9 +56,9 @@ func ErrorIs(t T, err, want error, what string, args ...any) {
 	}
 }
 
-// text quotes a text, in which spaces count.
+// text quotes a text of one line, in which spaces count.
 func text(v any) string {
-	if s, ok := v.(string); ok {
+	if s, ok := v.(string); ok && !strings.Contains(s, "\n") {
 		return fmt.Sprintf("%q", s)
 	}
 	return fmt.Sprint(v)

@@ -255,9 +255,7 @@ func (g *game) deposit(s *side, to string, pesewas int64) {
 			To: to, Amount: decimal.New(pesewas, -2), Source: "bank",
 		})
 	})
-	if err != nil {
-		g.t.Errorf("deposit: %v", err)
-	}
+	expect.NoError(g.t, err, "deposit")
 	if strings.HasPrefix(to, "mer_") {
 		s.funded += pesewas
 	} else {
@@ -319,9 +317,7 @@ func (g *game) drain() {
 	if g.store.Heal() {
 		g.faults++
 	}
-	if err != nil && !errors.Is(err, faultstore.Err) {
-		g.t.Errorf("drain: %v", err)
-	}
+	expect.True(g.t, err == nil || errors.Is(err, faultstore.Err), "drain: %v", err)
 }
 
 func pick(g *game, from []string) string {
@@ -444,9 +440,7 @@ func (g *game) moveClock() {
 		_, err = g.svc.MoveClock(g.t.Context(), g.sides[0].caller, payments.ClockParams{To: to})
 		must.Do(g.t, g.svc.Stop(g.t.Context()))
 	}
-	if err != nil {
-		g.t.Errorf("move clock: %v", err)
-	}
+	expect.NoError(g.t, err, "move clock")
 	g.played["move clock"]++
 	g.history = append(g.history, fmt.Sprintf("clock %s", to))
 	g.ahead += by
@@ -464,9 +458,7 @@ func (g *game) seal() {
 	}
 	must.Do(g.t, err)
 	v := must.Get(g.svc.Accounts.Verify(g.t.Context()))(g.t)
-	if v.Sealed != v.Entries {
-		g.t.Errorf("of %d entries, %d are sealed", v.Entries, v.Sealed)
-	}
+	expect.Equal(g.t, v.Sealed, v.Entries, "of %d entries, %d are sealed", v.Entries, v.Sealed)
 	g.played["sealed"]++
 	g.history = append(g.history, fmt.Sprintf("sealed %d", v.Sealed))
 }
@@ -487,8 +479,6 @@ func (g *game) callBack() {
 			err = g.svc.Providers.Notify(g.t.Context(), id, g.world.orders[id].result(id))
 		}
 		g.history = append(g.history, fmt.Sprint("callback ", id, err))
-		if err != nil {
-			g.t.Errorf("callback of %s: %v", id, err)
-		}
+		expect.NoError(g.t, err, "callback of %s", id)
 	}
 }

@@ -164,34 +164,26 @@ func (l *load) check(url string) {
 	l.end()
 	l.t.Logf("%d written, %d unavailable, %d unknown, the longest call took %s",
 		len(l.written), l.unavailable, len(l.maybe), l.longest.Round(time.Millisecond))
-	if l.longest > requestLimit {
-		l.t.Errorf("a call took %s", l.longest)
-	}
+	expect.True(l.t, l.longest <= requestLimit, "a call took %s", l.longest)
 	conn := must.Get(pgx.Connect(context.Background(), url))(l.t)
 	defer conn.Close(context.Background())
 	rows := must.Get(conn.Query(context.Background(), "SELECT id FROM payments.test_notes"))(l.t)
 	there := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(l.t)
 	var moved int
 	must.Do(l.t, conn.QueryRow(context.Background(), "SELECT balance FROM payments.ledger_accounts WHERE name = 'guarded/to'").Scan(&moved))
-	if moved != len(there) {
-		l.t.Errorf("%d records and %d transfers", len(there), moved)
-	}
+	expect.Equal(l.t, moved, len(there), "%d records and %d transfers", len(there), moved)
 	found := map[string]bool{}
 	for _, id := range there {
 		found[id] = true
 	}
 	for _, id := range l.written {
-		if !found[id] {
-			l.t.Errorf("%s was acknowledged and is lost", id)
-		}
+		expect.True(l.t, found[id], "%s was acknowledged and is lost", id)
 		delete(found, id)
 	}
 	for id := range found {
 		// The end of the load cancels calls before their functions return, so those write
 		// nothing.
-		if !l.maybe[id] {
-			l.t.Errorf("%s was refused and is there", id)
-		}
+		expect.True(l.t, l.maybe[id], "%s was refused and is there", id)
 	}
 }
 

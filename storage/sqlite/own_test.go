@@ -4,8 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage"
@@ -39,7 +37,7 @@ func TestFailedUpdateLeavesNothingInTheHostsTransaction(t *testing.T) {
 	must.Do(t, host.Commit())
 	err = store.View(t.Context(), func(tx storage.ReadTx) error {
 		all, err := ids(tx)
-		expect.Equal(t, cmp.Diff([]string{"stays"}, all), "", "the host has committed")
+		expect.Same(t, all, []string{"stays"}, "the host has committed")
 		return err
 	})
 	if err != nil {

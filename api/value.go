@@ -32,6 +32,14 @@ func AtOrNil(t time.Time) *Time {
 	return &at
 }
 
+// TextOrNil returns a pointer to s, or nil for the empty text.
+func TextOrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
 // String returns the time as its JSON has it.
 func (t Time) String() string { return string(t.append(nil)) }
 

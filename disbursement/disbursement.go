@@ -88,8 +88,8 @@ func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreatePar
 			return made, err
 		})
 	}
-	if prepareErr == nil && !prepared.External() {
-		return run() // Execute answers a repetition, and there is no rail to call before it
+	if prepareErr == nil && !prepared.AsksRail() {
+		return run() // Execute answers a repetition, and nothing is asked before it
 	}
 	// ExecuteWithReplay looks for the key before it calls run. So a repetition is answered
 	// though limits, banks or the rail have changed since and Prepare fails now. Nor is the

@@ -168,7 +168,7 @@ func (s *Service) insert(tx *engine.Tx, id string, t Type, object any, snapshot 
 	r := record{Event: Event{
 		ID: id, Object: "event", Type: canonical,
 		CreatedAt: api.At(tx.Now), Data: Data{Object: snapshot},
-		Request: Request{ID: orNil(tx.Caller.RequestID), IdempotencyKey: orNil(tx.Caller.IdempotencyKey)},
+		Request: Request{ID: api.TextOrNil(tx.Caller.RequestID), IdempotencyKey: api.TextOrNil(tx.Caller.IdempotencyKey)},
 	}, Person: person}
 	if r.PendingWebhooks, err = countSubscriptions(tx, engine.Scope(tx.Caller), canonical); err != nil {
 		return nil, err
@@ -346,11 +346,4 @@ func unknownType(param string, t Type) error {
 		t = t[:shown] + "…"
 	}
 	return api.Errorf(api.EventTypeUnknown, param, "%q is no event type. The types are listed with the events in the documentation.", string(t))
-}
-
-func orNil(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

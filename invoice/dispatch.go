@@ -164,7 +164,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	case decision == dispatch.Succeeded:
 		err = s.bookPaid(tx, o, payer{
 			account: ledger.Clearing(ChargeClearing, tx.Caller.Live), source: payment.Source{Charge: c.ID}, phone: c.Source,
-			payment: payment.Payment{PaymentMethod: methodOrDefault(c.PaymentMethod), Provider: textOrNil(result.Network)},
+			payment: payment.Payment{PaymentMethod: methodOrDefault(c.PaymentMethod), Provider: api.TextOrNil(result.Network)},
 		})
 		if err == nil {
 			err = engine.StoreAnswer(tx, caller, payOperation(r.ID, c.PayParams), &r.Invoice)

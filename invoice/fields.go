@@ -141,7 +141,7 @@ func (s *Service) customer(ctx context.Context, caller api.Caller, f *Fields) (f
 func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(storage.ReadTx) (*account.Customer, error)) error {
 	before, was := r.Customer, r.person()
 	if f.Customer != nil {
-		if r.Customer = textOrNil(*f.Customer); r.Customer == nil && before != nil {
+		if r.Customer = api.TextOrNil(*f.Customer); r.Customer == nil && before != nil {
 			r.UnlinkedCustomer = *before // whose data stays, until it is overwritten or erased
 		}
 	}
@@ -160,9 +160,9 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 			return api.NoSuch("customer").Under("customer")
 		}
 		// The host's record may hold an address or a number that is none; the invoice leaves it out.
-		r.Email, r.Name, r.Phone = nil, textOrNil(c.Name), nil
+		r.Email, r.Name, r.Phone = nil, api.TextOrNil(c.Name), nil
 		if check.Email("", c.Email) == nil {
-			r.Email = textOrNil(c.Email)
+			r.Email = api.TextOrNil(c.Email)
 		}
 		if number, err := phone.Parse(c.Phone); err == nil {
 			r.Phone = &number
@@ -171,7 +171,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		if c.Address != "" || before == nil || *before != *r.Customer {
 			r.Address = nil
 			if check.Text("", c.Address, api.MaxText) == nil {
-				r.Address = textOrNil(c.Address)
+				r.Address = api.TextOrNil(c.Address)
 			}
 		}
 	}
@@ -190,7 +190,7 @@ func (s *Service) apply(tx *engine.Tx, r *record, f *Fields, customer func(stora
 		{f.Coupon, &r.Coupon},
 	} {
 		if text.given != nil {
-			*text.into = textOrNil(*text.given)
+			*text.into = api.TextOrNil(*text.given)
 		}
 	}
 	if !r.sharesPerson(old) {

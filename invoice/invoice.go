@@ -202,10 +202,3 @@ var invoices = storage.NewCollection("invoices", []storage.Field[record]{
 func Kinds() []*storage.Kind {
 	return []*storage.Kind{invoices.Kind(), pdfs.Kind(), creditNotes.Kind(), reminders.Kind()}
 }
-
-func textOrNil(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}

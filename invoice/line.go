@@ -155,7 +155,7 @@ func (p *LineParams) line(defaultTax *decimal.Decimal) (*Line, error) {
 	}
 	l := &Line{
 		ID: uuid.NewString(), Object: "line_item", Description: p.Description, Quantity: api.Number{Decimal: quantity},
-		UnitAmount: *p.UnitAmount, Currency: api.Currency, Taxable: p.Taxable, Product: textOrNil(p.Product),
+		UnitAmount: *p.UnitAmount, Currency: api.Currency, Taxable: p.Taxable, Product: api.TextOrNil(p.Product),
 		Metadata: p.Metadata, Discount: p.Discount,
 	}
 	if err := l.setTax(p, defaultTax); err != nil {

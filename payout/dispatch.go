@@ -45,15 +45,28 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string)
 		return nil, collection(v).Replace(tx, found)
 	}
 	defer r.AttributeEvents(tx)()
-	first := r.Submission.CountAttempt(tx.Now)
-	if first {
-		if err := in.enterProcessing(tx, v, r); err != nil {
-			return nil, err
-		}
+	first, err := in.countAttempt(tx, v, r)
+	if err != nil {
+		return nil, err
 	}
 	if err := collection(v).Replace(tx, found); err != nil {
 		return nil, fmt.Errorf("payout: write %s: %w", object, err)
 	}
+	return in.newCall(tx, v, found, rail, first)
+}
+
+// countAttempt counts an attempt of a transfer. With the first, the transfer is processing.
+func (in *Internal) countAttempt(tx *engine.Tx, v *transfer.Variant, r *record) (first bool, err error) {
+	if first = r.Submission.CountAttempt(tx.Now); first {
+		err = in.enterProcessing(tx, v, r)
+	}
+	return first, err
+}
+
+// newCall leases a transfer, which the transaction has written with the counted attempt, and
+// returns the call of the rail.
+func (in *Internal) newCall(tx *engine.Tx, v *transfer.Variant, o *storage.Object[record], rail provider.Rail, first bool) (*dispatch.Call, error) {
+	r := &o.Value
 	amount, _ := r.pesewas()
 	t := r.To.providerTransfer()
 	t.Order = provider.Order{
@@ -61,7 +74,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, object, id string)
 		CreatedAt: r.CreatedAt.Time, SubmittedAt: r.SubmittedAt.Time, Now: tx.Now, Attempts: r.Attempts,
 	}
 	t.Description = r.Description
-	return order.NewCall(tx, found.Version, first,
+	return in.order(v, r).NewCall(tx, o.Version, first,
 		func(ctx context.Context) (provider.Result, error) { return rail.Submit(ctx, t) },
 		func(ctx context.Context) (provider.Result, error) { return rail.Status(ctx, t) })
 }

@@ -170,8 +170,11 @@ func (in *Internal) CheckWritable(v *transfer.Variant, amount decimal.Decimal) e
 	return err
 }
 
-// External reports whether the destination is outside of the service.
-func (p *preparedTransfer) External() bool { return p.target != nil }
+// AsksRail reports whether CheckDestination asks the rail.
+func (p *preparedTransfer) AsksRail() bool {
+	_, checks := p.in.rail(p.live).(provider.Checker)
+	return p.target != nil && (checks || p.params.Destination.MatchName)
+}
 
 // Destination returns the destination as the transfer will show it. recipient is nil for
 // an external one.
@@ -284,14 +287,44 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	if err := r.enter(Pending); err != nil {
 		return nil, err
 	}
-	if _, err := collection(p.variant).Insert(tx, engine.Scope(tx.Caller), r.ID, *r); err != nil {
-		return nil, fmt.Errorf("payout: keep %s: %w", r.Object, err)
+	if err := in.events.Record(tx, &r.Transfer, statusEvent(p.variant, Pending)); err != nil {
+		return nil, err
 	}
 	if err := dispatch.Transfers.IndexOpen(tx, ref(r), tx.Now); err != nil {
 		return nil, err
 	}
-	tx.WakeAfterCommit(collection(p.variant).Kind())
-	return &r.Transfer, in.events.Record(tx, &r.Transfer, statusEvent(p.variant, Pending))
+	pending := r.Transfer
+	if err := in.insertAndSubmit(tx, p.variant, r); err != nil {
+		return nil, err
+	}
+	return &pending, nil
+}
+
+// insertAndSubmit writes a new transfer. If a worker of this process is free, the worker
+// submits the transfer right after the commit. The transfer is then written as one that may
+// have been submitted, which spares the transactions in which a worker claims it and counts
+// the attempt. Otherwise it waits for a worker.
+func (in *Internal) insertAndSubmit(tx *engine.Tx, v *transfer.Variant, r *record) error {
+	kind, rail := collection(v).Kind(), in.rail(tx.Caller.Live)
+	var call *dispatch.Call
+	submits := rail != nil && tx.RunAfterCommit(kind, r.ID, func(ctx context.Context) error {
+		return call.Work(ctx, in.engine, in.Book)
+	})
+	if submits {
+		if _, err := in.countAttempt(tx, v, r); err != nil {
+			return err
+		}
+	}
+	o, err := collection(v).Insert(tx, engine.Scope(tx.Caller), r.ID, *r)
+	if err != nil {
+		return fmt.Errorf("payout: keep %s: %w", r.Object, err)
+	}
+	if submits {
+		call, err = in.newCall(tx, v, o, rail, true)
+		return err
+	}
+	tx.WakeAfterCommit(kind)
+	return nil
 }
 
 // Get returns one transfer of a variant.

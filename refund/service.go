@@ -110,13 +110,10 @@ func (in *Internal) create(tx *engine.Tx, p CreateParams) (*Refund, error) {
 		Refund: Refund{
 			ID: tx.NewID("re_"), Object: "refund", Amount: back.Amount, Currency: api.Currency, Status: Pending,
 			Payment: paid.ID, QRCode: paid.QRCode, Invoice: paid.Invoice, PaymentMethod: paid.PaymentMethod,
-			Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
+			Reason: api.TextOrNil(p.Reason), Metadata: p.Metadata, Livemode: tx.Caller.Live, CreatedAt: api.At(tx.Now),
 		},
 		Submission: dispatch.NewSubmission(tx),
 		Charge:     back.Source.Charge,
-	}
-	if p.Reason != "" {
-		r.Reason = &p.Reason
 	}
 	switch {
 	case back.Source.Payer != "":

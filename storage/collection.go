@@ -156,9 +156,6 @@ func (c *Collection[T]) Insert(tx Tx, s Scope, id string, v T) (*Object[T], erro
 	if err != nil {
 		return nil, err
 	}
-	if c.stamp != nil {
-		r.Data = c.stamp.put(r.Data)
-	}
 	return o, tx.Insert(c.kind, r)
 }
 
@@ -239,7 +236,7 @@ func (c *Collection[T]) decodeAll(records []Record) ([]*Object[T], error) {
 }
 
 func (c *Collection[T]) encode(o *Object[T]) (Record, error) {
-	data, err := c.marshal(&o.Value)
+	data, err := c.marshalStamped(&o.Value)
 	if err != nil {
 		return Record{}, fmt.Errorf("storage: encode %s: %w", c.kind.Name, err)
 	}

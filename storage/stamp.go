@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/seed-7082ffec/payments/internal/plainjson"
@@ -38,20 +39,19 @@ type stamp struct {
 func (c *Collection[T]) Passthrough(in func(*T) any) *Collection[T] {
 	var zero, sample T
 	fill(reflect.ValueOf(&sample).Elem(), 0)
-	hash := sha256.New()
-	for _, v := range []any{zero, sample, in(&sample)} {
+	encode := func(v any) []byte {
 		data, err := plainjson.Marshal(v)
 		if err != nil {
 			panic(fmt.Errorf("storage: %s: passthrough: %w", c.kind.Name, err))
 		}
-		hash.Write(data)
+		return data
 	}
-	all, _ := plainjson.Marshal(sample)
-	part, _ := plainjson.Marshal(in(&sample))
+	empty, all, part := encode(zero), encode(sample), encode(in(&sample))
 	if !bytes.HasPrefix(all, part[:len(part)-1]) {
 		panic(fmt.Errorf("storage: %s: passthrough: the members that callers see do not come first in %s", c.kind.Name, all))
 	}
-	encoding := base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:6])
+	hash := sha256.Sum256(slices.Concat(empty, all, part))
+	encoding := base64.RawURLEncoding.EncodeToString(hash[:6])
 	of := reflect.TypeOf(in(&sample)).Elem()
 	c.stamp = &stamp{[]byte(`{"_":"` + encoding + `.`), of, shapeOf(of, map[reflect.Type]*jsonShape{})}
 	c.shape.fields["_"] = nil
@@ -94,7 +94,15 @@ func (s *stamp) wrote(document []byte) bool {
 	return members != nil
 }
 
-// put returns a document that has no stamp with one.
+// marshalStamped returns the document of a value with its stamp, if there are stamps.
+func (c *Collection[T]) marshalStamped(v *T) ([]byte, error) {
+	if c.stamp == nil {
+		return c.marshal(v)
+	}
+	return plainjson.MarshalWith(v, c.stamp.put)
+}
+
+// put returns a copy of a document that has no stamp, with one.
 func (s *stamp) put(document []byte) []byte {
 	members := document[1:]
 	w := jsonWalker{data: members}
@@ -113,7 +121,7 @@ func (s *stamp) put(document []byte) []byte {
 		w.at++
 	}
 	if shown == 0 {
-		return document
+		return bytes.Clone(document)
 	}
 	stamped := make([]byte, 0, len(s.head)+len("1234.1234\",")+len(document))
 	stamped = strconv.AppendInt(append(stamped, s.head...), int64(shown), 10)

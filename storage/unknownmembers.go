@@ -12,16 +12,10 @@ import (
 // A program that runs beside a newer one reads documents with members for which it has no
 // fields. It must keep them when it replaces the object.
 
-// keepUnknownMembers returns data with the members of the stored document that T has no
-// fields for. Nearly always there are none, and data gets its stamp.
+// keepUnknownMembers returns data, or, if the stored document has members that T has no
+// fields for, a document with them and without a stamp. Nearly always there are none.
 func (c *Collection[T]) keepUnknownMembers(tx Tx, o *Object[T], data []byte) ([]byte, error) {
 	if c.shape == nil {
-		return data, nil
-	}
-	done := func() ([]byte, error) {
-		if c.stamp != nil {
-			data = c.stamp.put(data)
-		}
 		return data, nil
 	}
 	stored := o.stored
@@ -29,22 +23,26 @@ func (c *Collection[T]) keepUnknownMembers(tx Tx, o *Object[T], data []byte) ([]
 		r, err := tx.Get(c.kind, o.Scope, o.ID)
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && r.Version != o.Version:
-			return done() // Replace will fail
+			return data, nil // Replace will fail
 		case err != nil:
 			return nil, err
 		}
 		stored = r.Data
 	}
 	if c.stamp.wrote(stored) || c.shape.coversAll(stored) {
-		return done()
+		return data, nil
 	}
 	var before T
+	var known, value []byte
 	err := json.Unmarshal(stored, &before)
 	if err == nil {
-		var known []byte
-		if known, err = c.marshal(&before); err == nil {
-			data, err = c.shape.merge(stored, known, data)
-		}
+		known, err = c.marshal(&before)
+	}
+	if err == nil {
+		value, err = c.marshal(&o.Value)
+	}
+	if err == nil {
+		data, err = c.shape.merge(stored, known, value)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("storage: encode %s: keep unknown members: %w", c.kind.Name, err)

@@ -9,14 +9,14 @@ import (
 // Verbatim names the field of T whose JSON goes into the document as it is. The writer of
 // the field must ensure that it is valid and compact, as an encoder makes it. An event's
 // object and an idempotency key's answer are such fields. Checking them again would cost
-// time; see docs/performance.md. T has no other field of raw JSON. Verbatim returns c, and
-// is called where c is declared.
+// time; see docs/performance.md. T has no other field of raw JSON. Verbatim has no effect
+// beside [Collection.Passthrough]. It returns c, and is called where c is declared.
 func (c *Collection[T]) Verbatim(in func(*T) *json.RawMessage) *Collection[T] {
 	c.verbatim = in
 	return c
 }
 
-// marshal returns the document of a value.
+// marshal returns the document of a value, without a stamp.
 func (c *Collection[T]) marshal(v *T) ([]byte, error) {
 	if c.verbatim == nil || len(*c.verbatim(v)) == 0 {
 		return plainjson.Marshal(v)

@@ -34,8 +34,9 @@ type ProviderFunc = func(context.Context) (provider.Result, error)
 // outside of any transaction.
 type Call struct {
 	Ref
-	typeName       string // what the order is called in the log
-	first          bool   // the provider cannot know the order yet
+	worker         api.Caller // for whom a worker books the result
+	typeName       string     // what the order is called in the log
+	first          bool       // the provider cannot know the order yet
 	submit, status ProviderFunc
 	// report is what the observer gets for the attempt; Do adds the outcome.
 	report work.Report
@@ -73,6 +74,16 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 		e.Log.WarnContext(ctx, "the provider did not answer, and is asked again later", c.Object, c.Record, c.typeName, c.ID)
 	}
 	return result, decision, err
+}
+
+// Work is Do for a worker, in the order's scope. A contradiction is no error: it is on record,
+// and not to be tried again.
+func (c *Call) Work(ctx context.Context, e *engine.Engine, book Book) error {
+	_, _, err := c.Do(ctx, e, c.worker, book)
+	if errors.Is(err, provider.ErrContradicted) {
+		return nil
+	}
+	return err
 }
 
 // Apply books a result in its own transaction for the caller. It notes a contradiction, and

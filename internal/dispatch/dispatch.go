@@ -176,7 +176,7 @@ func (o *Order) NewCall(tx *engine.Tx, version int64, first bool, submit, status
 		return nil, fmt.Errorf("dispatch: lease %s: %w", o.Type.Name, err)
 	}
 	return &Call{
-		Ref: o.Ref, typeName: string(o.Type.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
+		Ref: o.Ref, worker: api.Caller{Merchant: tx.Caller.Merchant, Live: tx.Caller.Live}, typeName: string(o.Type.Name), first: first, submit: submit, status: status, stopRenewal: stopRenewal,
 		report: work.Report{Attempt: o.Attempts, RequestID: o.Request, Level: slog.LevelInfo},
 	}, nil
 }

@@ -147,6 +147,10 @@ var transferGuards = []guard{
 		"if !slices.Contains(transitions[to], r.Status) {", "", "./payout", "TestTransferStates",
 	},
 	{
+		"states: a transfer that its creating call submits is written as submitted", "payout/internal.go",
+		"	if submits {\n		if _, err := in.countAttempt", "	if false {\n		if _, err := in.countAttempt", "./payout", "TestFreeWorkerSubmitsAfterCommit",
+	},
+	{
 		"states: a transfer is not cancelled once the rail knows it", "payout/transfer.go",
 		"{Created, Pending},", "{Created, Pending, Processing},", "./payout", "TestTransferStates|TestRandomLivesMatchTheModel",
 	},

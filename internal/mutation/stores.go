@@ -72,7 +72,7 @@ var storeGuards = []guard{
 	},
 	{
 		"store: SQL settles an assumed write before its keys go", "storage/internal/sqlstore/tx.go",
-		"if !was.unverified {", "if true || !was.unverified {", "./storage/sqlite", "TestDeleteFreesKeyOfBufferedRecord|TestContract",
+		"if !was.unverified {", "if true || !was.unverified {", "./storage/sqlite", "TestDeleteAfterUnverifiedInsertOfBatch|TestContract",
 	},
 	{
 		"writer: a failed call leaves nothing in its batch", "storage/internal/sqlstore/writer.go",
@@ -81,23 +81,23 @@ var storeGuards = []guard{
 	},
 	{
 		"writer: a call that gave up on an assumption looks first", "storage/internal/sqlstore/writer.go",
-		"if c.err != nil && t.skippedCheck && t.failed == nil && c.ctx.Err() == nil {", "", "./storage/sqlite", "TestUnverifiedInsertMeetsTakenID",
+		"if c.err != nil && t.skippedCheck && t.failed == nil && c.ctx.Err() == nil {", "", "./storage/sqlite", "TestContract",
 	},
 	{
 		"writer: a batch that wrote nothing ran on the newest commit", "storage/internal/sqlstore/batch.go",
-		"if newest != b.base {", "", "./storage/postgres", "TestContract|TestDifferential",
+		"if newest != b.base {", "", "./storage/sqlite", "TestContract",
 	},
 	{
 		"writer: a batch on top of a failed one runs again", "storage/internal/sqlstore/batch.go",
-		"b.failure = ErrStale", "_ = ErrStale", "./storage/postgres", "TestBatchesRunAheadOfCommits",
+		"b.failure = ErrStale", "_ = ErrStale", "./storage/internal/sqlstore", "TestNoCallJoinsBatchOnFailedCommit",
 	},
 	{
 		"writer: the cache takes in committed batches only", "storage/internal/sqlstore/batch.go",
-		"if b.committed {", "if true {", "./storage/sqlite", "TestFailedCommit|TestFailedCall|TestCache",
+		"if b.committed {", "if true {", "./storage/internal/sqlstore", "TestBatchWithoutWritesIsNoCommit",
 	},
 	{
 		"writer: PostgreSQL commits onto the newest commit", "storage/postgres/session.go",
-		"if base != nil {", "", "./storage/postgres", "TestCommitsAreSafeWithoutTheLock|TestBatchesRunAheadOfCommits",
+		"if base != nil {", "", "./storage/postgres", "TestCommitIsBasedOnNewestCommit",
 	},
 	{
 		"writer: a commit whose answer is lost is looked for", "storage/postgres/session.go",

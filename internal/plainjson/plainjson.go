@@ -16,7 +16,7 @@ const maxPooled = 64 << 10
 
 // Marshal is json.Marshal with <, > and & left as they are.
 func Marshal(v any) ([]byte, error) {
-	return marshal(v, func(b []byte) []byte { return bytes.Clone(b) })
+	return MarshalWith(v, bytes.Clone)
 }
 
 // Hole is a [json.RawMessage] that stands for another one, see [MarshalAround]. No encoded string
@@ -27,7 +27,7 @@ var Hole = json.RawMessage(`"\u0041"`)
 // without a check; the caller ensures that inner is valid and compact. encoding/json would read
 // inner again, letter by letter. found is false, and data nil, unless there is exactly one hole.
 func MarshalAround(v any, inner []byte) (data []byte, found bool, err error) {
-	data, err = marshal(v, func(b []byte) []byte {
+	data, err = MarshalWith(v, func(b []byte) []byte {
 		before, after, ok := bytes.Cut(b, Hole)
 		if !ok || bytes.Contains(after, Hole) {
 			return nil
@@ -37,8 +37,9 @@ func MarshalAround(v any, inner []byte) (data []byte, found bool, err error) {
 	return data, data != nil, err
 }
 
-// marshal returns take's result for the JSON. take must not keep the JSON.
-func marshal(v any, take func([]byte) []byte) ([]byte, error) {
+// MarshalWith is Marshal, but returns take's result for the JSON. take must not keep the JSON: its
+// memory is used again.
+func MarshalWith(v any, take func([]byte) []byte) ([]byte, error) {
 	b := buffers.Get().(*bytes.Buffer)
 	b.Reset()
 	defer func() {

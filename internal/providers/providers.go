@@ -10,7 +10,6 @@ package providers
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -58,20 +57,20 @@ func New(e *engine.Engine, c Config) *Service {
 
 // Jobs submit the due orders to their providers, and poll for their outcomes.
 func (s *Service) Jobs() []work.Job {
-	const atATime, chargesAtATime = 64, 32 // most of the time goes to waiting for the provider
 	var jobs []work.Job
 	for _, v := range transfer.Variants {
-		jobs = append(jobs, s.job(s.transfers, v.Object, s.config.Payouts.Kind(v), atATime))
+		jobs = append(jobs, s.job(s.transfers, v.Object, s.config.Payouts.Kind(v)))
 	}
 	return append(jobs,
-		s.job(s.refunds, "refund", s.config.Refunds.Kind(), atATime),
-		s.job(s.charges, "invoice", s.config.Invoices.Kind(), chargesAtATime))
+		s.job(s.refunds, "refund", s.config.Refunds.Kind()),
+		s.job(s.charges, "invoice", s.config.Invoices.Kind()))
 }
 
-func (s *Service) job(f *flow, object string, kind *storage.Kind, atATime int) work.Job {
+func (s *Service) job(f *flow, object string, kind *storage.Kind) work.Job {
 	return work.Job{
-		Kind: kind, Timeout: dispatch.WorkLimit, Batch: atATime,
-		RunOne: func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, f, object, claimed) },
+		Kind: kind, Timeout: dispatch.WorkLimit, Batch: 64,
+		MaxPerMerchant: 512, // most wait for the provider
+		RunOne:         func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, f, object, claimed) },
 	}
 }
 
@@ -91,10 +90,7 @@ func (s *Service) send(ctx context.Context, f *flow, object string, claimed stor
 	if err != nil || call == nil {
 		return err
 	}
-	if _, _, err = call.Do(ctx, s.engine, caller, f.owner.Book); errors.Is(err, provider.ErrContradicted) {
-		return nil // it is on record, and not to be tried again
-	}
-	return err
+	return call.Work(ctx, s.engine, f.owner.Book)
 }
 
 // Notify implements [provider.Service].

@@ -121,16 +121,18 @@ type side struct {
 
 // game is one simulation.
 type game struct {
-	t         *testing.T
-	dice      *rand.Rand
-	now       time.Time
-	newID     func(string) string
-	world     *world
-	store     *faultstore.Store
-	svc       *payments.Service
-	receivers *receivers
-	path      string // where the receivers of the game are
-	hooks     []*hook
+	t     *testing.T
+	dice  *rand.Rand
+	now   time.Time
+	newID func(string) string
+	world *world
+	store *faultstore.Store
+	svc   *payments.Service
+	// whileDraining is a call that is made as soon as the workers run; nil for none.
+	whileDraining func()
+	receivers     *receivers
+	path          string // where the receivers of the game are
+	hooks         []*hook
 	// undoes says that the store runs each update twice, as it may.
 	undoes bool
 	// ahead is by how much the clock of the first merchant was moved.
@@ -189,10 +191,19 @@ func (g *game) start() {
 		Serial: true, Key: make([]byte, 32), Live: payments.Providers{Rail: rail{g.world}, Charger: charger{g.world}, Texter: texter{g.world}, Mailer: mailer{g.world}},
 		Test: payments.Providers{Rail: rail{g.world}, Charger: charger{g.world}}, InvoiceReminders: reminders, Sandbox: true, SingleUseOTP: g.dice.IntN(2) == 0,
 		WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		Clock:        func() time.Time { return g.now }, NewID: func(p string) string { return g.newID(p) }, Logger: slog.New(slog.DiscardHandler),
+		Clock:        g.clock, NewID: func(p string) string { return g.newID(p) }, Logger: slog.New(slog.DiscardHandler),
 		Observer: workers{g},
 	}))(g.t)
 	g.svc = svc
+}
+
+// clock is the time of the services, and makes the call that waits for the workers to run.
+func (g *game) clock() time.Time {
+	if meanwhile := g.whileDraining; meanwhile != nil {
+		g.whileDraining = nil
+		meanwhile()
+	}
+	return g.now
 }
 
 // workers are told of the background work. There is one process, whose work meets
@@ -271,7 +282,16 @@ func (g *game) call(name string, s *side, do func(api.Caller) (string, error)) (
 	caller := s.caller
 	caller.RequestID, caller.IdempotencyKey = fmt.Sprint("req_", g.key), fmt.Sprint("key-", g.key)
 	g.fault()
-	id, err = do(caller)
+	if name != "create endpoint" && g.dice.IntN(3) == 0 { // deliveries need the new secret
+		// The workers run and may take over what the call makes. Drain reads the clock before
+		// it does anything else.
+		g.whileDraining = func() { id, err = do(caller) }
+		if err := g.svc.Drain(g.t.Context()); err != nil && !errors.Is(err, faultstore.Err) {
+			g.t.Errorf("drain: %v", err)
+		}
+	} else {
+		id, err = do(caller)
+	}
 	if g.store.Heal() {
 		g.faults++
 	}

@@ -102,6 +102,9 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Cloc
 	if err != nil {
 		return 0, false, fmt.Errorf("work: claim %s: %w", q.Kind.Name, err)
 	}
+	if len(c.Clocks) == 0 && len(records) < c.Limit {
+		q.slots.noBacklog()
+	}
 	q.scheduler.claimed(q.Batch, &c, clocks != nil, records, len(records) == c.Limit)
 	r.start(ctx, q, records)
 	return len(records), turn, nil

@@ -53,6 +53,23 @@ func newWorks(t *testing.T) *works {
 	return w
 }
 
+// startBusyWorks returns started works whose job has begun its only run. The run ends when the
+// test closes proceed.
+func startBusyWorks(t *testing.T) (w *works, proceed chan struct{}) {
+	t.Helper()
+	w = newWorks(t)
+	began, proceed := make(chan struct{}), make(chan struct{})
+	w.do = func(context.Context, *storage.Object[task]) error {
+		close(began)
+		<-proceed
+		return nil
+	}
+	w.add(t, storage.Scope{}, "a", time.Now())
+	w.Start(t.Context())
+	<-began
+	return w, proceed
+}
+
 func (w *works) runner() *work.Runner {
 	r := &work.Runner{Store: w.store, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Poll: time.Second}
 	r.Add(work.Job{Kind: tasks.Kind(), Timeout: time.Minute, Batch: 3, RunOne: func(ctx context.Context, record storage.Record) error {
@@ -190,16 +207,7 @@ func TestStartRunsWhatIsDueAndWhatBecomesDue(t *testing.T) {
 // Stop waits for the running batch, and Drain for one that the background has claimed.
 func TestStopAndDrainWaitForRunningWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorks(t)
-		began, proceed := make(chan struct{}), make(chan struct{})
-		w.do = func(context.Context, *storage.Object[task]) error {
-			close(began)
-			<-proceed
-			return nil
-		}
-		w.add(t, storage.Scope{}, "a", time.Now())
-		w.Start(t.Context())
-		<-began
+		w, proceed := startBusyWorks(t)
 		drained, stopped := make(chan error, 1), make(chan error, 1)
 		go func() { drained <- w.Drain(t.Context()) }()
 		go func() { stopped <- w.Stop(t.Context()) }()
@@ -369,16 +377,7 @@ func TestDrainReturnsErrors(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorks(t)
-		began, proceed := make(chan struct{}), make(chan struct{})
-		w.do = func(context.Context, *storage.Object[task]) error {
-			close(began)
-			<-proceed
-			return nil
-		}
-		w.add(t, storage.Scope{}, "a", time.Now())
-		w.Start(t.Context())
-		<-began
+		w, proceed := startBusyWorks(t)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := w.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {

@@ -17,6 +17,9 @@ type slots struct {
 	// starved says that a claim found no free slot. wakeSkipped says that Wake found none,
 	// and did not wake the worker; a claim under way may give slots back.
 	starved, wakeSkipped bool
+	// backlog says that due records wait for slots. Until a claim has found no more than it
+	// has slots for, new records wait behind them.
+	backlog bool
 }
 
 // allowance returns how many more records of a merchant may start.
@@ -37,7 +40,9 @@ func (p *slots) capacity(merchant string) (free, belowFairShare bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.allowance(merchant)
-	p.starved, p.wakeSkipped = p.starved || n == 0, p.wakeSkipped || n == 0
+	if n == 0 {
+		p.starved, p.wakeSkipped, p.backlog = true, true, true
+	}
 	return n > 0, n > p.minAllowance()
 }
 
@@ -110,16 +115,24 @@ func (p *slots) acquire(n int) int {
 	return n
 }
 
-// acquireFor takes a slot for a record of a merchant, if the merchant may have one.
+// acquireFor takes a slot for a record of a merchant, if the merchant may have one and no
+// older records wait.
 func (p *slots) acquireFor(merchant string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.allowance(merchant) == 0 {
+	if p.backlog || p.allowance(merchant) == 0 {
 		return false
 	}
 	p.free--
 	p.assign(merchant)
 	return true
+}
+
+// noBacklog notes that a claim has left no due records.
+func (p *slots) noBacklog() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.backlog = false
 }
 
 func (p *slots) assign(merchant string) {
@@ -134,6 +147,7 @@ func (q *queue) assign(acquired int, records []storage.Record) {
 	p := &q.slots
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.backlog = p.backlog || acquired == len(records)
 	p.free += acquired - len(records)
 	for i := range records {
 		p.assign(records[i].Scope.Merchant)

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -28,4 +29,33 @@ func TestWakeDuringClaimIsNotLost(t *testing.T) {
 		q.assign(q.slots.acquireAny(1), nil)
 	}
 	expect.Equal(t, len(q.wake), 0, "woken again for nothing")
+}
+
+// New records run without a claim only as long as no older ones wait for slots.
+func TestNewRecordsWaitBehindBacklog(t *testing.T) {
+	kind := &storage.Kind{Name: "jobs", Columns: []storage.Column{{Name: "due", Type: storage.Time}}, Due: "due"}
+	r := &Runner{Clock: time.Now, draining: 1}
+	r.Add(Job{Kind: kind, Batch: 1, Timeout: time.Minute, RunOne: func(context.Context, storage.Record) error { return nil }})
+	q := r.queue(kind, false)
+	scope := storage.Scope{Merchant: "mer_1"}
+	running := r.AcquireSlot(kind, scope)
+	if running == nil || r.AcquireSlot(kind, scope) != nil {
+		t.Fatal("a merchant that is alone has one of two slots")
+	}
+	r.Wake(kind, scope, time.Time{}) // the second record is due, and finds no slot
+	running.Free()
+	if r.AcquireSlot(kind, scope) != nil {
+		t.Error("a third record has passed the second")
+	}
+	q.assign(q.slots.acquireAny(1), []storage.Record{{Scope: scope}}) // a claim that found as much as it asked for
+	q.freeSlot(scope.Merchant)
+	if r.AcquireSlot(kind, scope) != nil {
+		t.Error("a record has passed what the claim may have left")
+	}
+	q.assign(q.slots.acquireAny(1), nil)
+	q.slots.noBacklog()
+	if running = r.AcquireSlot(kind, scope); running == nil {
+		t.Fatal("no record runs, and none waits")
+	}
+	running.Free()
 }

@@ -186,6 +186,59 @@ func TestLostHistoryIsDetectedAtCommit(t *testing.T) {
 	}
 }
 
+// A process decides by a record that it has in memory, and writes another one. The number of its
+// commit is free although the record has changed: either another process has committed, and the
+// log was pruned; or the database has lost commits. So the commit must also compare the newest
+// commit with the one that the process knows.
+func TestCommitIsBasedOnNewestCommit(t *testing.T) {
+	setLimit := func(t *testing.T, s storage.Store, limit int64) {
+		t.Helper()
+		must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
+			r, err := tx.Get(notes, scope, "limit")
+			if err != nil {
+				return err
+			}
+			r.Columns[0] = limit
+			return tx.Replace(notes, r)
+		}))
+	}
+	for name, change := range map[string]func(t *testing.T, pool *pgxpool.Pool, schema string, s storage.Store){
+		"pruned": func(t *testing.T, pool *pgxpool.Pool, schema string, _ storage.Store) {
+			other := openStore(t, pool, schema, nil)
+			setLimit(t, other, 7)
+			setLimit(t, other, 2)
+			number, _ := other.Newest(t)
+			must.Get(pool.Exec(t.Context(), "DELETE FROM "+schema+".storage_commits WHERE number < $1", number))(t)
+		},
+		"lost": func(t *testing.T, pool *pgxpool.Pool, schema string, s storage.Store) {
+			setLimit(t, s, 2)
+			replica := saveState(t, pool, schema)
+			setLimit(t, s, 7)
+			replica.restore(t)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool, schema := pgtest.Pool(t, 4), pgtest.Schema(t)
+			s := openStore(t, pool, schema, slog.New(slog.DiscardHandler))
+			must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error { return tx.Insert(notes, note("limit")) }))
+			setLimit(t, s, 1)
+			change(t, pool, schema, s)
+			var limits []int64 // of each run
+			must.Do(t, s.Update(t.Context(), func(tx storage.Tx) error {
+				r, err := tx.Get(notes, scope, "limit")
+				if err != nil {
+					return err
+				}
+				limits = append(limits, r.Columns[0].(int64))
+				return tx.Insert(notes, note("within"))
+			}))
+			if limits[0] == 2 || limits[len(limits)-1] != 2 {
+				t.Errorf("the update read the limits %v; want an old one from memory, and then 2", limits)
+			}
+		})
+	}
+}
+
 // Several processes write in turn while the database goes back again and again, to states
 // with much and with little of the commit log. Each process reads the current state.
 func TestLostHistoryOfSeveralProcesses(t *testing.T) {

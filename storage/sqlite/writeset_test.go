@@ -216,6 +216,22 @@ func TestDeleteFreesKeyOfBufferedRecord(t *testing.T) {
 	}
 }
 
+// A call inserts a taken id without a check. Another call of the batch deletes that id: it must
+// delete the record that was there before, not only the buffered insert.
+func TestDeleteAfterUnverifiedInsertOfBatch(t *testing.T) {
+	s := openNotes(t, Config{})
+	insert(t, s, "taken")
+	again := inserts("taken")
+	remove := &update{fn: func(tx storage.Tx) error { return tx.Delete(notes, scope, "taken", 1) }}
+	runTogether(t, s, again, remove, inserts("other"))
+	if !errors.Is(again.err, storage.ErrExists) || remove.err != nil {
+		t.Errorf("Insert: %v, want ErrExists; Delete: %v", again.err, remove.err)
+	}
+	if diff := cmp.Diff([]string{"other"}, ids(t, s)); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+}
+
 // A second, equal declaration of a kind uses the same table.
 func TestEqualDeclarationsShareTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.db")

@@ -15,6 +15,7 @@ import (
 func twoStores(again func(*testing.T) storage.Store) tests {
 	return tests{
 		"each sees the other's commits":         func(t *testing.T, s storage.Store) { seeEachOther(t, s, again(t)) },
+		"an update that only reads is current":  func(t *testing.T, s storage.Store) { readsAreCurrent(t, s, again(t)) },
 		"writers on both lose nothing":          func(t *testing.T, s storage.Store) { bothWrite(t, s, again(t)) },
 		"both define a kind at once":            func(t *testing.T, s storage.Store) { bothDefine(t, s, again(t)) },
 		"a wait for the other can be cancelled": func(t *testing.T, s storage.Store) { waitCancelled(t, s, again(t)) },
@@ -193,6 +194,29 @@ func seeEachOther(t *testing.T, first, second storage.Store) {
 	same("deleted")
 	insert(t, first, items, with(item(test2, "it_9"), "token", "b")) // the token is free now
 	same("inserted")
+}
+
+// readsAreCurrent reads in updates that write nothing. A store may answer them from its memory,
+// and must notice that the other one has committed.
+func readsAreCurrent(t *testing.T, first, second storage.Store) {
+	insert(t, first, items, with(item(test1, "it_1"), "size", int64(0)))
+	for n := range int64(3) {
+		for range 20 { // after a commit of the other one, a store may be careful for a while
+			var r storage.Record
+			update(t, first, func(tx storage.Tx) (err error) {
+				r, err = tx.Get(items, test1, "it_1")
+				return err
+			})
+			equal(t, "size", r.Columns[1], any(n))
+		}
+		update(t, second, func(tx storage.Tx) error {
+			r, err := tx.Get(items, test1, "it_1")
+			if err != nil {
+				return err
+			}
+			return tx.Replace(items, with(r, "size", n+1))
+		})
+	}
 }
 
 // bothWrite has each store count, spend, number and claim while the other does the same.

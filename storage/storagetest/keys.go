@@ -8,12 +8,13 @@ import (
 )
 
 var keys = tests{
-	"are unique in their scope":            uniqueKeys,
-	"are unique over all scopes if global": globalKeys,
-	"follow changes":                       keysFollowChanges,
-	"empty text is a value, null is none":  emptyText,
-	"columns of a key are kept apart":      keyParts,
-	"errors do not contain keys":           keysStaySecret,
+	"are unique in their scope":                      uniqueKeys,
+	"are unique over all scopes if global":           globalKeys,
+	"follow changes":                                 keysFollowChanges,
+	"are taken although the update frees them again": takenThenFreed,
+	"empty text is a value, null is none":            emptyText,
+	"columns of a key are kept apart":                keyParts,
+	"errors do not contain keys":                     keysStaySecret,
 }
 
 func uniqueKeys(t *testing.T, s storage.Store) {
@@ -100,6 +101,49 @@ func keysFollowChanges(t *testing.T, s storage.Store) {
 		equal(t, "owners", []string{a.ID, b.ID}, []string{"it_2", "it_3"})
 		return err
 	})
+}
+
+// takenThenFreed writes records whose id or key is taken, and frees it in the same update. A
+// backend that writes only the difference at the end would have nothing to write, and must notice
+// all the same.
+func takenThenFreed(t *testing.T, s storage.Store) {
+	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), item(test1, "it_2"))
+	insertAndDelete := func(r storage.Record) func(storage.Tx) error {
+		return func(tx storage.Tx) error {
+			if err := tx.Insert(items, r); err != nil {
+				return err
+			}
+			return tx.Delete(items, r.Scope, r.ID, 1)
+		}
+	}
+	thenReplace := func(r storage.Record, write func(storage.Tx) error) func(storage.Tx) error {
+		return func(tx storage.Tx) error {
+			if err := write(tx); err != nil {
+				return err
+			}
+			now, err := tx.Get(items, r.Scope, r.ID)
+			if err != nil {
+				return err
+			}
+			return tx.Replace(items, with(now, "token", "b"))
+		}
+	}
+	added, changed := with(item(test1, "it_3"), "token", "a"), with(item(test1, "it_2"), "token", "a")
+	changed.Version = 1
+	for what, fn := range map[string]func(storage.Tx) error{
+		"Insert of a taken id, and Delete":           insertAndDelete(item(test1, "it_1")),
+		"Insert of an id that is global, and Delete": insertAndDelete(item(live1, "it_1")),
+		"Insert of a taken key, and Delete":          insertAndDelete(added),
+		"Insert of a taken key, and Replace":         thenReplace(added, func(tx storage.Tx) error { return tx.Insert(items, added) }),
+		"Replace with a taken key, and with another": thenReplace(changed, func(tx storage.Tx) error { return tx.Replace(items, changed) }),
+	} {
+		want(t, what, s.Update(t.Context(), fn), storage.ErrExists)
+	}
+	equal(t, "records", list(t, s, items, storage.Query{Scope: test1, Limit: 9}), []string{"it_2", "it_1"})
+	for id, token := range map[string]any{"it_1": "a", "it_2": nil} {
+		r := get(t, s, items, test1, id)
+		equal(t, "version and token of "+id, []any{r.Version, r.Columns[5]}, []any{int64(1), token})
+	}
 }
 
 // emptyText distinguishes empty text from null, in keys and in filters.

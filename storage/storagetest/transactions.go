@@ -21,6 +21,7 @@ var transactions = tests{
 	"an update reads what it has written": readsOwnWrites,
 	"an update sees earlier updates":      seesEarlier,
 	"an ignored error leaves no writes":   ignoredError,
+	"an error comes after a refusal":      refusalBeforeError,
 	"a view is a snapshot":                snapshot,
 	"a view waits for no writer":          viewBesideUpdate,
 	"a view ends as its function does":    viewEnds,
@@ -192,6 +193,48 @@ func ignoredError(t *testing.T, s storage.Store) {
 	equal(t, "the one never replaced", get(t, s, items, test1, "it_1").Version, int64(1))
 	equal(t, "balances", balances(t, s), map[string]int64{"guarded/a": 0, "open/b": 0})
 	checkLedger(t, s)
+}
+
+// refusalBeforeError makes a write that must be refused, and then an error of its own. The caller
+// must learn of the refusal: whether a payment was made before, not that the money for a second
+// one is short. A backend that finds out at the commit has no commit here.
+func refusalBeforeError(t *testing.T, s storage.Store) {
+	plain := &storage.Kind{Name: "plain_items"} // without a key, so that a backend need not read it
+	want(t, "Define", s.Define(t.Context(), plain), nil)
+	insert(t, s, items, with(item(test1, "it_1"), "token", "a"), item(test1, "it_2"))
+	insert(t, s, plain, storage.Record{Scope: test1, ID: "plain", Data: []byte("{}")})
+	post(t, s, posting("p1", move("guarded/a", 5), move("open/b", -5)))
+	changed := with(item(test1, "it_2"), "token", "a")
+	changed.Version = 1
+	for what, test := range map[string]struct {
+		write  func(storage.Tx) error
+		wanted error
+	}{
+		"Insert of a taken id":     {func(tx storage.Tx) error { return tx.Insert(items, item(test1, "it_1")) }, storage.ErrExists},
+		"Insert of a taken key":    {func(tx storage.Tx) error { return tx.Insert(items, with(item(test1, "it_3"), "token", "a")) }, storage.ErrExists},
+		"Replace with a taken key": {func(tx storage.Tx) error { return tx.Replace(items, changed) }, storage.ErrExists},
+		"Replace of a version to come": {func(tx storage.Tx) error {
+			return tx.Replace(plain, storage.Record{Scope: test1, ID: "plain", Version: 2})
+		}, storage.ErrConflict},
+		"Post of a taken id": {func(tx storage.Tx) error { return tx.Post(posting("p1", move("guarded/a", -1), move("open/b", 1))) }, storage.ErrExists},
+	} {
+		for then, fail := range map[string]func(storage.Tx) error{
+			"an error of the function": func(storage.Tx) error { return errPlanned },
+			"a Post of too much": func(tx storage.Tx) error {
+				return tx.Post(posting("p2", move("guarded/a", -6), move("open/b", 6)))
+			},
+		} {
+			err := s.Update(t.Context(), func(tx storage.Tx) error {
+				if err := test.write(tx); err != nil {
+					return err
+				}
+				return fail(tx)
+			})
+			want(t, what+", then "+then, err, test.wanted)
+		}
+	}
+	equal(t, "records", list(t, s, items, storage.Query{Scope: test1, Limit: 9}), []string{"it_2", "it_1"})
+	equal(t, "balances", balances(t, s), map[string]int64{"guarded/a": 5, "open/b": -5})
 }
 
 // viewBesideUpdate reads while a writer's function runs. The writer waits for the reader, so a

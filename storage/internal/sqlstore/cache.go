@@ -151,6 +151,13 @@ func (c *cache) storeRecord(key RecordKey, s RecordState) {
 	c.young.bytes += len(s.Record.Data)
 }
 
+// done reports whether a record of a kind with due work waits for no worker. Records of one
+// queue wait for their removal alone.
+func (s *RecordState) done() bool {
+	t := s.Table
+	return t.due >= 0 && (t.Kind.OneQueue || s.Record.Columns[t.due] == nil)
+}
+
 func (c *cache) storeKeyOwner(key string, owner RecordKey) { putMap(&c.young.keyOwners, key, owner) }
 
 func (c *cache) storeAccount(name string, a Account) {
@@ -163,13 +170,13 @@ func (c *cache) storeSequence(name string, n int64) {
 	putMap(&c.young.sequences, name, n)
 }
 
-// merge caches the writes of a committed batch, except new records: most of those are
-// events and idempotency answers, which are never written again.
+// merge caches the writes of a committed batch, except new records that are done: most of
+// those are events and idempotency answers, which are never written again.
 func (c *cache) merge(w *writeSet) {
 	c.makeRoom(len(w.records.keys) + len(w.accounts.keys) + len(w.sequences.keys))
 	for i := range w.records.keys {
 		key, s := w.records.keys[i], w.records.values[i]
-		if s.Record.Version == 1 {
+		if s.Record.Version == 1 && s.done() {
 			c.evict(key.hash()) // the cache may hold it as absent
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/internal/must"
@@ -62,5 +63,33 @@ func TestCacheFollowsTheLog(t *testing.T) {
 			expect.Equal(t, len(c.young.byHash), test.kept, "values are kept, want %d", test.kept)
 			expect.Equal(t, c.commit, test.log.Newest, "at")
 		})
+	}
+}
+
+// A worker writes a due record again. Events that are no longer due and idempotency answers
+// are not written again.
+func TestCacheHoldsNewRecordsThatWait(t *testing.T) {
+	due := storage.Kind{Name: "jobs", Columns: []storage.Column{{Name: "due", Type: storage.Time, Null: true}}, Due: "due"}
+	oneQueue, plain := due, storage.Kind{Name: "notes"}
+	oneQueue.OneQueue = true
+	for name, test := range map[string]struct {
+		kind    *storage.Kind
+		columns []any
+		cached  bool
+	}{
+		"due":           {&due, []any{time.Now()}, true},
+		"done":          {&due, []any{nil}, false},
+		"of one queue":  {&oneQueue, []any{time.Now()}, false},
+		"without a due": {&plain, nil, true},
+	} {
+		var c cache
+		var written writeSet
+		key := RecordKey{Kind: test.kind.Name, ID: "x"}
+		table := newTable(&Dialect{Parameter: func(int) string { return "?" }, Limit: func(p string) string { return p }}, test.kind)
+		written.putRecord(key, RecordState{Table: table, Record: storage.Record{ID: "x", Version: 1, Columns: test.columns}})
+		c.merge(&written)
+		if _, cached := c.record(key); cached != test.cached {
+			t.Errorf("%s: cached %t", name, cached)
+		}
 	}
 }

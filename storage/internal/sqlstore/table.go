@@ -20,6 +20,7 @@ type Table struct {
 	// DriverSQL holds the driver's own statements.
 	DriverSQL any
 
+	due           int // the column of the due time; -1 for none
 	get           string
 	find          []string // by the index of the key in Kind.Keys
 	scan          string
@@ -39,7 +40,7 @@ func recordCondition(d *Dialect) string {
 func newTable(d *Dialect, k *storage.Kind) *Table {
 	name := d.tableName(k.Name)
 	all, scoped := columns(k, false), columns(k, true)
-	t := &Table{Kind: k, Name: name, listColumns: scoped}
+	t := &Table{Kind: k, Name: name, due: k.Column(k.Due), listColumns: scoped}
 	t.get = "SELECT " + scoped + " FROM " + name + " WHERE " + recordCondition(d)
 	t.scan = "SELECT " + all + " FROM " + name + " WHERE (merchant, live, id) > (" + d.Parameter(1) + ", " + d.Parameter(2) + ", " +
 		d.Parameter(3) + ") ORDER BY merchant, live, id LIMIT " + d.Limit(d.Parameter(4))

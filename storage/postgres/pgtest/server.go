@@ -161,17 +161,11 @@ func (s *Server) Start(t testing.TB, settings ...string) {
 	}
 }
 
-// Freeze stops every process of the server. The kernel goes on to accept connections and
-// data. Thaw lets the processes go on.
+// Freeze stops every process of the server for good. The kernel goes on to accept
+// connections and data.
 func (s *Server) Freeze(t testing.TB) {
 	t.Helper()
 	s.signal(t, syscall.SIGSTOP)
-}
-
-// Thaw ends Freeze.
-func (s *Server) Thaw(t testing.TB) {
-	t.Helper()
-	s.signal(t, syscall.SIGCONT)
 }
 
 // signal sends a signal to the server and to the processes that it has started. The

@@ -1,0 +1,134 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/seed-7082ffec/payments/storage"
+)
+
+// tallies is the kind of the records that a fakeDriver keeps.
+var tallies = &storage.Kind{Name: "tallies", Columns: []storage.Column{{Name: "size", Type: storage.Int}}}
+
+var tallyScope = storage.Scope{Merchant: "mer_1"}
+
+// fakeDriver is a database in memory. It keeps tallies, and finds them by id. A test can hold
+// its commits, and let them fail.
+type fakeDriver struct {
+	// beforeCommit, if not nil, runs before the n-th commit of a batch that has no session, counted
+	// from 1. Its error fails the commit.
+	beforeCommit func(n int) error
+
+	mu       sync.Mutex
+	rows     map[string]storage.Record
+	newest   Commit
+	attempts int // commits of batches without a session
+}
+
+// errInterfered is of class Transient.
+var errInterfered = errors.New("another transaction interfered")
+
+// newFakeStore returns a store over a database that has tallies of size 0.
+func newFakeStore(ids ...string) (*Store, *fakeDriver) {
+	d := &fakeDriver{rows: map[string]storage.Record{}, newest: Commit{Number: 1, Token: 1}}
+	for _, id := range ids {
+		d.rows[id] = storage.Record{Scope: tallyScope, ID: id, Version: 1, Columns: []any{int64(0)}, Data: []byte("{}")}
+	}
+	s := New(d, &Dialect{
+		Name: "fake", Parameter: func(int) string { return "?" }, Limit: func(p string) string { return p },
+		OrderedJoin: "JOIN", KeepsCommitLog: true,
+	}, 10)
+	s.Register([]*storage.Kind{tallies})
+	return s, d
+}
+
+func (d *fakeDriver) BeginRead(context.Context) (Session, error) { return fakeSession{d}, nil }
+
+func (d *fakeDriver) BeginWrite(_ context.Context, since Commit) (Session, CommitLog, error) {
+	newest, err := d.NewestCommit()
+	return fakeSession{d}, CommitLog{Newest: newest, Found: newest == since}, err
+}
+
+func (d *fakeDriver) CommitIfNewest(base, next Commit, w *Writes) error {
+	d.mu.Lock()
+	d.attempts++
+	n := d.attempts
+	d.mu.Unlock()
+	if d.beforeCommit != nil {
+		if err := d.beforeCommit(n); err != nil {
+			return err
+		}
+	}
+	if newest, err := d.NewestCommit(); err != nil || newest != base {
+		return errors.Join(err, ErrStale)
+	}
+	return fakeSession{d}.Commit(next, w)
+}
+
+func (d *fakeDriver) NewestCommit() (Commit, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.newest, nil
+}
+
+func (d *fakeDriver) Classify(error) (ErrorClass, string) { return Transient, "" }
+
+func (d *fakeDriver) CheckVersion(context.Context, Session, []*storage.Kind) error { return nil }
+
+func (d *fakeDriver) PrepareTable(*Table) {}
+
+func (d *fakeDriver) Define(context.Context, Session, []*storage.Kind) (bool, error) {
+	return false, nil
+}
+
+// fakeSession is a session that writes only with its commit.
+type fakeSession struct{ *fakeDriver }
+
+// Query answers the query of Get.
+func (s fakeSession) Query(_ context.Context, scan func(Row) error, text string, args ...any) error {
+	if !strings.HasSuffix(text, "WHERE merchant = ? AND live = ? AND id = ?") {
+		return errors.ErrUnsupported
+	}
+	s.mu.Lock()
+	r, ok := s.rows[args[2].(string)]
+	s.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	return scan(fakeRow{r})
+}
+
+func (s fakeSession) Write(context.Context, *Writes) error { return errors.ErrUnsupported }
+func (s fakeSession) Savepoint() error                     { return errors.ErrUnsupported }
+func (s fakeSession) Release() error                       { return errors.ErrUnsupported }
+func (s fakeSession) RollbackToSavepoint(bool) error       { return errors.ErrUnsupported }
+func (s fakeSession) Close()                               {}
+
+func (s fakeSession) Commit(next Commit, w *Writes) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range w.Tables {
+		for _, row := range t.Replace {
+			if s.rows[row.ID].Version != row.StoredVersion {
+				return errInterfered
+			}
+		}
+	}
+	for _, t := range w.Tables {
+		for _, row := range t.Replace {
+			s.rows[row.ID] = row.Record
+		}
+	}
+	s.newest = next
+	return nil
+}
+
+type fakeRow struct{ storage.Record }
+
+func (r fakeRow) Scan(...any) error { return errors.ErrUnsupported }
+
+func (r fakeRow) Values() ([]any, error) {
+	return append(append([]any{r.ID, r.Version}, r.Columns...), r.Data), nil
+}

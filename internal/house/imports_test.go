@@ -55,8 +55,8 @@ var arrows = map[string][]string{
 // support are the packages of tests. They import any, and are imported by each other, by
 // tests and by examples.
 var support = []string{
-	"httpapi/paymentstest", "provider/railtest", "provider/chargertest", "storage/storagetest", "storage/postgres/pgtest",
-	"internal/apidocs", "internal/benchbase", "internal/browsertest", "internal/contract", "internal/crash", "internal/expect", "internal/document/gen", "internal/faults", "internal/faultstore",
+	"internal/expect", "httpapi/paymentstest", "provider/railtest", "provider/chargertest", "storage/storagetest", "storage/postgres/pgtest",
+	"internal/apidocs", "internal/benchbase", "internal/browsertest", "internal/contract", "internal/crash", "internal/document/gen", "internal/faults", "internal/faultstore",
 	"internal/fixtures", "internal/house", "internal/httpload", "internal/must", "internal/mutation", "internal/pgbin", "internal/race",
 	"internal/testkit", "internal/simulation", "internal/testhook",
 }

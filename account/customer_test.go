@@ -130,7 +130,9 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 	first := claim()
 	must.True(t, len(first) == 1 && first[0].ID == c.ID, "claimed %+v", first)
 	o, err := pii.Erasures.Decode(first[0])
-	expect.True(t, err == nil && o.Value.Request == "req_1" && o.Value.Key == "k", "queued %+v, %v", o, err)
+	if err != nil || o.Value.Request != "req_1" || o.Value.Key != "k" {
+		t.Errorf("queued %+v, %v", o, err)
+	}
 	// The worker finishes the erasure.
 	must.Do(t, b.engine.Update(t.Context(), caller, func(tx *engine.Tx) error {
 		o.Value = pii.Erasure{}

@@ -1,6 +1,7 @@
-// Package benchbase measures the limit that benchmarks compare with: how long SQLite
+// Package benchbase measures the limit that benchmarks compare with: how long a database
 // takes to write the rows of one call in a loop without reads, JSON, checks and rollback.
-// It is for tests alone.
+// A [Call] is one commit on SQLite. A [Life] is several commits, on SQLite or PostgreSQL.
+// The package is for tests alone.
 package benchbase
 
 import (
@@ -114,13 +115,13 @@ func (c Call) Run(b *testing.B, group, n int) float64 {
 
 // writer is the loop's connection.
 type writer struct {
-	b    *testing.B
+	b    testing.TB
 	db   *sql.DB
 	conn *sql.Conn
 	rows int
 }
 
-func open(b *testing.B, path string) *writer {
+func open(b testing.TB, path string) *writer {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=2000&_txlock=immediate&_pragma=temp_store(MEMORY)")
 	if err != nil {
@@ -171,7 +172,7 @@ func (w *writer) scan(rows *sql.Rows, into ...any) {
 }
 
 type ledgerAccount struct {
-	owner                string
+	name, owner          string
 	id, balance, entries int64
 }
 

@@ -34,10 +34,19 @@ const childEnv = "PAYMENTS_TEST_LOAD"
 type Load struct {
 	// Address is that of the server, as "127.0.0.1:8080".
 	Address string
+	// Addresses are those of several servers. The connections use them in turn. If there are
+	// any, Address is not used.
+	Addresses []string
 	// Requests is how many requests the child sends, over so many Connections.
 	Connections, Requests int
+	// Limit, if it is not 0, ends the load early: no request begins later. Durations then has
+	// fewer elements.
+	Limit time.Duration
 	// Keys are the API keys, and Wallets the service ids to disburse to, in turn.
 	Keys, Wallets []string
+	// Phones are numbers to disburse to by mobile money, in turn. If there are any, Wallets
+	// is not used.
+	Phones []string
 	// ReadIDs are ids of disbursements. If there are any, of four requests one creates a
 	// disbursement, two get one by id, and one lists those after an id.
 	ReadIDs []string
@@ -93,13 +102,16 @@ func run(in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&l); err != nil {
 		return err
 	}
+	if len(l.Addresses) == 0 {
+		l.Addresses = []string{l.Address}
+	}
 	name := fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())
 	took := make([][]time.Duration, l.Connections)
 	failed := make([]error, l.Connections)
 	conns := make([]net.Conn, l.Connections)
 	for i := range conns {
 		var err error
-		if conns[i], err = net.Dial("tcp", l.Address); err != nil {
+		if conns[i], err = net.Dial("tcp", l.Addresses[i%len(l.Addresses)]); err != nil {
 			return err
 		}
 		defer conns[i].Close()
@@ -113,6 +125,9 @@ func run(in io.Reader, out io.Writer) error {
 			var request []byte
 			for n := next.Add(1); n <= int64(l.Requests) && failed[i] == nil; n = next.Add(1) {
 				sent := time.Now()
+				if l.Limit > 0 && sent.Sub(begun) > l.Limit {
+					break
+				}
 				request = l.request(request[:0], name, int(n))
 				if _, failed[i] = conn.Write(request); failed[i] == nil {
 					failed[i] = skipAnswer(from)
@@ -129,7 +144,7 @@ func run(in io.Reader, out io.Writer) error {
 	l.Durations = slices.Concat(took...)
 	slices.Sort(l.Durations)
 	l.CPUTime = CPUTime()
-	l.Keys, l.Wallets, l.ReadIDs = nil, nil, nil
+	l.Keys, l.Wallets, l.Phones, l.ReadIDs = nil, nil, nil, nil
 	return json.NewEncoder(out).Encode(l)
 }
 
@@ -142,10 +157,12 @@ func (l *Load) request(b []byte, run string, n int) []byte {
 		method, path = "GET", "/v1/disbursements?limit=20&starting_after="+l.ReadIDs[n*7919%len(l.ReadIDs)]
 	case reading && n%2 == 0, reading && n%4 == 1:
 		method, path = "GET", "/v1/disbursements/"+l.ReadIDs[n*7919%len(l.ReadIDs)]
+	case len(l.Phones) > 0:
+		body = fmt.Sprintf(`{"amount":0.01,"destination":{"type":"mobile_money","phone_number":%q},"reference":"salary"}`, l.Phones[n*7919%len(l.Phones)])
 	default:
 		body = fmt.Sprintf(`{"amount":0.01,"destination":{"type":"service_wallet","service_id":%q},"reference":"salary"}`, l.Wallets[n*7919%len(l.Wallets)])
 	}
-	b = fmt.Appendf(b, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n", method, path, l.Address, l.Keys[n%len(l.Keys)])
+	b = fmt.Appendf(b, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n", method, path, l.Addresses[0], l.Keys[n%len(l.Keys)])
 	if body != "" {
 		b = fmt.Appendf(b, "Content-Type: application/json\r\nX-Idempotency-Key: salary-%s-%08d\r\nContent-Length: %d\r\n", run, n, len(body))
 	}

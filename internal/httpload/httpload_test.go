@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-7082ffec/payments/internal/must"
 )
@@ -32,9 +33,14 @@ type sent struct {
 func (s *sent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	what := r.Method
 	if r.Method == http.MethodPost {
-		var body struct{ Destination struct{ Service_ID string } }
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || body.Destination.Service_ID == "" {
+		var body struct {
+			Destination struct{ Service_ID, Phone_Number string }
+		}
+		switch err := json.NewDecoder(r.Body).Decode(&body); {
+		case err != nil || (body.Destination.Service_ID == "") == (body.Destination.Phone_Number == ""):
 			what = "a broken POST"
+		case body.Destination.Phone_Number != "":
+			what = "POST to a phone"
 		}
 	} else if r.URL.Query().Has("starting_after") {
 		what = "list"
@@ -75,6 +81,27 @@ func TestMixedLoadReads(t *testing.T) {
 		if got := s.seen[what+" Bearer sk_1"]; got != want {
 			t.Errorf("%s: %d, want %d", what, got, want)
 		}
+	}
+}
+
+func TestConnectionsUseSeveralServersInTurn(t *testing.T) {
+	first, l := serve(t, http.StatusOK)
+	second, other := serve(t, http.StatusOK)
+	l.Addresses, l.Connections = []string{l.Address, other.Address}, 2
+	l.Phones = []string{"0241234567"}
+	must.Get(Run(t.Context(), l))(t)
+	a, b := first.seen["POST to a phone Bearer sk_1"], second.seen["POST to a phone Bearer sk_1"]
+	if a == 0 || b == 0 || a+b != 40 {
+		t.Errorf("sent %v and %v", first.seen, second.seen)
+	}
+}
+
+func TestLimitEndsLoad(t *testing.T) {
+	_, l := serve(t, http.StatusOK)
+	l.Requests, l.Limit = 1<<30, 50*time.Millisecond
+	done := must.Get(Run(t.Context(), l))(t)
+	if len(done.Durations) == 0 || done.Elapsed < l.Limit {
+		t.Errorf("%d requests in %v", len(done.Durations), done.Elapsed)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-7082ffec/payments/account"
 	"github.com/seed-7082ffec/payments/api"
 	"github.com/seed-7082ffec/payments/httpapi"
+	"github.com/seed-7082ffec/payments/internal/benchbase"
 	"github.com/seed-7082ffec/payments/internal/httpload"
 	"github.com/seed-7082ffec/payments/internal/must"
 	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
@@ -176,12 +177,7 @@ func newPgbench(b *testing.B) *pgbench {
 			b.Error(err)
 		}
 	}
-	// A server in use writes its log over old files. A new server must create each file first,
-	// and all commits wait for that. So the benchmark creates files beforehand.
-	each("SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 1000000))) FROM generate_series(1, 1200)")
-	if os.Getenv("PAYMENTS_TEST_POSTGRES") == "" { // only on a server that the test has started
-		each("CHECKPOINT")
-	}
+	benchbase.FillLog(b, url)
 	each("CREATE DATABASE " + name)
 	b.Cleanup(func() { each("DROP DATABASE " + name + " WITH (FORCE)") })
 	c := config.ConnConfig

@@ -1,0 +1,29 @@
+package benchbase
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// FillLog makes the server of a URL create files for its log. A server in use writes its log over
+// old files. A new server must create each file first, and all commits wait for that.
+func FillLog(b testing.TB, url string) {
+	b.Helper()
+	conn, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	statements := []string{"SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 1000000))) FROM generate_series(1, 1200)"}
+	if os.Getenv("PAYMENTS_TEST_POSTGRES") == "" { // only on a server that the test has started
+		statements = append(statements, "CHECKPOINT")
+	}
+	for _, s := range statements {
+		if _, err := conn.Exec(context.Background(), s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

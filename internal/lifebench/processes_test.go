@@ -1,0 +1,144 @@
+package lifebench
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments"
+	"github.com/seed-7082ffec/payments/account"
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/httpload"
+	"github.com/seed-7082ffec/payments/internal/must"
+	"github.com/seed-7082ffec/payments/storage/postgres"
+	"github.com/seed-7082ffec/payments/storage/postgres/pgtest"
+)
+
+const (
+	processMerchants = 5000
+	warmKeys         = 32 // of processMerchants; the other keys are cold
+	processCallers   = 64
+	// processLimit ends each measurement of a turn, so that slow ones do not take minutes.
+	processLimit = 4 * time.Second
+)
+
+// BenchmarkProcesses disburses to wallets over HTTP with 64 callers, to one, two and four server
+// processes in turn, with round trips to PostgreSQL of several lengths. The round trip is that of
+// a proxy of the benchmark's own.
+//
+// An op is a transfer with a warm key: each process has seen the key before. of-one is the rate as
+// a share of that of one process, with which the processes take turns. cold-of-warm is the rate
+// with keys, and so merchants, that each process sees for the first time. The processes start anew
+// for each turn, and the median of the turns counts.
+func BenchmarkProcesses(b *testing.B) {
+	m := newMerchants(b)
+	for _, roundTrip := range []time.Duration{0, 2800 * time.Microsecond, 8 * time.Millisecond} {
+		b.Run(fmt.Sprint("roundtrip=", roundTrip), func(b *testing.B) {
+			m.URL = newDelayProxy(b, postgresURL(b), roundTrip)
+			for _, processes := range []int{1, 2, 4} {
+				b.Run(fmt.Sprint("processes=", processes), func(b *testing.B) { benchmarkProcesses(b, m, processes) })
+			}
+		})
+	}
+}
+
+func benchmarkProcesses(b *testing.B, m *merchants, processes int) {
+	const turns = 3
+	share := max(b.N/turns, processCallers)
+	var each, ofOne, ofWarm []float64
+	for range turns {
+		warm, cold := m.rates(b, processes, share, min(share, processMerchants-warmKeys))
+		one := warm
+		if processes > 1 {
+			one, _ = m.rates(b, 1, share, 0)
+		}
+		each = append(each, 1e9/warm)
+		ofOne = append(ofOne, warm/one)
+		ofWarm = append(ofWarm, cold/warm)
+	}
+	b.ReportMetric(median(each), "ns/op")
+	b.ReportMetric(median(ofOne), "of-one")
+	b.ReportMetric(median(ofWarm), "cold-of-warm")
+}
+
+// merchants are thousands of merchants with money and a key, in a schema of PostgreSQL.
+type merchants struct {
+	processConfig
+	keys, wallets []string
+}
+
+func newMerchants(b *testing.B) *merchants {
+	b.Helper()
+	m := &merchants{keys: make([]string, processMerchants)}
+	m.Schema = pgtest.Schema(b)
+	store := must.Get(postgres.Open(b.Context(), pgtest.Pool(b, poolSize), postgres.Config{Schema: m.Schema}))(b)
+	defer store.Close()
+	svc := must.Get(payments.New(b.Context(), store, payments.Config{Logger: slog.New(slog.DiscardHandler)}))(b)
+	for i := range 64 {
+		c := must.Get(svc.Accounts.CreateConsumer(b.Context(), api.Caller{}, account.CreateHolderParams{Name: "Ama Mensah", Phone: fmt.Sprintf("024%07d", 100+i)}))(b)
+		m.wallets = append(m.wallets, c.ServiceID)
+	}
+	var all sync.WaitGroup
+	for part := range processCallers {
+		all.Go(func() {
+			for i := part; i < len(m.keys); i += processCallers {
+				var err error
+				if m.keys[i], err = openMerchant(b.Context(), svc); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if b.Failed() {
+		b.FailNow()
+	}
+	return m
+}
+
+// openMerchant makes a merchant with money, and returns a key.
+func openMerchant(ctx context.Context, svc *payments.Service) (key string, err error) {
+	merchant, err := svc.Accounts.CreateMerchant(ctx, api.Caller{}, account.CreateMerchantParams{Name: "Adom Juice Bar"})
+	if err != nil {
+		return "", err
+	}
+	err = svc.Accounts.Deposit(ctx, api.Caller{}, account.DepositParams{To: merchant.ID, Amount: decimal.NewFromInt(900_000), Source: "test"})
+	if err != nil {
+		return "", err
+	}
+	made, err := svc.Accounts.CreateKey(ctx, api.Caller{Merchant: merchant.ID}, account.CreateKeyParams{Name: "bench"})
+	if err != nil {
+		return "", err
+	}
+	return made.Secret, nil
+}
+
+// rates starts so many processes, and returns the transfers per second that they answer together:
+// warmRequests with warm keys, and then coldRequests with a cold key each.
+func (m *merchants) rates(b *testing.B, processes, warmRequests, coldRequests int) (warm, cold float64) {
+	b.Helper()
+	load := httpload.Load{Connections: processCallers, Wallets: m.wallets, Keys: m.keys[:warmKeys], Limit: processLimit}
+	for range processes {
+		p := startProcess(b, m.processConfig)
+		defer p.stop(b)
+		load.Addresses = append(load.Addresses, p.address)
+	}
+	rate := func(n int) float64 {
+		load.Requests = n
+		done := run(b, load)
+		return float64(len(done.Durations)) / done.Elapsed.Seconds()
+	}
+	rate(4 * warmKeys * processes)
+	warm = rate(warmRequests)
+	if coldRequests > 0 {
+		load.Keys = m.keys[warmKeys:]
+		cold = rate(coldRequests)
+	}
+	return warm, cold
+}

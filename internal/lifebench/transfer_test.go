@@ -1,0 +1,141 @@
+package lifebench
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed-7082ffec/payments/internal/benchbase"
+)
+
+// group is how many lives the bare loop writes in one commit.
+const group = 32
+
+// transferLife is what a disbursement to a mobile number writes: when it is made, and with its
+// outcome. The amount is GHS 0.01, and the fee GHS 0.10.
+var transferLife = benchbase.Life{Commits: []benchbase.Commit{
+	{
+		Insert: []string{"disbursements", "rail_orders", "events", "events", "idempotency_keys"},
+		Set:    map[string]any{"disbursements.status": "pending", "disbursements.due": int64(1), "rail_orders.open": true},
+		Moves:  []benchbase.Move{{Account: "/available", Amount: -11}, {Account: "/reserved", Amount: 11}},
+	},
+	{
+		Insert:  []string{"events", "events"},
+		Rewrite: []string{"disbursements", "rail_orders"},
+		Moves:   []benchbase.Move{{Account: "/reserved", Amount: -11}, {Account: "/clearing/rail", Amount: 1}, {Account: "/operator/fees", Amount: 10}},
+	},
+}}
+
+// maxOpen returns how many transfers may be open at a time: those of the requests under way, and
+// some that wait for a worker or for the rail. A slow rail has more of them.
+func maxOpen(connections int, rail time.Duration) int {
+	if rail > 100*time.Millisecond {
+		return connections + 1024
+	}
+	return connections + 256
+}
+
+// BenchmarkTransfer sends money to mobile phones over HTTP, until each transfer has its outcome and
+// the event of it is written. The load comes from another process, and shares the processors. A
+// request waits at a gate in front of the server while too many transfers are open, so the rate is
+// one that the workers keep up with.
+//
+// An op is a whole life: the time is from the first request to the last outcome. of-bare is the
+// rate as a share of that of a bare loop, which writes the same rows in two commits in groups of
+// 32, and has the processors to itself. of-thin is the rate as a share of that of a thin server,
+// which writes what one request must write in one commit, under the same load. All take turns, and
+// the median of the turns counts.
+//
+// p50-ms and p99-ms are for the request alone, from the gate. posts/s is the rate of requests while they
+// were sent. backlog is the largest number of open transfers, commits/op are those of the store,
+// and cpu-us/op is the processor time of this process for each life.
+func BenchmarkTransfer(b *testing.B) {
+	for _, backend := range backends {
+		b.Run("store="+backend.name, func(b *testing.B) {
+			ours := openServer(b, backend.open(b))
+			limit := newBareTransfers(b, backend.open(b))
+			thin := openThin(b, backend)
+			for _, connections := range []int{1, 16, 64, 256} {
+				for _, rail := range []time.Duration{0, 5 * time.Millisecond, 200 * time.Millisecond} {
+					if rail > 0 && connections < 64 {
+						continue
+					}
+					b.Run(fmt.Sprintf("connections=%d/rail=%s", connections, rail), func(b *testing.B) {
+						ours.rail.after.Store(int64(rail))
+						benchmarkTransfer(b, ours, limit, thin, connections, rail)
+					})
+				}
+			}
+		})
+	}
+}
+
+func benchmarkTransfer(b *testing.B, ours *server, limit *bareTransfers, thin *thinServer, connections int, rail time.Duration) {
+	turns, open := 4, maxOpen(connections, rail)
+	if open > 1024 { // a turn must be much longer than its beginning and its end
+		turns = 2
+	}
+	share := max(b.N/turns, connections)
+	ours.live(b, ours.load(connections, max(share/4, connections)), open)
+	var each, ofBare, ofThin, posts []float64
+	var took []time.Duration
+	var cpu time.Duration
+	peak := 0
+	commits := ours.commits()
+	for turn := range turns {
+		var bare, theirs float64
+		limits := func() {
+			bare = limit.run(b, share)
+			l := ours.load(connections, share)
+			l.Address, l.Keys = thin.address, []string{thin.key}
+			theirs = float64(run(b, l).Elapsed) / float64(share)
+		}
+		if turn%2 == 1 { // so that neither is always the one after the other
+			limits()
+		}
+		done := ours.live(b, ours.load(connections, share), open)
+		if turn%2 == 0 {
+			limits()
+		}
+		life := done.each()
+		each, cpu, peak = append(each, life), cpu+done.cpu, max(peak, done.peak)
+		took = slices.Concat(took, done.took)
+		posts = append(posts, float64(share)/done.load.Elapsed.Seconds())
+		ofBare, ofThin = append(ofBare, bare/life), append(ofThin, theirs/life)
+	}
+	commits = ours.commits() - commits
+	total := float64(turns * share)
+	b.ReportMetric(median(each), "ns/op")
+	b.ReportMetric(median(ofBare), "of-bare")
+	b.ReportMetric(median(ofThin), "of-thin")
+	b.ReportMetric(median(posts), "posts/s")
+	b.ReportMetric(float64(peak), "backlog")
+	b.ReportMetric(float64(commits)/total, "commits/op")
+	b.ReportMetric(float64(percentile(took, 50).Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(percentile(took, 99).Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(cpu.Microseconds())/total, "cpu-us/op")
+}
+
+// bareTransfers is a database in which a bare loop writes the rows of transfers.
+type bareTransfers struct {
+	*database
+	written int
+}
+
+func newBareTransfers(b testing.TB, db *database) *bareTransfers {
+	b.Helper()
+	s := openServer(b, db)
+	s.live(b, s.load(16, 640), maxOpen(16, 0))
+	s.stop()
+	return &bareTransfers{database: db}
+}
+
+// run writes n lives, and returns the nanoseconds that each took.
+func (t *bareTransfers) run(b testing.TB, n int) float64 {
+	b.Helper()
+	life := transferLife
+	life.From = t.written
+	t.written += n
+	return t.bare(b, life, group, n)
+}

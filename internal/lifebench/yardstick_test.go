@@ -1,0 +1,97 @@
+package lifebench
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/seed-7082ffec/payments/internal/must"
+)
+
+// overBackends runs a test on each kind of database.
+func overBackends(t *testing.T, test func(*testing.T, backend)) {
+	for _, on := range backends {
+		t.Run(on.name, func(t *testing.T) { test(t, on) })
+	}
+}
+
+// transferRows counts the rows that transfers leave.
+var transferRows = []string{
+	"SELECT count(*) FROM disbursements WHERE status = 'completed' AND due IS NULL",
+	"SELECT count(*) FROM rail_orders WHERE open IS NULL",
+	"SELECT count(*) FROM events",
+	"SELECT count(*) FROM idempotency_keys",
+	"SELECT count(*) FROM ledger_postings WHERE type <> 'deposit'",
+	"SELECT count(*) FROM ledger_entries WHERE number > 9",
+}
+
+func TestBareLoopWritesRowsOfTransfer(t *testing.T) {
+	overBackends(t, func(t *testing.T, on backend) {
+		s := openServer(t, on.open(t))
+		count := func() (all []int64) {
+			for _, query := range transferRows {
+				all = append(all, s.count(t, query))
+			}
+			return all
+		}
+		s.live(t, s.load(4, 40), maxOpen(4, 0)) // so that each account has its first entries
+		empty := count()
+		s.live(t, s.load(4, 40), maxOpen(4, 0))
+		library := count()
+		s.stop()
+		s.bare(t, transferLife, group, 40)
+		for i, got := range count() {
+			if want := 2*library[i] - empty[i]; got != want || library[i] == empty[i] {
+				t.Errorf("%s: %d of the library, %d of the bare loop", transferRows[i], library[i]-empty[i], got-library[i])
+			}
+		}
+		for query, want := range map[string]int64{
+			"SELECT sum(balance) FROM ledger_accounts":                                         0,
+			"SELECT sum(balance) FROM ledger_accounts WHERE name LIKE '%/reserved'":            0,
+			"SELECT sum(entries) - (SELECT count(*) FROM ledger_entries) FROM ledger_accounts": 0,
+			"SELECT balance FROM ledger_accounts WHERE name LIKE '%/operator/fees'":            120 * 10,
+		} {
+			if got := s.count(t, query); got != want {
+				t.Errorf("%s: got %d, want %d", query, got, want)
+			}
+		}
+	})
+}
+
+func TestThinServerWritesEachRequestOnce(t *testing.T) {
+	overBackends(t, func(t *testing.T, on backend) {
+		s := openThin(t, on)
+		post := func(key, token string) int {
+			body := strings.NewReader(`{"amount":0.01,"destination":{"type":"mobile_money","phone_number":"0241234567"}}`)
+			r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/v1/disbursements", body))(t)
+			r.Header.Set("Authorization", "Bearer "+token)
+			r.Header.Set("X-Idempotency-Key", key)
+			answer := must.Get(http.DefaultClient.Do(r))(t)
+			defer answer.Body.Close()
+			return answer.StatusCode
+		}
+		for _, step := range []struct {
+			key, token string
+			want       int
+		}{
+			{"key-1", "sk_test_wrong", http.StatusUnauthorized},
+			{"", s.key, http.StatusBadRequest},
+			{"key-1", s.key, http.StatusOK},
+			{"key-1", s.key, http.StatusConflict},
+			{"key-2", s.key, http.StatusOK},
+		} {
+			if got := post(step.key, step.token); got != step.want {
+				t.Errorf("%+v: answered %d", step, got)
+			}
+		}
+		for query, want := range map[string]int64{
+			"SELECT count(*) FROM thin_keys": 2, "SELECT count(*) FROM thin_objects": 2, "SELECT count(*) FROM thin_events": 2,
+			"SELECT count(*) FROM thin_postings": 2, "SELECT count(*) FROM thin_entries": 4,
+			"SELECT sum(entries) FROM thin_accounts": 4, "SELECT max(balance) FROM thin_accounts WHERE id > 0": 2,
+		} {
+			if got := s.count(t, query); got != want {
+				t.Errorf("%s: got %d, want %d", query, got, want)
+			}
+		}
+	})
+}

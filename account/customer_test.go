@@ -130,7 +130,7 @@ func TestDeletionQueuesAnErasure(t *testing.T) {
 	first := claim()
 	must.True(t, len(first) == 1 && first[0].ID == c.ID, "claimed %+v", first)
 	o, err := pii.Erasures.Decode(first[0])
-	if err != nil || o.Value.Request != "req_1" || o.Value.Key != "k" {
+	if err != nil || o.Value.Request != "req_1" || o.Value.IdempotencyKey != "k" {
 		t.Errorf("queued %+v, %v", o, err)
 	}
 	// The worker finishes the erasure.

@@ -49,7 +49,7 @@ const (
 	BankTransfer Channel = "bank_transfer"
 )
 
-// Transfer is money that goes out: a payout or a disbursement.
+// Transfer is an external transfer: a payout or a disbursement to mobile money or a bank.
 type Transfer struct {
 	Order
 	Channel Channel

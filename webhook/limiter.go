@@ -44,8 +44,9 @@ const (
 // many waiting as there is still room for others, and one that does not answer a tenth of
 // that. The limiter puts off a delivery without room to wait until its turn is likely to come.
 //
-// A claimed delivery calls acquire, release if it got a slot, and done. The fan-out calls
-// reserve before, and unreserve if it does not start the delivery after all.
+// A delivery at hand calls acquireSlot, then releaseSlot if it got one, and outcomeWritten at
+// the end. For one that the fan-out starts, reserveRoom comes before, and freeRoom instead of
+// the others if the fan-out does not start it after all.
 type limiter struct {
 	mu         sync.Mutex
 	endpoints  map[string]*endpointLimiter
@@ -61,7 +62,7 @@ type endpointLimiter struct {
 	window   int // how many attempts may be in flight
 	inFlight int
 	waiting  []chan struct{} // each receives a slot
-	reserved int             // deliveries that the fan-out has started, before acquire
+	reserved int             // deliveries that the fan-out has started, before acquireSlot
 	ready    bool            // whether it is among the limiter's ready
 	// interval is about the time between free slots. progress is when the last slot became
 	// free, or the first was taken: so an endpoint that hangs shows before its attempt ends.
@@ -71,10 +72,10 @@ type endpointLimiter struct {
 	nextTurn time.Time
 }
 
-// acquire takes a slot of an endpoint, or waits for one. Without room to wait, or after
+// acquireSlot takes a slot of an endpoint, or waits for one. Without room to wait, or after
 // maxWait, ok is false and backoff is how long to put the delivery off. A reserved delivery
-// has room to wait. The caller calls done when the outcome is written.
-func (l *limiter) acquire(endpoint string, reserved bool, now time.Time) (ok bool, backoff time.Duration) {
+// has room to wait. The caller calls outcomeWritten at the end.
+func (l *limiter) acquireSlot(endpoint string, reserved bool, now time.Time) (ok bool, backoff time.Duration) {
 	l.mu.Lock()
 	ep := l.endpointAt(endpoint, now)
 	if reserved {
@@ -120,10 +121,10 @@ func (l *limiter) waitingFull(ep *endpointLimiter) bool {
 	return len(ep.waiting)+ep.reserved >= (maxWaiting-l.waiting)*ep.window/maxPerEndpoint
 }
 
-// reserve makes room for a delivery that the fan-out starts; acquire or unreserve follows.
+// reserveRoom makes room for a delivery that the fan-out starts; acquireSlot or freeRoom follows.
 // Without room, ok is false and backoff is how long to put the delivery off. An endpoint is
 // healthy when its last attempt succeeded.
-func (l *limiter) reserve(endpoint string, now time.Time) (ok, healthy bool, backoff time.Duration) {
+func (l *limiter) reserveRoom(endpoint string, now time.Time) (ok, healthy bool, backoff time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ep := l.endpointAt(endpoint, now)
@@ -134,8 +135,8 @@ func (l *limiter) reserve(endpoint string, now time.Time) (ok, healthy bool, bac
 	return true, ep.window > 1, 0
 }
 
-// unreserve gives up the room that reserve made.
-func (l *limiter) unreserve(endpoint string) {
+// freeRoom gives up the room that reserveRoom made.
+func (l *limiter) freeRoom(endpoint string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addReserved(l.endpoint(endpoint), -1)
@@ -148,8 +149,8 @@ func (l *limiter) addReserved(ep *endpointLimiter, n int) {
 	l.signal()
 }
 
-// done ends what acquire began, with or without a slot.
-func (l *limiter) done() {
+// outcomeWritten ends what acquireSlot began, with or without a slot.
+func (l *limiter) outcomeWritten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.claimed--
@@ -167,9 +168,10 @@ func (l *limiter) signal() {
 	}
 }
 
-// awaitRoom waits, at most maxPause, while the limiter is saturated. It returns how many
-// deliveries have room. Events wait until then, because a worker must claim a delivery that
-// is stored before there is room. Endpoints that hang delay the others by no more.
+// awaitRoom waits while the limiter is saturated, and returns how many deliveries have room. An
+// event that is fanned out without room costs more: its deliveries are stored, and a worker
+// claims each again. The wait ends after maxPause, so that endpoints that hang do not delay the
+// events of others.
 func (l *limiter) awaitRoom() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,9 +192,9 @@ func (l *limiter) awaitRoom() int {
 	return max(min(2*softWaiting-l.waiting, maxClaimed-l.claimed), minRoom)
 }
 
-// release gives a slot back, and hands free slots to waiting deliveries. ok and took are the
+// releaseSlot gives a slot back, and hands free slots to waiting deliveries. ok and took are the
 // result and the duration of the attempt.
-func (l *limiter) release(endpoint string, ok bool, took time.Duration, now time.Time) {
+func (l *limiter) releaseSlot(endpoint string, ok bool, took time.Duration, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ep := l.endpoints[endpoint]

@@ -169,7 +169,7 @@ func (r *Runner) Start(ctx context.Context) {
 	}
 	go func() {
 		workers.Wait()
-		for _, q := range r.queues { // includes the work that Do has begun
+		for _, q := range r.queues { // includes the work that a Slot has begun
 			_, _ = q.wait(context.Background())
 		}
 		close(stopped)

@@ -13,10 +13,11 @@ import (
 type Work struct {
 	// Queue is the name of the kind.
 	Queue string
-	// the record's; empty for a batch, whose ids clients may have chosen
+	// ID and Scope are those of the record. ID is empty for a batch, whose ids clients may have
+	// chosen.
 	ID    string
 	Scope storage.Scope
-	// the number of records
+	// Records is the number of records.
 	Records int
 	// Wait is the time between the due time of the record, or of the batch's first, and its
 	// claim, by the real clock.
@@ -97,8 +98,8 @@ func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	return work
 }
 
-// inTx runs the job's InTx, and reports the work afterwards, because the records are not known
-// before.
+// runInTx runs the job's RunInTx, and reports the work afterwards, because the records are not
+// known before.
 func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done []storage.Record, more bool, err error) {
 	now := &workContext{Context: context.WithoutCancel(ctx)}
 	start := time.Now()

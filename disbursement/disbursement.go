@@ -51,9 +51,10 @@ type CreateParams struct {
 	Metadata    api.Metadata             `json:"metadata,omitempty"`
 }
 
-// Create sends money out. A disbursement to a wallet or float is completed when it returns; any
-// other is pending, with amount and fee reserved, until a worker submits it to the rail. With an
-// idempotency key it may be repeated safely.
+// Create sends money out. A disbursement to a wallet or float is completed when it returns. For
+// any other, amount and fee are reserved, and a worker submits it to the rail, often right after
+// the commit: the answer says pending when the disbursement may be processing already, which
+// cannot be cancelled. With an idempotency key the call may be repeated safely.
 //
 // Refusals: those of [payout.Service.Create] but for one-time codes and the daily
 // limit.

@@ -36,9 +36,9 @@ func (f *Fanout) Clone() *Fanout {
 // Event returns the event.
 func (f *Fanout) Event() *Event { return &f.object.Value.Event }
 
-// PartlyStored reports whether an earlier fan-out of the event ended with FinishPartly alone:
+// WasPartlyStored reports whether an earlier fan-out of the event ended with FinishPartly alone:
 // some deliveries may be stored.
-func (f *Fanout) PartlyStored() bool { return f.object.Value.PartlyStored }
+func (f *Fanout) WasPartlyStored() bool { return f.object.Value.PartlyStored }
 
 // Caller returns the merchant of the event as a caller, with the call that caused the event.
 func (f *Fanout) Caller() api.Caller {
@@ -93,7 +93,7 @@ func (i *Internal) FinishPartly(tx *engine.Tx, f *Fanout, endpoints int) error {
 // also notifies the subscribers in the host's process.
 func (i *Internal) recordFanout(tx *engine.Tx, f *Fanout, endpoints int) error {
 	f.object.Value.PendingWebhooks = endpoints
-	if f.PartlyStored() {
+	if f.WasPartlyStored() {
 		return nil
 	}
 	return i.svc.addSubscriberCalls(tx, f.Event())

@@ -33,7 +33,7 @@ func TestPartlyStoredEventIsFannedOutAgainUnlessFinished(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			fanouts, repeated = append(fanouts, f), append(repeated, f.PartlyStored())
+			fanouts, repeated = append(fanouts, f), append(repeated, f.WasPartlyStored())
 			return d.internal.FinishPartly(tx, f, 2)
 		})
 	}})

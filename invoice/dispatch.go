@@ -57,7 +57,7 @@ func (s *Service) startCharge(ctx context.Context, tx *engine.Tx, o *storage.Obj
 func (s *Service) nextCall(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
 	r, c := &o.Value, o.Value.OpenCharge
 	first := c.CountAttempt(tx.Now)
-	c.Due = api.AtOrNil(tx.Now)
+	c.Due = api.AtOrNil(tx.Now) // NewCall leases it; save knows by it that a call may be under way
 	if err := s.write(tx, o); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,8 @@ func (s *Service) nextCall(ctx context.Context, tx *engine.Tx, o *storage.Object
 }
 
 // Begin does the queued work of an invoice: it polls for the outcome of the open charge, or
-// starts a scheduled one. It returns nil when there is nothing to call.
+// starts a scheduled one. It returns nil when there is nothing to call; what needs no call, it
+// books itself: an invoice without anything due, or a charge without a charger.
 func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*dispatch.Call, error) {
 	s := in.svc
 	o, err := s.get(tx, engine.Scope(tx.Caller), id)
@@ -92,13 +93,13 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		r.NextWorkAt = nil
 		return nil, s.save(tx, o)
 	case r.AmountDue == 0:
-		r.FinalizedBy.attributeEvents(tx)
+		r.FinalizedBy.overrideRequest(tx)
 		return nil, s.markPaid(tx, o, nil, payer{})
 	case s.charger(tx.Caller.Live) == nil:
 		// No charge was opened, so nothing was taken, and this attempt has failed. The outcome of
 		// an open charge is unknown: pollCharge waits until there is a charger again.
 		work.SetReport(ctx, work.Report{Name: "no_charger", Level: slog.LevelWarn})
-		r.FinalizedBy.attributeEvents(tx)
+		r.FinalizedBy.overrideRequest(tx)
 		r.AttemptCount++
 		return nil, s.bookFailed(tx, o, tx.Now)
 	}
@@ -159,7 +160,7 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	}
 	c := r.OpenCharge
 	defer c.AttributeEvents(tx)()
-	c.FinalizedBy.attributeEvents(tx) // the events of an automatic charge name another request
+	c.FinalizedBy.overrideRequest(tx) // the events of an automatic charge name another request
 	decision, err := s.order(r).Decide(ctx, tx, dispatch.Booked{}, result)
 	switch {
 	case err != nil:
@@ -181,19 +182,21 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	return decision, err
 }
 
-// bookFailed writes an invoice after a charge that took nothing. After the last scheduled one
-// it is uncollectible. A charge that started before the scheduled time was a call of Pay, and
+// bookFailed writes an invoice after a charge that took nothing. It schedules the next automatic
+// charge; after the last one the invoice is uncollectible. A charge that started before the scheduled time was a call of Pay, and
 // leaves the schedule as it is.
 func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started time.Time) error {
 	r := &o.Value
 	types := []event.Type{event.InvoicePaymentFailed}
 	next := r.NextPaymentAttempt
 	r.NextWorkAt = next
-	if next != nil && !started.Before(next.Time) && !r.scheduleNext() {
-		if err := r.enter(Uncollectible); err != nil {
-			return err
+	if next != nil && !started.Before(next.Time) {
+		if scheduled := r.scheduleNext(); !scheduled {
+			if err := r.enter(Uncollectible); err != nil {
+				return err
+			}
+			types = append(types, event.InvoiceMarkedUncollectible)
 		}
-		types = append(types, event.InvoiceMarkedUncollectible)
 	}
 	return s.save(tx, o, types...)
 }

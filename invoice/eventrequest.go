@@ -20,9 +20,9 @@ func eventRequestOf(c api.Caller) *eventRequest {
 	return &eventRequest{c.RequestID, c.IdempotencyKey}
 }
 
-// attributeEvents makes the events of the rest of the transaction name this request, if it is
-// not nil.
-func (q *eventRequest) attributeEvents(tx *engine.Tx) {
+// overrideRequest makes the events of the transaction name this request, if it is not nil, until
+// a caller of AttributeEvents restores what was before.
+func (q *eventRequest) overrideRequest(tx *engine.Tx) {
 	if q != nil {
 		tx.AttributeEvents(q.Request, q.IdempotencyKey)
 	}

@@ -177,8 +177,8 @@ func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
 	return nil
 }
 
-// save writes a changed invoice and records its events. If the open charge is due, a process is
-// calling the charger, and the write has ended its lease. save then leases the invoice again, or
+// save writes a changed invoice and records its events. If the open charge is due, a process may
+// be calling the charger, and the write has ended its lease. save then leases the invoice again, or
 // a worker would poll at once.
 func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
 	if err := s.write(tx, o); err != nil {

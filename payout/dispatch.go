@@ -116,7 +116,7 @@ func (in *Internal) Book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, r
 	case decision == dispatch.Failed:
 		r.FailureReason = new(dispatch.Truncate(result.Reason.Text(), dispatch.MaxReason))
 		if err = r.enter(Failed); err == nil {
-			err = in.release(tx, v, found)
+			err = in.bookReleased(tx, v, found)
 		}
 	default:
 		err = collection(v).Replace(tx, found)
@@ -205,8 +205,9 @@ func (in *Internal) bookPaid(tx *engine.Tx, v *transfer.Variant, found *storage.
 	return in.finish(tx, v, found)
 }
 
-// release releases the reserve of a transfer that has failed or was cancelled.
-func (in *Internal) release(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
+// bookReleased releases the reserve of a transfer that has failed or was cancelled, and writes
+// the transfer.
+func (in *Internal) bookReleased(tx *engine.Tx, v *transfer.Variant, found *storage.Object[record]) error {
 	r := &found.Value
 	merchant, live := tx.Caller.Merchant, tx.Caller.Live
 	amount, fee := r.pesewas()

@@ -296,7 +296,7 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	if err := dispatch.Transfers.IndexOpen(tx, ref(r), tx.Now); err != nil {
 		return nil, err
 	}
-	pending := r.Transfer
+	pending := r.Transfer // the answer; what is stored may be processing already
 	if err := in.insertAndSubmit(tx, p.variant, r); err != nil {
 		return nil, err
 	}
@@ -394,7 +394,7 @@ func (in *Internal) Cancel(ctx context.Context, caller api.Caller, v *transfer.V
 		if status := found.Value.Status; found.Value.enter(Cancelled) != nil {
 			return nil, api.Errorf(v.NotCancellable, "", "This %s is %s and can no longer be cancelled.", v.Object, status)
 		}
-		if err := in.release(tx, v, found); err != nil {
+		if err := in.bookReleased(tx, v, found); err != nil {
 			return nil, err
 		}
 		return &found.Value.Transfer, nil

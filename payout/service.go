@@ -41,9 +41,11 @@ type CreateParams struct {
 	Metadata    api.Metadata `json:"metadata,omitempty"`
 }
 
-// Create sends money out. A payout to a wallet or float is completed when it returns; any other is
-// pending, with amount and fee reserved, until a worker submits it to the rail. With an idempotency
-// key it may be repeated safely; a replay needs no one-time code.
+// Create sends money out. A payout to a wallet or float is completed when it returns. For any
+// other, amount and fee are reserved, and a worker submits it to the rail, often right after the
+// commit: the answer says pending when the payout may be processing already, which cannot be
+// cancelled. With an idempotency key the call may be repeated safely; a replay needs no one-time
+// code.
 //
 // Refusals: those of a wrong parameter, amount_too_small, amount_too_large,
 // invalid_phone_number, invalid_destination, invalid_service_id,

@@ -155,7 +155,7 @@ func (s *fanoutTx) makeDeliveries(tx *engine.Tx, f *event.Fanout) (endpoints int
 			continue
 		}
 		id := s.events.FirstDeliveryID(e.ID, sub.Endpoint)
-		if f.PartlyStored() {
+		if f.WasPartlyStored() {
 			if is, err := s.events.HasDelivery(tx, engine.Scope(tx.Caller), id); err != nil {
 				return 0, false, err
 			} else if is {

@@ -7,20 +7,22 @@ import (
 )
 
 const (
-	// maxInFlight is how many attempts this process has under way at a time, over all
-	// endpoints, and maxPerEndpoint how many of them to one endpoint.
+	// maxInFlight is how many attempts this process has under way at a time in one mode, over
+	// all endpoints, and maxPerEndpoint how many of them to one endpoint.
 	maxInFlight    = 256
 	maxPerEndpoint = 10
-	// maxClaimed is how many deliveries this process has claimed at a time: those in
-	// flight, and those that wait for a slot. A waiting one costs a few kilobytes.
+	// maxClaimed is how many deliveries of one merchant this process has claimed at a time in
+	// one mode: those in flight, and those that wait for a slot. A waiting one costs a few
+	// kilobytes.
 	maxClaimed = 2048
 	maxWaiting = maxClaimed - maxInFlight
 	// softWaiting deliveries keep all slots busy, and softClaimed keep the store busy. Above
-	// either, the fan-out pauses, at most maxPause. Twice as many is the bound.
+	// either, the fan-out pauses, at most maxPause; at twice as many it makes no more. maxWaiting
+	// bounds all that wait.
 	softWaiting = maxWaiting / 4
 	softClaimed = maxClaimed / 2
 	maxPause    = 25 * time.Millisecond
-	// minRoom is how many deliveries the fan-out makes room for after such a pause.
+	// minRoom is how many deliveries the fan-out makes at least after such a pause.
 	minRoom = 128
 	// maxWait is how long a delivery waits for a slot before the worker puts it off.
 	maxWait = 5 * time.Second

@@ -40,7 +40,8 @@ type Booked struct {
 	Status  string           // the record's word for it
 }
 
-// Decide says what a result means. The zero result stands for a call that failed.
+// Decide says what a result means, and sets the next poll or notes a contradiction. The zero
+// result stands for a call that failed.
 func (o *Order) Decide(ctx context.Context, tx *engine.Tx, booked Booked, r provider.Result) (Decision, error) {
 	paid, refused := r.Outcome == provider.Paid, r.Outcome == provider.Refused
 	switch {

@@ -146,10 +146,10 @@ func (tx *Tx) Observe(ctx context.Context, w work.Work) {
 }
 
 // RunAfterCommit has the workers of this process run do after the commit, without a claim, as the
-// work on a record that the transaction writes. It returns false if no slot is free. It also
-// returns false in a host's transaction: the engine does not see its rollback, and would lose the
-// slot. If it returns true, the transaction must call [Tx.LeaseAndRenew]: for the record, or
-// for the due record from which a worker makes this one again after a crash.
+// work on a record. If it returns true, the transaction must call [Tx.LeaseAndRenew] for that
+// record, or for another due record from which the work is done again after a crash. It
+// returns false if no slot is free, and in a host's transaction: the engine does not see its
+// rollback, and would lose the slot.
 func (tx *Tx) RunAfterCommit(k *storage.Kind, id string, do func(context.Context) error) bool {
 	if tx.engine.Host != nil {
 		return false

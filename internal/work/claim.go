@@ -62,30 +62,30 @@ func (r *Runner) claimOnce(ctx context.Context, q *queue) (int, error) {
 
 // claimBatch claims and runs one batch, by the given test clocks, or by the real clock if there
 // are none. turn says that the claim was limited to merchants whose turn it was.
-func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Clock) (n int, turn bool, err error) {
+func (r *Runner) claimBatch(ctx context.Context, q *queue, testClocks []storage.Clock) (n int, turn bool, err error) {
 	// The batch counts as running before it is claimed, so Drain cannot see an idle queue
 	// between the claim and the run.
 	q.begin()
 	defer q.end()
 	if q.RunInTx != nil {
-		c, err := r.nextClaim(ctx, q, clocks, false)
+		c, err := r.nextClaim(ctx, q, testClocks, false)
 		if err != nil {
 			return 0, false, err
 		}
-		turn = clocks == nil && len(c.Clocks) > 0
+		turn = testClocks == nil && len(c.Clocks) > 0
 		c.InTx = true
 		done, more, err := r.runInTx(ctx, q, c)
 		if err == nil || errors.Is(err, storage.ErrClosed) {
-			q.scheduler.claimed(q.Batch, &c, clocks != nil, done, more)
+			q.scheduler.claimed(q.Batch, &c, testClocks != nil, done, more)
 			return len(done), turn, err
 		}
 		r.logOneByOne(ctx, q, err)
 	}
-	c, err := r.nextClaim(ctx, q, clocks, q.RunOne != nil)
+	c, err := r.nextClaim(ctx, q, testClocks, q.RunOne != nil)
 	if err != nil || c.Limit == 0 {
 		return 0, false, err
 	}
-	turn = clocks == nil && len(c.Clocks) > 0
+	turn = testClocks == nil && len(c.Clocks) > 0 // then they name the merchants, all with the real time
 	records, begun, err := r.claim(ctx, q, c)
 	if q.RunOne != nil {
 		q.assign(c.Limit, records)
@@ -96,7 +96,7 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, clocks []storage.Cloc
 	if len(c.Clocks) == 0 && len(records) < c.Limit {
 		q.slots.noBacklog()
 	}
-	q.scheduler.claimed(q.Batch, &c, clocks != nil, records, len(records) == c.Limit)
+	q.scheduler.claimed(q.Batch, &c, testClocks != nil, records, len(records) == c.Limit)
 	r.start(ctx, q, records, begun)
 	return len(records), turn, nil
 }
@@ -165,14 +165,14 @@ func (r *Runner) start(ctx context.Context, q *queue, records []storage.Record, 
 
 // nextClaim returns the next claim, without a lease. If bounded, it acquires as many slots
 // as the claim's limit, which is 0 when no slot is free.
-func (r *Runner) nextClaim(ctx context.Context, q *queue, clocks []storage.Clock, bounded bool) (storage.Claim, error) {
+func (r *Runner) nextClaim(ctx context.Context, q *queue, testClocks []storage.Clock, bounded bool) (storage.Claim, error) {
 	c := storage.Claim{Live: q.live, Now: r.Clock()}
 	bound := &q.slots
 	if !bounded {
 		bound = nil
 	}
-	if clocks != nil {
-		c.Clocks, c.Limit = q.rotateClocks(clocks, bound)
+	if testClocks != nil {
+		c.Clocks, c.Limit = q.rotateClocks(testClocks, bound)
 		return c, nil
 	}
 	for {

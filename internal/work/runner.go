@@ -141,7 +141,7 @@ func (r *Runner) Wake(k *storage.Kind, scope storage.Scope, at time.Time) {
 		})
 		return
 	}
-	free, belowFairShare := q.slots.capacity(scope.Merchant)
+	free, belowFairShare := q.slots.noteDue(scope.Merchant)
 	if belowFairShare {
 		q.scheduler.requestScan()
 	}
@@ -272,8 +272,9 @@ func (r *Runner) loop(ctx context.Context, q *queue) {
 	}
 }
 
-// Slot runs a record that the caller has just written and leased, without a claim. The
-// caller calls Run or Free, once.
+// Slot runs the work on one record, without a claim. The caller holds a lease from which the
+// work is done again if this process dies: of the record itself, or of another that it is
+// made from. The caller calls Run or Free, once.
 type Slot struct {
 	runner *Runner
 	queue  *queue

@@ -97,7 +97,7 @@ func (r *Runner) describe(q *queue, records []storage.Record) Work {
 	if q.RunOne != nil && len(records) == 1 {
 		work.ID = records[0].ID
 	}
-	if columns := records[0].Columns; columns != nil { // a Slot's record has not waited
+	if columns := records[0].Columns; columns != nil { // claimed; that of a Slot has not waited
 		if at, ok := columns[q.due].(time.Time); ok {
 			work.Wait = max(0, r.Clock().Sub(at))
 		}
@@ -129,7 +129,7 @@ func (r *Runner) runInTx(ctx context.Context, q *queue, c storage.Claim) (done [
 func (r *Runner) runTask(ctx context.Context, q *queue, records []storage.Record, run func(context.Context, []storage.Record) error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.Timeout)
 	defer cancel()
-	if records[0].Version > 0 { // else the writer of the record has leased it
+	if records[0].Version > 0 { // claimed; else the writer of the record has leased it, and renews the lease
 		renewer := NewLeaseRenewer(r.Store, r.Clock, q.Kind, records...)
 		renewer.Start()
 		defer renewer.Stop()

@@ -69,7 +69,7 @@ func (s *Service) Jobs() []work.Job {
 func (s *Service) job(f *flow, object string, kind *storage.Kind) work.Job {
 	return work.Job{
 		Kind: kind, Timeout: dispatch.WorkLimit, Batch: 64,
-		MaxPerMerchant: 512, // most wait for the provider
+		MaxPerMerchant: 1024, // most wait for the provider
 		RunOne:         func(ctx context.Context, claimed storage.Record) error { return s.send(ctx, f, object, claimed) },
 		BeginInTx: func(ctx context.Context, c storage.Claim) ([]work.Begun, error) {
 			return s.begin(ctx, f, object, kind, c)

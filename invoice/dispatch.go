@@ -41,7 +41,7 @@ func (s *Service) order(r *record) *dispatch.Order {
 }
 
 // startCharge opens a charge of an open invoice, and returns the call of the charger.
-func (s *Service) startCharge(ctx context.Context, tx *engine.Tx, o *storage.Object[record], c *charge) (*dispatch.Call, error) {
+func (s *Service) startCharge(tx *engine.Tx, o *storage.Object[record], c *charge) (*dispatch.Call, error) {
 	c.ID, c.Submission = tx.NewID("att_"), dispatch.NewSubmission(tx)
 	o.Value.OpenCharge = c
 	o.Value.AttemptCount++
@@ -49,12 +49,12 @@ func (s *Service) startCharge(ctx context.Context, tx *engine.Tx, o *storage.Obj
 	if err := dispatch.Charges.IndexOpen(tx, ref, tx.Now); err != nil {
 		return nil, err
 	}
-	return s.nextCall(ctx, tx, o, s.charger(tx.Caller.Live))
+	return s.nextCall(tx, o, s.charger(tx.Caller.Live))
 }
 
 // nextCall counts an attempt at the open charge, writes and leases the invoice, and returns the
 // call of the charger for the caller to run after the commit.
-func (s *Service) nextCall(ctx context.Context, tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
+func (s *Service) nextCall(tx *engine.Tx, o *storage.Object[record], charger provider.Charger) (*dispatch.Call, error) {
 	r, c := &o.Value, o.Value.OpenCharge
 	first := c.CountAttempt(tx.Now)
 	c.Due = api.AtOrNil(tx.Now) // NewCall leases it; save knows by it that a call may be under way
@@ -103,7 +103,7 @@ func (in *Internal) Begin(ctx context.Context, tx *engine.Tx, _, id string) (*di
 		r.AttemptCount++
 		return nil, s.bookFailed(tx, o, tx.Now)
 	}
-	return s.startCharge(ctx, tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: r.FinalizedBy})
+	return s.startCharge(tx, o, &charge{PayParams: PayParams{OffSession: true}, FinalizedBy: r.FinalizedBy})
 }
 
 // pollCharge returns the next call for the open charge, or postpones it when there is no charger.
@@ -113,7 +113,7 @@ func (s *Service) pollCharge(ctx context.Context, tx *engine.Tx, o *storage.Obje
 		return nil, err
 	}
 	if charger := s.charger(tx.Caller.Live); charger != nil {
-		return s.nextCall(ctx, tx, o, charger)
+		return s.nextCall(tx, o, charger)
 	}
 	s.order(&o.Value).PostponeWithoutProvider(ctx, tx)
 	return nil, s.save(tx, o)
@@ -182,9 +182,9 @@ func (s *Service) book(ctx context.Context, tx *engine.Tx, ref dispatch.Ref, res
 	return decision, err
 }
 
-// bookFailed writes an invoice after a charge that took nothing. It schedules the next automatic
-// charge; after the last one the invoice is uncollectible. A charge that started before the scheduled time was a call of Pay, and
-// leaves the schedule as it is.
+// bookFailed writes an invoice after a charge that took nothing. A charge that started at or
+// after the scheduled time counts as the scheduled one, also if a call of Pay made it: bookFailed
+// then schedules the next, and after the last one the invoice is uncollectible.
 func (s *Service) bookFailed(tx *engine.Tx, o *storage.Object[record], started time.Time) error {
 	r := &o.Value
 	types := []event.Type{event.InvoicePaymentFailed}

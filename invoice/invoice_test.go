@@ -330,7 +330,8 @@ func TestLostChargeBlocksAndIsBookedOnce(t *testing.T) {
 	}
 }
 
-// A failed call of Pay leaves the schedule of the automatic charges as it is.
+// A call of Pay that fails before the scheduled time leaves the schedule of the automatic
+// charges as it is.
 func TestFailedPayLeavesTheSchedule(t *testing.T) {
 	m := &moody{answer: func(provider.Charge, bool) (provider.Result, error) {
 		return provider.Result{Outcome: provider.Refused}, nil

@@ -149,7 +149,7 @@ func (s *Service) commitCharge(ctx context.Context, caller api.Caller, id string
 		if s.charger(caller.Live) == nil {
 			return api.Errorf(api.PaymentFailed, "", "Invoices cannot be charged in live mode at the moment. Send the customer hosted_invoice_url, or ask the operator.")
 		}
-		call, err = s.startCharge(ctx, tx, o, &charge{PayParams: p})
+		call, err = s.startCharge(tx, o, &charge{PayParams: p})
 		return err
 	})
 	return call, err

@@ -85,6 +85,9 @@ func newInternal(e *engine.Engine, c Config) (*Internal, error) {
 		}
 	}
 	in := &Internal{engine: e, events: c.Events, config: c, limits: map[*transfer.Variant]bounds{}}
+	if !c.DisbursementLimits.Daily.IsZero() {
+		return nil, api.Invalid("DisbursementLimits", "DisbursementLimits: disbursements have no daily limit. Leave Daily zero.")
+	}
 	var err error
 	if in.limits[transfer.Payout], err = c.PayoutLimits.bounds("PayoutLimits", minPayout, dailyPayouts); err != nil {
 		return nil, err
@@ -303,9 +306,9 @@ func (in *Internal) reserve(tx *engine.Tx, p *preparedTransfer, r *record) (*Tra
 	return &pending, nil
 }
 
-// insertAndSubmit writes a new transfer. If a worker of this process is free, the worker
+// insertAndSubmit writes a new transfer. If this process has a free slot (see [work.Slot]), it
 // submits the transfer right after the commit. The transfer is then written as one that may
-// have been submitted, which spares the transactions in which a worker claims it and counts
+// have been submitted, which spares the transaction in which a worker claims it and counts
 // the attempt. Otherwise it waits for a worker.
 func (in *Internal) insertAndSubmit(tx *engine.Tx, v *transfer.Variant, r *record) error {
 	kind, rail := collection(v).Kind(), in.rail(tx.Caller.Live)

@@ -73,6 +73,7 @@ func TestConfigRefused(t *testing.T) {
 		"more than all":            {Fees: &payout.Fees{BankTransfer: payout.Fee{Percent: decimal.NewFromInt(101)}}},
 		"a negative limit":         {PayoutLimits: payout.Limits{Max: negative}},
 		"min above max":            {PayoutLimits: payout.Limits{Min: decimal.NewFromInt(5), Max: decimal.NewFromInt(4)}},
+		"a daily limit":            {DisbursementLimits: payout.Limits{Daily: decimal.NewFromInt(9)}},
 		"beyond what is an amount": {DisbursementLimits: payout.Limits{Max: decimal.NewFromInt(1_000_000)}},
 	} {
 		testkit.WantCode(t, name, testkit.Err(payments.New(t.Context(), memory.New(), c)), api.ParameterInvalid)

@@ -31,7 +31,8 @@ var retrySchedule = retry.Schedule{
 // switches it off.
 const disableAfter = 5 * 24 * time.Hour
 
-// outgoing is a delivery that this process has claimed, with what its attempt needs.
+// outgoing is a delivery that this process has at hand, claimed or started by the fan-out, with
+// what its attempt needs.
 type outgoing struct {
 	*storage.Object[Delivery]
 	caller   api.Caller

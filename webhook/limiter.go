@@ -11,16 +11,16 @@ const (
 	// all endpoints, and maxPerEndpoint how many of them to one endpoint.
 	maxInFlight    = 256
 	maxPerEndpoint = 10
-	// maxClaimed is how many deliveries of one merchant this process has claimed at a time in
-	// one mode: those in flight, and those that wait for a slot. A waiting one costs a few
-	// kilobytes.
-	maxClaimed = 2048
-	maxWaiting = maxClaimed - maxInFlight
-	// softWaiting deliveries keep all slots busy, and softClaimed keep the store busy. Above
-	// either, the fan-out pauses, at most maxPause; at twice as many it makes no more. maxWaiting
-	// bounds all that wait.
+	// maxAtHand is how many deliveries this process has at hand in one mode before the fan-out
+	// makes only the least: those in flight, and those that wait for a slot. A waiting one
+	// costs a few kilobytes.
+	maxAtHand  = 2048
+	maxWaiting = maxAtHand - maxInFlight
+	// softWaiting deliveries keep all slots busy, and softAtHand keep the store busy. Above
+	// either, the fan-out pauses, at most maxPause; at twice as many it makes only minRoom after
+	// each pause. maxWaiting bounds all that wait.
 	softWaiting = maxWaiting / 4
-	softClaimed = maxClaimed / 2
+	softAtHand  = maxAtHand / 2
 	maxPause    = 25 * time.Millisecond
 	// minRoom is how many deliveries the fan-out makes at least after such a pause.
 	minRoom = 128
@@ -42,9 +42,9 @@ const (
 // narrows it to one again. So endpoints that hang hold few of the shared slots, however many
 // they are. Endpoints that wait for a shared slot take turns.
 //
-// A delivery without a slot waits. All endpoints share the room to wait: each may have as
-// many waiting as there is still room for others, and one that does not answer a tenth of
-// that. The limiter puts off a delivery without room to wait until its turn is likely to come.
+// A delivery without a slot waits. All endpoints share the room to wait: each may have as many
+// tenths of what is left as its window has slots, so one that is new or fails has one tenth.
+// The limiter puts off a delivery without room to wait until its turn is likely to come.
 //
 // A delivery at hand calls acquireSlot, then releaseSlot if it got one, and outcomeWritten at
 // the end. For one that the fan-out starts, reserveRoom comes before, and freeRoom instead of
@@ -54,7 +54,7 @@ type limiter struct {
 	endpoints  map[string]*endpointLimiter
 	inFlight   int
 	waiting    int                // includes the reserved
-	claimed    int                // from the fan-out or the claim until the outcome is written
+	atHand     int                // from the fan-out or the claim until the outcome is written
 	ready      []*endpointLimiter // with a slot and a waiting delivery, each once
 	roomSignal chan struct{}      // closed when there is room again; made by the waiting fan-out
 }
@@ -83,7 +83,7 @@ func (l *limiter) acquireSlot(endpoint string, reserved bool, now time.Time) (ok
 	if reserved {
 		l.addReserved(ep, -1)
 	}
-	l.claimed++
+	l.atHand++
 	if len(ep.waiting) == 0 && ep.inFlight < ep.window && l.inFlight < maxInFlight {
 		ep.inFlight++
 		l.inFlight++
@@ -147,7 +147,7 @@ func (l *limiter) freeRoom(endpoint string) {
 func (l *limiter) addReserved(ep *endpointLimiter, n int) {
 	ep.reserved += n
 	l.waiting += n
-	l.claimed += n
+	l.atHand += n
 	l.signal()
 }
 
@@ -155,12 +155,12 @@ func (l *limiter) addReserved(ep *endpointLimiter, n int) {
 func (l *limiter) outcomeWritten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.claimed--
+	l.atHand--
 	l.signal()
 }
 
 // saturated reports whether the deliveries at hand keep the slots or the store busy.
-func (l *limiter) saturated() bool { return l.waiting > softWaiting || l.claimed > softClaimed }
+func (l *limiter) saturated() bool { return l.waiting > softWaiting || l.atHand > softAtHand }
 
 // signal wakes the waiting fan-out if there is room.
 func (l *limiter) signal() {
@@ -191,7 +191,7 @@ func (l *limiter) awaitRoom() int {
 		timer.Stop()
 		l.mu.Lock()
 	}
-	return max(min(2*softWaiting-l.waiting, maxClaimed-l.claimed), minRoom)
+	return max(min(2*softWaiting-l.waiting, maxAtHand-l.atHand), minRoom)
 }
 
 // releaseSlot gives a slot back, and hands free slots to waiting deliveries. ok and took are the

@@ -60,7 +60,7 @@ func TestEndpointsShareTheLimiterFairly(t *testing.T) {
 				t.Fatal("a slot is missing")
 			}
 		}
-		first := crowd(t, &l, "first", 3*maxClaimed)
+		first := crowd(t, &l, "first", 3*maxAtHand)
 		if first() != 0 || l.waiting == 0 || l.waiting > maxWaiting/2 {
 			t.Fatalf("%d of one endpoint wait, which takes too much room", l.waiting)
 		}
@@ -174,8 +174,8 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 		for i := range 10 {
 			l.freeRoom(fmt.Sprint("b", 2*softWaiting-10+i))
 		}
-		if l.waiting != 0 || l.claimed != 0 {
-			t.Errorf("%d wait and %d are claimed when all is done", l.waiting, l.claimed)
+		if l.waiting != 0 || l.atHand != 0 {
+			t.Errorf("%d wait and %d are claimed when all is done", l.waiting, l.atHand)
 		}
 	})
 }

@@ -53,13 +53,17 @@ func (s *Service) senderFor(live bool) *sender {
 // Internal is what the packages of this module call. Only payments.New has one.
 type Internal struct{ svc *Service }
 
+// maxWrites is how many transactions write outcomes at a time. They share a commit, and between
+// them the store serves others.
+const maxWrites = 4
+
 // New returns the service for hosts and the one for the packages of this module.
 func New(e *engine.Engine, c Config) (*Service, *Internal) {
 	s := &Service{engine: e, events: c.Events, deliveries: c.Events.Deliveries()}
 	s.live.transport, s.test.transport = transport(nil, nil), transport(c.Allow, nil)
 	s.avgEndpoints.Store(128) // a guess, until the first fan-out
 	s.readBatch = engine.NewBatcher(maxInFlight, 1, s.readOutgoing)
-	s.writeBatch = engine.NewBatcher(maxInFlight, maxClaimed/maxInFlight/2, s.runWrites)
+	s.writeBatch = engine.NewBatcher(maxInFlight, maxWrites, s.runWrites)
 	return s, &Internal{s}
 }
 
@@ -74,6 +78,6 @@ func (i *Internal) Jobs() []work.Job {
 	return []work.Job{
 		{Kind: s.events.Kind(), Timeout: time.Minute, Batch: 256, RunInTx: s.fanOut, RunOne: s.fanOutClaimed},
 		// The timeout covers the wait for a slot, the attempt and the write of its outcome.
-		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: maxInFlight, MaxPerMerchant: maxClaimed, RunOne: s.attemptClaimed},
+		{Kind: s.deliveries.Kind(), Timeout: 2 * attemptTimeout, Batch: maxInFlight, MaxPerMerchant: maxAtHand, RunOne: s.attemptClaimed},
 	}
 }

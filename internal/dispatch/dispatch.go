@@ -129,8 +129,8 @@ type Order struct {
 }
 
 // SchedulePoll sets the time of the next poll: what the provider asked for, or by the
-// backoff. It writes one log line about an order that takes too long. The caller writes the
-// record.
+// backoff. The worker finds the record at its own next look (Config.Poll). SchedulePoll writes
+// one log line about an order that takes too long. The caller writes the record.
 func (o *Order) SchedulePoll(ctx context.Context, tx *engine.Tx, pollAfter time.Duration) {
 	if pollAfter <= 0 {
 		// A callback may come before the first attempt.

@@ -148,7 +148,7 @@ var transferGuards = []guard{
 	},
 	{
 		"states: a transfer that its creating call submits is written as submitted", "payout/internal.go",
-		"	if submits {\n		if _, err := in.countAttempt", "	if false {\n		if _, err := in.countAttempt", "./payout", "TestFreeWorkerSubmitsAfterCommit",
+		"	if submits {\n		if _, err := in.countAttempt", "	if false {\n		if _, err := in.countAttempt", "./payout", "TestFreeSlotSubmitsAfterCommit",
 	},
 	{
 		"states: a transfer is not cancelled once the rail knows it", "payout/transfer.go",

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// slots bound how many records of a queue run at a time. A merchant may run as many records
-// as slots are free. So a merchant that is alone gets half of them, and two get a third
+// slots bound how many records of a queue run at a time. A merchant may start a record while
+// it runs fewer than there are free slots. So a merchant that is alone gets half of them, and two get a third
 // each. A slot always remains for the next merchant, even when the work of all others hangs.
 // A nil pointer bounds nothing.
 type slots struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// Now shows a merchant's test clock, and to everybody else the real time.
+// Now shows a merchant's test clock, and to all others the real time.
 func TestNow(t *testing.T) {
 	real := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	svc := testkit.New(t, memory.New(), payments.Config{Sandbox: true, Clock: func() time.Time { return real }})

@@ -77,7 +77,7 @@ func TestOwnTransactionPaysOut(t *testing.T) {
 }
 
 // Everything that a transaction of the host's did is gone when it rolls back, and
-// nobody hears of it.
+// no subscriber or endpoint hears of it.
 func TestOwnTransactionLeavesNothing(t *testing.T) {
 	onEachHost(t, payments.Config{WebhookAllow: paymentstest.Loopback()}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
 		ctx := t.Context()
@@ -209,7 +209,7 @@ func (c countedCharger) ChargeStatus(context.Context, provider.Charge) (provider
 	return provider.Result{Outcome: provider.NotFound}, nil
 }
 
-// While the host's transaction is open nobody outside is asked anything: what
+// While the host's transaction is open no provider is asked anything: what
 // needs that is refused, and leaves nothing.
 func TestOwnTransactionAsksNobody(t *testing.T) {
 	var asked atomic.Int64
@@ -250,7 +250,7 @@ func TestOwnTransactionAsksNobody(t *testing.T) {
 			}
 		})
 		expect.Same(t, testkit.Contents(t, db.all, s.Caller.Merchant), before, "what was refused left")
-		// What is paid already, or sent later, asks nobody.
+		// What is paid already, or sent later, asks no provider.
 		inHost(t, s, db, commit, func(own *payments.Tx) {
 			must.Get(own.Invoices.Pay(ctx, s.Caller, bill.ID, invoice.PayParams{PaidOutOfBand: true, PaymentMethod: "cash"}))(t)
 			must.Get(own.Payouts.Create(ctx, s.Caller, outside("0241234567")))(t)

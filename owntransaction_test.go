@@ -33,7 +33,7 @@ type hostDB struct {
 	begin func() (tx hostTx, store storage.Store)
 	count func() int // of the host's rows
 	// blocked begins a transaction whose first update must begin again, because of
-	// what somebody else did, until free is called.
+	// what others did, until free is called.
 	blocked func(s *paymentstest.Shop) (tx hostTx, store storage.Store, free func())
 	all     storage.Store
 }
@@ -60,7 +60,7 @@ func onEachHost(t *testing.T, config payments.Config, test func(*testing.T, *pay
 			all:   store,
 			begin: func() (hostTx, storage.Store) { return begin(db) },
 			blocked: func(s *paymentstest.Shop) (hostTx, storage.Store, func()) {
-				// Without _txlock, it reads before somebody else writes.
+				// Without _txlock, it reads before another transaction writes.
 				late := must.Get(sql.Open("sqlite", "file:"+path+"?_journal_mode=WAL&_busy_timeout=2000"))(t)
 				t.Cleanup(func() { must.Do(t, late.Close()) })
 				tx, own := begin(late)
@@ -152,7 +152,7 @@ func TestOwnTransaction(t *testing.T) {
 	})
 }
 
-// Inside the host's transaction nobody can guess a code or a PIN, because the
+// Inside the host's transaction no caller can guess a code or a PIN, because the
 // count of tries would be the host's to undo; a code that was verified before
 // stands.
 func TestOwnTransactionTakesNoGuess(t *testing.T) {
@@ -178,7 +178,7 @@ func TestOwnTransactionTakesNoGuess(t *testing.T) {
 }
 
 // Nothing goes outside while the host's transaction is open. A customer who was
-// charged in one that is rolled back would have paid, and nobody would know; and a
+// charged in one that is rolled back would have paid, and no record would show it; and a
 // name that must be that of the account is not taken unseen.
 func TestOwnTransactionGoesNowhere(t *testing.T) {
 	onEachHost(t, payments.Config{}, func(t *testing.T, s *paymentstest.Shop, db hostDB) {
@@ -198,7 +198,7 @@ func TestOwnTransactionGoesNowhere(t *testing.T) {
 			Type: "mobile_money", PhoneNumber: "0241234567", AccountName: "Nobody At All", MatchName: true,
 		}
 		_, err := own.Disbursements.Create(ctx, s.Caller, disbursement.CreateParams{Amount: decimal.NewFromInt(5), Destination: to})
-		expect.True(t, errors.Is(err, api.ErrNetworkInTx), "a name that nobody has compared: %v", err)
+		expect.True(t, errors.Is(err, api.ErrNetworkInTx), "a name that was not compared: %v", err)
 		expect.ErrorIs(t, testkit.Err(own.Payouts.LookUpAccountName(ctx, s.Caller, to)), api.ErrNetworkInTx, "a look-up of a name")
 		expect.ErrorIs(t, testkit.Err(own.Webhooks.Ping(ctx, s.Caller, "we_1")), api.ErrNetworkInTx, "a ping")
 	})

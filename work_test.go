@@ -70,7 +70,7 @@ func paid(t *testing.T, texter message.Texter) (*payments.Service, api.Caller) {
 	return svc, caller
 }
 
-// Work under way is waited for, by whoever stops or drains; a clock that is moved
+// Work under way is waited for, by a call that stops or drains; a clock that is moved
 // waits two seconds, and Stop waits for what it left behind.
 func TestWorkUnderWayIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

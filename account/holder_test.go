@@ -166,7 +166,7 @@ func TestAttemptSurvivesCancelledCall(t *testing.T) {
 		}()
 	}
 	testkit.WantCode(t, "after five that died", enter(t.Context(), b, id, "1234", nil), api.PINLocked)
-	// And the turn was given back each time: nobody waits for the dead.
+	// And the turn was given back each time, so no call waits for one that is dead.
 	b.advance(15 * time.Minute)
 	testkit.WantCode(t, "after the lock", enter(t.Context(), b, id, "1234", nil), "")
 }

@@ -54,7 +54,7 @@ func TestCallers(t *testing.T) {
 	c := api.Caller{Merchant: "mer_1", Live: true, RequestID: "req_1", IdempotencyKey: "k", Replayed: &replayed}
 	c.MarkReplayed()
 	expect.True(t, replayed, "a replay is not marked")
-	api.Caller{}.MarkReplayed() // nobody wants to know
+	api.Caller{}.MarkReplayed() // the caller has no Replayed
 }
 
 // What is said of an object that does not exist tells nothing about others'.

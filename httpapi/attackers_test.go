@@ -49,7 +49,7 @@ func TestSmuggledRequests(t *testing.T) {
 }
 
 // Who sends headers or a body slowly, or stops in between, is hung up on, and
-// everybody else is served meanwhile.
+// all others are served meanwhile.
 func TestSlowClients(t *testing.T) {
 	const limit = 200 * time.Millisecond
 	v := newVictim(t, func(s *http.Server) { s.ReadHeaderTimeout, s.ReadTimeout = limit, 2*limit })
@@ -83,7 +83,7 @@ func TestSlowClients(t *testing.T) {
 	}
 	for range 20 {
 		if response, _ := v.send(t, v.request(attack{line: "GET /v1/balance"})); response == nil || response.StatusCode != 200 {
-			t.Error("nobody else is served")
+			t.Error("no other client is served")
 		}
 	}
 	all.Wait()

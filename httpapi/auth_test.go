@@ -58,7 +58,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// TestBadKeysAreAnsweredAlike: nobody learns from the answer whether a key once
+// TestBadKeysAreAnsweredAlike: no caller learns from the answer whether a key once
 // existed.
 func TestBadKeysAreAnsweredAlike(t *testing.T) {
 	rt, _ := testRouter(Config{}, payoutRoutes...)

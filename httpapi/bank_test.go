@@ -34,7 +34,7 @@ type operation struct {
 // stand after all that were acknowledged before it began; every read must have
 // seen the balance at a point after all that was acknowledged before it began,
 // before all that began after it ended, and after what earlier reads had seen; and
-// whoever was refused met a point at which the money did not suffice.
+// a refused client met a point at which the money did not suffice.
 func TestBank(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *paymentstest.Shop) {
 		const clients, turns = 32, 25

@@ -104,7 +104,7 @@ func field(t testing.TB, body []byte, path string) string {
 }
 
 // TestBodies walks through the whole interface once, and compares each body with
-// what it was when somebody last looked at it.
+// what it was when it was last looked at.
 func TestBodies(t *testing.T) {
 	s := paymentstest.New(t)
 	step := steps(t, s)

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-7082ffec/payments/internal/expect"
 )
 
-// reader is somebody with a small phone without scripts.
+// reader has a small phone without scripts.
 type reader struct {
 	*browsertest.Browser
 	axe string
@@ -23,7 +23,7 @@ func openReader(t *testing.T) *reader {
 	return &reader{browsertest.Open(t, browsertest.Phone, false), axe}
 }
 
-// sees checks a page that everybody must be able to read.
+// sees checks a page that must be readable for all.
 func (r *reader) sees(what string, texts ...string) {
 	r.See(texts...)
 	r.Accessible(r.axe)

@@ -115,7 +115,7 @@ func TestCanaries(t *testing.T) {
 		plain := strings.NewReplacer(" ", "", "-", "").Replace(text)
 		for j, c := range canaries {
 			// An invoice shows its merchant whom it is for, in answers and events; the log
-			// shows nobody anything.
+			// shows nothing.
 			if j < known && i < len(seen)-1 {
 				continue
 			}

@@ -22,7 +22,7 @@ import (
 )
 
 // The matrix asks every route of the table, with every id that a merchant has,
-// as somebody else. A new route is in it by itself; for a new noun it fails until
+// as another caller. A new route is in it by itself; for a new noun it fails until
 // matrixWorld makes an object of it.
 
 // matrixBodies are what a route must be sent to get as far as its object; {}
@@ -39,7 +39,7 @@ var matrixBodies = map[string]string{
 // matrixReaders are the routes other than GET that change nothing.
 var matrixReaders = []string{"POST /v1/qr_codes/resolve", "POST /v1/lookup/service-id", "POST /v1/lookup/account-name"}
 
-// matrixSame are the routes that answer everybody the same.
+// matrixSame are the routes that answer all callers the same.
 var matrixSame = []string{"GET /v1/openapi.json"}
 
 // matrixShared are the routes to what belongs to the operator, and so to every
@@ -118,7 +118,7 @@ func idsIn(texts map[string]string) map[string][]string {
 	return ids
 }
 
-// like returns an id that nobody has and that looks like a given one.
+// like returns an id that no object has and that looks like a given one.
 func like(id string) string {
 	if strings.HasSuffix(id, "zzz") {
 		return id[:len(id)-3] + "yyy"
@@ -170,7 +170,7 @@ func TestIsolationMatrix(t *testing.T) {
 		}
 		return "{}"
 	}
-	// same asks for an object and for one that is nobody's, as others who must
+	// same asks for an object and for one that does not exist, as others who must
 	// not see any difference.
 	same := func(row httpapi.TableRow, id string, at func(id string) (path, body string)) {
 		t.Helper()
@@ -180,7 +180,7 @@ func TestIsolationMatrix(t *testing.T) {
 			nobodyPath, nobodyBody := at(like(id))
 			_, nobodys := ask(other, row, nobodyPath, nobodyBody)
 			if strings.ReplaceAll(theirs, id, "ID") != strings.ReplaceAll(nobodys, like(id), "ID") {
-				t.Errorf("%s %s %s as %s:\n%s\nbut what is nobody's is\n%s", row.Method, path, body, name, theirs, nobodys)
+				t.Errorf("%s %s %s as %s:\n%s\nbut what does not exist is\n%s", row.Method, path, body, name, theirs, nobodys)
 			}
 			expect.True(t, status < 500, "%s %s as %s: %s", row.Method, path, name, theirs)
 		}
@@ -267,7 +267,7 @@ func TestIsolationMatrix(t *testing.T) {
 					status, theirs := ask(other, row, row.Pattern, body(ids[0]))
 					nobodys, _ := ask(other, row, row.Pattern, body(like(ids[0])))
 					if status != nobodys || strings.Contains(theirs, "akua@example.com") {
-						t.Errorf("%s with %s of another merchant as %s: %s, but %d for what is nobody's", row.Pattern, param, name, theirs, nobodys)
+						t.Errorf("%s with %s of another merchant as %s: %s, but %d for what does not exist", row.Pattern, param, name, theirs, nobodys)
 					}
 				}
 			}

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// A key for events and webhooks does not see, and has nobody told, what it may not read.
+// A key for events and webhooks does not see, and sends nowhere, what it may not read.
 func TestEventsAndWebhooksFollowPermissions(t *testing.T) {
 	s := paymentstest.New(t)
 	code := newCode(t, s, `{"name":"secret name","amount":100}`)

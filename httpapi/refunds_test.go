@@ -51,7 +51,7 @@ func TestRefundBodies(t *testing.T) {
 	verified(t, s)
 }
 
-// The hosted page shows what was refunded, with the credit note, to whoever has its
+// The hosted page shows what was refunded, with the credit note, to the one who has its
 // address.
 func TestHostedPageShowsRefunds(t *testing.T) {
 	s := paymentstest.New(t)

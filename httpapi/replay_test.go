@@ -51,7 +51,7 @@ func TestReplayRepeatsTheAnswer(t *testing.T) {
 			continue
 		}
 		if first.StatusCode != 200 {
-			continue // refused: nobody to send to, which saves nothing
+			continue // refused: there is no address to send to, which saves nothing
 		}
 		if string(one) != string(two) || first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("%s (%q):\n%s\n%s", c.path, again.Header.Get("Idempotent-Replayed"), one, two)

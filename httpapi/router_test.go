@@ -113,7 +113,7 @@ func TestRouting(t *testing.T) {
 		code, allow    string
 	}{
 		{"GET", "/v1/payouts", 200, "", ""},
-		{"GET", "/v1/payouts?limit=%zz", 200, "", ""}, // nobody asked for the query
+		{"GET", "/v1/payouts?limit=%zz", 200, "", ""}, // the route reads no query
 		{"HEAD", "/v1/payouts", 200, "", ""},
 		{"POST", "/v1/payouts", 200, "", ""},
 		{"GET", "/v1/payouts/po_1", 200, "", ""},

@@ -71,7 +71,7 @@ func TestBytesOfLinesAreBounded(t *testing.T) {
 	}
 }
 
-// Every event of an invoice carries its first ten lines, whoever made it.
+// Every event of an invoice carries its first ten lines, however it was made.
 func TestEventsCarryTheFirstLines(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{InvoiceReminders: []int{0}})
 	ctx := t.Context()

@@ -71,7 +71,7 @@ func TestChargeIsBookedThoughItsKeyWasReused(t *testing.T) {
 
 // A charger that takes money which it has said it did not take is found out: the
 // invoice is not shown as paid, no caller is told that all is well, and the log says
-// it, so that somebody gives the money back.
+// it, so that the operator gives the money back.
 func TestContradictionAfterRefusalIsReported(t *testing.T) {
 	lost := errors.New("the answer is lost")
 	begun, decided := make(chan struct{}), make(chan struct{})

@@ -112,7 +112,7 @@ func TestInvalidFieldsAreRefused(t *testing.T) {
 	}
 }
 
-// same compares two invoices as everybody sees them.
+// same compares two invoices as callers see them.
 func same(t *testing.T, want, got *invoice.Invoice) {
 	t.Helper()
 	a := must.Get(json.Marshal(want))(t)
@@ -231,7 +231,7 @@ func TestListLinesPages(t *testing.T) {
 	testkit.WantCode(t, "of nothing", testkit.Err(s.Invoices.ListLines(t.Context(), s.Caller, "inv_1", api.Page{})), api.ResourceMissing)
 }
 
-// A live invoice that nobody can charge goes its way all the same: each day that it
+// A live invoice without a charger goes its way all the same: each day that it
 // was to be charged counts, and after the last it is uncollectible.
 func TestAutomaticChargesWithoutACharger(t *testing.T) {
 	s := open(t, memory.New(), payments.Config{})

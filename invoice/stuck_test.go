@@ -17,7 +17,7 @@ import (
 	"github.com/seed-7082ffec/payments/storage/memory"
 )
 
-// A charge that nobody decides is listed after StuckAfter, counted, and told to the log
+// A charge without an outcome is listed after StuckAfter, counted, and told to the log
 // once; it goes on being asked for, and is forgotten when it is decided, either way.
 func TestStuckChargeIsListed(t *testing.T) {
 	for _, outcome := range []provider.Outcome{provider.Paid, provider.Refused} {

@@ -33,7 +33,7 @@ func (r slowRail) Status(context.Context, provider.Transfer) (provider.Result, e
 }
 
 // A free slot submits a transfer right after the commit. Its caller sees it as pending, and
-// everybody else as processing: the rail may have it, so it cannot be cancelled any more.
+// all others as processing: the rail may have it, so it cannot be cancelled any more.
 func TestFreeSlotSubmitsAfterCommit(t *testing.T) {
 	for name, lost := range map[string]error{"answered": nil, "lost": errors.New("a broken connection")} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-7082ffec/payments/webhook"
 )
 
-// story is somebody with a small phone and without scripts, who uses keys alone.
+// story is a payer with a small phone and without scripts, who uses keys alone.
 type story struct {
 	*browsertest.Browser
 	t   *testing.T

@@ -11,7 +11,7 @@ import (
 )
 
 // Every page fits a small phone, has nothing serious against it in an
-// accessibility check, and asks nobody but us.
+// accessibility check, and loads nothing from elsewhere.
 func TestPagesInABrowser(t *testing.T) {
 	axe := browsertest.Axe(t)
 	b := browsertest.Open(t, browsertest.Phone, true)
@@ -44,7 +44,7 @@ func TestPagesInABrowser(t *testing.T) {
 	expect.True(t, len(origins) == 0, "the pages asked others: %v", origins)
 }
 
-// An open page shows what happens elsewhere, but not under what somebody uses.
+// An open page shows what happens elsewhere, but not under what its reader uses.
 func TestLiveInABrowser(t *testing.T) {
 	b := browsertest.Open(t, browsertest.Desktop, true)
 	s := open(t, inspector.Config{})

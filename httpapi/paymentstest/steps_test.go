@@ -115,6 +115,6 @@ func TestInboxOfAllEvents(t *testing.T) {
 		t.Errorf("the consumer was sent %+v", sent)
 	}
 	if sent := shop.Sent("0209999999"); len(sent) != 0 {
-		t.Errorf("somebody was sent %+v", sent)
+		t.Errorf("a message was sent: %+v", sent)
 	}
 }

@@ -1,4 +1,4 @@
-// Package browsertest drives Chromium by keys alone, as somebody without a mouse
+// Package browsertest drives Chromium by keys alone, as a person without a mouse
 // does, and checks what is on the screen.
 //
 // PAYMENTS_SCREENSHOTS names a folder for pictures of what was seen; PAYMENTS_AXE

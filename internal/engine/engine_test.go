@@ -346,7 +346,7 @@ func TestDispatchBeginsAfterCommit(t *testing.T) {
 		return ok
 	}
 	if hand(nil) {
-		t.Error("nobody works, and somebody takes work")
+		t.Error("a runner that does not run takes work")
 	}
 	workers.Start(t.Context())
 	for range 5 { // there are two slots, and the poll of the runner needs one

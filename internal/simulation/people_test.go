@@ -102,12 +102,12 @@ func (g *game) auditPeople(s *side, ended bool) {
 	}
 }
 
-// erased reports whether the work on the copies of somebody's data is done.
+// erased reports whether the work on the copies of a person's data is done.
 func (g *game) erased(s *side, p *person) (done bool) {
 	must.Do(g.t, g.store.View(g.t.Context(), func(tx storage.ReadTx) error {
 		o, err := pii.Erasures.Get(tx, engine.Scope(s.caller), p.id)
 		if errors.Is(err, storage.ErrNotFound) {
-			g.t.Errorf("%s is deleted, and nobody works on it", p.id)
+			g.t.Errorf("%s is deleted, and no work on it is due", p.id)
 			return nil
 		}
 		done = err == nil && o.Value.Due == nil
@@ -173,7 +173,7 @@ func (g *game) auditReminders(i *invoice.Invoice, told []event.Event, ended bool
 		return
 	}
 	if i.Email == nil && i.Phone == nil {
-		return // the customer was deleted while it was a draft: there is nobody to remind
+		return // the customer was deleted while it was a draft: there is no customer to remind
 	}
 	ahead := time.Duration(0)
 	if !i.Livemode {

@@ -206,8 +206,8 @@ func (g *game) clock() time.Time {
 	return g.now
 }
 
-// workers are told of the background work. There is one process, whose work meets
-// nobody else's.
+// workers are told of the background work. There is one process, so its work meets
+// no other.
 type workers struct{ g *game }
 
 func (w workers) BeginWork(ctx context.Context, _ payments.Work) context.Context { return ctx }
@@ -448,7 +448,7 @@ func (g *game) pass() {
 func (g *game) moveClock() {
 	by := time.Duration(g.dice.Int64N(int64([]time.Duration{time.Hour, 10 * 24 * time.Hour}[g.dice.IntN(2)]))).Truncate(time.Millisecond)
 	to := g.now.Add(g.ahead + by).Truncate(time.Millisecond)
-	// Only what fails is repeated: of a move whose answer is lost, nobody can know
+	// Only what fails is repeated: of a move whose answer is lost, no caller can know
 	// without looking at the clock.
 	g.store.FailAt(g.dice.IntN(40)) // 0 for never
 	_, err := g.svc.MoveClock(g.t.Context(), g.sides[0].caller, payments.ClockParams{To: to})
@@ -493,7 +493,7 @@ func (g *game) callBack() {
 		switch {
 		case strings.HasPrefix(id, "re_"):
 			err = g.svc.Providers.Notify(g.t.Context(), id, g.world.orders[id].refundResult(id))
-		case strings.HasPrefix(id, "att_"): // a charger is asked, and calls nobody back
+		case strings.HasPrefix(id, "att_"): // a charger is asked, and makes no callback
 			continue
 		default:
 			err = g.svc.Providers.Notify(g.t.Context(), id, g.world.orders[id].result(id))

@@ -69,9 +69,9 @@ func FewDigits(d decimal.Decimal) bool {
 	return exponent >= -40 && exponent <= 15
 }
 
-// Pesewas converts an amount of GHS. For amounts beyond 10^15 GHS it returns ErrRange without
+// ToPesewas converts an amount of GHS. For amounts beyond 10^15 GHS it returns ErrRange without
 // computing them, whatever their exponent.
-func Pesewas(ghs decimal.Decimal) (int64, error) {
+func ToPesewas(ghs decimal.Decimal) (int64, error) {
 	exponent := ghs.Exponent()
 	if ghs.IsZero() {
 		return 0, nil

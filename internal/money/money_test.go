@@ -22,7 +22,7 @@ func TestParseGHS(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got, err := Pesewas(d); err != nil || got != want {
+		if got, err := ToPesewas(d); err != nil || got != want {
 			t.Errorf("%s: got %d, %v; want %d", text, got, err, want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestPesewasOfStrangeDecimals(t *testing.T) {
 		{decimal.New(math.MaxInt64, 0), 0, ErrRange},
 		{decimal.RequireFromString(strings.Repeat("9", 400)), 0, ErrRange},
 	} {
-		got, err := Pesewas(test.d)
+		got, err := ToPesewas(test.d)
 		if got != test.want || !errors.Is(err, test.err) {
 			t.Errorf("%d e%d: got %d, %v; want %d, %v", test.d.CoefficientInt64(), test.d.Exponent(), got, err, test.want, test.err)
 		}
@@ -85,7 +85,7 @@ func TestEveryAmountSurvives(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if got, err := Pesewas(d); err != nil || got != n {
+		if got, err := ToPesewas(d); err != nil || got != n {
 			t.Fatalf("%s: got %d, %v; want %d", text, got, err, n)
 		}
 	})
@@ -109,7 +109,7 @@ func FuzzParseGHS(f *testing.F) {
 		if err != nil {
 			return
 		}
-		n, err := Pesewas(d)
+		n, err := ToPesewas(d)
 		if err != nil {
 			t.Fatalf("%q is parsed but has no pesewas: %v", text, err)
 		}

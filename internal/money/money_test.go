@@ -39,7 +39,9 @@ func TestParseGHS(t *testing.T) {
 }
 
 func TestParseInput(t *testing.T) {
-	for text, want := range map[string]string{"12.50": "12.5", " 1,234.5 ": "1234.5", "1 000": "1000"} {
+	for text, want := range map[string]string{
+		"12.50": "12.5", " 1,234.5 ": "1234.5", "1 000": "1000", "1,500": "1500", "-1,234,567.80": "-1234567.8",
+	} {
 		got, err := ParseInput(text)
 		expect.True(t, err == nil && got != nil && got.String() == want, "%q: got %v, %v, want %s", text, got, err, want)
 	}
@@ -48,7 +50,7 @@ func TestParseInput(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want neither", text, got, err)
 		}
 	}
-	for _, text := range []string{"12.505", "a", "1e3", "+1"} {
+	for _, text := range []string{"12.505", "a", "1e3", "+1", "1,50", "12,5", "12 50", "1,23,456", "1234,567", "1,500,00", "1.500,00", ",500", "1,,500"} {
 		if got, err := ParseInput(text); err == nil {
 			t.Errorf("%q: got %v, want an error", text, got)
 		}

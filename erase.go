@@ -10,12 +10,11 @@ import (
 // EraseConsumer closes a consumer's account for good and removes the person's data. It removes
 // name, number and PIN from the account. For every merchant, it removes the number from payments
 // and the name from transfers, and their copies in events and stored answers. It deletes messages to
-// or about the consumer that wait or are kept. Bookings stay, with the account's id. EraseConsumer
-// ignores caller.Merchant, so the host must call it for the operator only. It reads all records of
-// the mode. After an error, call it again.
+// or about the consumer that wait or are kept. Bookings stay, with the account's id.
+// EraseConsumer reads all records of the mode. After an error, call it again.
 //
-// Refusals: resource_missing, parameter_invalid while there is money in the account, and
-// permission_denied to a merchant's caller.
+// Only the operator may call it: a caller with a Merchant is refused with permission_denied. Other
+// refusals: resource_missing, and parameter_invalid while there is money in the account.
 func (s *Service) EraseConsumer(ctx context.Context, caller api.Caller, id string) error {
 	return s.internal.erasure.EraseConsumer(ctx, caller, id)
 }

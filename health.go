@@ -28,7 +28,8 @@ type Health struct {
 	StuckTest int `json:"stuck_test"`
 	// OldestUnsealed is a time before which every ledger entry has a seal. It is the start of the
 	// last complete sealing pass. So it may stand still for some minutes, even in an idle ledger.
-	// It is nil if the ledger is empty.
+	// Before the first complete pass it is the time of the first posting. If sealing has refused an
+	// entry, it is that entry's time, if older. It is nil if the ledger is empty.
 	OldestUnsealed *api.Time `json:"oldest_unsealed"`
 }
 

@@ -45,9 +45,9 @@ type AdjustParams struct {
 
 var adjustments = storage.NewCollection[Adjustment]("balance_adjustments", nil)
 
-// Adjust tops up or corrects the available balance of the caller's merchant, in the caller's
-// mode, against the clearing account "adjustment". Only the operator calls it: no route of /v1
-// leads to it.
+// Adjust tops up or corrects the available balance of a merchant, in the caller's mode, against
+// the clearing account "adjustment". Set caller.Merchant to the merchant. Adjust does not check who
+// calls: let only the operator use it. No route of /v1 leads to it.
 //
 //	_, err := svc.Accounts.Adjust(ctx, api.Caller{Merchant: id, Live: true, IdempotencyKey: "ticket-4711"},
 //		account.AdjustParams{Amount: decimal.RequireFromString("-12.50"), Reason: "Paid twice by the bank on 3 March", Actor: "esi@operator.example"})
@@ -106,8 +106,8 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p AdjustParams)
 	})
 }
 
-// ListAdjustments returns the adjustments of the caller's merchant and mode, newest first. Only
-// the operator calls it, as with Adjust.
+// ListAdjustments returns the adjustments of a merchant in the caller's mode, newest first. As for
+// Adjust, set caller.Merchant to the merchant, and let only the operator use it.
 func (s *Service) ListAdjustments(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Adjustment], error) {
 	listing := engine.Listing[Adjustment, Adjustment]{
 		Collection: adjustments, Noun: "balance adjustment",

@@ -60,7 +60,9 @@ func (s *Service) Balance(ctx context.Context, caller api.Caller) (*Balance, err
 	return b, err
 }
 
-// WalletBalance returns the balance of a consumer's wallet, in GHS.
+// WalletBalance returns the balance of a consumer's wallet in the caller's mode, in GHS. An unknown
+// id has the balance 0, without an error. Only the operator may call it: a caller with a Merchant
+// is refused with permission_denied.
 func (s *Service) WalletBalance(ctx context.Context, caller api.Caller, consumer string) (api.GHS, error) {
 	if err := operatorOnly(caller); err != nil {
 		return api.GHS{}, err
@@ -68,7 +70,7 @@ func (s *Service) WalletBalance(ctx context.Context, caller api.Caller, consumer
 	return s.amount(ctx, ledger.Wallet(consumer, caller.Live))
 }
 
-// FloatBalance returns the balance of a cash agent's float, in GHS.
+// FloatBalance is WalletBalance for a cash agent's float.
 func (s *Service) FloatBalance(ctx context.Context, caller api.Caller, agent string) (api.GHS, error) {
 	if err := operatorOnly(caller); err != nil {
 		return api.GHS{}, err
@@ -92,10 +94,11 @@ type DepositParams struct {
 	To string
 	// Amount is in GHS, more than zero.
 	Amount decimal.Decimal
-	// Source names the origin of the money, for example "bank" or "test". The ledger debits the
-	// clearing account with this name.
+	// Source names the origin of the money, such as "bank". It is required: at most 40 lower-case
+	// letters and underscores. The ledger debits the clearing account with this name.
 	Source string
-	// Ref is the operator's own reference. The ledger stores it with the posting.
+	// Ref is the operator's own reference, at most 100 characters. The ledger stores it with the
+	// posting.
 	Ref string
 }
 

@@ -180,7 +180,8 @@ func create[T any](ctx context.Context, s *Service, caller api.Caller, p CreateH
 	})
 }
 
-// GetConsumer returns one consumer of the caller's mode, in any status.
+// GetConsumer returns one consumer of the caller's mode, in any status. Only the operator may call
+// it: a caller with a Merchant is refused with permission_denied.
 func (s *Service) GetConsumer(ctx context.Context, caller api.Caller, id string) (*Consumer, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err

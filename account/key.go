@@ -215,9 +215,9 @@ func (s *Service) ListKeys(ctx context.Context, caller api.Caller, p api.Page) (
 
 var errKey = api.Errorf(api.APIKeyInvalid, "", "The API key is not valid. Send a current secret key as Authorization: Bearer sk_….")
 
-// Authenticate returns the rights of a key. It refuses every other key with api_key_invalid,
-// whatever the reason. It reads a key from the store at most once a second; see
-// [Service.RevokeKey].
+// Authenticate returns the rights of a valid key. It refuses any key that is not valid with
+// api_key_invalid, whatever the reason. It reads a valid key from the store at most once a second;
+// see [Service.RevokeKey].
 func (s *Service) Authenticate(ctx context.Context, secret string) (Access, error) {
 	if !wellFormed(secret) {
 		return Access{}, errKey

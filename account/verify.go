@@ -20,7 +20,7 @@ type Verification struct {
 	// which allows for clock skew. Together they are one problem: the background work has
 	// stopped, is too slow, or refuses to seal changed entries.
 	Overdue int64
-	// Problems describes each disagreement in words; empty if there is none.
+	// Problems describes the first 100 disagreements in words; empty if there is none.
 	Problems []string
 }
 
@@ -83,11 +83,12 @@ const (
 // It reads in many short Views, so that no database has to keep an old state for it. It verifies
 // each account as of one View: the entries up to the number that the balance counts never change.
 // Entries booked later are left to the next verification. One View adds up all balances and does
-// nothing else; it takes a few seconds for a million accounts. Verify cannot count the entries of
-// all postings at one time. It compares that number with the counts at its start and its end.
+// nothing else; it takes a few seconds for a million accounts. Calls book postings while Verify
+// counts the entries of all postings. So Verify checks that this count lies between the number of
+// the accounts' entries at its start and that at its end.
 //
-// An error says that the ledger could not be read. The report holds the problems of the ledger
-// itself.
+// An error says that the ledger could not be read. The problems of the ledger itself are in the
+// Verification.
 func (s *Service) Verify(ctx context.Context) (*Verification, error) {
 	return s.VerifyWithProgress(ctx, nil)
 }

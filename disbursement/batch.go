@@ -24,8 +24,8 @@ const MaxRows = 1000
 // BatchStatus is the state of a batch.
 type BatchStatus string
 
-// The statuses of batches. A completed batch has submitted all its rows. Each disbursement has
-// its own status.
+// The statuses of batches. In a completed batch every row is made or refused. The money may still
+// be on its way: each disbursement has its own status.
 const (
 	BatchPending    BatchStatus = "pending"
 	BatchProcessing BatchStatus = "processing"
@@ -52,7 +52,7 @@ type Batch struct {
 	Metadata    api.Metadata `json:"metadata"`
 	Livemode    bool         `json:"livemode"`
 	CreatedAt   api.Time     `json:"created_at"`
-	// CompletedAt is the time when the last row ended; nil until then.
+	// CompletedAt is the time when the last row was made or refused; nil until then.
 	CompletedAt *api.Time `json:"completed_at"`
 }
 

@@ -51,10 +51,11 @@ type CreateParams struct {
 	Metadata    api.Metadata             `json:"metadata,omitempty"`
 }
 
-// Create sends money out. A disbursement to a wallet or float is completed when it returns. For
-// any other, amount and fee are reserved, and a worker submits it to the rail, often right after
-// the commit: the answer says pending when the disbursement may be processing already, which
-// cannot be cancelled. With an idempotency key the call may be repeated safely.
+// Create sends money out. A disbursement to a wallet or float is completed when Create returns.
+// For any other disbursement, Create reserves amount and fee, and a worker submits the disbursement
+// to the rail, often right after the commit. The answer always says pending, even if a worker is
+// already submitting the disbursement. Such a disbursement can no longer be cancelled. With an
+// idempotency key the call may be repeated safely.
 //
 // Refusals: those of [payout.Service.Create] but for one-time codes and the daily
 // limit.

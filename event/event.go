@@ -287,8 +287,8 @@ func (s *Service) countPending(tx storage.ReadTx, scope storage.Scope, r *record
 // ListParams selects events; zero values select all.
 type ListParams struct {
 	api.Page
-	// Type is any type of the catalogue. If a fact has two names, its events have the name
-	// given here.
+	// Type is one of [Types]. Given a synonym such as payment.completed, the listed events carry
+	// the synonym as their type.
 	Type    Type      `param:"type"`
 	Created api.Times `param:"created"`
 }

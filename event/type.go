@@ -5,7 +5,10 @@ import "strings"
 // Type is the type of an event, such as "payment.succeeded".
 type Type string
 
-// The types that the library itself records.
+// Constants for types. The library records all of these but payment.pending and payment.failed,
+// which only a host records. The library also records payout.* and disbursement.*, named after
+// their statuses, but payout.completed for succeeded and payout.canceled for cancelled. [Types]
+// returns all types.
 const (
 	PaymentCreated   Type = "payment.created"
 	PaymentPending   Type = "payment.pending"

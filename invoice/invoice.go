@@ -39,8 +39,8 @@ type CollectionMethod string
 const (
 	// SendInvoice sends the invoice to the customer, who then pays.
 	SendInvoice CollectionMethod = "send_invoice"
-	// ChargeAutomatically charges at finalization and, after a failure, 1, 3 and 5 days later.
-	// After the last failure the invoice is uncollectible.
+	// ChargeAutomatically charges at finalization. As long as that fails, it charges again 1, 3 and
+	// 5 days after finalization. After the last failure the invoice is uncollectible.
 	ChargeAutomatically CollectionMethod = "charge_automatically"
 )
 

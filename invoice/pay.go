@@ -85,9 +85,9 @@ func payOperation(id string, p PayParams) engine.Operation {
 }
 
 // Pay charges an open invoice through the [provider.Charger]. It credits the merchant, writes the
-// payment and queues the receipts. With PaidOutOfBand it marks the invoice paid, and neither
-// charges nor credits anything. Nor does it for an invoice of which nothing is due. With an
-// idempotency key it may be repeated safely.
+// payment and queues the receipts. With PaidOutOfBand, or if nothing is due, Pay neither charges
+// nor credits anything: it marks the invoice paid and queues the receipts. With an idempotency key
+// the call may be repeated safely.
 //
 // A charger that does not answer leaves the outcome open: the call fails with
 // service_unavailable, and a worker asks the charger later. Until then the invoice can be neither

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-7082ffec/payments/internal/engine"
 )
 
-// Mailer sends one e-mail. It must be safe for concurrent use. After an error, or when the
-// outcome was lost, the library calls it again with the same message. Package invoice/smtp
-// has one.
+// Mailer sends one e-mail. It must be safe for concurrent use. ctx ends after 15 seconds. After an
+// error, or when the outcome was lost, the library calls SendEmail again with the same message.
+// After nine failed attempts, about a day, the library gives up. Package invoice/smtp has a Mailer.
 type Mailer interface {
 	SendEmail(ctx context.Context, e Email) error
 }

@@ -5,8 +5,9 @@
 // It owns the queue of messages. It does not own their texts and recipients, which come
 // from the packages that queue them.
 //
-// Test mode sends nothing: it keeps a message, so that [Service.List] shows it, and counts it
-// as sent. Live mode deletes a message once it is sent, since it may hold a one-time code.
+// Test mode keeps messages, so that [Service.List] shows them. It sends no SMS, and e-mail only
+// through the Mailer of payments.Config.Test. Live mode deletes a message once it is sent, since it
+// may hold a one-time code.
 package message
 
 import (
@@ -27,8 +28,9 @@ import (
 	"github.com/seed-7082ffec/payments/storage"
 )
 
-// Texter sends one SMS. It must be safe for concurrent use. After an error, or when the
-// outcome was lost, the library calls it again with the same message.
+// Texter sends one SMS. It must be safe for concurrent use. ctx ends after 15 seconds. After an
+// error, or when the outcome was lost, the library calls SendSMS again with the same message. After
+// nine failed attempts, about a day, the library gives up.
 type Texter interface {
 	SendSMS(ctx context.Context, m SMS) error
 }

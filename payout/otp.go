@@ -142,10 +142,11 @@ type OTPParams struct {
 }
 
 // VerifyOTP checks a code that the merchant has entered. A verified code may be used for 10
-// minutes. Verifying it again changes nothing.
+// minutes. Verifying it again changes nothing. Five wrong entries end a code, also a verified one;
+// the merchant then requests a new code. Each wrong entry counts, also one in Create.
 //
-// Refusals: parameter_missing of the purpose, parameter_invalid, otp_invalid, otp_expired,
-// otp_attempts_exceeded. A wrong code stays counted, whatever the request's result.
+// Refusals: parameter_missing (purpose), parameter_invalid, otp_invalid, otp_expired, and
+// otp_attempts_exceeded after five wrong entries of the code or ten in a day (UTC).
 func (s *Service) VerifyOTP(ctx context.Context, caller api.Caller, p OTPParams) (*OTP, error) {
 	purpose, code := p.Purpose, p.Code
 	if err := purpose.check(); err != nil {

@@ -41,18 +41,19 @@ type CreateParams struct {
 	Metadata    api.Metadata `json:"metadata,omitempty"`
 }
 
-// Create sends money out. A payout to a wallet or float is completed when it returns. For any
-// other, amount and fee are reserved, and a worker submits it to the rail, often right after the
-// commit: the answer says pending when the payout may be processing already, which cannot be
-// cancelled. With an idempotency key the call may be repeated safely; a replay needs no one-time
-// code.
+// Create sends money out. A payout to a wallet or float is completed when Create returns. For any
+// other payout, Create reserves amount and fee, and a worker submits the payout to the rail, often
+// right after the commit. The answer always says pending, even if a worker is already submitting
+// the payout. Such a payout can no longer be cancelled. With an idempotency key the call may be
+// repeated safely; a replay needs no one-time code.
 //
 // Refusals: those of a wrong parameter, amount_too_small, amount_too_large,
 // invalid_phone_number, invalid_destination, invalid_service_id,
 // otp_verification_required; and, only with a verified code, recipient_unavailable,
-// service_id_not_found, service_id_not_payable, subagent_not_payable,
+// account_name_mismatch, service_id_not_found, service_id_not_payable, subagent_not_payable,
 // account_not_found, wallet_not_active, daily_limit_exceeded, insufficient_balance;
-// and service_unavailable in live mode without a rail.
+// and service_unavailable in live mode without a rail, or if MatchName is set and the rail does
+// not tell the name.
 func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams) (*Transfer, error) {
 	if p.OTPCode != "" {
 		if err := checkSixDigits("otp_code", p.OTPCode); err != nil {

@@ -19,7 +19,7 @@ import (
 //	0902       fails, invalid_destination
 //	0903       stays in progress, until a test helper settles it
 //	0904       succeeds after 25 seconds of the merchant's test clock
-//	0905       does not answer the first time, then has succeeded
+//	0905       the first call fails, the next one reports it paid
 //	0906       is refused before anything is reserved, recipient_unavailable
 //	all else   succeeds at once
 //
@@ -31,16 +31,16 @@ import (
 //	3  Akosua Agyeman    8  Kojo Addo
 //	4  Yaw Asante        9  Adwoa Frimpong
 //
-// but …0901 and …0906 are recipient_unavailable, …0902 is invalid_destination, and
-// …0905 does not answer.
+// but …0901 and …0906 are recipient_unavailable, …0902 is invalid_destination, and for …0905
+// AccountName fails, as if the provider did not answer.
 //
 // The first characters of the payment method decide about a charge and its refunds:
 //
 //	pm_fail_         the charge is refused
 //	pm_refund_fail_  charged; a refund is refused
 //	pm_refund_slow_  charged; a refund stays in progress, until a test helper settles it
-//	pm_refund_lost_  charged; of a refund it does not answer the first time, then has
-//	                 made it
+//	pm_refund_lost_  charged; the first call for a refund fails, the next one reports it
+//	                 paid
 //	all else, none   charged, and refunded at once
 //
 // It keeps no state: the same order gets the same answer, in any process.

@@ -17,7 +17,7 @@ func (Simulated) Cases() []SimulatedCase {
 		{"0902", "Fails with invalid_destination."},
 		{"0903", "Stays in progress until it is settled by hand."},
 		{"0904", "Succeeds after 25 seconds of the test clock."},
-		{"0905", "Does not answer the first time, then has succeeded."},
+		{"0905", "Does not answer the first call; the next one reports it paid."},
 		{"0906", "Is refused with recipient_unavailable before anything is reserved."},
 		{"other", "Succeeds at once."},
 	}

@@ -40,9 +40,10 @@ type ReconcileParams struct {
 	// order of this period that is not in the statement is in MissingThere. A zero time leaves that
 	// end open.
 	From, Until time.Time
-	// Outcomes translates the provider's words into outcomes. These words need no entry, in upper
-	// or lower case: succeeded, success, successful, completed, paid; failed, failure, rejected,
-	// refused, reversed; pending, processing, in_progress.
+	// Outcomes translates the provider's words, exactly as the statement has them, into outcomes.
+	// Known words, in any case, need no entry: succeeded, success, successful, completed and paid
+	// are Paid; failed, failure, rejected, refused and reversed are Refused; pending, processing
+	// and in_progress are InProgress. A row with any other word is in StatusDiffers.
 	Outcomes map[string]Outcome
 }
 

@@ -18,8 +18,8 @@ type ConsumerCodec interface {
 	// Encode returns the payload for the consumer code with that id.
 	Encode(live bool, id string) (string, error)
 	// Decode returns the id of the consumer code that a payload names. It fails with ErrPayload
-	// for a text that no codec of this form has written, and with ErrNotConsumer for a payload
-	// that is not a consumer's of this mode.
+	// for text that is not in this format. It fails with ErrNotConsumer for anything else: a
+	// forged payload, one of the other mode, or one that is not a consumer's.
 	Decode(live bool, payload string) (id string, err error)
 }
 

@@ -56,7 +56,10 @@ type IssueConsumerCodeParams struct {
 
 // IssueConsumerCode makes a code for a consumer of the caller's mode, in any status. A code may
 // outlive the wallet; its use is then refused. With an idempotency key the call may be repeated
-// safely.
+// safely. IssueConsumerCode does not check caller.Merchant. Let only the operator or the consumer's
+// own app call it.
+//
+// Refusals: parameter_invalid, account_not_found.
 func (s *Service) IssueConsumerCode(ctx context.Context, caller api.Caller, p IssueConsumerCodeParams) (*ConsumerCode, error) {
 	if p.Type == "" {
 		p.Type = Static

@@ -239,8 +239,8 @@ type Range struct {
 
 // Claim selects due work of one mode. It does not read work of the other mode.
 type Claim struct {
-	// Live is the mode. The operator's records have a Scope in which Live is false, so they count
-	// as test mode.
+	// Live is the mode. Records of the operator that belong to no mode have a Scope in which Live
+	// is false, so a claim of test mode gets them.
 	Live bool
 	// Due is the time up to which records of all scopes of the mode are due, inclusive.
 	// It is zero if Clocks are given.

@@ -9,8 +9,8 @@ import (
 // Verbatim names the field of T whose JSON goes into the document as it is. The writer of
 // the field must ensure that it is valid and compact, as an encoder makes it. An event's
 // object and an idempotency key's answer are such fields. Checking them again would cost
-// time; see docs/performance.md. T has no other field of raw JSON. Verbatim has no effect
-// beside [Collection.Passthrough]. It returns c, and is called where c is declared.
+// time; see docs/performance.md. If c also declares [Collection.Passthrough], Verbatim does not
+// apply to what is stored. Verbatim returns c; call it where c is declared.
 func (c *Collection[T]) Verbatim(in func(*T) *json.RawMessage) *Collection[T] {
 	c.verbatim = in
 	return c

@@ -87,7 +87,8 @@ func (s *Service) ListDeliveries(ctx context.Context, caller api.Caller, p Deliv
 }
 
 // Resend sends an event again to every active endpoint that wants its type, and returns
-// the event. More than 10 times an hour or 50 times a day are refused with rate_limited.
+// the event. Resending one event more than 10 times an hour or 50 times a day is refused with
+// rate_limited.
 func (s *Service) Resend(ctx context.Context, caller api.Caller, id string) (*event.Event, error) {
 	op := engine.Operation{Name: "event.resend", Params: id}
 	e, err := engine.Execute(ctx, s.engine, caller, op, func(tx *engine.Tx) (*event.Event, error) {

@@ -24,9 +24,11 @@ var errPanicked = errors.New("webhook: the function panicked")
 // change.
 type Seen interface {
 	// Begin reports whether the event is new. An event that was handled without an error is
-	// not. While another delivery handles it, Begin returns [ErrInProgress], so that the
-	// sender delivers it again unless that ends well. An implementation that outlives its
-	// process forgets, after a while, the events that it began and never ended.
+	// not. While another delivery of the event is being handled, Begin returns [ErrInProgress].
+	// The [Handler] then answers 503, and the sender delivers the event again later.
+	//
+	// An implementation that stores events must, after some time, treat an event as new again
+	// if it was begun and never ended, because the process may have died.
 	Begin(ctx context.Context, id string) (fresh bool, err error)
 	// End ends what Begin began, once for each event that Begin called new, also when the
 	// function panicked. After an error the event is new again.

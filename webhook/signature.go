@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The headers of a delivery. SignatureHeader is this API's own; the other three are those of
-// Standard Webhooks.
+// SignatureHeader is this API's own signature, which [Verify] checks. A delivery also has the
+// headers of Standard Webhooks: Webhook-Id, Webhook-Timestamp and Webhook-Signature.
 const (
 	SignatureHeader         = "Service-Signature"
 	idHeader                = "Webhook-Id"

@@ -54,8 +54,9 @@ func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 //   - the pool pings a connection that was idle for a second, and waits a second for the
 //     answer;
 //   - of several hosts, one that accepts connections but does not answer is skipped for
-//     3 seconds, and the pool uses only a server that takes writes, unless the URL sets
-//     another target_session_attrs than any.
+//     3 seconds;
+//   - with several hosts the pool uses only a server that takes writes. A
+//     target_session_attrs in the URL overrides that, except any.
 //
 // Behind a proxy that pools by transaction, add default_query_exec_mode=cache_describe to
 // the URL. The caller may change the result.

@@ -17,16 +17,16 @@
 // are open-file-description locks. This package sets that for all databases of the
 // process when it is imported, unless MODERNC_SQLITE_OFD_LOCK=0 is in the environment;
 // OFDLockingEnabled of modernc.org/sqlite reports it. On other Unix systems, on Linux
-// before 3.15, and with that variable, the locks are POSIX locks. The host must not open
-// any of the three files there while the store is open: closing the descriptor drops
-// SQLite's locks, and another program that opens the database may then destroy commits
-// that Update has acknowledged.
+// before 3.15, and with that variable, the locks are POSIX locks. There the host must not
+// open the database file or its -wal and -shm files while the store is open: closing the
+// descriptor drops SQLite's locks, and another program that opens the database may then
+// destroy commits that Update has acknowledged.
 //
-// To restore a backup, close every store on the file first, and put the backup in its place without
-// the old -wal and -shm beside it. The store notices a file that is moved into the place of an open
-// one ([ErrReplaced]). It does not notice a file that is copied over the open one; that damages the
-// database. A restore by SQLite itself, such as .restore of its shell, is another process's commit
-// to the store, which then reads everything anew.
+// To restore a backup, close every store on the file first. Then put the backup in its place, and
+// remove the old -wal and -shm files. The store notices a file that is moved into the place of an
+// open one ([ErrReplaced]). It does not notice a file that is copied over the open one; that
+// damages the database. To the store, a restore by SQLite itself, such as .restore of its shell, is
+// another process's commit: the store then reads everything anew.
 package sqlite
 
 import (

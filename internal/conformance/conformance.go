@@ -58,8 +58,11 @@ type Order struct {
 	MessageOnly bool
 }
 
-// Call is a call of the provider.
-type Call func(ctx context.Context) (provider.Result, error)
+// Call is a call of the provider, with the name of its method.
+type Call struct {
+	Name string
+	Do   func(ctx context.Context) (provider.Result, error)
+}
 
 var source = ids.New(time.Now, nil)
 
@@ -75,31 +78,41 @@ func NewOrder(prefix string, amount int64) provider.Order {
 // Want makes a call. It returns an error if the answer has another outcome. InProgress passes
 // always, since a provider may take its time.
 func (o *Order) Want(t *testing.T, call Call, want provider.Outcome) error {
-	result, err := call(t.Context())
+	result, err := call.Do(t.Context())
 	switch {
 	case err != nil:
-		err = fmt.Errorf("got the error %w, want an answer", err)
+		err = fmt.Errorf("%s returns the error %w, want %q", call.Name, err, want)
 	case result.Outcome != want && result.Outcome != provider.InProgress:
-		err = fmt.Errorf("got %q, want %q or %q", result.Outcome, want, provider.InProgress)
+		err = fmt.Errorf("%s answers %q, want %q", call.Name, result.Outcome, want)
 	case result.Outcome == provider.Refused && result.Reason == (provider.Refusal{}):
-		err = errors.New("the refusal has neither code nor message")
+		err = fmt.Errorf("%s refuses with neither code nor message", call.Name)
 	case result.Outcome == provider.Refused && o.MessageOnly && result.Reason.Message == "":
-		err = errors.New("the refusal has no message, and merchants do not see its code")
+		err = fmt.Errorf("%s refuses without a message, and merchants do not see the code", call.Name)
 	}
-	return errors.Join(err, o.discreet(result, err))
+	return errors.Join(err, o.discreet(call, result, err))
 }
 
 // wantError makes a call that gets lost. It returns an error if the call has an answer.
 func (o *Order) wantError(t *testing.T, call Call) error {
-	result, err := call(t.Context())
+	result, err := call.Do(t.Context())
 	if err == nil {
-		return fmt.Errorf("a call that got lost is answered with %q; the outcome is unknown, which is an error", result.Outcome)
+		return fmt.Errorf("%s gets lost and answers %q; the outcome is unknown, which is an error", call.Name, result.Outcome)
 	}
-	return o.discreet(result, err)
+	return o.discreet(call, result, err)
+}
+
+// wantIfAnswered makes a call of a paid order that may fail. A client may have repeated the
+// request by itself, and so have an answer.
+func (o *Order) wantIfAnswered(ctx context.Context, call Call) error {
+	result, err := call.Do(ctx)
+	if err == nil && result.Outcome != provider.Paid && result.Outcome != provider.InProgress {
+		return fmt.Errorf("%s gets lost or runs out of time and answers %q; the outcome is unknown, which is an error", call.Name, result.Outcome)
+	}
+	return o.discreet(call, result, err)
 }
 
 // discreet refuses an answer that quotes a secret.
-func (o *Order) discreet(result provider.Result, err error) error {
+func (o *Order) discreet(call Call, result provider.Result, err error) error {
 	text := result.Reason.Message + " " + result.Reference
 	if err != nil {
 		text += " " + err.Error()
@@ -107,7 +120,7 @@ func (o *Order) discreet(result provider.Result, err error) error {
 	for _, secret := range o.Secrets {
 		// A phone number may stand there in its national form.
 		if secret != "" && strings.Contains(text, strings.TrimPrefix(secret, "+233")) {
-			return errors.New("an error, reason or reference quotes a number or a secret, and would be shown or logged")
+			return fmt.Errorf("the error, reason or reference of %s quotes a number or a secret, and would be shown or logged", call.Name)
 		}
 	}
 	return nil
@@ -119,7 +132,7 @@ func (o *Order) WantMoved(want int) error {
 		return nil
 	}
 	if got := o.Moved(o.ID); got != want {
-		return fmt.Errorf("money moved %d times, want %d", got, want)
+		return fmt.Errorf("the provider moved money %d times, want %d", got, want)
 	}
 	return nil
 }

@@ -112,16 +112,6 @@ var promises = []promise{
 	}},
 }
 
-// wantIfAnswered makes a call of a paid order that may fail. A client may have repeated the
-// request by itself, and so have an answer.
-func (o *Order) wantIfAnswered(ctx context.Context, call Call) error {
-	result, err := call(ctx)
-	if err == nil && result.Outcome != provider.Paid && result.Outcome != provider.InProgress {
-		return errors.New("a call that got lost or ran out of time is answered with " + string(result.Outcome) + "; the outcome is unknown, which is an error")
-	}
-	return o.discreet(result, err)
-}
-
 // lose has the next call lost.
 func lose(t *testing.T, hook func()) {
 	t.Helper()

@@ -109,10 +109,9 @@ func transfer(t *testing.T, amount int64, to Destination) provider.Transfer {
 // order returns the calls of a transfer.
 func (r *Rig) order(o provider.Transfer) *conformance.Order {
 	order := &conformance.Order{
-		Order:  o.Order,
-		Submit: func(ctx context.Context) (provider.Result, error) { return r.Rail.Submit(ctx, o) },
-		Status: func(ctx context.Context) (provider.Result, error) { return r.Rail.Status(ctx, o) },
-		Moved:  r.Moved, Secrets: []string{o.Number},
+		Order: o.Order, Moved: r.Moved, Secrets: []string{o.Number},
+		Submit: conformance.Call{Name: "Submit", Do: func(ctx context.Context) (provider.Result, error) { return r.Rail.Submit(ctx, o) }},
+		Status: conformance.Call{Name: "Status", Do: func(ctx context.Context) (provider.Result, error) { return r.Rail.Status(ctx, o) }},
 	}
 	if r.Received != nil {
 		order.Received = func() error {

@@ -42,6 +42,7 @@ func TestSimulated(t *testing.T) {
 type fake struct {
 	mu       sync.Mutex
 	orders   map[string]*order
+	moved    map[string]int
 	loseNext string
 	// a fault to switch on, such as "refund: moves twice"
 	fault string
@@ -51,7 +52,6 @@ type order struct {
 	provider.Order
 	method, charge string // charge is empty for a charge
 	outcome        provider.Outcome
-	moved          int
 	back           int64 // refunded of a charge
 }
 
@@ -88,6 +88,9 @@ func (p *fake) submit(ctx context.Context, o *order) (provider.Result, error) {
 	defer p.mu.Unlock()
 	lose := p.loseNext
 	p.loseNext = ""
+	if ctx.Err() != nil && p.bad(o, "moves though cancelled") {
+		p.moved[o.ID]++
+	}
 	if ctx.Err() != nil || lose == "request" {
 		return p.lost(o)
 	}
@@ -98,12 +101,14 @@ func (p *fake) submit(ctx context.Context, o *order) (provider.Result, error) {
 		p.orders[o.ID] = o
 		known = o
 		if o.outcome == provider.Paid && !(p.bad(o, "takes orders alike for one") && p.has(o)) {
-			o.moved++
+			p.moved[o.ID]++
 		}
 	case p.bad(o, "refuses repetitions"):
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "Duplicate reference."}}, nil
 	case p.bad(o, "moves twice") && known.outcome == provider.Paid:
-		known.moved++
+		p.moved[o.ID]++
+	case p.bad(o, "pays what it refused") && known.outcome == provider.Refused:
+		p.moved[o.ID]++
 	}
 	if lose == "answer" {
 		return p.lost(o)
@@ -189,8 +194,7 @@ func (p *fake) status(o *order) (provider.Result, error) {
 	}
 	switch {
 	case p.bad(o, "moves when asked"):
-		o.moved++
-		p.orders[o.ID] = o
+		p.moved[o.ID]++
 	case p.bad(o, "refuses the unknown"):
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Message: "No such reference."}}, nil
 	}
@@ -199,7 +203,7 @@ func (p *fake) status(o *order) (provider.Result, error) {
 
 // rig returns a rig on a new provider with that fault.
 func rig(fault string) *Rig {
-	p := &fake{orders: map[string]*order{}, fault: fault}
+	p := &fake{orders: map[string]*order{}, moved: map[string]int{}, fault: fault}
 	lose := func(what string) func() {
 		return func() {
 			p.mu.Lock()
@@ -213,10 +217,7 @@ func rig(fault string) *Rig {
 		Moved: func(id string) int {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			if o := p.orders[id]; o != nil {
-				return o.moved
-			}
-			return 0
+			return p.moved[id]
 		},
 		Received: func(id string) decimal.Decimal {
 			p.mu.Lock()
@@ -243,6 +244,8 @@ func TestBadChargers(t *testing.T) {
 		"moves twice":                {"submitted twice", "submitted by many", "a lost answer"},
 		"refuses repetitions":        {"submitted twice", "submitted by many", "a lost answer"},
 		"moves when asked":           {"an unknown order"},
+		"moves though cancelled":     {"a cancelled context"},
+		"pays what it refused":       {"a refused order"},
 		"refuses the unknown":        {"an unknown order", "a lost request"},
 		"takes orders alike for one": {"two orders alike"},
 		"takes loss for no":          {"a lost request", "a lost answer", "a cancelled context", "a status that gets lost"},

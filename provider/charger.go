@@ -3,6 +3,7 @@ package provider
 import "context"
 
 // Charger takes money from a customer's payment method. The host implements it for its provider.
+// Package provider/chargertest is a test suite for this contract and for that of [RefundRail].
 //
 // A Charger carries out two calls of Charge with one id as one charge, and answers the
 // second with the outcome of the first. It must be safe for concurrent use. The library

@@ -5,8 +5,8 @@
 // The id of an order makes it safe: a provider carries out two calls with one id as one
 // order, and answers the second with the outcome of the first.
 //
-// The package books nothing. [Simulated] is the provider of test mode, and package
-// provider/railtest tests a Rail against these contracts.
+// The package books nothing. [Simulated] is the provider of test mode. Package provider/railtest
+// tests a Rail against these contracts, and provider/chargertest a Charger.
 package provider
 
 import (

@@ -28,7 +28,7 @@ var imports = map[string]string{
 	"pgx": "github.com/jackc/pgx/v5", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
 	"payments": library, "account": library + "/account", "api": library + "/api",
 	"disbursement": library + "/disbursement", "event": library + "/event", "invoice": library + "/invoice",
-	"message": library + "/message", "payment": library + "/payment", "railtest": library + "/provider/railtest",
+	"message": library + "/message", "payment": library + "/payment", "railtest": library + "/provider/railtest", "chargertest": library + "/provider/chargertest",
 	"smtp":    library + "/invoice/smtp",
 	"httpapi": library + "/httpapi", "inspector": library + "/httpapi/inspector", "paymentstest": library + "/httpapi/paymentstest",
 	"payout": library + "/payout", "postgres": library + "/storage/postgres", "provider": library + "/provider",
@@ -46,7 +46,7 @@ var given = map[string]string{
 	"code": "string", "consumer": "string", "endpoint": "*webhook.Endpoint", "entered": "string", "eventID": "string", "id": "string",
 	"inv": "*invoice.Invoice", "newest": "string", "payload": "string", "pin": "string",
 	"paid": "*payment.Payment", "r": "*refund.Refund",
-	"myprovider": "struct{ New func(token string) provider.Rail }",
+	"myprovider": "struct{ New func(token string) provider.Rail; NewCharger func(token string) provider.Charger }",
 	"mystore":    "struct{ Open func(dir string) storage.Store }",
 }
 

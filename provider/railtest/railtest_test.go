@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/conformance"
 	"github.com/seed-7082ffec/payments/internal/expect"
 	"github.com/seed-7082ffec/payments/provider"
 )
@@ -23,46 +24,45 @@ func TestSimulated(t *testing.T) {
 		return Destination{Channel: provider.MobileMoney, Network: "mtn", Number: number}
 	}
 	for _, c := range checks {
-		if c.name == "an unknown order" {
+		if c.Name == "an unknown order" {
 			continue
 		}
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.Name, func(t *testing.T) {
 			simulated := Rig{Rail: provider.Simulated{}, Name: "Kofi Mensah", Paid: to("+233241230000"), Refused: to("+233241230901"), Slow: to("+233241230903")}
-			expect.NoError(t, c.run(t, &rig{Rig: simulated}), "run")
+			expect.NoError(t, c.Run(t, &simulated), "run")
 		})
 	}
 }
 
-// fake is a provider and its rail in one, with faults to switch on.
+// fake is a provider and its rail in one.
 type fake struct {
 	mu       sync.Mutex
 	orders   map[string]provider.Transfer
 	moved    map[string]int
 	loseNext string
 
-	twice, early, hasty, talks, cheats, mute bool
+	// a fault to switch on
+	fault string
 }
 
 func (p *fake) Submit(ctx context.Context, o provider.Transfer) (provider.Result, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if ctx.Err() != nil {
-		if p.hasty {
-			return provider.Result{Outcome: provider.Refused}, nil
-		}
-		return provider.Result{}, ctx.Err()
-	}
 	lose := p.loseNext
 	p.loseNext = ""
-	if lose == "request" {
+	if ctx.Err() != nil || lose == "request" {
 		return p.lost(o)
 	}
 	_, again := p.orders[o.ID]
-	if p.cheats {
+	if p.fault == "changes the amount" {
 		o.Amount++
 	}
 	p.orders[o.ID] = o
-	if (!again || p.twice) && o.Number[len(o.Number)-1] == '1' {
+	like := false
+	for id, other := range p.orders {
+		like = like || id != o.ID && other.Number == o.Number && other.Amount == o.Amount
+	}
+	if (!again || p.fault == "pays twice") && o.Number[len(o.Number)-1] == '1' && (!like || p.fault != "takes orders alike for one") {
 		p.moved[o.ID]++
 	}
 	if lose == "answer" {
@@ -72,13 +72,13 @@ func (p *fake) Submit(ctx context.Context, o provider.Transfer) (provider.Result
 }
 
 func (p *fake) lost(o provider.Transfer) (provider.Result, error) {
-	if p.hasty {
+	switch p.fault {
+	case "takes loss for no":
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Code: api.RecipientUnavailable}}, nil
-	}
-	if p.talks {
+	case "quotes numbers":
 		return provider.Result{}, errors.New("no answer for " + o.Number)
 	}
-	return provider.Result{}, errLost
+	return provider.Result{}, errors.New("no answer")
 }
 
 func (p *fake) answer(o provider.Transfer) provider.Result {
@@ -86,10 +86,13 @@ func (p *fake) answer(o provider.Transfer) provider.Result {
 	case '1':
 		return provider.Result{Outcome: provider.Paid, Reference: "r"}
 	case '2':
-		if p.mute {
+		if p.fault == "refuses without words" {
 			return provider.Result{Outcome: provider.Refused}
 		}
 		return provider.Result{Outcome: provider.Refused, Reason: provider.Refusal{Code: api.InvalidDestination}}
+	}
+	if p.fault == "guesses" {
+		return provider.Result{Outcome: provider.Paid}
 	}
 	return provider.Result{Outcome: provider.InProgress}
 }
@@ -102,18 +105,31 @@ func (p *fake) Status(_ context.Context, o provider.Transfer) (provider.Result, 
 	if lose != "" {
 		return p.lost(o)
 	}
-	if _, ok := p.orders[o.ID]; ok {
+	if _, ok := p.orders[o.ID]; ok && p.fault != "forgets" {
 		return p.answer(o), nil
 	}
-	if p.early {
+	if p.fault == "pays when asked" {
 		p.moved[o.ID]++
-		return provider.Result{Outcome: provider.Refused}, nil
 	}
 	return provider.Result{Outcome: provider.NotFound}, nil
 }
 
+func (p *fake) AccountName(context.Context, provider.Enquiry) (string, error) {
+	if p.fault == "misnames" {
+		return "Ama Owusu", nil
+	}
+	return "Kofi Mensah", nil
+}
+
+func (p *fake) Check(context.Context, provider.Transfer) error {
+	if p.fault == "refuses good destinations" {
+		return &provider.Refusal{Code: api.InvalidDestination}
+	}
+	return nil
+}
+
 // rig returns a rig on a new provider.
-func (p *fake) rig() Rig {
+func (p *fake) rig() *Rig {
 	p.orders, p.moved = map[string]provider.Transfer{}, map[string]int{}
 	to := func(last string) Destination {
 		return Destination{Channel: provider.MobileMoney, Network: "mtn", Number: "+23324123456" + last}
@@ -125,8 +141,8 @@ func (p *fake) rig() Rig {
 			p.loseNext = what
 		}
 	}
-	return Rig{
-		Rail: p, Paid: to("1"), Refused: to("2"), Slow: to("3"),
+	return &Rig{
+		Rail: p, Name: "Kofi Mensah", Paid: to("1"), Refused: to("2"), Slow: to("3"),
 		Moved: func(id string) int {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -142,36 +158,29 @@ func (p *fake) rig() Rig {
 }
 
 func TestAGoodRail(t *testing.T) {
-	Run(t, func(*testing.T) Rig { return new(fake).rig() })
+	conformance.TestComplete(t, checks, func() *Rig { return new(fake).rig() })
+	Run(t, func(*testing.T) Rig { return *new(fake).rig() })
 }
 
-// A rail with a fault fails what finds it.
+// A rail with a fault fails the checks that must find it.
 func TestBadRails(t *testing.T) {
-	for fault, c := range map[string]struct {
-		begin  func(*fake)
-		caught []string
-	}{
-		"pays twice":            {func(p *fake) { p.twice = true }, []string{"submitted twice", "submitted by many"}},
-		"pays when asked":       {func(p *fake) { p.early = true }, []string{"an unknown order"}},
-		"takes loss for no":     {func(p *fake) { p.hasty = true }, []string{"a lost request", "a lost answer", "a cancelled context", "a status that gets lost"}},
-		"quotes numbers":        {func(p *fake) { p.talks = true }, []string{"a lost request", "a lost answer"}},
-		"changes the amount":    {func(p *fake) { p.cheats = true }, []string{"what the provider is told"}},
-		"refuses without words": {func(p *fake) { p.mute = true }, []string{"a refused order"}},
+	faults := map[string]conformance.Fault[*Rig]{}
+	for fault, found := range map[string][]string{
+		"pays twice":                 {"submitted twice", "submitted by many"},
+		"pays when asked":            {"an unknown order"},
+		"takes orders alike for one": {"two orders alike"},
+		"takes loss for no":          {"a lost request", "a lost answer", "a cancelled context", "a status that gets lost"},
+		"quotes numbers":             {"a lost request", "a lost answer"},
+		"changes the amount":         {"what the provider is told"},
+		"refuses without words":      {"a refused order"},
+		"guesses":                    {"a slow order"},
+		"forgets":                    {"a paid order"},
+		"misnames":                   {"the name of an account"},
+		"refuses good destinations":  {"a destination that is looked at"},
 	} {
-		for _, name := range c.caught {
-			t.Run(fault+"/"+name, func(t *testing.T) {
-				for _, check := range checks {
-					if check.name == name {
-						p := new(fake)
-						c.begin(p)
-						expect.True(t, check.run(t, &rig{Rig: p.rig()}) != nil, "is not found")
-						return
-					}
-				}
-				t.Error("there is no such check")
-			})
-		}
+		faults[fault] = conformance.Fault[*Rig]{Open: func() *Rig { return (&fake{fault: fault}).rig() }, Found: found}
 	}
+	conformance.TestFaults(t, checks, faults)
 }
 
 func TestChaosMovesOnce(t *testing.T) {

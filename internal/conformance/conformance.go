@@ -1,0 +1,146 @@
+// Package conformance has what provider/railtest and provider/chargertest share: the promises that
+// hold for every order, be it a transfer, a charge or a refund, and a chaotic provider.
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/seed-7082ffec/payments/api"
+	"github.com/seed-7082ffec/payments/internal/ids"
+	"github.com/seed-7082ffec/payments/provider"
+)
+
+// Check is one promise of a provider. Run returns why the promise is broken.
+type Check[R any] struct {
+	Name string
+	Run  func(t *testing.T, r R) error
+}
+
+// Run runs each check on a rig of its own.
+func Run[R any](t *testing.T, checks []Check[R], open func(t *testing.T) R) {
+	for _, c := range checks {
+		t.Run(c.Name, func(t *testing.T) {
+			if err := c.Run(t, open(t)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Flow is one flow of orders at a provider under test: transfers, charges or refunds.
+type Flow struct {
+	// New makes an order with that amount, which has that outcome at the provider: Paid, Refused
+	// or InProgress. It skips the test if the rig has no such order.
+	New func(t *testing.T, amount int64, outcome provider.Outcome) (*Order, error)
+	// LoseRequest and LoseAnswer lose the next call, as in the rigs. They may be nil.
+	LoseRequest, LoseAnswer func()
+}
+
+// Order is an order with its two calls.
+type Order struct {
+	provider.Order
+	Submit, Status Call
+	// Moved returns how often money moved for the order with that id. It may be nil.
+	Moved func(id string) int
+	// Received returns how the order that the provider received differs from this one. It may be
+	// nil.
+	Received func() error
+	// Secrets are what no answer may quote.
+	Secrets []string
+	// MessageOnly says that merchants see the message of a refusal and not its code.
+	MessageOnly bool
+}
+
+// Call is a call of the provider, with the name of its method.
+type Call struct {
+	Name string
+	Do   func(ctx context.Context) (provider.Result, error)
+}
+
+var source = ids.New(time.Now, nil)
+
+// NewID returns an id in the library's form.
+func NewID(prefix string) string { return source.Make(prefix) }
+
+// NewOrder returns an order with a new id, at its first attempt.
+func NewOrder(prefix string, amount int64) provider.Order {
+	now := time.Now()
+	return provider.Order{ID: NewID(prefix), Live: true, Amount: amount, CreatedAt: now, SubmittedAt: now, Now: now, Attempts: 1}
+}
+
+// Want makes a call. It returns an error if the answer has another outcome. InProgress passes
+// always, since a provider may take its time.
+func (o *Order) Want(t *testing.T, call Call, want provider.Outcome) error {
+	result, err := call.Do(t.Context())
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%s returns the error %w, want %q", call.Name, err, want)
+	case result.Outcome != want && result.Outcome != provider.InProgress:
+		err = fmt.Errorf("%s answers %q, want %q", call.Name, result.Outcome, want)
+	case result.Outcome == provider.Refused && result.Reason == (provider.Refusal{}):
+		err = fmt.Errorf("%s refuses with neither code nor message", call.Name)
+	case result.Outcome == provider.Refused && o.MessageOnly && result.Reason.Message == "":
+		err = fmt.Errorf("%s refuses without a message, and merchants do not see the code", call.Name)
+	}
+	return errors.Join(err, o.discreet(call, result, err))
+}
+
+// wantError makes a call that gets lost. It returns an error if the call has an answer.
+func (o *Order) wantError(t *testing.T, call Call) error {
+	result, err := call.Do(t.Context())
+	if err == nil {
+		return fmt.Errorf("%s gets lost and answers %q; the outcome is unknown, which is an error", call.Name, result.Outcome)
+	}
+	return o.discreet(call, result, err)
+}
+
+// wantIfAnswered makes a call of a paid order that may fail. A client may have repeated the
+// request by itself, and so have an answer.
+func (o *Order) wantIfAnswered(ctx context.Context, call Call) error {
+	result, err := call.Do(ctx)
+	if err == nil && result.Outcome != provider.Paid && result.Outcome != provider.InProgress {
+		return fmt.Errorf("%s gets lost or runs out of time and answers %q; the outcome is unknown, which is an error", call.Name, result.Outcome)
+	}
+	return o.discreet(call, result, err)
+}
+
+// discreet refuses an answer that quotes a secret.
+func (o *Order) discreet(call Call, result provider.Result, err error) error {
+	text := result.Reason.Message + " " + result.Reference
+	if err != nil {
+		text += " " + err.Error()
+	}
+	for _, secret := range o.Secrets {
+		// A phone number may stand there in its national form.
+		if secret != "" && strings.Contains(text, strings.TrimPrefix(secret, "+233")) {
+			return fmt.Errorf("the error, reason or reference of %s quotes a number or a secret, and would be shown or logged", call.Name)
+		}
+	}
+	return nil
+}
+
+// WantMoved compares how often money moved, where the rig can tell.
+func (o *Order) WantMoved(want int) error {
+	if o.Moved == nil {
+		return nil
+	}
+	if got := o.Moved(o.ID); got != want {
+		return fmt.Errorf("the provider moved money %d times, want %d", got, want)
+	}
+	return nil
+}
+
+// SameAmount compares an amount that arrived, in GHS, with that of an order.
+func SameAmount(got decimal.Decimal, o provider.Order) error {
+	if want := api.FromPesewas(o.Amount); !got.Equal(want.Decimal) {
+		return fmt.Errorf("GHS %s arrived as %s", want, got)
+	}
+	return nil
+}

@@ -198,7 +198,7 @@ func TestPDFStamp(t *testing.T) {
 // BenchmarkPDF makes documents. The metric of-gopdf is how many times as long a bare
 // gopdf document takes, with fonts that were parsed before: the same texts at the same
 // places on as many pages, and the same QR code with a run of modules a rectangle, without
-// any layout. The two take turns.
+// any layout, colours, rules and feet. So it does less. The two take turns.
 func BenchmarkPDF(b *testing.B) {
 	var fonts gopdf.FontContainer
 	for family, data := range map[string][]byte{"regular": dejavusanscondensed.TTF, "bold": dejavusanscondensedbold.TTF} {

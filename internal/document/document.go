@@ -93,7 +93,9 @@ type Document struct {
 	fonts map[family]bool // the fonts that pdf has
 	pages []*page
 	y     float64
-	err   error
+	// colour fills texts and areas. A page begins with black.
+	colour Colour
+	err    error
 }
 
 // New begins a document.
@@ -202,8 +204,13 @@ func (d *Document) Paragraph(x, width float64, t Text) {
 func (d *Document) Wrap(t Text, width float64) []string {
 	var lines []string
 	for given := range strings.SplitSeq(strings.ReplaceAll(t.Text, "\r\n", "\n"), "\n") {
+		words := strings.Fields(plain(given))
+		if whole := strings.Join(words, " "); d.width(whole, t.Size, t.Bold) <= width {
+			lines = append(lines, whole)
+			continue
+		}
 		line := ""
-		for word := range strings.FieldsSeq(plain(given)) {
+		for _, word := range words {
 			joined := word
 			if line != "" {
 				joined = line + " " + word
@@ -341,15 +348,16 @@ func (d *Document) Bytes() ([]byte, error) {
 
 // drawTestMark draws the strip of test mode, in the amber of the hosted pages' strip.
 func (d *Document) drawTestMark() {
-	d.pdf.SetFillColor(0xfd, 0xf0, 0xd5)
+	d.fill(Colour{0xfd, 0xf0, 0xd5})
 	d.pdf.RectFromUpperLeftWithStyle(0, 0, pageWidth, testStrip, "F")
 	d.font(testMark.Text, testMark.Size, testMark.Bold)
-	d.pdf.SetTextColor(0x85, 0x50, 0x00)
+	d.fill(Colour{0x85, 0x50, 0x00})
 	d.pdf.SetXY(testMark.X, testMark.y)
 	d.keep(d.pdf.Cell(nil, testMark.Text))
 }
 
 func (d *Document) drawPage(p *page, foot string) {
+	d.colour = Colour{}
 	if d.info.Test {
 		d.drawTestMark()
 	}
@@ -382,13 +390,23 @@ func (d *Document) draw(t Text) {
 		x -= d.width(t.Text, t.Size, t.Bold)
 	}
 	d.font(t.Text, t.Size, t.Bold)
-	d.pdf.SetTextColor(20, 20, 20)
 	if t.Grey {
-		d.pdf.SetTextColor(100, 100, 100)
+		d.fill(Colour{100, 100, 100})
+	} else {
+		d.fill(Colour{20, 20, 20})
 	}
 	// Cell writes from the upper edge of its text, as the layout does.
 	d.pdf.SetXY(x, t.y)
 	d.keep(d.pdf.Cell(nil, t.Text))
+}
+
+// fill sets the colour of texts and areas. gopdf's own colour of texts would stand before each
+// text again.
+func (d *Document) fill(c Colour) {
+	if c != d.colour {
+		d.colour = c
+		d.pdf.SetFillColor(c[0], c[1], c[2])
+	}
 }
 
 // drawStamp draws a word with a frame around it.
@@ -397,7 +415,7 @@ func (d *Document) drawStamp(s stamp) {
 	width := d.width(s.word.Text, s.word.Size, s.word.Bold) + 2*side
 	d.pdf.SetLineWidth(1.5)
 	d.pdf.SetStrokeColor(s.colour[0], s.colour[1], s.colour[2])
-	d.pdf.SetTextColor(s.colour[0], s.colour[1], s.colour[2])
+	d.fill(s.colour)
 	d.pdf.RectFromUpperLeftWithStyle(s.word.X-width, s.word.y, width, height, "D")
 	d.pdf.SetXY(s.word.X-width+side, s.word.y+above)
 	d.keep(d.pdf.Cell(nil, s.word.Text))
@@ -407,7 +425,7 @@ func (d *Document) drawStamp(s stamp) {
 // and adjacent equal rows, so that no seams show.
 func (d *Document) drawCode(c code) {
 	side := c.width / float64(len(c.bits))
-	d.pdf.SetFillColor(0, 0, 0)
+	d.fill(Colour{})
 	for y, row := range c.bits {
 		for x := 0; x < len(row); x++ {
 			width := run(row, x)

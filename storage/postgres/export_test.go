@@ -30,3 +30,6 @@ func (s *Store) Happened(ctx context.Context, number, token int64) (bool, error)
 // ExpectCommit and InsertCommit are what a batch sends that has run on another.
 func (s *Store) ExpectCommit() string { return s.sql.expectCommit }
 func (s *Store) InsertCommit() string { return s.sql.insertCommit }
+
+// CheckVersion is what Open does with the server's answer to version().
+func CheckVersion(version string) error { return checkVersion(version) }

@@ -74,24 +74,30 @@ func TestCommitsAreSafeWithoutTheLock(t *testing.T) {
 	schema := pgtest.Schema(t)
 	config := must.Get(pgxpool.ParseConfig(pgtest.URL(t)))(t)
 	address := newTCPProxy(t, fmt.Sprintf("%s:%d", config.ConnConfig.Host, config.ConnConfig.Port))
+	var ignored atomic.Bool
 	var unlocked atomic.Int64
 	lock := fmt.Appendf(nil, `LOCK TABLE "%s".storage_writer IN EXCLUSIVE MODE`, schema)
 	nothing := bytes.Repeat([]byte{' '}, len(lock))
 	copy(nothing, "SELECT 1 --")
 	address.change = func(sent []byte) {
-		for i := bytes.Index(sent, lock); i >= 0; i = bytes.Index(sent, lock) {
+		for i := bytes.Index(sent, lock); i >= 0 && ignored.Load(); i = bytes.Index(sent, lock) {
 			copy(sent[i:], nothing)
 			unlocked.Add(1)
 		}
 	}
 	to := address.listener.Addr().String()
+	var pools []*pgxpool.Pool
 	var stores []*postgres.Store
 	for range 2 {
 		config := must.Get(pgxpool.ParseConfig("postgres://postgres@" + to + "/postgres?sslmode=disable&default_query_exec_mode=cache_describe"))(t)
 		config.ConnConfig.User, config.ConnConfig.Password, config.ConnConfig.Database = userOf(t)
 		pool := must.Get(pgxpool.NewWithConfig(t.Context(), config))(t)
 		t.Cleanup(pool.Close)
-		stores = append(stores, openNotes(t, pool, schema))
+		pools, stores = append(pools, pool), append(stores, openNotes(t, pool, schema))
+	}
+	ignored.Store(true)
+	if _, err := postgres.Open(t.Context(), pools[0], postgres.Config{Schema: schema}); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("Open: %v", err)
 	}
 	if err := insertNote(t, stores[0], "counter"); err != nil { // it counts from 1
 		t.Fatal(err)

@@ -64,6 +64,9 @@ func (m *migration) run(kinds []*storage.Kind) error {
 	if err := sqlstore.CheckKinds(kinds); err != nil {
 		return err
 	}
+	if err := checkEngine(m.ctx, m.db); err != nil {
+		return err
+	}
 	if err := checkIsolation(m.ctx, m.db); err != nil {
 		return err
 	}

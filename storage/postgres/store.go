@@ -23,7 +23,7 @@
 // [storage.ErrUnavailable]. The store gives up a round trip after 10 seconds, and a
 // commit without an answer after 15 more ([ErrUnknown]).
 //
-// The package needs PostgreSQL 13 or later. Behind a proxy that pools by transaction, the
+// The package needs PostgreSQL 13 or later, self-hosted or managed. Behind a proxy that pools by transaction, the
 // pool's DefaultQueryExecMode must be CacheDescribe: set the URL's parameter
 // default_query_exec_mode=cache_describe. Open refuses every other mode behind a proxy.
 package postgres
@@ -99,7 +99,9 @@ type Stats struct {
 
 // Open opens the database of a pool, and brings its schema up to date (see [Migrate]),
 // unless the Config says not to. Call [Store.Define] with the kinds afterwards. The host
-// closes the pool after the store. ctx bounds the opening alone.
+// closes the pool after the store. ctx bounds the opening alone. Open refuses an engine that
+// speaks PostgreSQL's protocol and does not lock tables as PostgreSQL does, such as CockroachDB
+// and YugabyteDB; see docs/operations.md.
 func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error) {
 	if config.Schema == "" {
 		config.Schema = "payments"
@@ -114,6 +116,9 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 	if pool.Config().MaxConns < 2 {
 		return nil, fmt.Errorf("%w: postgres: the pool's MaxConns is %d; it must be 2 at least", storage.ErrInvalid, pool.Config().MaxConns)
 	}
+	if err := checkEngine(ctx, pool); err != nil {
+		return nil, err
+	}
 	if err := checkProxy(ctx, pool); err != nil {
 		return nil, err
 	}
@@ -125,6 +130,9 @@ func Open(ctx context.Context, pool *pgxpool.Pool, config Config) (*Store, error
 		err = Validate(ctx, pool, config.Schema)
 	} else {
 		err = Migrate(ctx, pool, config.Schema)
+	}
+	if err == nil {
+		err = checkLock(ctx, pool, config.Schema)
 	}
 	if err != nil {
 		return nil, err

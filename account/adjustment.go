@@ -86,7 +86,7 @@ func (s *Service) Adjust(ctx context.Context, caller api.Caller, p AdjustParams)
 			return nil, err
 		}
 		a := Adjustment{
-			ID: tx.NewID("adj_"), Object: "balance_adjustment", Amount: api.Pesewas(pesewas), Currency: api.Currency,
+			ID: tx.NewID("adj_"), Object: "balance_adjustment", Amount: api.FromPesewas(pesewas), Currency: api.Currency,
 			Reason: p.Reason, Actor: p.Actor, Reference: p.Reference, Livemode: caller.Live, CreatedAt: api.At(tx.Now),
 		}
 		err := tx.Post(storage.Posting{

@@ -53,7 +53,7 @@ func (s *Service) Balance(ctx context.Context, caller api.Caller) (*Balance, err
 		}
 		b = &Balance{
 			Object: "balance", Currency: api.Currency,
-			Available: api.Pesewas(available.Amount), Reserved: api.Pesewas(reserved.Amount),
+			Available: api.FromPesewas(available.Amount), Reserved: api.FromPesewas(reserved.Amount),
 		}
 		return nil
 	})
@@ -82,7 +82,7 @@ func (s *Service) amount(ctx context.Context, a ledger.Account) (api.GHS, error)
 	var d api.GHS
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
 		b, err := tx.Balance(a.Name)
-		d = api.Pesewas(b.Amount)
+		d = api.FromPesewas(b.Amount)
 		return err
 	})
 	return d, err

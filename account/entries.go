@@ -61,7 +61,7 @@ func (s *Service) ListEntries(ctx context.Context, caller api.Caller, p ListEntr
 func shownEntry(e *storage.Entry) Entry {
 	return Entry{
 		ID: e.Posting, Object: "balance_entry", Type: e.Type, Source: e.Ref,
-		Amount: api.Pesewas(e.Amount), Balance: api.Pesewas(e.Balance),
+		Amount: api.FromPesewas(e.Amount), Balance: api.FromPesewas(e.Balance),
 		Currency: api.Currency, CreatedAt: api.At(e.At),
 	}
 }

@@ -185,5 +185,5 @@ func (s *Service) checkSeal(account string, number int64, entries []storage.Entr
 			return mac, ""
 		}
 	}
-	return nil, fmt.Sprintf("account %s: the seal of entries %d to %d is not this server's", account, first, last)
+	return nil, fmt.Sprintf("account %s: the seal of entries %d to %d is not this server's; was Config.Key changed without FallbackKeys?", account, first, last)
 }

@@ -91,7 +91,7 @@ func (s *Service) Statement(ctx context.Context, caller api.Caller, period api.T
 	if st.opening+in-out != st.closing {
 		return nil, fmt.Errorf("account: the ledger of %s does not add up; run Verify", st.account)
 	}
-	st.Opening, st.Credits, st.Debits, st.Closing = api.Pesewas(st.opening), api.Pesewas(in), api.Pesewas(out), api.Pesewas(st.closing)
+	st.Opening, st.Credits, st.Debits, st.Closing = api.FromPesewas(st.opening), api.FromPesewas(in), api.FromPesewas(out), api.FromPesewas(st.closing)
 	st.Entries = st.span.end - st.span.first
 	return st, nil
 }

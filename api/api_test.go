@@ -28,8 +28,8 @@ func ExampleError() {
 	// Output: payment_error The balance is too low for this amount.
 }
 
-func ExamplePesewas() {
-	text, _ := json.Marshal([]api.GHS{api.Pesewas(15050), api.Pesewas(100), api.Pesewas(1), api.Pesewas(-250), api.Pesewas(999_999_99), api.Pesewas(115)})
+func ExampleFromPesewas() {
+	text, _ := json.Marshal([]api.GHS{api.FromPesewas(15050), api.FromPesewas(100), api.FromPesewas(1), api.FromPesewas(-250), api.FromPesewas(999_999_99), api.FromPesewas(115)})
 	fmt.Println(string(text))
 	// Output: [150.5,1,0.01,-2.5,999999.99,1.15]
 }
@@ -99,7 +99,7 @@ func TestAmountsInJSON(t *testing.T) {
 			t.Errorf("%s passes", wrong)
 		}
 	}
-	if got := api.Pesewas(math.MaxInt64).Decimal; !got.Equal(decimal.RequireFromString("92233720368547758.07")) {
+	if got := api.FromPesewas(math.MaxInt64).Decimal; !got.Equal(decimal.RequireFromString("92233720368547758.07")) {
 		t.Errorf("got %s", got)
 	}
 }

@@ -83,8 +83,8 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 // decimal is exact; no float is involved in either direction.
 type GHS struct{ decimal.Decimal }
 
-// Pesewas converts an amount in pesewas to GHS. A cedi has 100 pesewas.
-func Pesewas(n int64) GHS { return GHS{decimal.New(n, -2)} }
+// FromPesewas converts an amount in pesewas to GHS. A cedi has 100 pesewas.
+func FromPesewas(n int64) GHS { return GHS{decimal.New(n, -2)} }
 
 // MarshalJSON implements json.Marshaler.
 func (a GHS) MarshalJSON() ([]byte, error) { return []byte(a.Decimal.String()), nil }

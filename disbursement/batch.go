@@ -216,7 +216,7 @@ func (s *Service) CreateBatch(ctx context.Context, caller api.Caller, p CreateBa
 				return nil, fmt.Errorf("disbursement: keep row: %w", err)
 			}
 		}
-		b.Amount, b.Fee = api.Pesewas(amount), api.Pesewas(fee)
+		b.Amount, b.Fee = api.FromPesewas(amount), api.FromPesewas(fee)
 		if _, err := batches.Insert(tx, engine.Scope(caller), b.ID, b); err != nil {
 			return nil, fmt.Errorf("disbursement: keep batch: %w", err)
 		}
@@ -238,7 +238,7 @@ func newRow(tx *engine.Tx, b *batchRecord, p *CreateBatchParams, i int, prepared
 	r := rowRecord{
 		Row: Row{
 			ID: tx.NewID("row_"), Object: "disbursement_batch_row", Batch: b.ID, Number: i + 1, Status: RowQueued,
-			Amount: api.Pesewas(amount), Fee: api.Pesewas(fee), Currency: api.Currency,
+			Amount: api.FromPesewas(amount), Fee: api.FromPesewas(fee), Currency: api.Currency,
 			Destination: prepared.Destination(to), Reference: given.Reference, IdempotencyKey: given.IdempotencyKey,
 		},
 		Params: &given.CreateParams, Request: b.Request,

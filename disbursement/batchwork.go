@@ -50,7 +50,7 @@ func (s *Service) makeRow(ctx context.Context, claimed storage.Record) error {
 	wait, more := retrySchedule.After(o.Value.Attempts + 1)
 	switch {
 	case err == nil && replayed:
-		// The key had been used before, so createWith did not run finishRow.
+		// The key had been used before, so createWith did not commit finishRow.
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error { return s.finishRow(tx, o, made.ID, nil) })
 	case errors.As(err, &refusal) && isTransient(refusal) && more:
 		err = s.engine.Update(ctx, caller, func(tx *engine.Tx) error {

@@ -63,9 +63,9 @@ func (s *Service) Create(ctx context.Context, caller api.Caller, p CreateParams)
 	return s.createWith(ctx, caller, p, nil)
 }
 
-// createWith makes the disbursement and runs also, if not nil, in the same transaction. It
-// does not run also when it answers a replay.
-func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreateParams, also func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
+// createWith makes the disbursement and runs then, if not nil, in the same transaction. On a
+// replay the effect of then is rolled back, if it ran at all.
+func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreateParams, then func(*engine.Tx, *payout.Transfer) error) (*payout.Transfer, error) {
 	if err := s.payouts.CheckDigits(transfer.Disbursement, p.Amount); err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func (s *Service) createWith(ctx context.Context, caller api.Caller, p CreatePar
 				return nil, err
 			}
 			made, err := s.payouts.Create(tx, prepared, recipient)
-			if err == nil && also != nil {
-				err = also(tx, made)
+			if err == nil && then != nil {
+				err = then(tx, made)
 			}
 			return made, err
 		})

@@ -38,6 +38,7 @@ type Delivery struct {
 
 // Attempt is one attempt of a delivery.
 type Attempt struct {
+	// At is when the outcome was written.
 	At api.Time `json:"at"`
 	// StatusCode is the HTTP status of the answer; 0 without an answer.
 	StatusCode int `json:"status_code"`

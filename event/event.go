@@ -162,7 +162,7 @@ func (s *Service) insert(tx *engine.Tx, id string, t Type, object any, snapshot 
 	if !ok {
 		return nil, unknownType("type", t)
 	}
-	snapshot, person, err := pii.Copy(tx, engine.Scope(tx.Caller), object, snapshot)
+	snapshot, person, err := pii.ForStorage(tx, engine.Scope(tx.Caller), object, snapshot)
 	if err != nil {
 		return nil, fmt.Errorf("event: snapshot for %s: %w", t, err)
 	}

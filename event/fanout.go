@@ -72,7 +72,7 @@ func (i *Internal) Finish(tx *engine.Tx, f *Fanout, endpoints int) error {
 	return events.Replace(tx, f.object)
 }
 
-// FinishPartly notes that some deliveries are stored only after their first attempt, and that
+// FinishPartly notes that some deliveries are stored only with their first outcome, and that
 // FinishRest follows in another transaction. The event stays due, and this process has its
 // lease until StopRenewal. If the process dies before FinishRest, another fans the event out
 // again.

@@ -18,7 +18,7 @@ import (
 // interface itself costs, without net/http and the services.
 func BenchmarkRouter(b *testing.B) {
 	made := payout.Transfer{
-		ID: "po_0VRJqTqR00W2nuqR9nC4nG", Object: "disbursement", Amount: api.Pesewas(1), Currency: api.Currency, Status: payout.Completed,
+		ID: "po_0VRJqTqR00W2nuqR9nC4nG", Object: "disbursement", Amount: api.FromPesewas(1), Currency: api.Currency, Status: payout.Completed,
 		CreatedAt: api.At(time.Now()), CompletedAt: api.AtOrNil(time.Now()), Metadata: api.Metadata{},
 	}
 	answer := strings.Repeat("x", 500)

@@ -20,8 +20,9 @@ func eventRequestOf(c api.Caller) *eventRequest {
 	return &eventRequest{c.RequestID, c.IdempotencyKey}
 }
 
-// overrideRequest makes the events of the transaction name this request, if it is not nil, until
-// a caller of AttributeEvents restores what was before.
+// overrideRequest makes the events of the transaction name this request, if it is not nil. It
+// does not restore what was before: its caller ends the transaction, or has deferred the restore
+// of an AttributeEvents before it.
 func (q *eventRequest) overrideRequest(tx *engine.Tx) {
 	if q != nil {
 		tx.AttributeEvents(q.Request, q.IdempotencyKey)

@@ -179,7 +179,8 @@ func (s *Service) write(tx *engine.Tx, o *storage.Object[record]) error {
 
 // save writes a changed invoice and records its events. If the open charge is due, a process may
 // be calling the charger, and the write has ended its lease. save then leases the invoice again, or
-// a worker would poll at once.
+// a worker would poll at once. That lease is not renewed: a worker may poll while a long call still
+// runs, which the charge's id makes harmless.
 func (s *Service) save(tx *engine.Tx, o *storage.Object[record], types ...event.Type) error {
 	if err := s.write(tx, o); err != nil {
 		return err

@@ -133,7 +133,7 @@ func (p *DestinationParams) mobileMoney() (*Destination, *target, error) {
 	case "":
 		if network = phone.Provider(number); network == "" {
 			return nil, nil, api.Errorf(api.InvalidPhoneNumber, "destination.phone_number",
-				"The prefix of destination.phone_number is of no mobile-money provider. Check the number, or give destination.provider.")
+				"The prefix of destination.phone_number is of no mobile-money provider. Check the number, or give destination.provider, one of %s.", strings.Join(networks, ", "))
 		}
 	default:
 		return nil, nil, api.Invalid("destination.provider", "destination.provider must be one of %s.", strings.Join(networks, ", "))

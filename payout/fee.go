@@ -16,9 +16,9 @@ type Fee struct {
 
 // of returns the fee for an amount, both in pesewas.
 func (f Fee) of(amount int64) int64 {
-	fee := ghs(f.Flat) + money.Share(amount, f.Percent)
-	fee = max(fee, ghs(f.Min))
-	if most := ghs(f.Cap); most > 0 {
+	fee := toPesewas(f.Flat) + money.Share(amount, f.Percent)
+	fee = max(fee, toPesewas(f.Min))
+	if most := toPesewas(f.Cap); most > 0 {
 		fee = min(fee, most)
 	}
 	return fee
@@ -26,7 +26,7 @@ func (f Fee) of(amount int64) int64 {
 
 func (f Fee) check(name string) error {
 	for _, d := range []decimal.Decimal{f.Flat, f.Min, f.Cap} {
-		if n, err := money.Pesewas(d); err != nil || n < 0 || n > money.Max {
+		if n, err := money.ToPesewas(d); err != nil || n < 0 || n > money.Max {
 			return api.Invalid(name, "%s must be in GHS from 0 to %s, with at most two decimals.", name, money.Text(money.Max))
 		}
 	}
@@ -36,9 +36,9 @@ func (f Fee) check(name string) error {
 	return nil
 }
 
-// ghs converts a checked amount to pesewas.
-func ghs(d decimal.Decimal) int64 {
-	n, _ := money.Pesewas(d)
+// toPesewas converts a checked amount to pesewas.
+func toPesewas(d decimal.Decimal) int64 {
+	n, _ := money.ToPesewas(d)
 	return n
 }
 
@@ -99,7 +99,7 @@ func (l Limits) bounds(name string, smallest, daily int64) (bounds, error) {
 		if f.given.IsZero() {
 			continue
 		}
-		n, err := money.Pesewas(f.given)
+		n, err := money.ToPesewas(f.given)
 		if err != nil || n < 1 {
 			return b, api.Invalid(name, "%s must be amounts in GHS above zero, with at most two decimals.", name)
 		}
@@ -113,7 +113,7 @@ func (l Limits) bounds(name string, smallest, daily int64) (bounds, error) {
 
 // check returns an amount of GHS in pesewas if it is within the limits, and refuses it otherwise.
 func (b bounds) check(amount decimal.Decimal) (int64, error) {
-	n, err := money.Pesewas(amount)
+	n, err := money.ToPesewas(amount)
 	switch {
 	case err == money.ErrRange && amount.IsPositive():
 		return 0, api.Errorf(api.AmountTooLarge, "amount", "amount must be at most GHS %s.", money.Text(b.max))

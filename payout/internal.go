@@ -234,8 +234,8 @@ func (p *preparedTransfer) Recipient(tx storage.ReadTx) (*account.Recipient, err
 func (in *Internal) Create(tx *engine.Tx, p *preparedTransfer, recipient *account.Recipient) (*Transfer, error) {
 	r := record{
 		Transfer: Transfer{
-			ID: tx.NewID("po_"), Object: p.variant.Object, Amount: api.Pesewas(p.amount), Currency: api.Currency,
-			Fee: api.Pesewas(p.fee), Status: Created, Description: p.params.Description,
+			ID: tx.NewID("po_"), Object: p.variant.Object, Amount: api.FromPesewas(p.amount), Currency: api.Currency,
+			Fee: api.FromPesewas(p.fee), Status: Created, Description: p.params.Description,
 			Reference: p.reference, Metadata: p.params.Metadata, CreatedAt: api.At(tx.Now),
 		},
 		Submission: dispatch.NewSubmission(tx),

@@ -98,7 +98,7 @@ func (r *record) pesewas() (amount, fee int64) {
 	return inPesewas(r.Amount), inPesewas(r.Fee)
 }
 
-// inPesewas converts an amount that api.Pesewas made.
+// inPesewas converts an amount that api.FromPesewas made.
 func inPesewas(a api.GHS) int64 { return a.Shift(2).IntPart() }
 
 // The collections of transfers.

@@ -162,7 +162,7 @@ func (s *Service) resolve(tx storage.ReadTx, live bool, id string, now time.Time
 		DisplayName: consumer.DisplayName(), Currency: api.Currency, Type: c.Type, Active: refusal == nil,
 	}
 	if c.Amount != nil {
-		amount := api.Pesewas(*c.Amount)
+		amount := api.FromPesewas(*c.Amount)
 		r.Amount = &amount
 	}
 	return r, nil

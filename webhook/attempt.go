@@ -66,7 +66,7 @@ func (s *Service) attemptFirst(ctx context.Context, m *outgoing) (err error) {
 		if m.stopRenewal != nil {
 			m.stopRenewal()
 		}
-		if p := m.partlyStored; p != nil && p.firstAttemptEnded(written) {
+		if p := m.partlyStored; p != nil && p.firstOutcomeWritten(written) {
 			err = s.inBatch(m.caller, func(tx *engine.Tx, _ map[string]bool) error { return s.events.FinishRest(tx, p.fanout) })
 		}
 	}()
@@ -87,9 +87,9 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 		return s.writeOutcome(m, outcome{status: Pending, wait: backoff})
 	}
 	// The attempt releases its slot before it writes the outcome: the write takes nothing of
-	// the endpoint.
-	var result attemptResult
-	release := sync.OnceFunc(func() { limiter.releaseSlot(m.Value.Endpoint, result.ok(), result.took, s.engine.Clock()) })
+	// the endpoint. A delivery that was not posted tells nothing of the endpoint.
+	var result *attemptResult
+	release := sync.OnceFunc(func() { limiter.releaseSlot(m.Value.Endpoint, result, s.engine.Clock()) })
 	defer release()
 
 	if m.body == nil {
@@ -99,19 +99,20 @@ func (s *Service) attempt(ctx context.Context, m *outgoing) error {
 	}
 	if m.endpoint == nil {
 		report = work.Report{Name: "not_wanted"}
+		release()
 		return s.writeOutcome(m, outcome{status: Failed})
 	}
-	result = s.post(ctx, m.caller.Live, m.endpoint.URL, m.Value.Event, m.body, m.endpoint.secrets(m.now))
+	result = new(s.post(ctx, m.caller.Live, m.endpoint.URL, m.Value.Event, m.body, m.endpoint.secrets(m.now)))
 	release()
 
-	status, wait := decide(&result, report.Attempt, m.ID)
+	status, wait := decide(result, report.Attempt, m.ID)
 	if report.Name = string(status); status == Pending {
 		report.Name = "again"
 	}
 	if !result.ok() {
 		report.Level, report.Err = slog.LevelWarn, result.err()
 	}
-	return s.writeOutcome(m, outcome{&result, status, wait})
+	return s.writeOutcome(m, outcome{result, status, wait})
 }
 
 // decide returns the status of a delivery after its nth attempt. A pending one waits for so

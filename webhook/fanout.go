@@ -76,14 +76,13 @@ func (s *Service) fanOutClaimed(ctx context.Context, claimed storage.Record) err
 // each inserts it. These deliveries share the partlyStored.
 type partlyStored struct {
 	fanout      *event.Fanout
-	unstored    atomic.Int32 // deliveries whose first attempt has not ended
+	unstored    atomic.Int32 // deliveries without a first outcome
 	writeFailed atomic.Bool  // whether the write of an outcome failed
 }
 
-// firstAttemptEnded notes that the first attempt of a delivery has ended, and whether its
-// outcome is written. The last one stops the renewal of the event's lease. It reports whether
+// firstOutcomeWritten notes that a delivery has its first outcome, and whether that is written. The last one stops the renewal of the event's lease. It reports whether
 // all deliveries are stored now, so that the caller calls FinishRest.
-func (p *partlyStored) firstAttemptEnded(written bool) (allStored bool) {
+func (p *partlyStored) firstOutcomeWritten(written bool) (allStored bool) {
 	if !written {
 		p.writeFailed.Store(true)
 	}

@@ -194,25 +194,16 @@ func (l *limiter) awaitRoom() int {
 	return max(min(2*softWaiting-l.waiting, maxAtHand-l.atHand), minRoom)
 }
 
-// releaseSlot gives a slot back, and hands free slots to waiting deliveries. ok and took are the
-// result and the duration of the attempt.
-func (l *limiter) releaseSlot(endpoint string, ok bool, took time.Duration, now time.Time) {
+// releaseSlot gives a slot back, and hands free slots to waiting deliveries. result is nil if
+// nothing was posted.
+func (l *limiter) releaseSlot(endpoint string, result *attemptResult, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ep := l.endpoints[endpoint]
-	apart := took / time.Duration(ep.window)
-	if len(ep.waiting) > 0 {
-		apart = now.Sub(ep.progress)
-	}
-	ep.interval += (apart - ep.interval) / 8
-	ep.progress = now
 	ep.inFlight--
 	l.inFlight--
-	switch {
-	case !ok:
-		ep.window = 1
-	case ep.window < maxPerEndpoint:
-		ep.window++
+	if result != nil {
+		ep.learn(result, now)
 	}
 	l.markReady(ep)
 	for len(l.ready) > 0 && l.inFlight < maxInFlight {
@@ -228,6 +219,23 @@ func (l *limiter) releaseSlot(endpoint string, ok bool, took time.Duration, now 
 		l.waiting--
 		l.inFlight++
 		l.markReady(next)
+	}
+}
+
+// learn adapts the window of an endpoint, and the interval between its free slots, to the result
+// of an attempt.
+func (ep *endpointLimiter) learn(result *attemptResult, now time.Time) {
+	apart := result.took / time.Duration(ep.window)
+	if len(ep.waiting) > 0 {
+		apart = now.Sub(ep.progress)
+	}
+	ep.interval += (apart - ep.interval) / 8
+	ep.progress = now
+	switch {
+	case !result.ok():
+		ep.window = 1
+	case ep.window < maxPerEndpoint:
+		ep.window++
 	}
 }
 

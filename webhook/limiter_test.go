@@ -22,7 +22,7 @@ func TestEndpointWindowGrowsWithSuccess(t *testing.T) {
 		leave := func(well bool, want int64) {
 			t.Helper()
 			before := entered()
-			l.releaseSlot("a", well, time.Millisecond, time.Now())
+			l.releaseSlot("a", answered(well, time.Millisecond), time.Now())
 			if got := entered() - before; got != want {
 				t.Errorf("a slot was released and %d entered, want %d", got, want)
 			}
@@ -66,7 +66,7 @@ func TestEndpointsShareTheLimiterFairly(t *testing.T) {
 		}
 		last := crowd(t, &l, "last", 3)
 		for i := range 4 {
-			l.releaseSlot(fmt.Sprint("busy", i), true, time.Millisecond, time.Now())
+			l.releaseSlot(fmt.Sprint("busy", i), answered(true, time.Millisecond), time.Now())
 		}
 		if first() != 1 || last() != 1 { // they have one slot each
 			t.Errorf("%d and %d entered", first(), last())
@@ -94,6 +94,32 @@ func crowd(t *testing.T, l *limiter, endpoint string, n int) (entered func() int
 	}
 }
 
+// answered is the result of an attempt that took so long.
+func answered(well bool, took time.Duration) *attemptResult {
+	status := 500
+	if well {
+		status = 204
+	}
+	return &attemptResult{Attempt: Attempt{StatusCode: status}, took: took}
+}
+
+// A delivery that is not posted, because its event or endpoint is gone, tells nothing of the
+// endpoint.
+func TestDeliveryWithoutPostKeepsTheWindow(t *testing.T) {
+	var l limiter
+	now := time.Unix(1, 0)
+	one := l.endpoint("a")
+	for _, result := range []*attemptResult{answered(true, time.Millisecond), nil, nil} {
+		if ok, _ := l.acquireSlot("a", false, now); !ok {
+			t.Fatal("no slot")
+		}
+		l.releaseSlot("a", result, now)
+	}
+	if one.window != 2 || one.inFlight != 0 || l.inFlight != 0 {
+		t.Errorf("window %d, %d of %d in flight; want a window of 2", one.window, one.inFlight, l.inFlight)
+	}
+}
+
 // Deliveries without room come back one after the other, as far apart as attempts last.
 func TestFullEndpointBacksOff(t *testing.T) {
 	var l limiter
@@ -101,7 +127,7 @@ func TestFullEndpointBacksOff(t *testing.T) {
 	one := l.endpoint("a")
 	for range 100 {
 		l.acquireSlot("a", false, now)
-		l.releaseSlot("a", false, time.Second, now)
+		l.releaseSlot("a", answered(false, time.Second), now)
 	}
 	l.acquireSlot("a", false, now)
 	first, second := one.backoff(now), one.backoff(now)
@@ -161,7 +187,7 @@ func TestFanOutWaitsForRoom(t *testing.T) {
 				defer l.outcomeWritten()
 				if ok, _ := l.acquireSlot("a", true, time.Now()); ok {
 					in.Add(1)
-					l.releaseSlot("a", true, time.Millisecond, time.Now())
+					l.releaseSlot("a", answered(true, time.Millisecond), time.Now())
 				} else {
 					out.Add(1)
 				}

@@ -67,7 +67,7 @@ func (r *rail) Submit(ctx context.Context, t provider.Transfer) (provider.Result
 	}
 	body, err := json.Marshal(transferRequest{
 		Reference: t.ID, Channel: channel, Network: network, Account: t.Number, Name: t.Name,
-		Amount: api.Pesewas(t.Amount).Decimal, Currency: "GHS", Narration: t.Description,
+		Amount: api.FromPesewas(t.Amount).Decimal, Currency: "GHS", Narration: t.Description,
 	})
 	if err != nil {
 		return provider.Result{}, err

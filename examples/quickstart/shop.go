@@ -117,11 +117,11 @@ Live key  %[4]s
 
 Paste these:
 
-  export KEY=%[3]s
+  export KEY=%[3]s RUN=$(date +%%s)
 
   # make a QR code for GHS 12.50 that can be paid once
   curl -s %[1]s/v1/qr_codes -H "Authorization: Bearer $KEY" \
-    -H "Content-Type: application/json" -H "X-Idempotency-Key: order-1001" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: order-$RUN" \
     -d '{"type":"dynamic","amount":1250,"name":"Order 1001","reference":"1001"}'
 
   # a consumer with GHS 100, who pays it; or open its qr_code_data in a browser and pay as Ama
@@ -151,18 +151,18 @@ Paste these:
   curl -s %[1]s/v1/otp/verify -H "Authorization: Bearer $KEY" \
     -H "Content-Type: application/json" -d "{\"purpose\":\"PAYOUT\",\"code\":\"$CODE\"}"
   curl -s %[1]s/v1/payouts -H "Authorization: Bearer $KEY" \
-    -H "Content-Type: application/json" -H "X-Idempotency-Key: payout-1" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: payout-$RUN" \
     -d "{\"amount\":150.50,\"destination\":{\"type\":\"mobile_money\",\"phone_number\":\"0241234567\"},\"otp_code\":\"$CODE\"}"
   curl -s %[1]s/v1/payouts -H "Authorization: Bearer $KEY"
 
   # disburse to a wallet, at once and without a code
   curl -s %[1]s/v1/disbursements -H "Authorization: Bearer $KEY" \
-    -H "Content-Type: application/json" -H "X-Idempotency-Key: salary-1" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: salary-$RUN" \
     -d '{"amount":20,"destination":{"type":"service_wallet","phone_number":"0241000001"},"reference":"salary"}'
 
   # an invoice, finalized at once: open its hosted_invoice_url, or pay it with the last line
   curl -s %[1]s/v1/invoices -H "Authorization: Bearer $KEY" \
-    -H "Content-Type: application/json" -H "X-Idempotency-Key: invoice-1" \
+    -H "Content-Type: application/json" -H "X-Idempotency-Key: invoice-$RUN" \
     -d '{"customer_name":"Akosua","customer_email":"akosua@example.com","auto_finalize":true,"line_items":[{"description":"Catering","quantity":2,"unit_amount":12500,"taxable":true,"tax_percent":20}]}'
   INVOICE=$(curl -s "%[1]s/v1/invoices?status=open&limit=1" -H "Authorization: Bearer $KEY" \
     | grep -oE '"id":"inv_[0-9A-Za-z]+' | grep -oE 'inv_.*')

@@ -118,7 +118,7 @@ func Metadata(m api.Metadata, update bool) error {
 // Amount returns an amount of GHS in pesewas. It refuses one that is not above zero, has
 // more than two decimals or exceeds GHS 999,999.99.
 func Amount(param string, ghs decimal.Decimal) (int64, error) {
-	pesewas, err := money.Pesewas(ghs)
+	pesewas, err := money.ToPesewas(ghs)
 	if err != nil || pesewas < 1 || pesewas > money.Max {
 		return 0, api.Invalid(param, "%s must be an amount in GHS from 0.01 to %s, with at most two decimals.", param, money.Text(money.Max)).WithCause(err)
 	}

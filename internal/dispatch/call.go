@@ -65,7 +65,7 @@ func (c *Call) Do(ctx context.Context, e *engine.Engine, caller api.Caller, book
 	}
 	booking, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookTimeout)
 	defer cancel()
-	caller.RequestID = report.RequestID
+	caller.RequestID = report.RequestID // a contradiction is reported under the request that made the order
 	decision, err := Apply(booking, e, caller, c.Ref, result, book)
 	if errors.Is(err, provider.ErrContradicted) {
 		report.Name, report.Level, report.Err = contradictionReport.Name, contradictionReport.Level, contradictionReport.Err

@@ -324,7 +324,8 @@ func Replay[T any](ctx context.Context, e *Engine, caller api.Caller, op Operati
 
 // ExecuteWithReplay runs a call with steps before its transaction, in fn. It answers a replay
 // without fn. It also looks for an answer when fn refuses: the first call may have succeeded
-// concurrently, so that a code is used up or an invoice paid.
+// concurrently, so that a code is used up or an invoice paid. It stores no answer itself: fn does,
+// by Execute or StoreAnswer, and a refusal is never stored.
 func ExecuteWithReplay[T any](ctx context.Context, e *Engine, caller api.Caller, op Operation, fn func() (*T, error)) (*T, error) {
 	if done, err := Replay[T](ctx, e, caller, op); done != nil || err != nil {
 		return done, err

@@ -118,7 +118,7 @@ func storeAnswer(tx *Tx, key, digest string, answer any) error {
 		return fmt.Errorf("engine: encode answer: %w", err)
 	}
 	scope := Scope(tx.Caller)
-	data, person, err := pii.Copy(tx, scope, answer, data)
+	data, person, err := pii.ForStorage(tx, scope, answer, data)
 	if err != nil {
 		return fmt.Errorf("engine: store answer: %w", err)
 	}

@@ -39,7 +39,7 @@ func TestListingJSONEqualsEncodedValues(t *testing.T) {
 		Show: func(v *thing) outside {
 			return outside{
 				ID: v.ID, Text: v.Name, Metadata: api.Metadata{v.Name: v.Name},
-				Amount: api.Pesewas(int64(len(v.Name))), At: api.AtOrNil(b.now()),
+				Amount: api.FromPesewas(int64(len(v.Name))), At: api.AtOrNil(b.now()),
 			}
 		},
 	}

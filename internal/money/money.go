@@ -5,6 +5,7 @@ package money
 import (
 	"errors"
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -47,10 +48,16 @@ func ParseGHS(text string) (decimal.Decimal, error) {
 	return decimal.New(n, -2), nil
 }
 
+// grouped matches an amount with separators between its thousands, and nowhere else: the comma
+// of "1,50" would make 150 of one and a half.
+var grouped = regexp.MustCompile(`^-?[0-9]{1,3}([, ][0-9]{3})+(\.[0-9]+)?$`)
+
 // ParseInput parses an amount of GHS as people type it, "1,234.50". It returns nil for an empty
 // text.
 func ParseInput(text string) (*decimal.Decimal, error) {
-	text = strings.NewReplacer(",", "", " ", "").Replace(text)
+	if text = strings.TrimSpace(text); grouped.MatchString(text) {
+		text = strings.NewReplacer(",", "", " ", "").Replace(text)
+	}
 	if text == "" {
 		return nil, nil
 	}
@@ -69,9 +76,9 @@ func FewDigits(d decimal.Decimal) bool {
 	return exponent >= -40 && exponent <= 15
 }
 
-// Pesewas converts an amount of GHS. For amounts beyond 10^15 GHS it returns ErrRange without
+// ToPesewas converts an amount of GHS. For amounts beyond 10^15 GHS it returns ErrRange without
 // computing them, whatever their exponent.
-func Pesewas(ghs decimal.Decimal) (int64, error) {
+func ToPesewas(ghs decimal.Decimal) (int64, error) {
 	exponent := ghs.Exponent()
 	if ghs.IsZero() {
 		return 0, nil

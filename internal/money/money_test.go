@@ -22,7 +22,7 @@ func TestParseGHS(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got, err := Pesewas(d); err != nil || got != want {
+		if got, err := ToPesewas(d); err != nil || got != want {
 			t.Errorf("%s: got %d, %v; want %d", text, got, err, want)
 		}
 	}
@@ -39,7 +39,9 @@ func TestParseGHS(t *testing.T) {
 }
 
 func TestParseInput(t *testing.T) {
-	for text, want := range map[string]string{"12.50": "12.5", " 1,234.5 ": "1234.5", "1 000": "1000"} {
+	for text, want := range map[string]string{
+		"12.50": "12.5", " 1,234.5 ": "1234.5", "1 000": "1000", "1,500": "1500", "-1,234,567.80": "-1234567.8",
+	} {
 		got, err := ParseInput(text)
 		expect.True(t, err == nil && got != nil && got.String() == want, "%q: got %v, %v, want %s", text, got, err, want)
 	}
@@ -48,7 +50,7 @@ func TestParseInput(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want neither", text, got, err)
 		}
 	}
-	for _, text := range []string{"12.505", "a", "1e3", "+1"} {
+	for _, text := range []string{"12.505", "a", "1e3", "+1", "1,50", "12,5", "12 50", "1,23,456", "1234,567", "1,500,00", "1.500,00", ",500", "1,,500"} {
 		if got, err := ParseInput(text); err == nil {
 			t.Errorf("%q: got %v, want an error", text, got)
 		}
@@ -70,7 +72,7 @@ func TestPesewasOfStrangeDecimals(t *testing.T) {
 		{decimal.New(math.MaxInt64, 0), 0, ErrRange},
 		{decimal.RequireFromString(strings.Repeat("9", 400)), 0, ErrRange},
 	} {
-		got, err := Pesewas(test.d)
+		got, err := ToPesewas(test.d)
 		if got != test.want || !errors.Is(err, test.err) {
 			t.Errorf("%d e%d: got %d, %v; want %d, %v", test.d.CoefficientInt64(), test.d.Exponent(), got, err, test.want, test.err)
 		}
@@ -85,7 +87,7 @@ func TestEveryAmountSurvives(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if got, err := Pesewas(d); err != nil || got != n {
+		if got, err := ToPesewas(d); err != nil || got != n {
 			t.Fatalf("%s: got %d, %v; want %d", text, got, err, n)
 		}
 	})
@@ -109,7 +111,7 @@ func FuzzParseGHS(f *testing.F) {
 		if err != nil {
 			return
 		}
-		n, err := Pesewas(d)
+		n, err := ToPesewas(d)
 		if err != nil {
 			t.Fatalf("%q is parsed but has no pesewas: %v", text, err)
 		}

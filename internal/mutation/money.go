@@ -136,7 +136,7 @@ var transferGuards = []guard{
 	},
 	{
 		"fee: it has a cap", "payout/fee.go",
-		"if most := ghs(f.Cap); most > 0 {", "", "./payout", "TestFeeFollowsAmountAndDestination",
+		"if most := toPesewas(f.Cap); most > 0 {", "", "./payout", "TestFeeFollowsAmountAndDestination",
 	},
 	{
 		"fee: it is from 0 to all", "payout/fee.go",
@@ -221,7 +221,7 @@ var refundGuards = []guard{
 var batchGuards = []guard{
 	{
 		"batch: a row and its disbursement are one transaction", "disbursement/disbursement.go",
-		"if err == nil && also != nil {", "", "./disbursement", "TestBatch|TestShared",
+		"if err == nil && then != nil {", "", "./disbursement", "TestBatch|TestShared",
 	},
 	{
 		"batch: a row whose key was used is settled", "disbursement/batchwork.go",

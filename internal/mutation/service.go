@@ -112,7 +112,7 @@ var keyGuards = []guard{
 var webhookGuards = []guard{
 	{
 		"webhook limiter: a failure narrows the window", "webhook/limiter.go",
-		"case !ok:", "", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff|TestFanOutWaitsForRoom",
+		"case !result.ok():", "", "./webhook", "TestEndpointWindowGrowsWithSuccess|TestEndpointsShareTheLimiterFairly|TestFullEndpointBacksOff|TestFanOutWaitsForRoom",
 	},
 	{
 		"webhook limiter: an endpoint has a window", "webhook/limiter.go",

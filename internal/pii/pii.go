@@ -42,9 +42,9 @@ type Holder interface {
 	PersonID() string
 }
 
-// Copy returns the form of an object to store as JSON, and the customer whose data it holds; ""
+// ForStorage returns the form of an object to store as JSON, and the customer whose data it holds; ""
 // for none. It removes the personal data of a deleted customer.
-func Copy(tx storage.ReadTx, scope storage.Scope, object any, doc []byte) (kept []byte, person string, err error) {
+func ForStorage(tx storage.ReadTx, scope storage.Scope, object any, doc []byte) (kept []byte, person string, err error) {
 	if person = Of(doc); person == "" {
 		if holder, ok := object.(Holder); ok {
 			person = holder.PersonID()

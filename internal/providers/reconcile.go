@@ -87,7 +87,7 @@ func compare(report *provider.Reconciliation, p *provider.ReconcileParams, d pro
 		report.MissingHere = append(report.MissingHere, d)
 		return
 	}
-	amount := d.Row.Amount.Equal(api.Pesewas(d.Order.Amount).Decimal)
+	amount := d.Row.Amount.Equal(api.FromPesewas(d.Order.Amount).Decimal)
 	if !amount {
 		report.AmountDiffers = append(report.AmountDiffers, d)
 	}

@@ -85,7 +85,7 @@ func (r *Runner) claimBatch(ctx context.Context, q *queue, testClocks []storage.
 	if err != nil || c.Limit == 0 {
 		return 0, false, err
 	}
-	turn = testClocks == nil && len(c.Clocks) > 0 // then they name the merchants, all with the real time
+	turn = testClocks == nil && len(c.Clocks) > 0
 	records, begun, err := r.claim(ctx, q, c)
 	if q.RunOne != nil {
 		q.assign(c.Limit, records)
@@ -163,7 +163,8 @@ func (r *Runner) start(ctx context.Context, q *queue, records []storage.Record, 
 	}
 }
 
-// nextClaim returns the next claim, without a lease. If bounded, it acquires as many slots
+// nextClaim returns the next claim, without a lease. Its Clocks are test clocks, or the merchants
+// whose turn it is, all with the real time. If bounded, it acquires as many slots
 // as the claim's limit, which is 0 when no slot is free.
 func (r *Runner) nextClaim(ctx context.Context, q *queue, testClocks []storage.Clock, bounded bool) (storage.Claim, error) {
 	c := storage.Claim{Live: q.live, Now: r.Clock()}

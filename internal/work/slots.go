@@ -22,7 +22,8 @@ type slots struct {
 	backlog bool
 }
 
-// allowance returns how many more records of a merchant may start.
+// allowance returns how many more records of a merchant may start. Each start takes a free slot
+// and adds one in use, so it narrows the gap by two.
 func (p *slots) allowance(merchant string) int { return max(0, (p.free-p.inUse[merchant]+1)/2) }
 
 // minAllowance returns the allowance of the merchant with the most records under way.

@@ -173,7 +173,7 @@ var checks = []check{
 				return err
 			}
 			got, number := r.Received(o.ID)
-			if want := api.Pesewas(amount); !got.Equal(want.Decimal) {
+			if want := api.FromPesewas(amount); !got.Equal(want.Decimal) {
 				return fmt.Errorf("GHS %s arrived as %s", want, got)
 			}
 			if digits(number) != digits(o.Number) && "0"+strings.TrimPrefix(digits(o.Number), "233") != digits(number) {

@@ -135,7 +135,7 @@ func (p *fake) rig() Rig {
 		Received: func(id string) (decimal.Decimal, string) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return api.Pesewas(p.orders[id].Amount).Decimal, p.orders[id].Number
+			return api.FromPesewas(p.orders[id].Amount).Decimal, p.orders[id].Number
 		},
 		LoseRequest: lose("request"), LoseAnswer: lose("answer"),
 	}

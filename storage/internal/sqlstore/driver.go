@@ -68,7 +68,7 @@ type Session interface {
 	// RollbackToSavepoint undoes the writes since Savepoint. failed says that a statement
 	// has failed since.
 	RollbackToSavepoint(failed bool) error
-	// Commit writes and commits. It ends the session, also when it fails.
+	// Commit writes and commits. The caller calls Close afterwards, also when it fails.
 	Commit(next Commit, w *Writes) error
 	// Close releases the connection. It rolls back a session that has not ended.
 	Close()

@@ -102,9 +102,11 @@ type DepositParams struct {
 	Ref string
 }
 
-// Deposit credits an account of the caller's mode against a clearing account. The operator calls
-// it once the money has arrived; no route of /v1 does it in live mode. One idempotency key makes
-// one deposit. The keys of a caller without Merchant are separate from those of merchants.
+// Deposit credits an account of the caller's mode against a clearing account. Only the operator may
+// call it, once the money has arrived. No route of /v1 makes a deposit in live mode. One idempotency
+// key makes one deposit. The keys of a caller without Merchant are separate from those of merchants.
+//
+// Refusals: permission_denied, parameter_invalid, resource_missing.
 func (s *Service) Deposit(ctx context.Context, caller api.Caller, d DepositParams) error {
 	if err := operatorOnly(caller); err != nil {
 		return err

@@ -107,9 +107,12 @@ var agents = storage.NewCollection("cash_agents", []storage.Field[Agent]{
 	storage.TextColumn("status", func(a *Agent) string { return string(a.Status) }).OneOf(statuses...),
 }, storage.Unique("phone", "phone"))
 
-// CreateConsumer makes a consumer of the caller's mode, with an empty wallet. Only the operator
-// calls it. With an idempotency key it may be repeated safely. A replay may carry another
-// PIN, because the library stores no PIN to compare.
+// CreateConsumer makes a consumer of the caller's mode, with an empty wallet. Only the operator may
+// call it. With an idempotency key the call may be repeated safely. A replay may carry another PIN,
+// because the library stores no PIN to compare.
+//
+// Refusals: permission_denied, parameter_missing, parameter_invalid (also for a phone number that
+// another account has), invalid_phone_number.
 func (s *Service) CreateConsumer(ctx context.Context, caller api.Caller, p CreateHolderParams) (*Consumer, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
@@ -213,8 +216,8 @@ type UpdateHolderParams struct {
 	Status *Status `json:"status,omitempty"`
 }
 
-// UpdateConsumer changes a consumer of the caller's mode. Only the operator calls it. With an
-// idempotency key it may be repeated safely.
+// UpdateConsumer changes a consumer of the caller's mode. Only the operator may call it. With an
+// idempotency key the call may be repeated safely.
 func (s *Service) UpdateConsumer(ctx context.Context, caller api.Caller, id string, p UpdateHolderParams) (*Consumer, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err

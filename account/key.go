@@ -147,7 +147,7 @@ func (s *Service) createKey(tx *engine.Tx, p CreateKeyParams, secret string) (*K
 
 // RollKeyParams describe the roll of a key.
 type RollKeyParams struct {
-	// Overlap is the time for which the old key still works.
+	// Overlap is the time for which the old key still works; zero ends it at once.
 	Overlap time.Duration `json:"overlap"`
 }
 

@@ -88,7 +88,7 @@ func logoType(logo []byte) string {
 }
 
 // CreateMerchant makes a merchant, with a service id that is known in both modes. Only the
-// operator calls it. With an idempotency key it may be repeated safely.
+// operator may call it. With an idempotency key the call may be repeated safely.
 func (s *Service) CreateMerchant(ctx context.Context, caller api.Caller, p CreateMerchantParams) (*Merchant, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
@@ -142,8 +142,8 @@ func (p *UpdateMerchantParams) apply(m *Merchant) (*CreateMerchantParams, error)
 	return all, all.check()
 }
 
-// UpdateMerchant changes a merchant. Only the operator calls it. With an idempotency key it may
-// be repeated safely.
+// UpdateMerchant changes a merchant. Only the operator may call it. With an idempotency key the call
+// may be repeated safely.
 func (s *Service) UpdateMerchant(ctx context.Context, caller api.Caller, id string, p UpdateMerchantParams) (*Merchant, error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err
@@ -198,7 +198,8 @@ func setLogo(tx *engine.Tx, merchant string, data []byte) error {
 	return nil
 }
 
-// GetLogo returns a merchant's picture.
+// GetLogo returns a merchant's picture, to any caller: hosted pages show it. A merchant without one
+// is resource_missing.
 func (s *Service) GetLogo(ctx context.Context, _ api.Caller, merchant string) (*Logo, error) {
 	var logo *Logo
 	err := s.engine.Store.View(ctx, func(tx storage.ReadTx) error {
@@ -234,7 +235,7 @@ func getMerchant(tx storage.ReadTx, id string) (*Merchant, error) {
 	return &o.Value, nil
 }
 
-// ListMerchants returns all merchants, newest first. Only the operator calls it.
+// ListMerchants returns all merchants, newest first. Only the operator may call it.
 func (s *Service) ListMerchants(ctx context.Context, caller api.Caller, p api.Page) (*api.List[Merchant], error) {
 	if err := operatorOnly(caller); err != nil {
 		return nil, err

@@ -128,10 +128,10 @@ type SetPINParams struct {
 // noAnswer is the stored answer of a call that returns only an error.
 type noAnswer struct{}
 
-// SetPIN gives an account of the caller's mode a new PIN and unlocks it. Live mode refuses
-// repeated and sequential digits with parameter_invalid. Only the operator calls it. With an
-// idempotency key a replay changes nothing, whatever its PIN: the library stores no PIN to
-// compare.
+// SetPIN gives a consumer's or cash agent's account of the caller's mode a new PIN, and ends every
+// lock. Live mode refuses repeated and sequential digits with parameter_invalid. SetPIN does not
+// check that there is an account with that id. Only the operator may call it. With an idempotency
+// key a replay changes nothing, whatever its PIN: the library stores no PIN to compare.
 func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string, p SetPINParams) error {
 	if err := operatorOnly(caller); err != nil {
 		return err
@@ -152,8 +152,9 @@ func (s *Service) SetPIN(ctx context.Context, caller api.Caller, account string,
 	return err
 }
 
-// UnlockPIN ends every lock of an account's PIN, which stays the same. The operator calls it
-// after identifying the holder. An account without PIN has nothing to unlock.
+// UnlockPIN ends every lock of an account's PIN, which stays the same. Only the operator may call
+// it, after identifying the holder. For an account without a PIN, or an unknown id, UnlockPIN does
+// nothing and returns no error.
 func (s *Service) UnlockPIN(ctx context.Context, caller api.Caller, account string) error {
 	if err := operatorOnly(caller); err != nil {
 		return err

@@ -2,8 +2,11 @@
 // consumers with wallets, cash agents with floats, a merchant's customers, service ids, PINs, and
 // all their balances.
 //
-// It owns those records, and the reading and checking of the ledger. It does not move money. The
-// packages that do post to the accounts named in internal/ledger, each in its own transaction.
+// It owns those records, and the reading and checking of the ledger. It books only what the
+// operator orders with [Service.Deposit] and [Service.Adjust]. The packages that move other money
+// post to the accounts named in internal/ledger, each in its own transaction.
+//
+// Calls that only the operator may make refuse a caller with a Merchant with permission_denied.
 //
 // Merchants, consumers, agents and service ids belong to the operator; live and test mode have
 // separate ones, except for merchants and their service ids. Only API keys and customers belong

@@ -22,14 +22,15 @@ type Subscriber func(ctx context.Context, caller api.Caller, e Event) error
 
 // Subscribe has the background work call fn with every event of every merchant, in both
 // modes, from now on. fn gets each event at least once, in no certain order, and several at a
-// time. It has 30 seconds. After an error the worker calls it again until it succeeds, at
-// most an hour apart. Its errors go to the Observer of payments.Config, and not to the log. A
-// name stands for the same subscriber in every process and after every restart. It has
-// lower-case letters and underscores.
+// time. The ctx of a call ends after 30 seconds. After an error or a panic the worker calls fn
+// again until it succeeds, at most an hour apart. The errors of fn go to the Observer of
+// payments.Config, and not to the log. A name stands for the same subscriber in every process
+// and after every restart. A name has 1 to 40 lower-case letters and underscores.
 //
 // Call Subscribe before any other method, in every process that works on the store: a
-// subscriber misses the events of a process that does not know it. It panics on a name that
-// is taken or not well formed, which is a bug found when the program starts.
+// subscriber misses the events of a process that does not know it. Subscribe panics on a name
+// that is taken or not well formed, on a nil fn, and inside the host's transaction. Each is a
+// bug that shows when the program starts.
 func (s *Service) Subscribe(name string, fn Subscriber) {
 	if s.engine.Host != nil {
 		panic(fmt.Sprintf("event: Subscribe(%q): it is called on the service itself, not inside the host's transaction", name))

@@ -79,7 +79,7 @@ type Invoice struct {
 	CollectionMethod   CollectionMethod `json:"collection_method"`
 	HostedURL          string           `json:"hosted_invoice_url"`
 	PDF                *string          `json:"invoice_pdf"`
-	AttemptCount       int              `json:"attempt_count"` // of charges, by Pay or automatic
+	AttemptCount       int              `json:"attempt_count"` // number of charges, by Pay or automatic
 	NextPaymentAttempt *api.Time        `json:"next_payment_attempt"`
 	FinalizedAt        *api.Time        `json:"finalized_at"`
 	VoidedAt           *api.Time        `json:"voided_at"`

@@ -23,8 +23,9 @@ type PayParams struct {
 	// money came, as "cash" or "bank", in at most 50 characters, and may be empty.
 	PaymentMethod string `json:"payment_method,omitempty"`
 	// Phone gets the receipt if the invoice has no phone number.
-	Phone      string `json:"source,omitempty"`
-	OffSession bool   `json:"off_session,omitempty"`
+	Phone string `json:"source,omitempty"`
+	// OffSession tells the Charger that the customer is not there to confirm the charge.
+	OffSession bool `json:"off_session,omitempty"`
 	// PaidOutOfBand says that the merchant already has the money, from outside this service. Pay
 	// then charges nothing and moves no money. The invoice is paid without a payment, and its PDF
 	// says so.
@@ -93,8 +94,8 @@ func payOperation(id string, p PayParams) engine.Operation {
 // service_unavailable, and a worker asks the charger later. Until then the invoice can be neither
 // paid nor voided.
 //
-// Refusals: invoice_not_open, invoice_already_paid, invoice_payment_in_progress,
-// idempotency_key_in_use, payment_failed.
+// Refusals: parameter_invalid, invalid_phone_number, resource_missing, invoice_not_open,
+// invoice_already_paid, invoice_payment_in_progress, idempotency_key_in_use, payment_failed.
 func (s *Service) Pay(ctx context.Context, caller api.Caller, id string, p PayParams) (*Invoice, error) {
 	if err := p.check(); err != nil {
 		return nil, err

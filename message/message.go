@@ -206,8 +206,8 @@ func (s *Service) List(ctx context.Context, caller api.Caller, p ListParams) (*a
 // Detail is a message with all that its recipient sees.
 type Detail struct {
 	Message
-	// FromName and HTML are of e-mails. HTML is as it was queued: a page that shows it must
-	// keep it from running scripts.
+	// FromName and HTML are empty for an SMS. HTML is as it was queued: a page that shows it
+	// must keep it from running scripts.
 	FromName string
 	HTML     string
 	// Attached is the id of the invoice or refund whose PDF is attached; empty for none.

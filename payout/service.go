@@ -131,8 +131,8 @@ func (s *Service) ListJSON(ctx context.Context, caller api.Caller, p ListParams,
 	return s.internal.ListJSON(ctx, caller, transfer.Payout, p, w)
 }
 
-// Cancel cancels a payout that was not yet submitted to the rail. It refuses any other with
-// payout_not_cancellable.
+// Cancel cancels a payout that was not yet submitted to the rail, and releases amount and fee. It
+// refuses any other payout with payout_not_cancellable.
 func (s *Service) Cancel(ctx context.Context, caller api.Caller, id string) (*Transfer, error) {
 	return s.internal.Cancel(ctx, caller, transfer.Payout, id)
 }

@@ -55,7 +55,7 @@ type RefundRail interface {
 // exceed it.
 type Refund struct {
 	Order
-	// Charge is the id of the charge, att_…, of which money is given back.
+	// Charge is the id of the charge, att_…, whose money is given back.
 	Charge string
 	// PaymentMethod is as the charge had it; "default" when it had none.
 	PaymentMethod string

@@ -6,9 +6,10 @@ import "context"
 // Package provider/railtest is a test suite for this contract.
 //
 // A Rail carries out two submissions with one id as one transfer, and answers the second
-// with the state of the first. It must be safe for concurrent use: a process calls it for up to
-// 1,024 payouts of a merchant at once and for 2,048 in all, and for as many disbursements. The
-// library calls it outside of any transaction, with a context that ends after 30 seconds.
+// with the state of the first. A Rail must be safe for concurrent use: in each mode, a process calls
+// it for up to 1,024 payouts of a merchant at once and for 2,048 in all, and for as many
+// disbursements. The library calls it outside of any transaction, with a context that ends after 30
+// seconds.
 //
 // An error means that the outcome is unknown: the provider may have carried out the transfer or
 // not. Only a [Result] is an answer. So a Rail must not answer Refused for a time-out, a broken

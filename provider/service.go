@@ -22,17 +22,20 @@ type Service interface {
 	// refused with permission_denied.
 	Settle(ctx context.Context, caller api.Caller, id string, r Result) error
 	// List lists the orders of the caller's mode that need a person: first those that the provider
-	// contradicted, then those that are stuck, the newest first. The library goes on asking the
-	// provider about stuck orders. A caller without Merchant lists the orders of all merchants.
+	// contradicted, then those that are stuck. Among either come transfers, then refunds, then
+	// charges, each the newest first. The library goes on asking the provider about stuck orders.
+	// A caller without Merchant lists the orders of all merchants.
 	List(ctx context.Context, caller api.Caller, p ListParams) (*api.List[OrderInfo], error)
 	// Resolve takes an order that the provider contradicted off the list, once a person has
-	// found out what happened. It books nothing; account.Service.Adjust books what is
+	// found out what happened. Resolve books nothing; account.Service.Adjust books what is
 	// missing or too much on a balance. An id that is not contradicted is resource_missing.
+	// Resolve does not check who calls: let only the operator use it.
 	Resolve(ctx context.Context, id string) error
 	// Reconcile compares a provider's statement with the orders that the provider was given, over
-	// all merchants of the caller's mode. It changes nothing: a person must look into the
-	// differences, and Notify books them. It reads in small steps beside traffic, and keeps the
-	// statement's references in memory. It returns an error of p.Rows.
+	// all merchants of the caller's mode. It ignores caller.Merchant: let only the operator use it.
+	// Reconcile changes nothing: a person must look into the differences, and Notify books them.
+	// Reconcile reads in small steps while other calls go on, and keeps the statement's references
+	// in memory. If p.Rows fails, Reconcile returns that error.
 	Reconcile(ctx context.Context, caller api.Caller, p ReconcileParams) (*Reconciliation, error)
 }
 
@@ -59,7 +62,7 @@ type OrderInfo struct {
 	ID   string
 	Flow Flow
 	// Object is "payout", "disbursement", "refund" or "invoice", and Record the id of that
-	// object. Record is ID but for charges.
+	// object. Record is the same as ID, except for a charge, whose Record is the invoice's id.
 	Object, Record string
 	Merchant       string
 	Live           bool

@@ -18,7 +18,7 @@ type Kind struct {
 	// Columns are the promoted columns: only those that a filter, a unique key, a state or a due
 	// time needs. Later releases may add columns at the end, never change or remove them.
 	Columns []Column
-	// Keys are the unique keys beside the id, which is unique in its scope.
+	// Keys are the unique keys in addition to the id, which is unique in its scope.
 	Keys []Key
 	// Due names the time column by which records are claimed; "" for none. A
 	// record whose due time is null is never claimed.
@@ -61,7 +61,7 @@ const (
 type Key struct {
 	Name    string
 	Columns []string // promoted columns, or "id"
-	// Global makes the key unique over all scopes and found without one.
+	// Global makes the key unique over all scopes. Find then ignores the scope.
 	Global bool
 }
 

@@ -131,9 +131,10 @@ func (s *Service) resend(tx *engine.Tx, e *event.Event, only string) (int, error
 	return n, nil
 }
 
-// ResendSince sends an active endpoint the events created in a period again, and returns how
-// many. It helps an endpoint that was switched off or has lost events. With an idempotency
-// key a replay sends nothing, unless the first call failed halfway.
+// ResendSince sends an active endpoint the events of its types that were created in a period
+// again, and returns how many. An inactive endpoint gets none. ResendSince helps an endpoint that
+// was switched off or has lost events. With an idempotency key a replay sends nothing, unless the
+// first call failed halfway.
 func (s *Service) ResendSince(ctx context.Context, caller api.Caller, endpoint string, times api.Times) (int, error) {
 	op := engine.Operation{Name: "webhook_endpoint.resend_since", Params: struct {
 		ID    string    `json:"id"`

@@ -22,7 +22,7 @@ type Endpoint struct {
 	Object string `json:"object"` // always "webhook_endpoint"
 	URL    string `json:"url"`
 	Active bool   `json:"is_active"`
-	// Events are the types that it gets; "*" stands for all.
+	// Events are the types that the endpoint gets; "*" stands for all.
 	Events []event.Type `json:"events"`
 	// Secret signs the deliveries. Only the answers to Create and RotateSecret show it.
 	Secret    string   `json:"secret,omitempty"`
@@ -30,7 +30,7 @@ type Endpoint struct {
 	UpdatedAt api.Time `json:"updated_at"`
 }
 
-// rotationOverlap is how long an old secret signs beside the new one.
+// rotationOverlap is how long deliveries are signed with the old secret, too.
 const rotationOverlap = 24 * time.Hour
 
 // endpointRecord is an endpoint as the store has it. Its Secret stays empty.
@@ -354,8 +354,8 @@ func (s *Service) change(ctx context.Context, caller api.Caller, name, id string
 	})
 }
 
-// RotateSecret gives an endpoint a new secret, which only this answer has. The old one signs
-// beside it for 24 hours.
+// RotateSecret gives an endpoint a new secret, which only this answer has. For 24 hours each
+// delivery also has a signature of the old secret.
 //
 // Refusals: resource_missing, and permission_denied if the caller may not read the objects
 // of a type that the endpoint gets.

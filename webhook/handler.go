@@ -39,7 +39,7 @@ type Seen interface {
 const maxDelivery = 1 << 20
 
 // Handler receives deliveries: it verifies each, skips the events that seen knows, and calls
-// fn with the others. A nil seen remembers in memory.
+// fn with the others. A nil seen stands for NewMemory(10_000).
 //
 // It answers 200 once fn has handled the event, now or before; 400 if the delivery does not
 // verify; 500 when fn fails; and 503 while it handles another delivery of the event, or if
@@ -109,7 +109,8 @@ type Memory struct {
 	most  int
 }
 
-// NewMemory returns one that remembers the last events that were handled, at most so many.
+// NewMemory returns a [Memory] of the last events that were handled. most is how many events it
+// remembers, at least 1.
 func NewMemory(most int) *Memory { return &Memory{known: map[string]bool{}, most: max(1, most)} }
 
 // Begin implements [Seen].
